@@ -1,0 +1,45 @@
+# Two commands set up all they need, in either order: make demo, make test.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Where there is an NVIDIA driver that answers, FAISS for GPUs; else the one for CPUs.
+EXTRA := $(shell nvidia-smi >/dev/null 2>&1 && echo gpu || echo cpu)
+DEMO := miner/demo
+# Real text for tests and benchmarks; what needs it is skipped where it is absent.
+DATA ?= ../shared/data
+
+.PHONY: demo test lint bench clean
+
+demo: $(VENV)/installed
+	$(BIN)/miner mine $(DEMO)/demo.de $(DEMO)/demo.en --work demo-out --threshold 0 -o demo-out/pairs.tsv
+	@echo; echo "The ten best pairs of demo-out/pairs.tsv:"; head -n 10 demo-out/pairs.tsv
+	@echo; echo "Compared with the gold standard:"
+	$(BIN)/miner search demo-out/source demo-out/target --ids -o demo-out/pairs.ids.tsv
+	$(BIN)/miner evaluate mined demo-out/pairs.ids.tsv $(DEMO)/demo.gold
+	@echo; echo "Pairs: demo-out/pairs.tsv. Indexes: demo-out/source, demo-out/target."
+	@echo "Your own text: $(BIN)/miner mine FILE.de FILE.en -o pairs.tsv"
+
+test: $(VENV)/developing lint
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/developing
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/developing
+	$(BIN)/python -m benchmarks.quality --data $(DATA)
+	$(BIN)/python -m benchmarks.training --data $(DATA)
+	$(BIN)/python -m benchmarks.readme
+
+$(VENV)/installed: setup.cfg constraints.txt
+	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install -q -c constraints.txt -e '.[$(EXTRA),train]'
+	@touch $@
+
+$(VENV)/developing: $(VENV)/installed
+	$(BIN)/pip install -q -c constraints.txt -e '.[$(EXTRA),train,dev]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) demo-out build dist *.egg-info

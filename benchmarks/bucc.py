@@ -1,0 +1,132 @@
+"""The BUCC protocol: tune the threshold on the training split, report the test split.
+
+    python -m benchmarks.bucc --data DIR --pair de-en --model M [--model M2 ...]
+
+DIR holds the files of BUCC 2018, or of any set in its format: ``de-en.training.de``,
+``de-en.training.en``, ``de-en.training.gold`` and the same for ``test``, plain or compressed, in
+DIR itself or in ``DIR/de-en``. Where the test gold is not there (it was never published), the
+mined pairs are written for submission by ``--submit FILE``.
+
+For every model: mine both splits (ratio margin, k=4, max retrieval unless told otherwise), choose
+on the training gold the threshold with the best F1, apply it to test. The oracle F1, with the
+threshold tuned on the test gold itself, is labelled as such and is not a result.
+"""
+
+import argparse
+import json
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks import report
+from miner import Encoder, Index, MinerError, best_threshold, evaluate, search
+from miner.evaluate import read_gold
+
+SUFFIXES = ("", ".gz", ".bz2", ".xz", ".zst")
+
+
+def find(data: Path, pair: str, name: str) -> Path | None:
+    """The file ``PAIR.NAME`` under ``data`` or ``data/PAIR``, compressed or not."""
+    for directory in (data / pair, data):
+        for suffix in SUFFIXES:
+            path = directory / f"{pair}.{name}{suffix}"
+            if path.exists():
+                return path
+    return None
+
+
+def need(data: Path, pair: str, name: str) -> Path:
+    path = find(data, pair, name)
+    if path is None:
+        raise MinerError(f"{data}: no {pair}.{name}, plain or compressed, there or in {pair}/")
+    return path
+
+
+def mine(encoder: Encoder, data: Path, pair: str, split: str, **settings: Any) -> list[Any]:
+    """Scored id pairs of one split; a sentence that stands under several ids counts under each."""
+    with tempfile.TemporaryDirectory(prefix="bucc-") as work:
+        sides = [
+            Index.build(
+                encoder, need(data, pair, f"{split}.{side}"), Path(work) / side, format="bucc"
+            )
+            for side in pair.split("-")
+        ]
+        return list(search(*sides, duplicates="each", **settings).ids())
+
+
+def measure(model: str, data: Path, pair: str, submit: Path | None, **settings: Any) -> dict:
+    """The figures of one model on one language pair, as a dict for JSON."""
+    encoder = Encoder.load(model)
+    scored, seconds = {}, {}
+    for split in ("training", "test"):
+        begun = time.perf_counter()
+        scored[split] = mine(encoder, data, pair, split, **settings)
+        seconds[split] = round(time.perf_counter() - begun, 2)
+    tuned = best_threshold(scored["training"], read_gold(need(data, pair, "training.gold")))
+    result = {
+        "model": model,
+        "fingerprint": encoder.fingerprint,
+        "pair": pair,
+        "settings": settings,
+        "training": tuned.as_dict(),
+        "seconds": seconds,
+    }
+    gold_file = find(data, pair, "test.gold")
+    if gold_file is not None:
+        gold = read_gold(gold_file)
+        result["test"] = evaluate(scored["test"], gold, tuned.threshold).as_dict()
+        result["test oracle"] = best_threshold(scored["test"], gold).as_dict()
+    if submit is not None:
+        lines = [
+            f"{source}\t{target}\n"
+            for score, source, target in scored["test"]
+            if tuned.threshold is not None and score >= tuned.threshold
+        ]
+        submit.write_text("".join(lines), encoding="utf-8")
+    return result
+
+
+def table(results: list[dict]) -> str:
+    """The figures as text."""
+    lines = [
+        f"{'model':28} {'pair':6} {'threshold':>9} {'train F1':>9} "
+        f"{'test P':>8} {'test R':>8} {'test F1':>8} {'(oracle)':>9}"
+    ]
+    for result in results:
+        test, oracle = result.get("test"), result.get("test oracle")
+        line = f"{result['model'][-28:]:28} {result['pair']:6} "
+        line += f"{result['training']['threshold']:9.4f} {result['training']['f1']:9.4f} "
+        if test and oracle:
+            line += f"{test['precision']:8.4f} {test['recall']:8.4f} {test['f1']:8.4f} "
+            line += f"{oracle['f1']:9.4f}"
+        else:
+            line += "no test gold here"
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--pair", action="append", required=True, help="de-en; repeatable")
+    parser.add_argument("--model", action="append", required=True, help="directory; repeatable")
+    parser.add_argument("--margin", default="ratio")
+    parser.add_argument("--retrieval", default="max")
+    parser.add_argument("-k", type=int, default=4)
+    parser.add_argument("--submit", type=Path, help="write the test pairs at the tuned threshold")
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    settings = {"k": arguments.k, "margin": arguments.margin, "retrieval": arguments.retrieval}
+    results = [
+        measure(model, arguments.data, pair, arguments.submit, **settings)
+        for pair in arguments.pair
+        for model in arguments.model
+    ]
+    print(table(results))
+    if arguments.json:
+        report.write(arguments.json, "benchmarks.bucc", results)
+
+
+if __name__ == "__main__":
+    report.run(main)

@@ -1,0 +1,65 @@
+"""Mining quality on the BUCC-style sets: our recipes and the default model, from one command.
+
+    python -m benchmarks.quality --data DIR [--models models/bench]
+
+For each language pair, trains one model by the ``fast`` recipe and one by ``p19`` (Wieting et al.
+2019) on the pair's full training text, unless a model trained with the same configuration lies in
+``--models`` already, and measures both and the default model by :mod:`benchmarks.bucc`.
+"""
+
+import argparse
+import time
+from pathlib import Path
+
+from benchmarks import bucc, report
+from miner import MinerError
+from miner.model import load
+from train.config import RECIPES
+from train.run import TextPair, train_model
+
+PAIRS = ("de-en", "fr-en")
+
+
+def trained(recipe: str, pair: str, data: Path, models: Path) -> tuple[str, float | None]:
+    """The model directory, and the seconds of its training (None where it was there)."""
+    output = models / f"{pair}-{recipe}"
+    config = RECIPES[recipe]
+    if output.exists() and load(output).training.get("config") == config.as_dict():
+        return str(output), None
+    files = sorted((data / "train" / pair).glob("*.tsv.xz"))
+    if not files:
+        raise MinerError(f"{data / 'train' / pair}: no training text (*.tsv.xz)")
+    started = time.perf_counter()
+    train_model([TextPair(str(file)) for file in files], config, output, report=show)
+    return str(output), round(time.perf_counter() - started, 1)
+
+
+def show(event: object) -> None:
+    """Lines of a training; its progress bar is left out."""
+    if isinstance(event, str):
+        print(event, flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--models", type=Path, default=Path("models/bench"))
+    parser.add_argument("--json", type=Path, default=report.RESULTS / "bucc.json")
+    arguments = parser.parse_args()
+    results = []
+    for pair in PAIRS:
+        for name in ("p19", "fast", "default"):
+            model, seconds = "default", None
+            if name != "default":
+                model, seconds = trained(name, pair, arguments.data, arguments.models)
+            result = bucc.measure(
+                model, arguments.data / "bucc-style", pair, None, k=4, margin="ratio", retrieval="max"
+            )
+            results.append({"name": name, "training seconds": seconds, **result})
+            print(bucc.table(results[-1:]), flush=True)
+    print(bucc.table(results))
+    report.write(arguments.json, "benchmarks.quality", results)
+
+
+if __name__ == "__main__":
+    report.run(main)

@@ -1,0 +1,65 @@
+"""What every result says of itself: command, versions, hardware; and how it is written."""
+
+import importlib.metadata
+import json
+import os
+import platform
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from miner import MinerError
+
+RESULTS = Path(__file__).parent / "results"
+LIBRARIES = ("bitext-miner", "numpy", "numba", "sentencepiece", "torch", "faiss-cpu", "faiss-gpu")
+
+
+def write(path: Path, name: str, results: Any) -> None:
+    """Write ``results`` with what is needed to judge and repeat them."""
+    record = {
+        "benchmark": name,
+        "command": f"python -m {name} {' '.join(sys.argv[1:])}".strip(),
+        "versions": versions(),
+        "hardware": hardware(),
+        "results": results,
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    print(f"written to {path}", file=sys.stderr)
+
+
+def versions() -> dict[str, str]:
+    """Versions of what decides the figures."""
+    found = {"python": platform.python_version()}
+    for name in LIBRARIES:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def hardware() -> dict[str, Any]:
+    """Processor, cores in use, memory."""
+    model = platform.processor() or platform.machine()
+    if Path("/proc/cpuinfo").exists():
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                model = line.split(":", 1)[1].strip()
+                break
+    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return {
+        "cpu": model,
+        "cores": len(os.sched_getaffinity(0)),
+        "memory GiB": round(pages / 2**30, 1),
+    }
+
+
+def run(main: Callable[[], None]) -> None:
+    """Run a benchmark's main; an error of the engine is one line and exit code 1."""
+    try:
+        main()
+    except MinerError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(1)

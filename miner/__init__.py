@@ -1,0 +1,26 @@
+"""Find and score translation pairs: train, encode, index, search, evaluate.
+
+>>> from miner import Encoder, Index, search
+>>> encoder = Encoder.load("default")
+>>> de = Index.build(encoder, "news.de.zst", "work/de")
+>>> en = Index.build(encoder, "news.en.zst", "work/en")
+>>> search(de, en).at_least(1.2).write("mined.tsv.gz")
+"""
+
+from miner.encoder import Encoder
+from miner.errors import MinerError
+from miner.evaluate import Evaluation, best_threshold, evaluate
+from miner.index import Index
+from miner.search import Pairs, search
+
+__version__ = "0.1.0"
+__all__ = [
+    "Encoder",
+    "Evaluation",
+    "Index",
+    "MinerError",
+    "Pairs",
+    "best_threshold",
+    "evaluate",
+    "search",
+]

@@ -1,0 +1,128 @@
+"""FAISS: the only file that imports it.
+
+Similarities that come from here decide who is looked at again, never a result: callers score
+what they keep by :mod:`miner.kernels.exact`.
+"""
+
+import importlib
+import importlib.metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from miner.errors import ArtifactError, DependencyError, ResourceError
+
+# Rows of one conversion to float32; vectors that a compressed index is trained on.
+BLOCK = 16_384
+TRAINING_SAMPLE = 200_000
+
+DISTRIBUTIONS = ("faiss-cpu", "faiss-gpu", "faiss-gpu-cuvs")
+
+
+def faiss_distributions() -> list[str]:
+    """Which of the distributions that install the module ``faiss`` are present."""
+    found = []
+    for name in DISTRIBUTIONS:
+        try:
+            importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+        found.append(name)
+    return found
+
+
+def faiss() -> Any:
+    """The module; raises :class:`~miner.errors.DependencyError` where it is missing or doubled."""
+    found = faiss_distributions()
+    if len(found) > 1:
+        raise DependencyError(
+            f"{' and '.join(found)} are both installed and overwrite each other; run: "
+            f"pip uninstall -y {' '.join(found)} && pip install {found[-1]}"
+        )
+    try:
+        return importlib.import_module("faiss")
+    except ImportError as error:
+        raise DependencyError(
+            f'FAISS is not usable ({error}); run: pip install "bitext-miner[cpu]", or '
+            '"bitext-miner[gpu]" on a machine with an NVIDIA GPU'
+        ) from None
+
+
+def gpu_count() -> int:
+    """GPUs that the installed FAISS can use."""
+    library = faiss()
+    return library.get_num_gpus() if hasattr(library, "StandardGpuResources") else 0
+
+
+def resolve_device(device: str) -> str:
+    """``auto`` to ``cuda`` or ``cpu``; asking for what there is not is a ResourceError."""
+    if device == "auto":
+        return "cuda" if gpu_count() else "cpu"
+    if device == "cuda" and not gpu_count():
+        raise ResourceError(
+            "--device cuda: FAISS finds no GPU here; use --device cpu, or install "
+            '"bitext-miner[gpu]" where there is one'
+        )
+    return device
+
+
+def flat_search(
+    queries: np.ndarray, base: np.ndarray, k: int, device: str, threads: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Brute force by inner product: ``(n, k)`` float32 similarities and int64 rows, best first.
+
+    ``queries (n, d)`` and ``base (m, d)`` float32, k ≤ m. Rounding and the order of ties are
+    FAISS's own; callers score again.
+    """
+    library = faiss()
+    library.omp_set_num_threads(threads)
+    metric = library.METRIC_INNER_PRODUCT
+    if device == "cuda":
+        return library.knn_gpu(_gpu_resources(), queries, base, k, metric=metric)
+    return library.knn(queries, base, k, metric=metric)
+
+
+_resources: Any = None
+
+
+def _gpu_resources() -> Any:
+    global _resources  # one per process: FAISS reserves device memory for each
+    if _resources is None:
+        _resources = faiss().StandardGpuResources()
+    return _resources
+
+
+def build(path: Path, vectors: np.ndarray, rows: np.ndarray, factory: str) -> None:
+    """Train and write a FAISS index of the ``rows`` of ``vectors (n, d)``, by inner product."""
+    library = faiss()
+    try:
+        index = library.index_factory(vectors.shape[1], factory, library.METRIC_INNER_PRODUCT)
+    except RuntimeError as error:
+        raise ArtifactError(f"--index {factory}: no FAISS factory string ({_why(error)})") from None
+    # A training sample spread evenly over the corpus.
+    sample = rows[:: max(1, len(rows) // TRAINING_SAMPLE)]
+    try:
+        index.train(vectors[sample].astype(np.float32))
+    except RuntimeError as error:
+        raise ResourceError(
+            f"--index {factory}: cannot be trained on {len(sample)} sentences ({_why(error)}); "
+            "use --index flat or a smaller one"
+        ) from None
+    for start in range(0, len(rows), BLOCK):
+        index.add(vectors[rows[start : start + BLOCK]].astype(np.float32))
+    library.write_index(index, str(path))
+
+
+def read(path: Path) -> Any:
+    """The FAISS index that :func:`build` wrote. Raises :class:`~miner.errors.ArtifactError`."""
+    try:
+        return faiss().read_index(str(path))
+    except RuntimeError as error:
+        raise ArtifactError(f"{path}: cannot be read ({_why(error)}); build it again") from None
+
+
+def _why(error: RuntimeError) -> str:
+    """The part of a FAISS message that a user can use; the rest is source positions."""
+    text = str(error).strip().split("\n")[0]
+    return text.rsplit("Error: ", 1)[-1].rsplit("failed: ", 1)[-1]

@@ -1,0 +1,65 @@
+"""The command line. Each file of this package holds one command: parse, call, print."""
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+import miner
+from miner.cli.doctor import doctor
+from miner.cli.evaluate import evaluate
+from miner.cli.index import index
+from miner.cli.mine import mine
+from miner.cli.search import search
+from miner.cli.train import train
+from miner.errors import MinerError
+
+
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="""\b
+Examples:
+  miner mine news.de.zst news.en.gz -o pairs.tsv.gz
+  miner train --source train.de --target train.en -o models/de-en
+  miner doctor
+
+Every command has worked examples at the end of its own --help.""",
+)
+@click.version_option(miner.__version__, prog_name="miner")
+def cli() -> None:
+    """Find and score translation pairs in text of two languages."""
+
+
+for command in (mine, train, index, search, evaluate, doctor):
+    cli.add_command(command)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; returns the exit code (0 done, 1 input at fault, 2 usage, 130 interrupted)."""
+    try:
+        cli.main(args=arguments, prog_name="miner", standalone_mode=False)
+        sys.stdout.flush()
+    except click.UsageError as error:
+        error.show()
+        return 2
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        command = " ".join(sys.argv[1:] if arguments is None else arguments)
+        click.echo(f"\nminer: interrupted; to go on, repeat: miner {command}", err=True)
+        return 130
+    except BrokenPipeError:
+        # The reader of our output has enough; what is still buffered must not raise at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except MemoryError:
+        return _fail("out of memory; give --memory a smaller size, or split the corpus")
+    except MinerError as error:
+        return _fail(str(error))
+    return 0
+
+
+def _fail(message: str) -> int:
+    click.echo(f"miner: error: {message}", err=True)
+    return 1

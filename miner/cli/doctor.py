@@ -1,0 +1,56 @@
+"""``miner doctor``: what is installed, what the machine has, what would be used."""
+
+import importlib.metadata
+import platform
+
+import click
+import psutil
+
+import miner
+from miner import backend
+from miner.encoder import Encoder
+from miner.machine import memory_budget, thread_count
+
+LIBRARIES = ("numpy", "h5py", "sentencepiece", "numba", "torch", "pyarrow", "backports.zstd")
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  miner doctor
+  miner doctor | tee report.txt     (paste it into a bug report)"""
+)
+def doctor() -> None:
+    """Print versions, devices and threads, and say what would be used.
+
+    Ends with exit code 1 where mining cannot work.
+    """
+    click.echo(f"bitext-miner   {miner.__version__}")
+    click.echo(f"python         {platform.python_version()} on {platform.platform()}")
+    for name in LIBRARIES:
+        click.echo(f"{name:14} {_version(name)}")
+    found = backend.faiss_distributions()
+    click.echo(f"{'faiss':14} {', '.join(f'{name} {_version(name)}' for name in found) or 'none'}")
+    memory = psutil.virtual_memory()
+    click.echo(f"{'threads':14} {thread_count()} will be used of {psutil.cpu_count()}")
+    click.echo(
+        f"{'memory':14} {memory.available / 2**30:.1f} of {memory.total / 2**30:.1f} GiB free; "
+        f"a search takes at most {memory_budget() / 2**30:.1f}"
+    )
+    gpus = backend.gpu_count()
+    click.echo(
+        f"{'GPUs':14} {gpus} usable by FAISS; --device auto is {backend.resolve_device('auto')}"
+    )
+    model = Encoder.load("default").model
+    click.echo(
+        f"{'default model':14} {model.fingerprint}: {len(model.weights)} pieces, "
+        f"{model.dimension} dimensions, {model.weights.dtype}"
+    )
+    click.echo("all is well: 'miner mine' will work")
+
+
+def _version(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"

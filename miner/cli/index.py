@@ -1,0 +1,85 @@
+"""``miner index``: a corpus to an index directory."""
+
+from typing import Any
+
+import click
+
+from miner.cli import options
+from miner.encoder import Encoder
+from miner.index import Index
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  miner index news.de --model models/de-en -o work/de
+  miner index part1.de.gz part2.de.gz -o work/de
+  miner index de-en.training.de --format bucc -o work/de
+  miner index crawl.jsonl.zst --column text -o work/crawl
+  miner index more.de --add -o work/de
+  miner index news.de --embeddings laser.raw --dim 1024 -o work/de-laser"""
+)
+@click.argument("corpus", nargs=-1, required=True)
+@click.option("-o", "--output", required=True, metavar="DIR", help="The index directory.")
+@options.model
+@options.factory
+@click.option("--add", is_flag=True, help="Append CORPUS to the index that is in DIR already.")
+@click.option(
+    "--embeddings",
+    metavar="FILE",
+    help="Vectors from elsewhere, one for each line: .npy, .h5, or raw float32 (float16: .f16).",
+)
+@click.option("--dim", type=click.IntRange(1), help="Dimension of raw --embeddings.")
+@options.threads
+@options.reading
+def index(
+    corpus: tuple[str, ...],
+    output: str,
+    model: str,
+    factory: str,
+    add: bool,
+    embeddings: str | None,
+    dim: int | None,
+    threads: int | None,
+    **reading: Any,
+) -> None:
+    """Encode the sentences of CORPUS into an index directory.
+
+    CORPUS is one file or several, plain or compressed, or - for standard input. Empty lines keep
+    their numbers and are not encoded. The directory appears when all is done, not before.
+    """
+    if embeddings and (add or len(corpus) != 1):
+        raise click.UsageError("--embeddings takes one CORPUS and no --add")
+    with options.staged_bar() as report:
+        if embeddings:
+            built = Index.build_from_vectors(
+                embeddings,
+                corpus[0],
+                output,
+                dimension=dim,
+                index=factory,
+                report=report,
+                **reading,
+            )
+        elif add:
+            encoder = Encoder.load(model, threads)
+            built = Index.open(output).add(encoder, corpus, report=report, **reading)
+        else:
+            encoder = Encoder.load(model, threads)
+            built = Index.build(encoder, corpus, output, index=factory, report=report, **reading)
+    click.echo(describe(built), err=True)
+
+
+def describe(built: Index) -> str:
+    """What was read, on one line; every line of the input is accounted for."""
+    records = sum(source.records for source in built.sources)
+    empty = sum(source.empty for source in built.sources)
+    undecodable = sum(source.undecodable for source in built.sources)
+    parts = [f"{records} lines", f"{len(built)} sentences", f"{built.meta['distinct']} distinct"]
+    if empty:
+        parts.append(f"{empty} empty")
+    if undecodable:
+        parts.append(f"{undecodable} not UTF-8 and left out")
+    if not len(built):
+        parts.append("nothing to search: the corpus has no sentence")
+    return f"{built.path}: {', '.join(parts)}"

@@ -1,0 +1,196 @@
+"""Options that several commands share, and what they turn into."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+from tqdm import tqdm
+
+from miner.corpus import FORMATS, ON_ERROR
+from miner.machine import parse_size
+from miner.margin import MARGINS, RETRIEVALS, canonical
+
+Decorator = Callable[[Any], Any]
+
+
+class Size(click.ParamType):
+    """A number of bytes such as 512M or 8G."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> int:
+        try:
+            return parse_size(str(value))
+        except ValueError:
+            self.fail(f"{value!r} is not a size; write for example 512M or 8G", param, ctx)
+
+
+class Name(click.ParamType):
+    """One of some names, their short forms included."""
+
+    name = "name"
+
+    def __init__(self, choices: tuple[str, ...]):
+        self.choices = choices
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:
+        try:
+            return canonical(value, self.choices)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+def several(*options: Decorator) -> Decorator:
+    """Options as one decorator, in the order given."""
+
+    def decorate(function: Any) -> Any:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+model = click.option(
+    "--model",
+    default="default",
+    show_default=True,
+    metavar="DIR",
+    help="Model directory; 'default' is the one that ships (de, fr, es, ru, cs and en).",
+)
+
+reading = several(
+    click.option(
+        "--format",
+        type=click.Choice(FORMATS),
+        help="Text format; default by suffix (.tsv .jsonl .parquet), else plain. "
+        "bucc is 'id, tab, sentence'.",
+    ),
+    click.option(
+        "--on-error",
+        type=click.Choice(ON_ERROR),
+        default="fail",
+        show_default=True,
+        help="Lines that are not UTF-8: stop, put U+FFFD, or leave out (and count).",
+    ),
+    click.option(
+        "--column",
+        metavar="N|NAME",
+        help="Where the sentence is: for tsv a number from 1 [1], or a name with --header; "
+        "for jsonl and parquet a name [text].",
+    ),
+    click.option("--id-column", metavar="N|NAME", help="Likewise for an id of each sentence."),
+    click.option("--header", is_flag=True, help="The first line of a tsv names its columns."),
+)
+
+mining = several(
+    click.option(
+        "-k",
+        "--neighbors",
+        type=click.IntRange(1, 32767),
+        default=4,
+        show_default=True,
+        help="Nearest neighbours in each direction.",
+    ),
+    click.option(
+        "--margin",
+        type=Name(MARGINS),
+        default="ratio",
+        show_default=True,
+        metavar="|".join(MARGINS),
+        help="Score of a pair against both neighbourhoods.",
+    ),
+    click.option(
+        "--retrieval",
+        type=Name(RETRIEVALS),
+        default="max",
+        show_default=True,
+        metavar="|".join(RETRIEVALS),
+        help="Which candidates become pairs; max is one-to-one.",
+    ),
+    click.option(
+        "--duplicates",
+        type=click.Choice(["first", "each"]),
+        default="first",
+        show_default=True,
+        help="A sentence that occurs several times: report its first copy, or pair copies in "
+        "order (for a gold standard that counts each).",
+    ),
+)
+
+machine = several(
+    click.option(
+        "--memory",
+        type=Size(),
+        help="What the search may allocate, e.g. 8G [half of what is free].",
+    ),
+    click.option(
+        "--device",
+        type=click.Choice(["auto", "cpu", "cuda"]),
+        default="auto",
+        show_default=True,
+        help="Where to search; cuda without a GPU is an error.",
+    ),
+)
+
+threads = click.option(
+    "--threads", type=click.IntRange(1), help="Threads [all cores]; never changes the result."
+)
+
+keeping = several(
+    click.option("--threshold", type=float, help="Keep pairs with this score or more."),
+    click.option("--top-n", type=click.IntRange(0), help="Keep this many of the best pairs."),
+    click.option("--ids", is_flag=True, help="Write ids instead of text (line numbers, if none)."),
+    click.option("--bucc", is_flag=True, help="Write 'source id, tab, target id' and no score."),
+)
+
+output = click.option(
+    "-o",
+    "--output",
+    default="-",
+    metavar="FILE",
+    help="Where the pairs go [standard output]; .gz .bz2 .xz .zst compress, .parquet has all "
+    "columns.",
+)
+
+factory = click.option(
+    "--index",
+    "factory",
+    default="flat",
+    show_default=True,
+    metavar="FACTORY",
+    help="flat is exact; a FAISS factory string such as IVF1024,PQ50x8 makes a compressed index, "
+    "whose answers are scored again exactly.",
+)
+
+
+@contextmanager
+def staged_bar() -> Iterator[Callable[[str, int, int | None], None]]:
+    """A progress bar with rate and ETA for work in stages; nothing where there is no terminal."""
+    bars: dict[str, tqdm] = {}
+
+    def report(stage: str, done: int, total: int | None) -> None:
+        if stage not in bars:
+            for old in bars.values():
+                old.close()
+            bars[stage] = tqdm(desc=stage, total=total, unit=" lines", disable=None)
+        bars[stage].update(done - bars[stage].n)
+
+    try:
+        yield report
+    finally:
+        for bar in bars.values():
+            bar.close()
+
+
+@contextmanager
+def bar(stage: str, unit: str) -> Iterator[Callable[[int, int], None]]:
+    """The same for work of one stage."""
+    with tqdm(desc=stage, unit=f" {unit}", disable=None) as shown:
+
+        def report(done: int, total: int) -> None:
+            shown.total = total
+            shown.update(done - shown.n)
+
+        yield report

@@ -1,0 +1,30 @@
+"""Every error the engine raises on purpose, in one place.
+
+Each message is one line that says what is wrong, where, and what to do about it.
+The command line prints it after ``miner: error:`` and exits with 1; a program that
+uses the library catches :class:`MinerError`.
+"""
+
+
+class MinerError(Exception):
+    """Base of all: the input, an artifact or the machine is at fault, not the program."""
+
+
+class CorpusError(MinerError):
+    """Text that cannot be read as asked: bytes, compression, columns, line counts."""
+
+
+class ArtifactError(MinerError):
+    """A model or index directory that is missing, cut short, altered, or of another version."""
+
+
+class MismatchError(MinerError):
+    """Two artifacts that do not belong together, such as indexes of two models."""
+
+
+class DependencyError(MinerError):
+    """A library that is missing, doubled or unusable; the message names the pip command."""
+
+
+class ResourceError(MinerError):
+    """The machine has too little of something: memory, disk, a device that was asked for."""

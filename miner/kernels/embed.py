@@ -1,0 +1,104 @@
+"""The two loops of training an averaging encoder: pooling a batch, and a sparse Adam step.
+
+Flat ids and offsets as in :mod:`miner.kernels.pool`. Work is split by output row, never by
+input, so results are bitwise the same for any number of threads.
+"""
+
+import numba
+import numpy as np
+
+
+def mean_batch_reference(table: np.ndarray, ids: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """What :func:`mean_batch` computes, in plain numpy."""
+    out = np.zeros((len(offsets) - 1, table.shape[1]), dtype=np.float32)
+    for i in range(len(out)):
+        if offsets[i + 1] > offsets[i]:
+            out[i] = table[ids[offsets[i] : offsets[i + 1]]].mean(axis=0)
+    return out
+
+
+@numba.njit(parallel=True, cache=True, error_model="numpy")
+def mean_batch(table, ids, offsets, out):
+    """Means, not normalised, of each sentence's rows: ``out (n, d) float32``; empty gives zero."""
+    d = table.shape[1]
+    for i in numba.prange(len(offsets) - 1):
+        row = out[i]
+        row[:] = np.float32(0.0)
+        for p in range(offsets[i], offsets[i + 1]):
+            source = table[ids[p]]
+            for j in range(d):
+                row[j] += source[j]
+        count = offsets[i + 1] - offsets[i]
+        if count > 0:
+            inverse = np.float32(1.0 / count)
+            for j in range(d):
+                row[j] *= inverse
+
+
+@numba.njit(cache=True, error_model="numpy")
+def group_by_id(ids, offsets, size):
+    """Counting sort of a batch by id, stable.
+
+    Returns ``rows (u,) int32``, the distinct ids ascending; ``starts (u + 1,) int64``; and
+    ``sentences (t,) int32``: ``sentences[starts[r]:starts[r + 1]]`` are the sentences in which
+    ``rows[r]`` occurs, ascending, once per occurrence.
+    """
+    place = np.zeros(size + 1, np.int64)
+    for p in range(len(ids)):
+        place[ids[p] + 1] += 1
+    distinct = 0
+    for v in range(size):
+        if place[v + 1] > 0:
+            distinct += 1
+    rows = np.empty(distinct, np.int32)
+    starts = np.empty(distinct + 1, np.int64)
+    starts[0] = 0
+    r = 0
+    for v in range(size):
+        if place[v + 1] > 0:
+            rows[r] = v
+            r += 1
+            starts[r] = starts[r - 1] + place[v + 1]
+        place[v + 1] += place[v]
+    sentences = np.empty(len(ids), np.int32)
+    for i in range(len(offsets) - 1):
+        for p in range(offsets[i], offsets[i + 1]):
+            v = ids[p]
+            sentences[place[v]] = i
+            place[v] += 1
+    return rows, starts, sentences
+
+
+@numba.njit(parallel=True, cache=True, error_model="numpy")
+def sparse_adam(
+    table, first, second, gradient, offsets, rows, starts, sentences, step, rate, beta1, beta2, eps
+):
+    """One lazy Adam step on the rows that a batch uses, and on no others.
+
+    ``gradient (n, d) float32`` is the loss's gradient by each sentence's *mean*; a row's gradient
+    is the sum over its occurrences of ``gradient[sentence] / length``. Moments ``first`` and
+    ``second (V, d) float32`` decay only when their row is touched, and the bias correction goes by
+    the global ``step`` (from 1): the definition of ``torch.optim.SparseAdam``, the reference.
+    """
+    d = table.shape[1]
+    correction1 = 1.0 - beta1**step
+    correction2 = np.sqrt(1.0 - beta2**step)
+    size = np.float32(rate * correction2 / correction1)
+    decay1, decay2 = np.float32(beta1), np.float32(beta2)
+    gain1, gain2 = np.float32(1.0 - beta1), np.float32(1.0 - beta2)
+    # SparseAdam divides by sqrt(second) + eps before the correction of the second moment.
+    small = np.float32(eps)
+    for r in numba.prange(len(rows)):
+        total = np.zeros(d, np.float32)
+        for p in range(starts[r], starts[r + 1]):
+            i = sentences[p]
+            share = np.float32(1.0 / (offsets[i + 1] - offsets[i]))
+            source = gradient[i]
+            for j in range(d):
+                total[j] += share * source[j]
+        weights, m, v = table[rows[r]], first[rows[r]], second[rows[r]]
+        for j in range(d):
+            g = total[j]
+            m[j] = decay1 * m[j] + gain1 * g
+            v[j] = decay2 * v[j] + gain2 * g * g
+            weights[j] -= size * m[j] / (np.sqrt(v[j]) + small)

@@ -1,0 +1,65 @@
+"""Exact cosines of chosen pairs, and an exact top-k scan: the arbiters of every search.
+
+A product of two float16 values is exact in float64, and the sum of a few hundred of them rounds
+to the same float32 in whatever order it is taken. So a similarity is one number, whichever side
+the search came from and whatever the block size, the thread count or the device.
+"""
+
+import numba
+import numpy as np
+
+
+def rescore_reference(queries: np.ndarray, base: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """What :func:`rescore` computes, in plain numpy."""
+    out = np.full(rows.shape, -np.inf, dtype=np.float32)
+    for i, j in zip(*np.nonzero(rows >= 0), strict=True):
+        out[i, j] = queries[i].astype(np.float64) @ base[rows[i, j]].astype(np.float64)
+    return out
+
+
+def scan_reference(queries: np.ndarray, base: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """What :func:`scan` computes from empty lists, in plain numpy."""
+    exact = (queries.astype(np.float64) @ base.astype(np.float64).T).astype(np.float32)
+    row = np.argsort(-exact, axis=1, kind="stable")[:, :k]
+    return np.take_along_axis(exact, row, axis=1), row
+
+
+@numba.njit(fastmath={"reassoc", "contract"}, error_model="numpy", inline="always")
+def _dot(a, b):
+    total = 0.0
+    for j in range(len(a)):
+        total += np.float64(a[j]) * np.float64(b[j])
+    return np.float32(total)
+
+
+@numba.njit(parallel=True, cache=True, error_model="numpy")
+def rescore(queries, base, rows, out):
+    """``out[i, j] = queries[i] · base[rows[i, j]]``; -inf where ``rows`` is -1.
+
+    ``queries (n, d) float32``, ``base (m, d) float32``, ``rows (n, c) int64`` < m.
+    """
+    for i in numba.prange(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            out[i, j] = _dot(queries[i], base[rows[i, j]]) if rows[i, j] >= 0 else -np.inf
+
+
+@numba.njit(parallel=True, cache=True, error_model="numpy")
+def scan(queries, base, start, similarity, row):
+    """Merge the block ``base``, whose first row is ``start``, into running exact top-k lists.
+
+    ``similarity (n, k) float32`` and ``row (n, k) int64`` are sorted by (similarity descending,
+    row ascending) and change in place; empty places are -inf and -1. Blocks must come in
+    ascending order: a tie then goes to the lower row by standing first.
+    """
+    k = similarity.shape[1]
+    for i in numba.prange(queries.shape[0]):
+        for b in range(base.shape[0]):
+            value = _dot(queries[i], base[b])
+            if value > similarity[i, k - 1]:
+                place = k - 1
+                while place > 0 and value > similarity[i, place - 1]:
+                    similarity[i, place] = similarity[i, place - 1]
+                    row[i, place] = row[i, place - 1]
+                    place -= 1
+                similarity[i, place] = value
+                row[i, place] = start + b

@@ -1,0 +1,333 @@
+"""Margin scores, retrieval and one-to-one matching: from neighbour lists to sentence pairs.
+
+The method is that of Artetxe & Schwenk 2019, *Margin-based Parallel Corpus Mining with
+Multilingual Sentence Embeddings* (A19 below), section 3: a cosine alone is not comparable
+between sentences, because some sentences are close to everything, so it is set against the
+mean cosine of both sentences to their nearest neighbours.
+
+The data's path is ``Neighbors`` in both directions -> :func:`candidates` -> :func:`retrieve`.
+Everything is pure numpy and deterministic: ties are broken by row, so the order in which
+candidates arrive never shows in the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+MARGINS = ("absolute", "distance", "ratio")
+RETRIEVALS = ("forward", "backward", "intersection", "max")
+
+RATIO_FLOOR = 0.1
+"""The least denominator of the ratio margin.
+
+A sentence that resembles nothing has a neighbourhood mean near zero or below it. Divided by
+that, a poor cosine becomes a huge score, or two negatives a good one. Under the floor the
+score is ten times the cosine: it still rises with the cosine and keeps its sign.
+"""
+
+_ALIASES = {"fwd": "forward", "bwd": "backward", "intersect": "intersection"}
+_MAX_K = int(np.iinfo(np.int16).max)  # ranks are stored as int16
+
+
+def canonical(name: str, choices: Sequence[str]) -> str:
+    """The member of ``choices`` that ``name`` means; ``fwd``, ``bwd``, ``intersect`` are known.
+
+    Raises ``ValueError``, listing the choices, for any other name.
+    """
+    full = _ALIASES.get(name, name)
+    if full not in choices:
+        raise ValueError(f"unknown name {name!r}: choose one of {', '.join(choices)}")
+    return full
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbors:
+    """The k nearest neighbours of each sentence in the other corpus, best first.
+
+    similarity: (n, k) float32, cosines; its value is ignored wherever ``row`` is -1
+    row: (n, k) int64, rows of the other corpus, each at most once per list; -1 = none
+
+    Raises ``ValueError`` for shapes that differ or are not 2-D, a row below -1, k above 32767,
+    or a similarity of an existing neighbour that is NaN or infinite.
+    """
+
+    similarity: NDArray[np.float32]
+    row: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        similarity = np.asarray(self.similarity, dtype=np.float32)
+        row = np.asarray(self.row)
+        if row.size and row.dtype.kind not in "iu":
+            raise ValueError(f"neighbour rows must be integers, not {row.dtype}")
+        row = row.astype(np.int64, copy=False)
+        if similarity.ndim != 2 or similarity.shape != row.shape:
+            raise ValueError(
+                "neighbour similarities and rows must be two (n, k) arrays of one shape, "
+                f"not {similarity.shape} and {row.shape}"
+            )
+        if row.shape[1] > _MAX_K:
+            raise ValueError(f"at most {_MAX_K} neighbours are supported, not {row.shape[1]}")
+        if row.size and row.min() < -1:
+            raise ValueError(f"a neighbour row is {row.min()}: only -1 means none")
+        if not np.isfinite(similarity[row >= 0]).all():
+            raise ValueError("a neighbour's similarity is NaN or infinite")
+        object.__setattr__(self, "similarity", similarity)
+        object.__setattr__(self, "row", row)
+
+    def __len__(self) -> int:
+        """The number of sentences, n."""
+        return self.row.shape[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Scored sentence pairs as columns of one length, each pair (source, target) once.
+
+    score: (m,) float64, by the margin asked for; what a threshold applies to
+    source_row, target_row: (m,) int64
+    similarity: (m,) float32, the cosine
+    margin_ratio: (m,) float64, the ratio margin, whichever margin ``score`` is
+    forward_rank: (m,) int16, 1-based place of the target among the source's neighbours;
+        0 = not among them
+    backward_rank: (m,) int16, the same for the source among the target's neighbours
+
+    Scores are float64 because numpy rounds a Python threshold to the type of the array it is
+    compared with: against float32 scores a threshold would not cut where it says.
+
+    Raises ``ValueError`` when the columns differ in length or a score is NaN.
+    """
+
+    score: NDArray[np.float64]
+    source_row: NDArray[np.int64]
+    target_row: NDArray[np.int64]
+    similarity: NDArray[np.float32]
+    margin_ratio: NDArray[np.float64]
+    forward_rank: NDArray[np.int16]
+    backward_rank: NDArray[np.int16]
+
+    def __post_init__(self) -> None:
+        if len({np.shape(getattr(self, field.name)) for field in fields(self)}) != 1:
+            raise ValueError("the columns of candidates differ in length")
+        _refuse_nan(self.score)
+
+    def __len__(self) -> int:
+        """The number of pairs, m."""
+        return len(self.score)
+
+    def take(self, keep: NDArray[np.int64] | NDArray[np.bool_]) -> Candidates:
+        """The pairs at these positions, in this order, or those where a (m,) mask is true."""
+        return Candidates(*(getattr(self, field.name)[keep] for field in fields(self)))
+
+
+def neighborhood_mean(neighbors: Neighbors) -> NDArray[np.float32]:
+    """The mean similarity of each sentence to the neighbours it has: a(x) of A19, eq. 2.
+
+    Returns (n,) float32. A list shorter than k (a corpus smaller than k) is averaged over what
+    there is; a sentence without neighbours has 0.
+    """
+    exists = neighbors.row >= 0
+    # A float64 sum of a few float32 cosines is exact but for the last bits, which the rounding
+    # to float32 drops: the mean does not depend on the order of the list or on its padding.
+    total = np.where(exists, neighbors.similarity, 0).sum(axis=1, dtype=np.float64)
+    return (total / np.maximum(exists.sum(axis=1), 1)).astype(np.float32)
+
+
+def margin_score(
+    similarity: ArrayLike, source_mean: ArrayLike, target_mean: ArrayLike, margin: str = "ratio"
+) -> NDArray[np.float64]:
+    """Score pairs by a margin: A19, eq. 2 and the three margin functions of section 3.
+
+    With b = (source_mean + target_mean) / 2, elementwise and in float64:
+    ``absolute`` cos · ``distance`` cos - b · ``ratio`` cos / max(b, RATIO_FLOOR).
+
+    similarity: cosines, any shape
+    source_mean, target_mean: :func:`neighborhood_mean` of each pair's two sentences,
+        broadcast against ``similarity``
+    Raises ``ValueError`` for an unknown margin or a NaN in what the margin uses.
+    """
+    margin = canonical(margin, MARGINS)
+    cosine = np.asarray(similarity, dtype=np.float64)
+    source = np.asarray(source_mean, dtype=np.float64)
+    target = np.asarray(target_mean, dtype=np.float64)
+    mean = (source + target) / 2
+    if margin == "absolute":
+        score = np.broadcast_to(cosine, np.broadcast_shapes(cosine.shape, mean.shape)).copy()
+    elif margin == "distance":
+        score = np.asarray(cosine - mean)
+    else:
+        score = np.asarray(cosine / np.maximum(mean, RATIO_FLOOR))
+    _refuse_nan(score)
+    return score
+
+
+def candidates(forward: Neighbors, backward: Neighbors, margin: str = "ratio") -> Candidates:
+    """Every pair that either direction's lists hold, once, scored (A19, section 3).
+
+    forward: the neighbours of the n source sentences among the targets
+    backward: the neighbours of the m target sentences among the sources
+    margin: one of ``MARGINS``
+
+    Returns the pairs sorted by (source_row, target_row). A pair in both lists has both ranks,
+    and its similarity is the forward one: the two are the same number wherever the search
+    scores its hits exactly. A rank is the place in the list, so a target listed twice, which a
+    search should not do, has the better of its two.
+
+    Raises ``ValueError`` for an unknown margin or a row outside the other corpus.
+    """
+    margin = canonical(margin, MARGINS)
+    n_source, n_target = len(forward), len(backward)
+    for name, neighbors, size in (
+        ("forward", forward, n_target),
+        ("backward", backward, n_source),
+    ):
+        if neighbors.row.size and neighbors.row.max() >= size:
+            raise ValueError(
+                f"the {name} neighbours name row {neighbors.row.max()}, "
+                f"but the other side has {size} sentences"
+            )
+
+    # One integer per pair: sorting these is several times faster than sorting two columns.
+    source, place = np.nonzero(forward.row >= 0)
+    forward_key = source * n_target + forward.row[source, place]
+    # np.unique keeps the first occurrence, which is the best rank: nonzero walks lists in order.
+    forward_key, first = np.unique(forward_key, return_index=True)
+    forward_place = place[first]
+    forward_similarity = forward.similarity[source[first], forward_place]
+
+    target, place = np.nonzero(backward.row >= 0)
+    backward_key = backward.row[target, place] * n_target + target
+    backward_key, first = np.unique(backward_key, return_index=True)
+    backward_place = place[first]
+    backward_similarity = backward.similarity[target[first], backward_place]
+
+    # Sorted by hand: np.union1d hashes from numpy 2.3 on, which is many times slower here.
+    key = np.sort(np.concatenate((forward_key, backward_key)))
+    key = key[_run_starts(key)]
+    in_forward = np.searchsorted(key, forward_key)
+    in_backward = np.searchsorted(key, backward_key)
+    similarity = np.zeros(len(key), dtype=np.float32)
+    similarity[in_backward] = backward_similarity
+    similarity[in_forward] = forward_similarity
+    forward_rank = np.zeros(len(key), dtype=np.int16)
+    forward_rank[in_forward] = forward_place + 1
+    backward_rank = np.zeros(len(key), dtype=np.int16)
+    backward_rank[in_backward] = backward_place + 1
+
+    # Where there is no target sentence there is no pair either: the 1 only avoids 0 // 0.
+    source_row, target_row = np.divmod(key, max(n_target, 1))
+    source_mean = neighborhood_mean(forward)[source_row]
+    target_mean = neighborhood_mean(backward)[target_row]
+    ratio = margin_score(similarity, source_mean, target_mean, "ratio")
+    score = ratio
+    if margin != "ratio":
+        score = margin_score(similarity, source_mean, target_mean, margin)
+    return Candidates(score, source_row, target_row, similarity, ratio, forward_rank, backward_rank)
+
+
+def retrieve(pairs: Candidates, retrieval: str = "max") -> Candidates:
+    """Choose among candidates by one of the four strategies of A19, section 3.
+
+    - ``forward``: the best-scoring target in each source's own list; ties go to the lower row
+    - ``backward``: the best-scoring source in each target's own list; ties go to the lower row
+    - ``intersection``: the pairs that are both
+    - ``max``: the pairs that are either, then one-to-one by :func:`match_one_to_one`
+
+    ``intersection`` and ``max`` use each sentence at most once; ``forward`` may repeat a
+    target, ``backward`` a source.
+
+    Returns a subset of ``pairs`` sorted by (score descending, source_row, target_row), the same
+    for any order of ``pairs``. Raises ``ValueError`` for an unknown retrieval.
+    """
+    retrieval = canonical(retrieval, RETRIEVALS)
+    if retrieval == "forward":
+        mask = _forward_best(pairs)
+    elif retrieval == "backward":
+        mask = _backward_best(pairs)
+    elif retrieval == "intersection":
+        mask = _forward_best(pairs) & _backward_best(pairs)
+    else:
+        mask = _forward_best(pairs) | _backward_best(pairs)
+    chosen = pairs.take(mask)
+    arrange = match_one_to_one if retrieval == "max" else _order
+    return chosen.take(arrange(chosen.score, chosen.source_row, chosen.target_row))
+
+
+def match_one_to_one(
+    score: NDArray[np.floating], source_row: NDArray[np.int64], target_row: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Greedy one-to-one matching: the last step of A19's ``max`` retrieval.
+
+    Pairs are visited by (score descending, source_row, target_row) and kept when neither
+    sentence is taken yet. A million pairs take about a second.
+
+    score, source_row, target_row: (m,) arrays; rows are any integers
+    Returns the positions kept, (<= m,) int64, in the order visited.
+    Raises ``ValueError`` when the lengths differ or a score is NaN.
+    """
+    if not len(score) == len(source_row) == len(target_row):
+        raise ValueError("scores and rows to match differ in length")
+    _refuse_nan(score)
+    order = _order(score, source_row, target_row)
+    # Numbering the sentences that occur keeps the marks small, whatever range the rows span.
+    sources, source = np.unique(source_row, return_inverse=True)
+    targets, target = np.unique(target_row, return_inverse=True)
+    source_taken, target_taken = bytearray(len(sources)), bytearray(len(targets))
+    kept = []
+    # Plain lists and bytearrays: indexing numpy arrays one by one is several times slower.
+    visits = zip(order.tolist(), source[order].tolist(), target[order].tolist(), strict=True)
+    for position, s, t in visits:
+        if not (source_taken[s] or target_taken[t]):
+            source_taken[s] = target_taken[t] = 1
+            kept.append(position)
+    return np.array(kept, dtype=np.int64)
+
+
+def _forward_best(pairs: Candidates) -> NDArray[np.bool_]:
+    """(m,) mask of each source's best-scoring target in its own list."""
+    listed = pairs.forward_rank > 0
+    return _best_each(listed, pairs.source_row, pairs.target_row, pairs.score)
+
+
+def _backward_best(pairs: Candidates) -> NDArray[np.bool_]:
+    """(m,) mask of each target's best-scoring source in its own list."""
+    listed = pairs.backward_rank > 0
+    return _best_each(listed, pairs.target_row, pairs.source_row, pairs.score)
+
+
+def _best_each(
+    listed: NDArray[np.bool_],
+    query_row: NDArray[np.int64],
+    answer_row: NDArray[np.int64],
+    score: NDArray[np.float64],
+) -> NDArray[np.bool_]:
+    """(m,) mask of the best-scoring listed pair of each query; ties go to the lower answer."""
+    position = np.nonzero(listed)[0]
+    order = np.lexsort((answer_row[position], -score[position], query_row[position]))
+    position = position[order]
+    mask = np.zeros(len(listed), dtype=np.bool_)
+    mask[position[_run_starts(query_row[position])]] = True
+    return mask
+
+
+def _run_starts(values: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """(m,) mask of the first of each run of equal values."""
+    starts = np.ones(len(values), dtype=np.bool_)
+    starts[1:] = values[1:] != values[:-1]
+    return starts
+
+
+def _order(
+    score: NDArray[np.floating], source_row: NDArray[np.int64], target_row: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Positions sorted by (score descending, source_row ascending, target_row ascending)."""
+    return np.lexsort((target_row, source_row, -score)).astype(np.int64, copy=False)
+
+
+def _refuse_nan(score: NDArray[np.floating]) -> None:
+    """Raise ``ValueError`` for a NaN score: it has no place in any order."""
+    if np.isnan(score).any():
+        raise ValueError("a score or similarity is NaN")

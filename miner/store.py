@@ -1,0 +1,236 @@
+"""Sentences and their vectors on disk, row by row: an HDF5 file and a plain text file.
+
+``embeddings.h5`` holds contiguous, uncompressed datasets, so that they open by memory map:
+
+- ``embeddings (n, d) float16``: unit vectors; the zero row for a sentence without known pieces
+- ``offset (n + 1,) int64``: where each sentence starts in ``sentences.txt``
+- ``line (n,) int64`` and ``file (n,) int32``: where each sentence came from
+- ``first (n,) int64``: the first row with the same text, itself where there is none before
+
+``sentences.txt`` is UTF-8, one sentence a line; ``ids.txt`` likewise, only where the corpus has
+ids of its own. Rows are appended and the store then sealed; one that is not sealed never opens.
+"""
+
+import hashlib
+import mmap
+from collections.abc import Sequence
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+from miner.corpus import one_line
+from miner.errors import ArtifactError
+
+EMBEDDINGS = "embeddings.h5"
+SENTENCES = "sentences.txt"
+IDS = "ids.txt"
+# Rows of one write or conversion.
+BLOCK = 16_384
+
+
+class TextWriter:
+    """Sentences to ``sentences.txt``, with what is to be known of each; vectors come later."""
+
+    def __init__(self, directory: Path):
+        self.directory = directory
+        self._sentences = open(directory / SENTENCES, "wb")  # noqa: SIM115 (closed by close())
+        self._ids: list[str] | None = None
+        self._lengths: list[np.ndarray] = []
+        self._lines: list[np.ndarray] = []
+        self._files: list[np.ndarray] = []
+        self._hashes: list[np.ndarray] = []
+        self._id_file = open(directory / IDS, "wb")  # noqa: SIM115
+        self._own_ids = False
+
+    def append(
+        self, sentences: Sequence[str], ids: Sequence[str], lines: np.ndarray, file: int
+    ) -> None:
+        """Add rows of file number ``file``; ids are stored if any is not its line number."""
+        # A line break inside a sentence, which JSON and Parquet allow, becomes a space.
+        encoded = [one_line(sentence).encode("utf-8") + b"\n" for sentence in sentences]
+        self._sentences.write(b"".join(encoded))
+        self._id_file.write("".join(f"{one_line(name)}\n" for name in ids).encode("utf-8"))
+        self._own_ids |= any(map(str.__ne__, ids, map(str, lines.tolist())))
+        n = len(encoded)
+        self._lengths.append(np.fromiter(map(len, encoded), dtype=np.int64, count=n))
+        self._lines.append(np.asarray(lines, dtype=np.int64))
+        self._files.append(np.full(n, file, dtype=np.int32))
+        digests = b"".join(hashlib.blake2b(text, digest_size=8).digest() for text in encoded)
+        self._hashes.append(np.frombuffer(digests, dtype=np.uint64))
+
+    def append_store(self, old: "Store") -> None:
+        """Add all rows of another store."""
+        for start in range(0, len(old), BLOCK):
+            rows = np.arange(start, min(start + BLOCK, len(old)))
+            texts, ids = old.texts.slice(start, start + len(rows)), old.ids(rows)
+            for file in np.unique(old.file[rows]).tolist():
+                chosen = np.flatnonzero(old.file[rows] == file)
+                self.append(
+                    [texts[row] for row in chosen],
+                    [ids[row] for row in chosen],
+                    old.line[rows[chosen]],
+                    file,
+                )
+
+    def lines(self) -> np.ndarray:
+        """``(n,) int64``: the line, or record, of every row so far."""
+        return _joined(self._lines, np.int64)
+
+    def close(self, dimension: int) -> int:
+        """Write the row tables and room for vectors of this dimension; returns the rows."""
+        self._sentences.close()
+        self._id_file.close()
+        if not self._own_ids:
+            (self.directory / IDS).unlink()
+        offset = np.zeros(1, dtype=np.int64)
+        if self._lengths:
+            offset = np.concatenate([offset, np.cumsum(np.concatenate(self._lengths))])
+        n = len(offset) - 1
+        with h5py.File(self.directory / EMBEDDINGS, "w") as file:
+            file.create_dataset("offset", data=offset)
+            file.create_dataset("line", data=_joined(self._lines, np.int64))
+            file.create_dataset("file", data=_joined(self._files, np.int32))
+            file.create_dataset("first", data=self._first(offset))
+            file.create_dataset("embeddings", shape=(n, dimension), dtype=np.float16)
+            file.attrs["sealed"] = False
+        return n
+
+    def _first(self, offset: np.ndarray) -> np.ndarray:
+        """``(n,) int64``: the first row of the same text. Equal hashes are checked by text."""
+        hashes = _joined(self._hashes, np.uint64)
+        _, first, group = np.unique(hashes, return_index=True, return_inverse=True)
+        found = first[group].astype(np.int64)
+        repeats = np.flatnonzero(found != np.arange(len(found)))
+        if len(repeats):
+            texts = Texts(self.directory / SENTENCES, offset)
+            same = [
+                texts.raw(row) == texts.raw(first)
+                for row, first in zip(repeats.tolist(), found[repeats].tolist(), strict=True)
+            ]
+            collided = repeats[~np.array(same)]
+            found[collided] = collided
+        return found
+
+
+class VectorWriter:
+    """Vectors into the room that :meth:`TextWriter.close` made, in the order of the rows."""
+
+    def __init__(self, directory: Path):
+        self._file = h5py.File(directory / EMBEDDINGS, "r+")
+        self._vectors = self._file["embeddings"]
+        self._next = 0
+
+    def append(self, vectors: np.ndarray) -> None:
+        """The next rows: ``(b, d)``, finite, of unit length or zero."""
+        self._vectors[self._next : self._next + len(vectors)] = vectors.astype(np.float16)
+        self._next += len(vectors)
+
+    def seal(self) -> None:
+        """Declare the store complete; refuses (ValueError) while rows are missing."""
+        if self._next != len(self._vectors):
+            raise ValueError(f"{self._next} vectors for {len(self._vectors)} sentences")
+        self._file.attrs["sealed"] = True
+        self.close()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class Store:
+    """A sealed store, opened by memory map; attributes as the datasets in this module's head."""
+
+    def __init__(self, directory: Path):
+        path = directory / EMBEDDINGS
+        try:
+            with h5py.File(path, "r") as file:
+                if not file.attrs.get("sealed", False):
+                    raise ArtifactError(f"{path}: was never finished; build the index again")
+                self.vectors = _mapped(path, file["embeddings"])
+                self.offset = _mapped(path, file["offset"])
+                self.line = _mapped(path, file["line"])
+                self.file = _mapped(path, file["file"])
+                self.first = _mapped(path, file["first"])
+        except (OSError, KeyError, ValueError) as error:
+            reason = str(error).split("\n")[0]
+            raise ArtifactError(
+                f"{path}: not a complete embeddings file ({reason}); build the index again"
+            ) from None
+        n = len(self.vectors)
+        if self.vectors.ndim != 2 or not (
+            len(self.line) == len(self.file) == len(self.first) == len(self.offset) - 1 == n
+        ):
+            raise ArtifactError(f"{path}: its tables differ in length; build the index again")
+        self.texts = Texts(directory / SENTENCES, self.offset)
+        self._ids: list[str] | None = None
+        self._id_path = directory / IDS
+        # Whether the corpus has ids of its own; else its line numbers serve.
+        self.own_ids = self._id_path.exists()
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    def ids(self, rows: np.ndarray) -> list[str]:
+        """The ids of ``rows``: the corpus's own, else the line numbers as text."""
+        if not self.own_ids:
+            return [str(line) for line in self.line[rows].tolist()]
+        if self._ids is None:
+            self._ids = self._id_path.read_text(encoding="utf-8").split("\n")[:-1]
+            if len(self._ids) != len(self):
+                raise ArtifactError(f"{self._id_path}: cut short; build the index again")
+        return [self._ids[row] for row in rows.tolist()]
+
+    def distinct(self) -> np.ndarray:
+        """``(m,) int64`` ascending: rows that can be neighbours, each text once, no zero rows."""
+        keep = self.first == np.arange(len(self))
+        for start in range(0, len(self), BLOCK):
+            keep[start : start + BLOCK] &= self.vectors[start : start + BLOCK].any(axis=1)
+        return np.flatnonzero(keep)
+
+
+class Texts:
+    """Random access to the lines of ``sentences.txt``."""
+
+    def __init__(self, path: Path, offset: np.ndarray):
+        self._offset = offset
+        size = path.stat().st_size if path.exists() else -1
+        if size != offset[-1]:
+            raise ArtifactError(f"{path}: missing or cut short; build the index again")
+        self._map: mmap.mmap | bytes = b""
+        if size:
+            with open(path, "rb") as file:
+                self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+    def __len__(self) -> int:
+        return len(self._offset) - 1
+
+    def raw(self, row: int) -> bytes:
+        return self._map[self._offset[row] : self._offset[row + 1]]
+
+    def __getitem__(self, row: int) -> str:
+        """The sentence of a row."""
+        return self.raw(row)[:-1].decode("utf-8")
+
+    def slice(self, start: int, end: int) -> list[str]:
+        """The sentences of rows ``start`` to ``end``, exclusive."""
+        return self._map[self._offset[start] : self._offset[end]].decode("utf-8").split("\n")[:-1]
+
+
+def unsealed_texts(directory: Path) -> Texts:
+    """The sentences of a store whose vectors are still to come."""
+    with h5py.File(directory / EMBEDDINGS, "r") as file:
+        return Texts(directory / SENTENCES, file["offset"][()])
+
+
+def _joined(parts: list[np.ndarray], dtype: type) -> np.ndarray:
+    return np.concatenate(parts) if parts else np.empty(0, dtype=dtype)
+
+
+def _mapped(path: Path, dataset: h5py.Dataset) -> np.ndarray:
+    """A dataset by memory map; the size is checked against the file before anything is mapped."""
+    if dataset.size == 0:
+        return np.empty(dataset.shape, dtype=dataset.dtype)
+    offset = dataset.id.get_offset()
+    if offset is None or offset + dataset.size * dataset.dtype.itemsize > path.stat().st_size:
+        raise ValueError(f"dataset {dataset.name} is cut short or not contiguous")
+    return np.memmap(path, dtype=dataset.dtype, mode="r", offset=offset, shape=dataset.shape)

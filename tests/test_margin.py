@@ -1,0 +1,386 @@
+"""miner.margin against a reference written with loops and dicts straight from the definitions."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from miner.margin import (
+    MARGINS,
+    RATIO_FLOOR,
+    RETRIEVALS,
+    Candidates,
+    Neighbors,
+    candidates,
+    canonical,
+    margin_score,
+    match_one_to_one,
+    neighborhood_mean,
+    retrieve,
+)
+
+# --- the reference ---------------------------------------------------------------------------
+
+# A pair of the reference: (score, source, target, similarity, ratio, forward and backward rank).
+Row = tuple[float, int, int, float, float, int, int]
+
+
+def reference_mean(neighbors: Neighbors, query: int) -> float:
+    found = [
+        float(similarity)
+        for similarity, row in zip(neighbors.similarity[query], neighbors.row[query], strict=True)
+        if row >= 0
+    ]
+    return float(np.float32(math.fsum(found) / len(found))) if found else 0.0
+
+
+def reference_score(similarity: float, source: float, target: float, margin: str) -> float:
+    if margin == "absolute":
+        return similarity
+    if margin == "distance":
+        return similarity - (source + target) / 2
+    return similarity / max((source + target) / 2, RATIO_FLOOR)
+
+
+def reference_candidates(forward: Neighbors, backward: Neighbors, margin: str) -> dict:
+    similarities, forward_rank, backward_rank = {}, {}, {}
+    for t in range(len(backward)):
+        for j, s in enumerate(backward.row[t].tolist()):
+            if s >= 0 and (s, t) not in backward_rank:
+                backward_rank[s, t] = j + 1
+                similarities[s, t] = float(backward.similarity[t, j])
+    for s in range(len(forward)):
+        for j, t in enumerate(forward.row[s].tolist()):
+            if t >= 0 and (s, t) not in forward_rank:
+                forward_rank[s, t] = j + 1
+                similarities[s, t] = float(forward.similarity[s, j])
+    rows = {}
+    for s, t in sorted(similarities):
+        means = reference_mean(forward, s), reference_mean(backward, t)
+        rows[s, t] = (
+            reference_score(similarities[s, t], *means, margin),
+            s,
+            t,
+            similarities[s, t],
+            reference_score(similarities[s, t], *means, "ratio"),
+            forward_rank.get((s, t), 0),
+            backward_rank.get((s, t), 0),
+        )
+    return rows
+
+
+def by_score(row: Row) -> tuple[float, int, int]:
+    return (-row[0], row[1], row[2])
+
+
+def reference_retrieve(rows: dict, retrieval: str) -> list[Row]:
+    forward, backward = {}, {}
+    for row in sorted(rows.values(), key=by_score):
+        if row[5] > 0:
+            forward.setdefault(row[1], row)  # sorted: the best comes first, ties by target
+        if row[6] > 0:
+            backward.setdefault(row[2], row)
+    forward_best, backward_best = set(forward.values()), set(backward.values())
+    if retrieval == "forward":
+        return sorted(forward_best, key=by_score)
+    if retrieval == "backward":
+        return sorted(backward_best, key=by_score)
+    if retrieval == "intersection":
+        return sorted(forward_best & backward_best, key=by_score)
+    kept: list[Row] = []
+    for row in sorted(forward_best | backward_best, key=by_score):
+        if all(row[1] != other[1] and row[2] != other[2] for other in kept):
+            kept.append(row)
+    return kept
+
+
+# --- material --------------------------------------------------------------------------------
+
+
+def as_rows(pairs: Candidates) -> list[Row]:
+    return list(zip(*(getattr(pairs, field.name).tolist() for field in fields(pairs)), strict=True))
+
+
+def nearest(similarity: np.ndarray, k: int, found: np.ndarray | None = None) -> Neighbors:
+    """Exact top-k lists of each row of a (n, m) matrix, less what ``found`` says was missed."""
+    n, m = similarity.shape
+    # What stands beside a -1 must not matter, so it is the worst that a search could leave.
+    values = np.full((n, k), np.nan, dtype=np.float32)
+    rows = np.full((n, k), -1, dtype=np.int64)
+    for i in range(n):
+        seen = [j for j in range(m) if found is None or found[i, j]]
+        best = sorted(seen, key=lambda j: (-similarity[i, j], j))[:k]
+        rows[i, : len(best)] = best
+        values[i, : len(best)] = similarity[i, best]
+    return Neighbors(values, rows)
+
+
+@st.composite
+def searches(draw, exact: bool = False) -> tuple[Neighbors, Neighbors]:
+    """Both directions of one small search: few distinct values (ties), negatives, misses, k > n."""
+    n, m = draw(st.integers(0, 6)), draw(st.integers(0, 6))
+    k = draw(st.integers(1, 8))
+    cells = st.lists(st.integers(-3, 8), min_size=n * m, max_size=n * m)
+    similarity = np.array(draw(cells), dtype=np.float32).reshape(n, m) / 8
+    if exact:
+        return nearest(similarity, k), nearest(similarity.T, k)
+    masks = st.lists(st.integers(0, 3), min_size=n * m, max_size=n * m)
+    seen = np.array(draw(masks), dtype=int).reshape(n, m)
+    return nearest(similarity, k, seen & 1), nearest(similarity.T, k, seen.T & 2)
+
+
+# --- against the reference -------------------------------------------------------------------
+
+
+@given(searches(), st.sampled_from(MARGINS))
+def test_candidates_follow_the_definition(search, margin):
+    pairs = candidates(*search, margin=margin)
+    assert as_rows(pairs) == list(reference_candidates(*search, margin).values())
+    assert pairs.score.dtype == pairs.margin_ratio.dtype == np.float64
+    assert pairs.source_row.dtype == pairs.target_row.dtype == np.int64
+    assert pairs.similarity.dtype == np.float32
+    assert pairs.forward_rank.dtype == pairs.backward_rank.dtype == np.int16
+
+
+@settings(max_examples=300)
+@given(searches(), st.sampled_from(MARGINS), st.sampled_from(RETRIEVALS))
+def test_retrieval_follows_the_definition(search, margin, retrieval):
+    chosen = retrieve(candidates(*search, margin=margin), retrieval)
+    assert as_rows(chosen) == reference_retrieve(reference_candidates(*search, margin), retrieval)
+
+
+@given(searches(), st.sampled_from(RETRIEVALS), st.randoms(use_true_random=False))
+def test_order_of_candidates_does_not_matter(search, retrieval, random):
+    pairs = candidates(*search)
+    shuffled = list(range(len(pairs)))
+    random.shuffle(shuffled)
+    again = retrieve(pairs.take(np.array(shuffled, dtype=np.int64)), retrieval)
+    assert as_rows(again) == as_rows(retrieve(pairs, retrieval))
+
+
+@given(searches(), st.sampled_from(RETRIEVALS))
+def test_sentences_without_neighbors_change_nothing(search, retrieval):
+    """Rows 0, 1, 2 ... become 1, 3, 5 ... among empty ones; lists grow by two empty places."""
+
+    def spread(neighbors: Neighbors) -> Neighbors:
+        n, k = neighbors.row.shape
+        row = np.full((2 * n + 1, k + 2), -1, dtype=np.int64)
+        row[1::2, :k] = np.where(neighbors.row < 0, -1, 2 * neighbors.row + 1)
+        similarity = np.full(row.shape, np.nan, dtype=np.float32)
+        similarity[1::2, :k] = neighbors.similarity
+        return Neighbors(similarity, row)
+
+    plain = as_rows(retrieve(candidates(*search), retrieval))
+    spaced = retrieve(candidates(*map(spread, search)), retrieval)
+    assert as_rows(spaced) == [(a, 2 * s + 1, 2 * t + 1, *rest) for a, s, t, *rest in plain]
+
+
+@given(searches(), st.sampled_from(MARGINS), st.sampled_from(RETRIEVALS))
+def test_swapping_the_sides_mirrors_the_result(search, margin, retrieval):
+    def mirror(pairs: Candidates) -> Candidates:
+        return Candidates(
+            pairs.score,
+            pairs.target_row,
+            pairs.source_row,
+            pairs.similarity,
+            pairs.margin_ratio,
+            pairs.backward_rank,
+            pairs.forward_rank,
+        )
+
+    forward, backward = search
+    pairs = candidates(forward, backward, margin)
+    swapped = candidates(backward, forward, margin)
+    assert sorted(as_rows(mirror(swapped))) == sorted(as_rows(pairs))
+    other = {"forward": "backward", "backward": "forward"}.get(retrieval, retrieval)
+    mirrored = as_rows(mirror(retrieve(swapped, other)))
+    if retrieval == "max":
+        # Tied pairs may be matched in another order, and so the rest; without ties they are not.
+        if len(set(pairs.score.tolist())) == len(pairs):
+            assert sorted(mirrored) == sorted(as_rows(retrieve(pairs, retrieval)))
+    else:
+        assert sorted(mirrored) == sorted(as_rows(retrieve(pairs, retrieval)))
+
+
+@given(searches(), st.sampled_from(["intersection", "max"]))
+def test_each_sentence_is_used_at_most_once(search, retrieval):
+    chosen = retrieve(candidates(*search), retrieval)
+    assert len(set(chosen.source_row.tolist())) == len(chosen)
+    assert len(set(chosen.target_row.tolist())) == len(chosen)
+
+
+@given(searches(exact=True))
+def test_intersection_lies_within_max_and_both_directions(search):
+    pairs = candidates(*search)
+    found = {name: set(as_rows(retrieve(pairs, name))) for name in RETRIEVALS}
+    assert found["intersection"] == found["forward"] & found["backward"]
+    assert found["max"] <= found["forward"] | found["backward"]
+    if len(set(pairs.score.tolist())) == len(pairs):
+        assert found["intersection"] <= found["max"]
+
+
+matches = st.lists(st.tuples(st.integers(-2, 3), st.integers(-2, 5), st.integers(0, 5)))
+
+
+@given(matches)
+def test_greedy_matching_follows_the_definition(rows):
+    score, source, target = np.array(rows, dtype=np.int64).reshape(-1, 3).T
+    kept = match_one_to_one(score / 4, source, target)
+    assert kept.dtype == np.int64
+    expected: list[tuple[int, int, int]] = []
+    for a, s, t in sorted(rows, key=lambda row: (-row[0], row[1], row[2])):
+        if all(s != other[1] and t != other[2] for other in expected):
+            expected.append((a, s, t))
+    assert [rows[i] for i in kept.tolist()] == expected
+
+
+# --- single cases ----------------------------------------------------------------------------
+
+
+def test_a_worked_example_of_the_paper_s_equation():
+    """A hub (target 0) is close to both sources; the ratio gives source 1 its own target back."""
+    similarity = np.array([[0.75, 0.25], [0.75, 0.625]], dtype=np.float32)
+    search = nearest(similarity, 2), nearest(similarity.T, 2)
+    assert neighborhood_mean(search[0]).tolist() == [0.5, 0.6875]
+    assert neighborhood_mean(search[1]).tolist() == [0.75, 0.4375]
+    chosen = retrieve(candidates(*search))
+    assert list(zip(chosen.source_row, chosen.target_row, strict=True)) == [(0, 0), (1, 1)]
+    assert chosen.score.tolist() == [0.75 / 0.625, 0.625 / 0.5625]
+    absolute = retrieve(candidates(*search, margin="absolute"), "forward")
+    assert absolute.target_row.tolist() == [0, 0]
+
+
+def test_margins_are_elementwise_and_keep_the_shape():
+    for margin in MARGINS:
+        score = margin_score([[0.5, 0.25]], [[0.5, 0.25]], [[0.25, 0.25]], margin)
+        assert score.shape == (1, 2)
+        assert score.dtype == np.float64
+        assert margin_score(0.5, 0.5, 0.5, margin).shape == ()
+        assert margin_score(0.5, [0.5, 0.25], 0.5, margin).shape == (2,)
+    assert margin_score(0.5, 0.5, 0.25, "distance") == 0.125
+    assert margin_score(0.5, 0.5, 0.25, "ratio") == 0.5 / 0.375
+
+
+def test_ratio_is_floored_rises_with_the_cosine_and_keeps_its_sign():
+    similarity = np.array([-0.5, -0.25, 0.0, 0.25, 0.5])
+    for mean in (-0.75, 0.0, 1e-30, 0.05):
+        score = margin_score(similarity, mean, mean, "ratio")
+        assert score.tolist() == (similarity / RATIO_FLOOR).tolist()
+    assert margin_score(0.5, 0.25, 0.25, "ratio") == 2.0
+
+
+def test_mean_is_over_the_neighbors_that_exist():
+    neighbors = Neighbors(
+        np.array([[0.5, 0.25], [0.5, np.nan], [np.nan, -np.inf]]),
+        np.array([[3, 1], [0, -1], [-1, -1]]),
+    )
+    mean = neighborhood_mean(neighbors)
+    assert mean.tolist() == [0.375, 0.5, 0.0]
+    assert mean.dtype == np.float32
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0)])
+@pytest.mark.parametrize("retrieval", RETRIEVALS)
+def test_empty_corpora(shape, retrieval):
+    similarity = np.zeros(shape, dtype=np.float32)
+    pairs = candidates(nearest(similarity, 4), nearest(similarity.T, 4))
+    assert len(pairs) == len(retrieve(pairs, retrieval)) == 0
+    none = Neighbors(np.zeros((shape[0], 0)), np.zeros((shape[0], 0)))  # k = 0
+    assert neighborhood_mean(none).tolist() == [0.0] * shape[0]
+
+
+def test_identical_sentences_pair_up_in_order():
+    similarity = np.ones((3, 3), dtype=np.float32)
+    chosen = retrieve(candidates(nearest(similarity, 4), nearest(similarity.T, 4)))
+    assert chosen.source_row.tolist() == chosen.target_row.tolist() == [0]
+    chosen = retrieve(candidates(nearest(similarity, 4), nearest(similarity.T, 4)), "forward")
+    assert chosen.target_row.tolist() == [0, 0, 0]
+
+
+def test_a_target_listed_twice_is_one_candidate_with_the_better_rank():
+    forward = Neighbors(np.array([[0.5, 0.5, 0.25]]), np.array([[1, 1, 0]]))
+    backward = Neighbors(np.zeros((2, 1)), np.array([[-1], [-1]]))
+    pairs = candidates(forward, backward)
+    assert pairs.target_row.tolist() == [0, 1]
+    assert pairs.forward_rank.tolist() == [3, 1]
+    assert pairs.backward_rank.tolist() == [0, 0]
+
+
+def test_the_forward_similarity_stands_for_a_pair_in_both_lists():
+    forward = Neighbors(np.array([[0.5]]), np.array([[0]]))
+    backward = Neighbors(np.array([[0.25]]), np.array([[0]]))
+    assert candidates(forward, backward).similarity.tolist() == [0.5]
+
+
+@pytest.mark.parametrize(
+    ("similarity", "row"),
+    [
+        ([[np.nan, 0.5]], [[0, 1]]),
+        ([[np.inf, 0.5]], [[0, 1]]),
+        ([[0.5, 0.5]], [[0, -2]]),
+        ([[0.5]], [[0, 1]]),
+        ([0.5], [0]),
+        ([[0.5]], [[0.0]]),
+        (np.zeros((0, 32768)), np.zeros((0, 32768), dtype=int)),
+    ],
+)
+def test_faulty_neighbors_are_refused(similarity, row):
+    with pytest.raises(ValueError, match="neighbour"):
+        Neighbors(np.array(similarity), np.array(row))
+
+
+def test_rows_outside_the_other_corpus_are_refused():
+    one, two = (
+        Neighbors(np.zeros((1, 1)), np.array([[0]])),
+        Neighbors(np.zeros((1, 1)), np.array([[1]])),
+    )
+    with pytest.raises(ValueError, match="forward neighbours name row 1, .* has 1 sentences"):
+        candidates(two, one)
+    with pytest.raises(ValueError, match="backward neighbours"):
+        candidates(one, two)
+
+
+def test_nan_and_ragged_columns_are_refused():
+    with pytest.raises(ValueError, match="NaN"):
+        margin_score([0.5, np.nan], 0.5, 0.5, "absolute")
+    with pytest.raises(ValueError, match="NaN"):
+        match_one_to_one(np.array([np.nan]), np.array([0]), np.array([0]))
+    with pytest.raises(ValueError, match="length"):
+        match_one_to_one(np.array([0.5]), np.array([0]), np.array([0, 1]))
+    empty = np.array([])
+    with pytest.raises(ValueError, match="length"):
+        Candidates(np.zeros(1), *[empty] * 6)
+    with pytest.raises(ValueError, match="NaN"):
+        Candidates(*[np.array([np.nan])] * 7)
+
+
+def test_names_and_their_aliases():
+    assert canonical("fwd", RETRIEVALS) == "forward"
+    assert canonical("bwd", RETRIEVALS) == "backward"
+    assert canonical("intersect", RETRIEVALS) == "intersection"
+    assert all(canonical(name, MARGINS) == name for name in MARGINS)
+    for name in ("fwd", "Ratio", ""):
+        with pytest.raises(ValueError, match="choose one of absolute, distance, ratio"):
+            canonical(name, MARGINS)
+    pairs = candidates(*[Neighbors(np.array([[0.5]]), np.array([[0]]))] * 2)
+    assert as_rows(retrieve(pairs, "fwd")) == as_rows(pairs)
+    with pytest.raises(ValueError, match="best"):
+        retrieve(pairs, "best")
+
+
+def test_a_million_pairs_match_in_seconds():
+    random = np.random.default_rng(0)
+    n = 250_000
+    row = random.integers(0, n, size=(2, n, 2))
+    value = random.integers(0, 1000, size=(2, n, 2)) / 1000
+    start = time.perf_counter()
+    chosen = retrieve(candidates(Neighbors(value[0], row[0]), Neighbors(value[1], row[1])))
+    assert time.perf_counter() - start < 20  # about 1 s: a bound against quadratic time only
+    assert len(np.unique(chosen.source_row)) == len(chosen) > n / 2
+    assert (np.diff(chosen.score) <= 0).all()

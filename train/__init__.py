@@ -1,0 +1,1 @@
+"""Training of encoders. Only ``miner train`` and the benchmarks import this package."""

@@ -1,0 +1,79 @@
+"""Where a killed training goes on from: one file beside the model to be, replaced atomically."""
+
+import json
+import os
+import shutil
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from miner.errors import ArtifactError
+from miner.files import resource_error
+
+
+class Checkpoint:
+    """The directory ``.NAME.training`` beside the model ``NAME``.
+
+    It holds the vocabulary and the last state of the training, each written whole or not at all.
+    ``key`` names the configuration and the text; a checkpoint of another key is not continued.
+    """
+
+    def __init__(self, output: str | Path, key: dict[str, Any]):
+        target = Path(output)
+        self.directory = target.with_name(f".{target.name}.training")
+        self.key = json.dumps(key, sort_keys=True)
+
+    def load_vocabulary(self) -> bytes | None:
+        """The vocabulary of an interrupted training of the same key, or None."""
+        key = self.directory / "key.json"
+        if not key.exists():
+            return None
+        if key.read_text(encoding="utf-8") != self.key:
+            raise ArtifactError(
+                f"{self.directory}: left by an interrupted training with other options or text; "
+                "repeat its command to go on, or remove it (or give --restart) to begin anew"
+            )
+        return (self.directory / "sp.model").read_bytes()
+
+    def save_vocabulary(self, vocabulary: bytes) -> None:
+        try:
+            shutil.rmtree(self.directory, ignore_errors=True)
+            self.directory.mkdir(parents=True)
+            self._write("sp.model", lambda file: file.write(vocabulary))
+            self._write("key.json", lambda file: file.write(self.key.encode()))
+        except OSError as error:
+            raise resource_error(error, self.directory) from error
+
+    def load_state(self) -> dict[str, np.ndarray] | None:
+        path = self.directory / "state.npz"
+        if not path.exists():
+            return None
+        try:
+            with np.load(path, allow_pickle=False) as state:
+                return dict(state)
+        except (OSError, ValueError, zipfile.BadZipFile) as error:
+            raise ArtifactError(
+                f"{path}: cannot be read ({error}); give --restart to begin anew"
+            ) from None
+
+    def save_state(self, state: dict[str, np.ndarray]) -> None:
+        try:
+            self._write("state.npz", lambda file: np.savez(file, **state))  # type: ignore[arg-type]
+        except OSError as error:
+            raise resource_error(error, self.directory) from error
+
+    def remove(self) -> None:
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def _write(self, name: str, write: Any) -> None:
+        temporary = self.directory / f"{name}.partial"
+        try:
+            with open(temporary, "wb") as file:
+                write(file)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, self.directory / name)
+        finally:
+            temporary.unlink(missing_ok=True)

@@ -1,0 +1,132 @@
+"""A whole training: text in, model directory out."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from miner.corpus import read_bitext
+from miner.encoder import Tokenizer
+from miner.errors import CorpusError
+from miner.model import Model, check_output, quantise
+from train import data as pairs
+from train.checkpoint import Checkpoint
+from train.config import TrainConfig
+from train.loop import EpochEnd, Progress, Trainer
+from train.vocabulary import train_vocabulary
+
+# Gets lines to print, and the progress between them.
+Report = Callable[[str | Progress], None]
+
+
+@dataclass(frozen=True)
+class TextPair:
+    """A bitext to read: two aligned files, or two columns of one (``target`` None)."""
+
+    source: str
+    target: str | None = None
+    scol: str = "1"
+    tcol: str = "2"
+    header: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.source if self.target is None else f"{self.source} + {self.target}"
+
+
+def train_model(
+    texts: Sequence[TextPair],
+    config: TrainConfig,
+    output: str | Path,
+    *,
+    on_error: str = "fail",
+    restart: bool = False,
+    report: Report = lambda event: None,
+) -> Model:
+    """Train on all ``texts`` together and save the model to ``output``.
+
+    Goes on from the checkpoint of an interrupted run with the same configuration and text, unless
+    ``restart``; the result is bit for bit that of an uninterrupted one on the same machine.
+    Raises CorpusError, ArtifactError and ResourceError.
+    """
+    check_output(output)
+    source, target, counts = _read(texts, on_error, report)
+    key = {"config": config.as_dict(), "text": pairs.fingerprint(source, target)}
+    checkpoint = Checkpoint(output, key)
+    if restart:
+        checkpoint.remove()
+    vocabulary = checkpoint.load_vocabulary()
+    if vocabulary is None:
+        report(f"learning a vocabulary of {config.pieces} pieces")
+        vocabulary = train_vocabulary([source, target], config)
+        checkpoint.save_vocabulary(vocabulary)
+    else:
+        report(f"going on from {checkpoint.directory}")
+
+    tokenizer = Tokenizer(vocabulary)
+    report(f"cutting {len(source)} pairs into pieces")
+    everything = pairs.prepare(tokenizer, source, target)
+    training, held = pairs.split(everything, config.heldout, config.seed)
+    if len(training) < 2:
+        raise CorpusError(f"only {len(training)} usable pairs: too few to train on")
+    trainer = Trainer(config, tokenizer.size, everything.take(training), everything.take(held))
+    if trainer.held is None:
+        report(f"warning: {len(held)} held-out pairs are too few to mine; keeping the last epoch")
+
+    def listen(event: Progress | EpochEnd) -> None:
+        if isinstance(event, Progress):
+            report(event)
+            return
+        mined = "" if event.f1 is None else f", held-out mining F1 {event.f1:.4f}"
+        kept = " (best so far)" if event.best and event.f1 is not None else ""
+        report(f"epoch {event.epoch} of {config.epochs}: loss {event.loss:.4f}{mined}{kept}")
+
+    state = trainer.run(checkpoint, listen)
+    scales = None
+    weights: np.ndarray = state.best.astype(np.float16)
+    if config.dtype == "int8":
+        weights, scales = quantise(state.best)
+    model = Model(
+        vocabulary,
+        weights,
+        scales,
+        threshold=None if np.isnan(state.threshold) else state.threshold,
+        training={
+            "config": config.as_dict(),
+            "text": counts,
+            "pairs": len(training),
+            "held-out pairs": len(held),
+            "held-out mining F1": None if state.best_f1 < 0 else state.best_f1,
+        },
+    ).save(output)
+    checkpoint.remove()
+    return model
+
+
+def _read(
+    texts: Sequence[TextPair], on_error: str, report: Report
+) -> tuple[list[str], list[str], list[dict[str, Any]]]:
+    """All pairs, and what each bitext gave."""
+    source: list[str] = []
+    target: list[str] = []
+    counts = []
+    for text in texts:
+        bitext = read_bitext(
+            text.source,
+            text.target,
+            scol=text.scol,
+            tcol=text.tcol,
+            header=text.header,
+            on_error=on_error,
+        )
+        left_out = {"empty": bitext.empty, "not UTF-8": bitext.undecodable}
+        notes = "".join(f", {count} {why} left out" for why, count in left_out.items() if count)
+        report(f"{text.name}: {len(bitext)} pairs{notes}")
+        counts.append({"name": Path(text.source).name, "pairs": len(bitext), **left_out})
+        source += bitext.source
+        target += bitext.target
+    if not source:
+        raise CorpusError(f"{', '.join(text.name for text in texts)}: no pairs to train on")
+    return source, target, counts
