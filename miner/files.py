@@ -1,29 +1,87 @@
-"""Directories that are whole or absent: built in a temporary sibling, renamed last."""
+"""Files and directories that are whole or absent: built in a temporary sibling, renamed last."""
 
+from __future__ import annotations
+
+import bz2
+import codecs
 import errno
+import gzip
+import io
+import lzma
 import os
 import shutil
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO, Any
 
-from miner.errors import ArtifactError, ResourceError
+from miner.errors import ArtifactError, DependencyError, ResourceError
+
+StrPath = str | os.PathLike[str]
+
+# First bytes of a compressed file, by suffix.
+MAGIC = {".gz": b"\x1f\x8b", ".bz2": b"BZh", ".xz": b"\xfd7zXZ\0", ".zst": b"\x28\xb5\x2f\xfd"}
+_ONE_LINE = str.maketrans("\t\r\n", "   ")
+_REMEDIES = {
+    errno.ENOSPC: "no space left; free some there or write elsewhere",
+    errno.EDQUOT: "the disk quota is used up; free some there or write elsewhere",
+    errno.ENOENT: "no such directory; create it first with mkdir -p",
+    errno.EACCES: "permission denied; choose a place you may write to",
+    errno.EROFS: "the file system is read-only; write elsewhere",
+    errno.EISDIR: "it is a directory; give a file's name",
+    errno.ENOTDIR: "a part of the path is a file; choose another place",
+}
 
 
 @contextmanager
-def atomic_directory(path: str | Path, marker: str) -> Iterator[Path]:
+def open_output(path: StrPath, *, binary: bool = False) -> Iterator[IO[Any]]:
+    """A writer whose file appears, whole, when the block ends without an exception, or not at all.
+
+    Text (UTF-8, ``\\n`` untranslated) or, with ``binary``, bytes; compressed by suffix (.gz .bz2
+    .xz .zst), with neither time nor name inside. It is written to ``.NAME.PID.partial`` beside the
+    file, synced and renamed; on any exception, KeyboardInterrupt too, that is removed and an older
+    file stays as it was. ``-`` is standard output: flushed, never closed. A device or a pipe, such
+    as /dev/null, is written in place, and a symbolic link stays one.
+
+    Raises ResourceError (no space, no such directory, no permission), also out of the block's own
+    writes, and DependencyError (zstd). BrokenPipeError passes unchanged.
+    """
+    origin = os.fspath(path)
+    final = os.path.realpath(origin)
+    partial = os.path.join(
+        os.path.dirname(final), f".{os.path.basename(final)}.{os.getpid()}.partial"
+    )
+    if os.path.exists(final) and not os.path.isfile(final):
+        partial = final  # renaming a file over /dev/null would destroy it
+    try:
+        yield from _to_stdout(binary) if origin == "-" else _to_file(origin, final, partial, binary)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        # A write has no file name; an error that names another file is the block's own affair.
+        if error.filename not in (None, partial, final):
+            raise
+        raise resource_error(error, origin) from error
+
+
+@contextmanager
+def atomic_directory(path: StrPath, marker: str) -> Iterator[Path]:
     """Yield an empty temporary sibling of ``path`` that becomes ``path`` when the body succeeds.
 
     An existing directory is replaced only if it holds ``marker``, the file that every artifact of
     this kind has: a mistyped ``-o`` must never delete somebody's directory. On any exception, a
     keyboard interrupt among them, the temporary goes and what stood there before stays.
     """
-    target = Path(path)
+    # A link stays one: what it points to is replaced.
+    target = Path(path).resolve()
     if target.exists() and not is_replaceable(target, marker):
         raise ArtifactError(
-            f"{target}: exists and is not one of ours (no {marker} in it); choose another -o or "
+            f"{path}: exists and is not one of ours (no {marker} in it); choose another -o or "
             "remove it"
         )
+    if Path.cwd().is_relative_to(target):
+        raise ArtifactError(f"{path}: is the working directory; run this from outside of it")
     temporary = target.with_name(f".{target.name}.{os.getpid()}.partial")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -34,25 +92,29 @@ def atomic_directory(path: str | Path, marker: str) -> Iterator[Path]:
             _sync(file)
         _replace(temporary, target)
     except OSError as error:
-        raise resource_error(error, target) from error
+        raise resource_error(error, path) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
 def is_replaceable(directory: Path, marker: str) -> bool:
-    return directory.is_dir() and ((directory / marker).exists() or not any(directory.iterdir()))
+    """Whether it is empty or holds ``marker``; never ``.``, which has no name to rename to."""
+    return (
+        directory.is_dir()
+        and directory.name != ""
+        and ((directory / marker).exists() or not any(directory.iterdir()))
+    )
 
 
-def resource_error(error: OSError, where: str | Path) -> ResourceError:
+def resource_error(error: OSError, where: StrPath) -> ResourceError:
     """The one-line error for a write that the system refused."""
-    what = error.strerror or str(error)
-    advice = {
-        errno.ENOSPC: "free some space or write elsewhere",
-        errno.EDQUOT: "free some space or write elsewhere",
-        errno.EACCES: "check the permissions or write elsewhere",
-        errno.EROFS: "write elsewhere",
-    }.get(error.errno or 0, "check the path")
-    return ResourceError(f"{where}: cannot be written: {what}; {advice}")
+    number = error.errno or 0
+    # HDF5 reports a full disk as an OSError without a number.
+    if not number and "No space left" in str(error):
+        number = errno.ENOSPC
+    why = _REMEDIES.get(number, f"{error.strerror or one_line(str(error))}; try another place")
+    place = "standard output" if str(where) == "-" else os.fspath(where)
+    return ResourceError(f"{place}: cannot be written: {why}")
 
 
 def _replace(temporary: Path, target: Path) -> None:
@@ -73,3 +135,64 @@ def _replace(temporary: Path, target: Path) -> None:
 def _sync(path: Path) -> None:
     with open(path, "rb") as file:
         os.fsync(file.fileno())
+
+
+def one_line(text: str) -> str:
+    """``text`` with each tab, line feed and carriage return made a space: a safe TSV cell."""
+    return text.translate(_ONE_LINE)
+
+
+def codec(origin: str) -> Any:
+    """The module that compresses files of this suffix, or None."""
+    suffix = os.path.splitext(origin)[1].lower()
+    if suffix != ".zst":
+        return {".gz": gzip, ".bz2": bz2, ".xz": lzma}.get(suffix)
+    try:
+        if sys.version_info >= (3, 14):
+            import compression.zstd as zstd
+        else:
+            import backports.zstd as zstd
+    except ImportError:
+        raise DependencyError(
+            f"{origin}: .zst files need a zstd library; run: pip install backports.zstd"
+        ) from None
+    return zstd
+
+
+def _to_stdout(binary: bool) -> Iterator[IO[Any]]:
+    sys.stdout.flush()  # what was printed before comes before
+    raw: Any = getattr(sys.stdout, "buffer", sys.stdout)  # a StringIO in its place has none
+    # A StreamWriter, since a TextIOWrapper closes what it wraps when it is collected.
+    writer: Any = raw if binary or raw is sys.stdout else codecs.getwriter("utf-8")(raw)
+    yield writer
+    raw.flush()
+
+
+def _to_file(origin: str, final: str, partial: str, binary: bool) -> Iterator[IO[Any]]:
+    library = codec(origin)
+    with open(partial, "wb", buffering=0) as file:
+        # Closing the layers leaves the descriptor itself open, to be synced after the last byte.
+        layers: list[Any] = [open(file.fileno(), "wb", closefd=False)]  # noqa: SIM115
+        try:
+            if library is gzip:  # neither the time nor the temporary's name belongs in the file
+                layers.append(gzip.GzipFile("", "wb", 6, layers[0], mtime=0))
+            elif library is bz2 or library is lzma:
+                layers.append(library.open(layers[0], "wb"))
+            elif library:
+                checksum = {library.CompressionParameter.checksum_flag: 1}
+                layers.append(library.open(layers[0], "wb", options=checksum))
+            if not binary:
+                layers.append(io.TextIOWrapper(layers[-1], encoding="utf-8", newline="\n"))
+            yield layers[-1]
+            for layer in reversed(layers):
+                layer.close()
+            if partial != final:
+                os.fsync(file.fileno())
+                os.replace(partial, final)
+        finally:  # after a failure the layers may fail again on what they still hold
+            for layer in reversed(layers):
+                with suppress(Exception):
+                    layer.close()
+            if partial != final:
+                with suppress(OSError):
+                    os.unlink(partial)

@@ -158,7 +158,7 @@ def _config(directory: Path) -> dict[str, Any]:
         config = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ArtifactError(f"{directory}: not a model directory (no {CONFIG})") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ArtifactError(f"{path}: cannot be read ({error})") from None
     if not isinstance(config, dict) or config.get("format") != FORMAT:
         raise ArtifactError(f"{path}: not the configuration of a {FORMAT}")
@@ -170,13 +170,15 @@ def _config(directory: Path) -> dict[str, Any]:
     missing = {"files", "fingerprint", "pieces", "dimension"} - set(config)
     if missing:
         raise ArtifactError(f"{path}: lacks {', '.join(sorted(missing))}")
+    if not isinstance(config["files"], dict):
+        raise ArtifactError(f"{path}: its 'files' is no table of files")
     return config
 
 
 def _open_array(path: Path, shape: tuple[int, ...]) -> np.ndarray:
     try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError) as error:
+        array = np.lib.format.open_memmap(path, mode="r")  # takes .npy alone, never a pickle
+    except (OSError, ValueError, OverflowError) as error:
         raise ArtifactError(f"{path}: not a readable array ({error})") from None
     if array.shape != shape:
         raise ArtifactError(f"{path}: shape {array.shape}, {CONFIG} says {shape}")

@@ -50,6 +50,11 @@ class Side:
 Report = Callable[[int, int], None]
 
 
+def _width(base: Side, k: int) -> int:
+    """Candidates kept for every row that is searched in ``base``."""
+    return max(1, min(k + SLACK if base.ann is None else k * REFINE, len(base)))
+
+
 def nearest_both(
     source: Side,
     target: Side,
@@ -120,13 +125,13 @@ class _Search:
         self.device, self.threads, self.report = device, threads, report
         self.done = 0.0
         self.total = len(source) + len(target)
-        width = k + SLACK
+        forward, backward = _width(target, k), _width(source, k)
         self.block = BLOCK
         d = source.vectors.shape[1]
         # The lists of both sides; per row of a block, both sides' float32 vectors, the vectors of
-        # what is scored again, and FAISS's results.
-        lists = (len(source) + len(target)) * width * 12
-        row = 2 * d * 4 + width * (d * 4 + 24)
+        # what is scored again (as they are read, too), and what finds and sorts these.
+        lists = (len(source) * forward + len(target) * backward) * 12
+        row = 2 * d * 4 + max(forward, backward) * (d * 6 + 48)
         while lists + self.block * row > memory and self.block > 256:
             self.block //= 2
         if lists + self.block * row > memory:
@@ -147,7 +152,7 @@ class _Search:
         """Candidates from the compressed index of ``base``; None where it has none."""
         if base.ann is None:
             return None
-        width = max(1, min(self.k * REFINE, len(base)))
+        width = _width(base, self.k)
         lists = _Lists.empty(len(queries), width)
         for start in range(0, len(queries), self.block):
             found = base.ann.search(queries.block(start, start + self.block), width)
@@ -157,10 +162,9 @@ class _Search:
 
     def _flat(self, forward: _Lists | None, backward: _Lists | None) -> tuple[_Lists, _Lists]:
         """Both directions by brute force, but for one that has its candidates already."""
-        width = self.k + SLACK
         run_forward, run_backward = forward is None, backward is None
-        forward = forward or _Lists.empty(len(self.source), min(width, max(1, len(self.target))))
-        backward = backward or _Lists.empty(len(self.target), min(width, max(1, len(self.source))))
+        forward = forward or _Lists.empty(len(self.source), _width(self.target, self.k))
+        backward = backward or _Lists.empty(len(self.target), _width(self.source, self.k))
         blocks = range(0, len(self.source), self.block)
         for t in range(0, len(self.target), self.block):
             targets = self.target.block(t, t + self.block)
@@ -197,6 +201,8 @@ def _settle(
 
     similarity = np.full((len(queries.vectors), k), -np.inf, dtype=np.float32)
     row = np.full((len(queries.vectors), k), -1, dtype=np.int64)
+    if not len(base):
+        return Neighbors(similarity, row)
     for start in range(0, len(queries), block):
         found = lists.position[start : start + block]
         used, local = np.unique(found, return_inverse=True)

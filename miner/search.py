@@ -9,8 +9,8 @@ import numpy as np
 
 from miner import backend
 from miner import margin as margins
-from miner.corpus import one_line, open_output
 from miner.errors import DependencyError, MismatchError
+from miner.files import one_line, open_output
 from miner.index import Index
 from miner.machine import memory_budget
 from miner.neighbors import Report, Side, nearest_both

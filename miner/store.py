@@ -19,8 +19,8 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from miner.corpus import one_line
 from miner.errors import ArtifactError
+from miner.files import one_line
 
 EMBEDDINGS = "embeddings.h5"
 SENTENCES = "sentences.txt"
@@ -175,7 +175,10 @@ class Store:
         if not self.own_ids:
             return [str(line) for line in self.line[rows].tolist()]
         if self._ids is None:
-            self._ids = self._id_path.read_text(encoding="utf-8").split("\n")[:-1]
+            try:
+                self._ids = self._id_path.read_text(encoding="utf-8").split("\n")[:-1]
+            except (OSError, ValueError) as error:
+                raise ArtifactError(f"{self._id_path}: cannot be read ({error})") from None
             if len(self._ids) != len(self):
                 raise ArtifactError(f"{self._id_path}: cut short; build the index again")
         return [self._ids[row] for row in rows.tolist()]
@@ -228,6 +231,8 @@ def _joined(parts: list[np.ndarray], dtype: type) -> np.ndarray:
 
 def _mapped(path: Path, dataset: h5py.Dataset) -> np.ndarray:
     """A dataset by memory map; the size is checked against the file before anything is mapped."""
+    if not isinstance(dataset, h5py.Dataset):
+        raise ValueError(f"{dataset.name} is no dataset")
     if dataset.size == 0:
         return np.empty(dataset.shape, dtype=dataset.dtype)
     offset = dataset.id.get_offset()

@@ -21,12 +21,12 @@ def open_vectors(path: str | Path, dimension: int | None = None) -> np.ndarray:
     path = Path(path)
     try:
         if path.suffix == ".npy":
-            array = np.load(path, mmap_mode="r", allow_pickle=False)
+            array: np.ndarray = np.lib.format.open_memmap(path, mode="r")  # takes .npy alone, never a pickle
         elif path.suffix in (".h5", ".hdf5"):
             array = _hdf5(path)
         else:
             array = _raw(path, dimension)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or str(error).split("\n")[0]
         raise ArtifactError(f"{path}: cannot be read as vectors ({reason})") from None
     if array.ndim != 2 or array.dtype not in (np.float16, np.float32, np.float64):

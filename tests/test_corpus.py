@@ -24,8 +24,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from miner import corpus
-from miner.corpus import FORMATS, Bitext, Corpus, Reader, one_line, open_output, read, read_bitext
+from miner.corpus import FORMATS, Bitext, Corpus, Reader, read, read_bitext
 from miner.errors import CorpusError, DependencyError, ResourceError
+from miner.files import one_line, open_output
 
 if sys.version_info >= (3, 14):
     import compression.zstd as zstd
@@ -540,6 +541,8 @@ def test_import_loads_no_heavy_library() -> None:
     assert {name for name in loaded if name.startswith("miner.")} == {
         "miner.corpus",
         "miner.errors",
+        "miner.files",
+        "miner.records",
     }
 
 
@@ -681,7 +684,7 @@ def test_a_file_that_changes_between_count_and_read(
             put(paths[1], "x\n")
         return real(path, *arguments, **named)
 
-    monkeypatch.setattr("miner.corpus.open", shrinking, raising=False)
+    monkeypatch.setattr("miner.records.open", shrinking, raising=False)
     with pytest.raises(CorpusError, match="changed while it was read: 2 lines"):
         read_bitext(*paths)
 
@@ -756,7 +759,7 @@ def test_disk_full_while_writing(
         return real(path, *arguments, **named)
 
     path = put(tmp_path / f"out{suffix}", b"old")
-    monkeypatch.setattr("miner.corpus.open", opener, raising=False)
+    monkeypatch.setattr("miner.files.open", opener, raising=False)
     for size in (1, 1_000_000):  # noticed at the end, noticed at once
         with (
             pytest.raises(ResourceError, match="no space left; free some") as caught,
@@ -809,7 +812,7 @@ def test_places_that_cannot_be_written(tmp_path: Path) -> None:
     for path, expected in (
         (tmp_path / "no" / "out", "no such directory; create it"),
         (tmp_path, "is a directory"),
-        (put(tmp_path / "file", "") / "out", "Not a directory"),
+        (put(tmp_path / "file", "") / "out", "a part of the path is a file"),
     ):
         with pytest.raises(ResourceError, match=expected) as caught, open_output(path):
             raise AssertionError("the body must not run")

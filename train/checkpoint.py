@@ -53,7 +53,7 @@ class Checkpoint:
         try:
             with np.load(path, allow_pickle=False) as state:
                 return dict(state)
-        except (OSError, ValueError, zipfile.BadZipFile) as error:
+        except (OSError, EOFError, ValueError, zipfile.BadZipFile) as error:
             raise ArtifactError(
                 f"{path}: cannot be read ({error}); give --restart to begin anew"
             ) from None

@@ -1,6 +1,7 @@
 """Everything that decides what a training makes, in one dataclass, stored with the model."""
 
 import dataclasses
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,15 +60,15 @@ class TrainConfig:
             "coverage": 0.9 <= self.coverage <= 1,
             "vocabulary_sample": self.vocabulary_sample >= 1,
             "dimension": self.dimension >= 1,
-            "initial": self.initial > 0,
+            "initial": 0 < self.initial < math.inf,
             "objective": self.objective in OBJECTIVES,
-            "scale": self.scale > 0,
+            "scale": 0 < self.scale < math.inf,
             "margin": 0 <= self.margin <= 2,
             "batch": self.batch >= 2,
             "megabatch": self.megabatch >= 1,
             "anneal": self.anneal >= 0,
             "epochs": self.epochs >= 1,
-            "rate": self.rate > 0,
+            "rate": 0 < self.rate < math.inf,
             "final_rate": 0 <= self.final_rate <= 1,
             "dropout": 0 <= self.dropout < 1,
             "heldout": self.heldout >= 0,

@@ -15,7 +15,8 @@ def softmax_loss(
     partner, or pairs of a copy of this sentence. Returns a scalar, the mean over both directions.
     """
     cosine = F.normalize(source, dim=1) @ F.normalize(target, dim=1).T  # (b, b)
-    logits = scale * (cosine - margin * torch.eye(len(cosine), device=cosine.device))
+    true = torch.eye(len(cosine), dtype=cosine.dtype, device=cosine.device)
+    logits = scale * (cosine - margin * true)
     if same is not None:
         logits = logits.masked_fill(same, float("-inf"))
     rows = torch.arange(len(logits), device=logits.device)

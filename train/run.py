@@ -70,6 +70,7 @@ def train_model(
     everything = pairs.prepare(tokenizer, source, target)
     training, held = pairs.split(everything, config.heldout, config.seed)
     if len(training) < 2:
+        checkpoint.remove()  # nothing to go on from: more text must not meet a stale checkpoint
         raise CorpusError(f"only {len(training)} usable pairs: too few to train on")
     trainer = Trainer(config, tokenizer.size, everything.take(training), everything.take(held))
     if trainer.held is None:

@@ -1,6 +1,7 @@
 """The command line. Each file of this package holds one command: parse, call, print."""
 
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 
@@ -46,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except click.exceptions.Exit as error:
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
-        command = " ".join(sys.argv[1:] if arguments is None else arguments)
+        command = shlex.join(sys.argv[1:] if arguments is None else arguments)
         click.echo(f"\nminer: interrupted; to go on, repeat: miner {command}", err=True)
         return 130
     except BrokenPipeError:

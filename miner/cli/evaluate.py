@@ -4,7 +4,6 @@ import json
 
 import click
 
-from miner.corpus import open_output
 from miner.errors import CorpusError
 from miner.evaluate import (
     best_threshold,
@@ -15,6 +14,7 @@ from miner.evaluate import (
 from miner.evaluate import (
     evaluate as evaluate_pairs,
 )
+from miner.files import open_output
 
 
 @click.group(

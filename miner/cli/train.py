@@ -1,6 +1,7 @@
 """``miner train``: bitext to a model directory."""
 
 import dataclasses
+import sys
 from typing import Any
 
 import click
@@ -126,7 +127,7 @@ class Shown:
     """Prints what a training reports: lines that stay, and a bar with pairs/s and ETA."""
 
     def __init__(self) -> None:
-        self.bar: Any = None
+        self.bar: tqdm | None = None
 
     def __enter__(self) -> "Shown":
         return self
@@ -137,7 +138,7 @@ class Shown:
 
     def __call__(self, event: Any) -> None:
         if isinstance(event, str):
-            tqdm.write(event, file=click.get_text_stream("stderr"))
+            tqdm.write(event, file=sys.stderr)
             return
         if self.bar is None:
             self.bar = tqdm(total=event.total, unit=" pairs", initial=event.done, disable=None)
