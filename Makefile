@@ -8,7 +8,7 @@ DEMO := miner/demo
 # Real text for tests and benchmarks; what needs it is skipped where it is absent.
 DATA ?= ../shared/data
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench model clean
 
 demo: $(VENV)/installed
 	$(BIN)/miner mine $(DEMO)/demo.de $(DEMO)/demo.en --work demo-out --threshold 0 -o demo-out/pairs.tsv
@@ -43,3 +43,13 @@ $(VENV)/developing: $(VENV)/installed
 
 clean:
 	rm -rf $(VENV) demo-out build dist *.egg-info
+
+# The model that ships: shippable text only (see miner/models/default/README.md).
+SHIPPED := de-en/tatoeba de-en/mdn-mt de-en/php de-en/gnome de-en/chat de-en/mozilla \
+  fr-en/canada-laws fr-en/tatoeba fr-en/php fr-en/django fr-en/react fr-en/gnome fr-en/rust \
+  fr-en/python fr-en/mozilla \
+  es-en/tatoeba es-en/php es-en/react es-en/gnome es-en/django es-en/mozilla \
+  ru-en/php ru-en/react ru-en/gnome ru-en/mozilla cs-en/gnome cs-en/mozilla
+model: $(VENV)/developing
+	$(BIN)/miner train $(SHIPPED:%=--bitext $(DATA)/train/%.tsv.xz) \
+	  --pieces 50000 --dimension 300 --dtype int8 -o models/default

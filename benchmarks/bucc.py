@@ -13,7 +13,6 @@ threshold tuned on the test gold itself, is labelled as such and is not a result
 """
 
 import argparse
-import json
 import tempfile
 import time
 from pathlib import Path

@@ -52,9 +52,8 @@ def main() -> None:
             model, seconds = "default", None
             if name != "default":
                 model, seconds = trained(name, pair, arguments.data, arguments.models)
-            result = bucc.measure(
-                model, arguments.data / "bucc-style", pair, None, k=4, margin="ratio", retrieval="max"
-            )
+            settings = {"k": 4, "margin": "ratio", "retrieval": "max"}
+            result = bucc.measure(model, arguments.data / "bucc-style", pair, None, **settings)
             results.append({"name": name, "training seconds": seconds, **result})
             print(bucc.table(results[-1:]), flush=True)
     print(bucc.table(results))

@@ -109,10 +109,12 @@ def is_replaceable(directory: Path, marker: str) -> bool:
 def resource_error(error: OSError, where: StrPath) -> ResourceError:
     """The one-line error for a write that the system refused."""
     number = error.errno or 0
-    # HDF5 reports a full disk as an OSError without a number.
+    # FAISS reports a full disk without a number.
     if not number and "No space left" in str(error):
         number = errno.ENOSPC
-    why = _REMEDIES.get(number, f"{error.strerror or one_line(str(error))}; try another place")
+    # HDF5 has a text of several lines where the system has a few words.
+    reason = os.strerror(number) if number else one_line(str(error))
+    why = _REMEDIES.get(number, f"{reason}; try another place")
     place = "standard output" if str(where) == "-" else os.fspath(where)
     return ResourceError(f"{place}: cannot be written: {why}")
 

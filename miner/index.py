@@ -50,7 +50,8 @@ class Index:
     """Sentences of one corpus with their vectors, ready to be searched.
 
     ``sources`` the files it was built from; ``fingerprint`` of the model that made the vectors;
-    ``factory`` the FAISS factory string, or ``flat``.
+    ``factory`` the FAISS factory string, or ``flat``; ``distinct`` the sentences that a search
+    looks at: each text once, and none without a known piece.
     """
 
     def __init__(self, path: Path, meta: dict[str, Any]):
@@ -60,6 +61,7 @@ class Index:
         self.fingerprint: str = meta["model"]["fingerprint"]
         self.model_name: str = meta["model"]["name"]
         self.factory: str = meta["index"]
+        self.distinct: int = meta["distinct"]
         self.sources = [Source(**entry) for entry in meta["sources"]]
         if len(self.store) != meta["sentences"] or self.dimension != meta["dimension"]:
             raise ArtifactError(f"{path}: {META} and {store.EMBEDDINGS} disagree; build it again")
@@ -81,7 +83,7 @@ class Index:
             meta = json.loads((path / META).read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise ArtifactError(f"{path}: not an index directory (no {META})") from None
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise ArtifactError(f"{path / META}: cannot be read ({error})") from None
         if not isinstance(meta, dict) or meta.get("format") != FORMAT:
             raise ArtifactError(f"{path / META}: does not describe a {FORMAT}")
@@ -153,11 +155,13 @@ class Index:
                     "lines; there must be one vector for every line, empty lines included"
                 )
             total = writer.close(array.shape[1])
-            lines = writer.lines()
+            # Vector i is of record i; a header is a line but no record.
+            header = bool(reading.get("header")) and Reader(corpus, **reading).format == "tsv"
+            records = writer.lines() - 1 - header
             output = store.VectorWriter(directory)
             try:
                 done = 0
-                for block in unit_blocks(array, lines - 1, str(vectors)):
+                for block in unit_blocks(array, records, str(vectors)):
                     output.append(block)
                     done += len(block)
                     report("copying vectors", done, total)

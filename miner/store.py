@@ -11,9 +11,12 @@
 ids of its own. Rows are appended and the store then sealed; one that is not sealed never opens.
 """
 
+import errno
 import hashlib
 import mmap
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import h5py
@@ -87,12 +90,13 @@ class TextWriter:
         if self._lengths:
             offset = np.concatenate([offset, np.cumsum(np.concatenate(self._lengths))])
         n = len(offset) - 1
-        with h5py.File(self.directory / EMBEDDINGS, "w") as file:
+        with _disk_errors(), h5py.File(self.directory / EMBEDDINGS, "w") as file:
             file.create_dataset("offset", data=offset)
             file.create_dataset("line", data=_joined(self._lines, np.int64))
             file.create_dataset("file", data=_joined(self._files, np.int32))
             file.create_dataset("first", data=self._first(offset))
             file.create_dataset("embeddings", shape=(n, dimension), dtype=np.float16)
+            file.attrs["own_ids"] = self._own_ids
             file.attrs["sealed"] = False
         return n
 
@@ -123,18 +127,22 @@ class VectorWriter:
 
     def append(self, vectors: np.ndarray) -> None:
         """The next rows: ``(b, d)``, finite, of unit length or zero."""
-        self._vectors[self._next : self._next + len(vectors)] = vectors.astype(np.float16)
+        with _disk_errors():
+            self._vectors[self._next : self._next + len(vectors)] = vectors.astype(np.float16)
         self._next += len(vectors)
 
     def seal(self) -> None:
         """Declare the store complete; refuses (ValueError) while rows are missing."""
         if self._next != len(self._vectors):
             raise ValueError(f"{self._next} vectors for {len(self._vectors)} sentences")
-        self._file.attrs["sealed"] = True
-        self.close()
+        with _disk_errors():
+            self._file.attrs["sealed"] = True
+            self._file.close()
 
     def close(self) -> None:
-        self._file.close()
+        """Close the file, sealed or not; what cannot be written any more is given up."""
+        with suppress(OSError), _disk_errors():
+            self._file.close()
 
 
 class Store:
@@ -151,6 +159,8 @@ class Store:
                 self.line = _mapped(path, file["line"])
                 self.file = _mapped(path, file["file"])
                 self.first = _mapped(path, file["first"])
+                # Whether the corpus has ids of its own; else its line numbers serve.
+                self.own_ids = bool(file.attrs["own_ids"])
         except (OSError, KeyError, ValueError) as error:
             reason = str(error).split("\n")[0]
             raise ArtifactError(
@@ -164,8 +174,8 @@ class Store:
         self.texts = Texts(directory / SENTENCES, self.offset)
         self._ids: list[str] | None = None
         self._id_path = directory / IDS
-        # Whether the corpus has ids of its own; else its line numbers serve.
-        self.own_ids = self._id_path.exists()
+        if self.own_ids and not self._id_path.exists():
+            raise ArtifactError(f"{self._id_path}: missing; build the index again")
 
     def __len__(self) -> int:
         return len(self.vectors)
@@ -227,6 +237,16 @@ def unsealed_texts(directory: Path) -> Texts:
 
 def _joined(parts: list[np.ndarray], dtype: type) -> np.ndarray:
     return np.concatenate(parts) if parts else np.empty(0, dtype=dtype)
+
+
+@contextmanager
+def _disk_errors() -> Iterator[None]:
+    """Where HDF5 raises a RuntimeError for what the system refused, an OSError with its number."""
+    try:
+        yield
+    except RuntimeError as error:
+        number = re.search(r"errno = (\d+)", str(error))
+        raise OSError(int(number[1]) if number else errno.EIO, str(error)) from error
 
 
 def _mapped(path: Path, dataset: h5py.Dataset) -> np.ndarray:

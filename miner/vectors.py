@@ -21,7 +21,8 @@ def open_vectors(path: str | Path, dimension: int | None = None) -> np.ndarray:
     path = Path(path)
     try:
         if path.suffix == ".npy":
-            array: np.ndarray = np.lib.format.open_memmap(path, mode="r")  # takes .npy alone, never a pickle
+            # Unlike np.load, this takes .npy alone and never a pickle.
+            array: np.ndarray = np.lib.format.open_memmap(path, mode="r")
         elif path.suffix in (".h5", ".hdf5"):
             array = _hdf5(path)
         else:

@@ -231,7 +231,8 @@ class Trainer:
                 encode(state.table, self.held.source), encode(state.table, self.held.target)
             )
             f1, threshold = score.f1, score.threshold
-            best = f1 > state.best_f1
+            # Of equals the later: on an easy task, F1 reaches its end before the training does.
+            best = f1 >= state.best_f1
         if best:
             state.best = state.table.copy()
             if f1 is not None and threshold is not None:

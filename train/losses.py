@@ -4,6 +4,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+# exp(-x) is a normal float32 up to this x.
+LARGEST_EXPONENT = 87.0
+
 
 def softmax_loss(
     source: Tensor, target: Tensor, same: Tensor | None, scale: float, margin: float
@@ -14,13 +17,53 @@ def softmax_loss(
     language are negatives, but for those where ``same (b, b) bool`` is true: copies of the true
     partner, or pairs of a copy of this sentence. Returns a scalar, the mean over both directions.
     """
-    cosine = F.normalize(source, dim=1) @ F.normalize(target, dim=1).T  # (b, b)
+    s, t = F.normalize(source, dim=1), F.normalize(target, dim=1)
+    if scale * (2 + margin) > LARGEST_EXPONENT:
+        return softmax_loss_reference(s, t, same, scale, margin)
+    return _FusedSoftmax.apply(s, t, same, scale, margin)
+
+
+def softmax_loss_reference(
+    s: Tensor, t: Tensor, same: Tensor | None, scale: float, margin: float
+) -> Tensor:
+    """The same of unit vectors ``s, t (b, d)``, written down plainly."""
+    cosine = s @ t.T  # (b, b)
     true = torch.eye(len(cosine), dtype=cosine.dtype, device=cosine.device)
     logits = scale * (cosine - margin * true)
     if same is not None:
         logits = logits.masked_fill(same, float("-inf"))
     rows = torch.arange(len(logits), device=logits.device)
     return 0.5 * (F.cross_entropy(logits, rows) + F.cross_entropy(logits.T, rows))
+
+
+class _FusedSoftmax(torch.autograd.Function):
+    """Value and gradient from one matrix, in place: the exponentials serve both directions."""
+
+    @staticmethod
+    def forward(  # type: ignore[no-untyped-def]
+        ctx, s: Tensor, t: Tensor, same: Tensor | None, scale: float, margin: float
+    ) -> Tensor:
+        # One shift for all, the largest logit there can be, instead of a maximum a row and a
+        # column: what is exponentiated is at most 1 and, by LARGEST_EXPONENT, never vanishes.
+        work = (s @ t.T).sub_(1.0).mul_(scale)  # (b, b)
+        work.diagonal().sub_(scale * margin)
+        true = work.diagonal().clone()
+        if same is not None:
+            work.masked_fill_(same, float("-inf"))
+        work.exp_()
+        rows, columns = work.sum(dim=1), work.sum(dim=0)
+        loss = 0.5 * ((rows.log() - true).mean() + (columns.log() - true).mean())
+        # By the cosines: (softmax over the row + softmax over the column - 2 on the true pair).
+        gradient = work.mul_((1 / rows)[:, None] + (1 / columns)[None, :])
+        gradient.diagonal().sub_(2.0)
+        gradient.mul_(scale / (2 * len(s)))
+        ctx.save_for_backward(gradient @ t, gradient.T @ s)
+        return loss
+
+    @staticmethod
+    def backward(ctx, upstream: Tensor):  # type: ignore[no-untyped-def]
+        by_source, by_target = ctx.saved_tensors
+        return upstream * by_source, upstream * by_target, None, None, None
 
 
 def margin_loss(

@@ -42,6 +42,7 @@ def train_model(
     output: str | Path,
     *,
     on_error: str = "fail",
+    threshold: float | None = None,
     restart: bool = False,
     report: Report = lambda event: None,
 ) -> Model:
@@ -49,6 +50,7 @@ def train_model(
 
     Goes on from the checkpoint of an interrupted run with the same configuration and text, unless
     ``restart``; the result is bit for bit that of an uninterrupted one on the same machine.
+    ``threshold`` is what ``miner mine`` keeps by default: by default the best on the held-out task.
     Raises CorpusError, ArtifactError and ResourceError.
     """
     check_output(output)
@@ -85,6 +87,8 @@ def train_model(
         report(f"epoch {event.epoch} of {config.epochs}: loss {event.loss:.4f}{mined}{kept}")
 
     state = trainer.run(checkpoint, listen)
+    if threshold is None and not np.isnan(state.threshold):
+        threshold = state.threshold
     scales = None
     weights: np.ndarray = state.best.astype(np.float16)
     if config.dtype == "int8":
@@ -93,7 +97,7 @@ def train_model(
         vocabulary,
         weights,
         scales,
-        threshold=None if np.isnan(state.threshold) else state.threshold,
+        threshold=threshold,
         training={
             "config": config.as_dict(),
             "text": counts,

@@ -7,8 +7,8 @@ from miner.margin import Neighbors, candidates, retrieve
 from train.data import PairData
 
 NEIGHBORS = 4
-# Of the held-out pairs, one in six keeps both sides; of the others, half lose the target and half
-# the source. What is left has a nearest wrong sentence to be tempted by, as real mining has.
+# Of the held-out pairs, one in six keeps both sides; the others lose the one or the other. What is
+# left has a nearest wrong sentence to be tempted by, as real mining has.
 KEEP = 6
 
 

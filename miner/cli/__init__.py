@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import click
 
 import miner
+from miner.cli import options
 from miner.cli.doctor import doctor
 from miner.cli.evaluate import evaluate
 from miner.cli.index import index
@@ -38,6 +39,7 @@ for command in (mine, train, index, search, evaluate, doctor):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code (0 done, 1 input at fault, 2 usage, 130 interrupted)."""
+    options.interruptible()
     try:
         cli.main(args=arguments, prog_name="miner", standalone_mode=False)
         sys.stdout.flush()
@@ -50,8 +52,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command = shlex.join(sys.argv[1:] if arguments is None else arguments)
         click.echo(f"\nminer: interrupted; to go on, repeat: miner {command}", err=True)
         return 130
-    except BrokenPipeError:
-        # The reader of our output has enough; what is still buffered must not raise at exit.
+    except (BrokenPipeError, SystemExit):
+        # The reader of our output has enough, for which click exits with 1, and for nothing else.
+        # What is still buffered must not raise at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except MemoryError:

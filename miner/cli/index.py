@@ -75,7 +75,7 @@ def describe(built: Index) -> str:
     records = sum(source.records for source in built.sources)
     empty = sum(source.empty for source in built.sources)
     undecodable = sum(source.undecodable for source in built.sources)
-    parts = [f"{records} lines", f"{len(built)} sentences", f"{built.meta['distinct']} distinct"]
+    parts = [f"{records} lines", f"{len(built)} sentences", f"{built.distinct} distinct"]
     if empty:
         parts.append(f"{empty} empty")
     if undecodable:

@@ -68,7 +68,8 @@ def mine(
     encoder = Encoder.load(model, threads)
     if threshold is None and top_n is None:
         threshold = encoder.model.threshold
-        click.echo(f"threshold {threshold}: the best on the model's held-out task", err=True)
+        if threshold is not None:
+            click.echo(f"keeping scores of {threshold:.4f} or more: the model's default", err=True)
     reading = {
         "format": format,
         "on_error": on_error,

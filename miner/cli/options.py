@@ -1,5 +1,7 @@
 """Options that several commands share, and what they turn into."""
 
+import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -165,12 +167,39 @@ factory = click.option(
 )
 
 
+_interrupted = False
+
+
+def interruptible() -> None:
+    """Make sure that Ctrl-C stops the work.
+
+    Python drops an interrupt that falls into certain callbacks (h5py has some). So it is noted
+    as well, and the next progress report raises it again.
+    """
+    global _interrupted
+    _interrupted = False
+
+    def note(signum: int, frame: object) -> None:
+        global _interrupted
+        _interrupted = True
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, note)
+
+
+def _check() -> None:
+    if _interrupted:
+        raise KeyboardInterrupt
+
+
 @contextmanager
 def staged_bar() -> Iterator[Callable[[str, int, int | None], None]]:
     """A progress bar with rate and ETA for work in stages; nothing where there is no terminal."""
     bars: dict[str, tqdm] = {}
 
     def report(stage: str, done: int, total: int | None) -> None:
+        _check()
         if stage not in bars:
             for old in bars.values():
                 old.close()
@@ -190,6 +219,7 @@ def bar(stage: str, unit: str) -> Iterator[Callable[[int, int], None]]:
     with tqdm(desc=stage, unit=f" {unit}", disable=None) as shown:
 
         def report(done: int, total: int) -> None:
+            _check()
             shown.total = total
             shown.update(done - shown.n)
 

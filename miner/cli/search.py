@@ -84,7 +84,7 @@ def _why(pairs: Pairs, threshold: float | None) -> str:
     for side in (pairs.source, pairs.target):
         if not len(side):
             return f"{side.path} holds no sentence"
-        if not side.meta["distinct"]:
+        if not side.distinct:
             return f"the model knows no piece of any sentence in {side.path}; wrong language?"
     if len(pairs) and threshold is not None:
         return f"the best score is {pairs.score[0]:.4f}, the threshold {threshold}"

@@ -74,6 +74,12 @@ Examples:
 @click.option("--heldout", type=int, help="Pairs kept for the held-out mining task.")
 @click.option("--seed", type=int, help="Decides everything random.")
 @click.option("--dtype", type=click.Choice(["float16", "int8"]), help="Stored embeddings.")
+@click.option(
+    "--threshold",
+    type=float,
+    help="What 'miner mine' is to keep by default, if you have tuned it on text like yours "
+    "[the best on the held-out task].",
+)
 @click.option("--restart", is_flag=True, help="Forget an interrupted training of this DIR.")
 def train(
     sources: tuple[str, ...],
@@ -85,6 +91,7 @@ def train(
     on_error: str,
     output: str,
     recipe: str,
+    threshold: float | None,
     restart: bool,
     **overrides: Any,
 ) -> None:
@@ -115,7 +122,15 @@ def train(
     texts = [TextPair(source, target) for source, target in zip(sources, targets, strict=True)]
     texts += [TextPair(bitext, None, scol, tcol, header) for bitext in bitexts]
     with Shown() as shown:
-        model = train_model(texts, config, output, on_error=on_error, restart=restart, report=shown)
+        model = train_model(
+            texts,
+            config,
+            output,
+            on_error=on_error,
+            threshold=threshold,
+            restart=restart,
+            report=shown,
+        )
     click.echo(
         f"{output}: {len(model.weights)} pieces, {model.dimension} dimensions, "
         f"{model.weights.dtype}; fingerprint {model.fingerprint}",

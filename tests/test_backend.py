@@ -1,0 +1,128 @@
+"""miner.backend: what is said when FAISS or a GPU is not there, and what FAISS is asked."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from miner import backend
+from miner.errors import DependencyError, ResourceError
+from miner.index import Index
+from miner.search import search
+
+
+def installed(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    """Pretend that of the FAISS distributions these and no others are installed."""
+
+    def version(name: str) -> str:
+        if name not in names:
+            raise importlib.metadata.PackageNotFoundError(name)
+        return "1.15.1"
+
+    monkeypatch.setattr(importlib.metadata, "version", version)
+
+
+def fake(monkeypatch: pytest.MonkeyPatch, gpus: int) -> list[Any]:
+    """A FAISS for GPUs that answers as the real one does; returns the calls of knn_gpu."""
+    library = backend.faiss()
+    calls: list[Any] = []
+
+    def knn_gpu(resources: Any, queries: np.ndarray, base: np.ndarray, k: int, metric: int) -> Any:
+        calls.append((resources, queries.shape, base.shape, k, metric))
+        return library.knn(queries, base, k, metric=metric)
+
+    module = SimpleNamespace(
+        METRIC_INNER_PRODUCT=library.METRIC_INNER_PRODUCT,
+        StandardGpuResources=lambda: object(),
+        get_num_gpus=lambda: gpus,
+        knn_gpu=knn_gpu,
+        knn=library.knn,
+        omp_set_num_threads=library.omp_set_num_threads,
+    )
+    monkeypatch.setattr(backend, "faiss", lambda: module)
+    monkeypatch.setattr(backend, "_resources", None)
+    return calls
+
+
+def test_faiss_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(monkeypatch)
+
+    def missing(name: str) -> Any:
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+    monkeypatch.setattr(importlib, "import_module", missing)
+    assert backend.faiss_distributions() == []
+    with pytest.raises(DependencyError, match=r'pip install "bitext-miner\[cpu\]"') as caught:
+        backend.faiss()
+    assert "\n" not in str(caught.value)
+
+
+def test_faiss_that_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A GPU build without CUDA's libraries."""
+    installed(monkeypatch, "faiss-gpu")
+
+    def broken(name: str) -> Any:
+        raise ImportError("libcublas.so.12: cannot open shared object file")
+
+    monkeypatch.setattr(importlib, "import_module", broken)
+    with pytest.raises(DependencyError, match="libcublas.*pip install"):
+        backend.faiss()
+
+
+def test_faiss_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(monkeypatch, "faiss-cpu", "faiss-gpu")
+    assert backend.faiss_distributions() == ["faiss-cpu", "faiss-gpu"]
+    with pytest.raises(DependencyError) as caught:
+        backend.faiss()
+    command = "pip uninstall -y faiss-cpu faiss-gpu && pip install faiss-gpu"
+    assert command in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_no_gpu(monkeypatch: pytest.MonkeyPatch, indexes: tuple[Index, Index]) -> None:
+    fake(monkeypatch, gpus=0)
+    assert backend.gpu_count() == 0
+    assert backend.resolve_device("auto") == backend.resolve_device("cpu") == "cpu"
+    for ask in (lambda: backend.resolve_device("cuda"), lambda: search(*indexes, device="cuda")):
+        with pytest.raises(ResourceError, match="--device cuda.*--device cpu") as caught:
+            ask()
+        assert "\n" not in str(caught.value)
+
+
+def test_faiss_without_gpu_support(monkeypatch: pytest.MonkeyPatch) -> None:
+    """faiss-cpu has get_num_gpus in some versions and no GPU classes in any."""
+    monkeypatch.setattr(backend, "faiss", lambda: SimpleNamespace(get_num_gpus=lambda: 8))
+    assert backend.gpu_count() == 0
+    assert backend.resolve_device("auto") == "cpu"
+
+
+def test_a_gpu_is_used(monkeypatch: pytest.MonkeyPatch, indexes: tuple[Index, Index]) -> None:
+    on_cpu = search(*indexes, device="cpu", threads=2)
+    calls = fake(monkeypatch, gpus=2)
+    assert backend.gpu_count() == 2
+    assert backend.resolve_device("auto") == backend.resolve_device("cuda") == "cuda"
+    assert backend.resolve_device("cpu") == "cpu"
+    for device in ("cuda", "auto"):
+        calls.clear()
+        on_gpu = search(*indexes, device=device, threads=2)
+        assert [call[1:4] for call in calls] == [((60, 32), (60, 32), 8)] * 2
+        assert calls[0][0] is calls[1][0], "the resources are made once"
+        np.testing.assert_array_equal(on_gpu.score, on_cpu.score)
+        np.testing.assert_array_equal(on_gpu.source_row, on_cpu.source_row)
+    calls.clear()
+    search(*indexes, device="cpu", threads=2)
+    assert not calls
+
+
+def test_flat_search_is_by_inner_product() -> None:
+    generator = np.random.default_rng(0)
+    queries, base = (generator.normal(size=(n, 8)).astype(np.float32) for n in (5, 30))
+    similarity, row = backend.flat_search(queries, base, 4, "cpu", 1)
+    exact = queries @ base.T
+    np.testing.assert_array_equal(row, np.argsort(-exact, axis=1)[:, :4])
+    np.testing.assert_allclose(similarity, -np.sort(-exact, axis=1)[:, :4], rtol=1e-5)
+    assert similarity.dtype == np.float32 and row.dtype == np.int64

@@ -1,0 +1,381 @@
+"""miner.model: what is saved is what is loaded, and nothing damaged is loaded at all."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import pickle
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from miner import model as models
+from miner.encoder import Encoder
+from miner.errors import ArtifactError, ResourceError
+from miner.model import CONFIG, SCALES, VOCABULARY, WEIGHTS, Model, load, quantise
+
+
+@pytest.fixture
+def copied(tiny_model: Path, tmp_path: Path) -> Path:
+    """A model that a test may damage."""
+    return Path(shutil.copytree(tiny_model, tmp_path / "model"))
+
+
+def refused(path: Path) -> str:
+    """The one line with which this model is refused."""
+    with pytest.raises(ArtifactError) as caught:
+        load(path)
+    text = str(caught.value)
+    assert "\n" not in text
+    assert str(path) in text
+    return text
+
+
+def change(path: Path, edit: Callable[[dict[str, Any]], object]) -> None:
+    config = json.loads((path / CONFIG).read_text())
+    edit(config)
+    (path / CONFIG).write_text(json.dumps(config))
+
+
+def rehash(path: Path) -> None:
+    """Make the configuration agree with files that were changed: a forger would."""
+
+    def edit(config: dict[str, Any]) -> None:
+        for name in config["files"]:
+            config["files"][name] = hashlib.sha256((path / name).read_bytes()).hexdigest()
+        config["fingerprint"] = models._fingerprint(config["files"])
+
+    change(path, edit)
+
+
+def leftovers(directory: Path) -> list[str]:
+    return sorted(entry.name for entry in directory.iterdir())
+
+
+# --- round trips --------------------------------------------------------------------------------
+
+
+def test_float16_round_trip(vocabulary: bytes, weights: np.ndarray, tmp_path: Path) -> None:
+    saved = Model(vocabulary, weights, threshold=1.25, training={"seed": 3}).save(tmp_path / "m")
+    loaded = load(tmp_path / "m")
+    for model in (saved, loaded):
+        assert model.weights.dtype == np.float16
+        np.testing.assert_array_equal(model.weights, weights)
+        assert model.vocabulary == vocabulary
+        assert model.scales is None
+        assert model.threshold == 1.25
+        assert model.training == {"seed": 3}
+        assert model.dimension == weights.shape[1]
+        assert model.path == tmp_path / "m"
+    assert loaded.fingerprint == saved.fingerprint != ""
+    table = loaded.table()
+    assert table.dtype == np.float32 and table.flags.c_contiguous
+    np.testing.assert_array_equal(table, weights.astype(np.float32))
+
+
+def test_weights_open_by_memory_map(tiny_model: Path) -> None:
+    assert isinstance(load(tiny_model).weights, np.memmap)
+
+
+def test_the_table_of_a_loaded_model_is_a_copy(tiny_model: Path) -> None:
+    model = load(tiny_model)
+    model.table()[:] = 0
+    assert np.any(model.weights)
+
+
+def test_int8_round_trip(vocabulary: bytes, weights: np.ndarray, tmp_path: Path) -> None:
+    table = weights.astype(np.float32)
+    small, scales = quantise(table)
+    model = Model(vocabulary, small, scales).save(tmp_path / "m")
+    assert model.weights.dtype == np.int8
+    np.testing.assert_array_equal(model.scales, scales)
+    error = np.abs(model.table() - table)
+    assert (error <= scales[:, None] * 0.5001 + 1e-12).all()
+    vectors = Encoder(model).encode(["Der Hund bellt."])
+    assert np.linalg.norm(vectors) == pytest.approx(1)
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    arrays.arrays(
+        np.float32,
+        st.tuples(st.integers(0, 5), st.integers(1, 6)),
+        elements=st.floats(-1e3, 1e3, width=32).map(lambda x: 0.0 if abs(x) < 1e-3 else x),
+    )
+)
+def test_quantisation_is_off_by_half_a_step_at_most(table: np.ndarray) -> None:
+    small, scales = quantise(table)
+    assert small.dtype == np.int8 and scales.dtype == np.float32
+    assert np.abs(small.astype(int)).max(initial=0) <= 127
+    restored = small.astype(np.float64) * scales[:, None]
+    assert (np.abs(restored - table) <= scales[:, None] * 0.501).all()
+    np.testing.assert_array_equal(scales == 0, ~table.any(axis=1))
+    np.testing.assert_array_equal(np.abs(small).max(axis=1, initial=0)[scales > 0], 127)
+
+
+# --- the fingerprint ----------------------------------------------------------------------------
+
+
+def test_fingerprint_follows_the_vectors(
+    vocabulary: bytes, weights: np.ndarray, tiny_model: Path, tmp_path: Path
+) -> None:
+    original = load(tiny_model).fingerprint
+    again = Model(vocabulary, weights, threshold=9, training={"seed": 8}).save(tmp_path / "a")
+    assert again.fingerprint == original, "threshold and training make no other vectors"
+    changed = weights.copy()
+    changed[-1, -1] += 1
+    assert Model(vocabulary, changed).save(tmp_path / "b").fingerprint != original
+    assert Model(vocabulary, *quantise(changed)).save(tmp_path / "c").fingerprint != original
+
+
+# --- what is refused ----------------------------------------------------------------------------
+
+
+def test_no_such_directory(tmp_path: Path) -> None:
+    assert "miner train" in refused(tmp_path / "none")
+
+
+def test_default_that_is_absent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(models, "DEFAULT", tmp_path / "gone")
+    with pytest.raises(ArtifactError, match="gone: no such model directory"):
+        load("default")
+
+
+def test_default_is_the_model_that_ships(monkeypatch: pytest.MonkeyPatch, tiny_model: Path) -> None:
+    monkeypatch.setattr(models, "DEFAULT", tiny_model)
+    assert load("default").path == tiny_model
+    assert load().fingerprint == load(tiny_model).fingerprint
+
+
+def test_a_file_is_no_model(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    refused(tmp_path / "file")
+
+
+def test_a_directory_without_a_configuration(tmp_path: Path) -> None:
+    assert CONFIG in refused(tmp_path)
+
+
+@pytest.mark.parametrize("name", [VOCABULARY, WEIGHTS])
+def test_a_missing_file(copied: Path, name: str) -> None:
+    (copied / name).unlink()
+    assert name in refused(copied)
+
+
+@pytest.mark.parametrize("name", [VOCABULARY, WEIGHTS])
+@pytest.mark.parametrize("keep", [0.0, 0.5, 0.999])
+def test_a_file_cut_short(copied: Path, name: str, keep: float) -> None:
+    os.truncate(copied / name, int((copied / name).stat().st_size * keep))
+    assert name in refused(copied)
+
+
+@pytest.mark.parametrize("name", [VOCABULARY, WEIGHTS])
+def test_one_altered_byte(copied: Path, name: str) -> None:
+    data = bytearray((copied / name).read_bytes())
+    data[len(data) // 2] ^= 1
+    (copied / name).write_bytes(data)
+    assert name in refused(copied)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "null", '"text"', "3", "{}", '{"format": "other"}', "\ufffd", "[" * 10_000],
+)
+def test_a_configuration_that_is_none(copied: Path, text: str) -> None:
+    (copied / CONFIG).write_text(text, encoding="utf-8")
+    assert CONFIG in refused(copied)
+
+
+def test_a_configuration_that_is_not_utf8(copied: Path) -> None:
+    (copied / CONFIG).write_bytes(b'{"format": "\xff"}')
+    assert CONFIG in refused(copied)
+
+
+@pytest.mark.parametrize("version", [0, 2, "1.0", None, [1]])
+def test_another_version(copied: Path, version: Any) -> None:
+    change(copied, lambda config: config.update(version=version))
+    assert "version" in refused(copied)
+
+
+def test_another_format(copied: Path) -> None:
+    change(copied, lambda config: config.update(format="bitext-miner index"))
+    assert CONFIG in refused(copied)
+
+
+@pytest.mark.parametrize("key", ["files", "fingerprint", "pieces", "dimension"])
+def test_a_configuration_that_lacks_a_key(copied: Path, key: str) -> None:
+    change(copied, lambda config: config.pop(key))
+    assert key in refused(copied)
+
+
+@pytest.mark.parametrize("files", [[], "text", 3, None, {}, {"sp.model": 1, "weights.npy": 2}])
+def test_files_that_are_no_table_of_files(copied: Path, files: Any) -> None:
+    change(copied, lambda config: config.update(files=files))
+    refused(copied)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("pieces", 3), ("pieces", "many"), ("dimension", 31), ("fingerprint", "0" * 16)],
+)
+def test_a_configuration_that_disagrees_with_its_files(copied: Path, key: str, value: Any) -> None:
+    change(copied, lambda config: config.update({key: value}))
+    refused(copied)
+
+
+def test_a_file_elsewhere_is_never_looked_at(copied: Path) -> None:
+    change(copied, lambda config: config["files"].update({"../../outside": "0" * 64}))
+    assert "unknown file" in refused(copied)
+
+
+def test_embeddings_of_another_vocabulary(copied: Path, weights: np.ndarray) -> None:
+    np.save(copied / WEIGHTS, weights[:-1])
+    change(copied, lambda config: config.update(pieces=len(weights) - 1))
+    rehash(copied)
+    with pytest.raises(ArtifactError, match="of two models"):
+        Encoder.load(copied)
+
+
+def test_a_vocabulary_that_is_none(copied: Path) -> None:
+    (copied / VOCABULARY).write_bytes(b"no SentencePiece model")
+    rehash(copied)
+    with pytest.raises(ArtifactError, match="not a SentencePiece model") as caught:
+        Encoder.load(copied)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.float64, np.complex64, "S4"])
+def test_weights_of_a_wrong_type(copied: Path, weights: np.ndarray, dtype: Any) -> None:
+    np.save(copied / WEIGHTS, np.zeros(weights.shape, dtype))
+    rehash(copied)
+    assert WEIGHTS in refused(copied)
+
+
+def test_int8_without_scales(copied: Path, weights: np.ndarray) -> None:
+    np.save(copied / WEIGHTS, np.ones(weights.shape, np.int8))
+    rehash(copied)
+    assert SCALES in refused(copied)
+
+
+def test_a_header_that_promises_too_much(copied: Path, weights: np.ndarray) -> None:
+    """Sizes in a header are compared with the file before memory is taken."""
+    shape = (len(weights), weights.shape[1] << 40)
+    with open(copied / WEIGHTS, "wb") as file:
+        np.lib.format.write_array_header_1_0(
+            file, {"descr": "<f2", "fortran_order": False, "shape": shape}
+        )
+    change(copied, lambda config: config.update(dimension=shape[1]))
+    rehash(copied)
+    assert WEIGHTS in refused(copied)
+
+
+class Trap:
+    """Unpickling this leaves a mark in the working directory."""
+
+    def __reduce__(self) -> Any:
+        return os.mkdir, ("unpickled",)
+
+
+@pytest.mark.parametrize("kind", ["object array", "pickle", "archive", "nothing"])
+def test_nothing_is_unpickled(
+    copied: Path, tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with open(copied / WEIGHTS, "wb") as file:
+        if kind == "object array":
+            np.save(file, np.array([[Trap()]], dtype=object), allow_pickle=True)
+        elif kind == "pickle":
+            pickle.dump(Trap(), file)
+        elif kind == "archive":
+            np.savez(file, weights=np.array([[Trap()]], dtype=object))
+    rehash(copied)
+    assert WEIGHTS in refused(copied)
+    assert not (tmp_path / "unpickled").exists()
+
+
+# --- saving -------------------------------------------------------------------------------------
+
+
+def test_save_replaces_a_model_whole(vocabulary: bytes, weights: np.ndarray, copied: Path) -> None:
+    Model(vocabulary, *quantise(weights.astype(np.float32))).save(copied)
+    Model(vocabulary, weights).save(copied)
+    assert leftovers(copied) == [CONFIG, VOCABULARY, WEIGHTS], "no scales of the model before"
+    assert leftovers(copied.parent) == ["model"]
+
+
+def test_a_loaded_model_can_be_saved_over_itself(copied: Path) -> None:
+    before = load(copied)
+    assert before.save(copied).fingerprint == before.fingerprint
+
+
+def test_save_makes_missing_parents(vocabulary: bytes, weights: np.ndarray, tmp_path: Path) -> None:
+    assert Model(vocabulary, weights).save(tmp_path / "a" / "b" / "m").path.is_dir()
+
+
+@pytest.mark.parametrize("kind", ["directory", "file"])
+def test_save_never_replaces_what_is_no_model(
+    vocabulary: bytes, weights: np.ndarray, tmp_path: Path, kind: str
+) -> None:
+    place = tmp_path / "place"
+    if kind == "directory":
+        place.mkdir()
+    precious = place / "thesis.tex" if kind == "directory" else place
+    precious.write_text("years of work")
+    with pytest.raises(ArtifactError, match="place"):
+        Model(vocabulary, weights).save(place)
+    with pytest.raises(ArtifactError, match="place"):
+        models.check_output(place)
+    assert precious.read_text() == "years of work"
+    assert leftovers(tmp_path) == ["place"]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, OSError])
+def test_interrupted_save_leaves_the_old_model(
+    vocabulary: bytes,
+    weights: np.ndarray,
+    copied: Path,
+    error: type[BaseException],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = load(copied).fingerprint
+
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(np, "save", fail)
+        with pytest.raises(ResourceError if error is OSError else error):
+            Model(vocabulary, weights + 1).save(copied)
+    assert load(copied).fingerprint == before
+    assert leftovers(copied.parent) == ["model"]
+
+
+def test_save_through_a_link_keeps_the_link(
+    vocabulary: bytes, weights: np.ndarray, copied: Path
+) -> None:
+    link = copied.with_name("link")
+    link.symlink_to(copied.name)
+    new = Model(vocabulary, weights + 1).save(link)
+    assert link.is_symlink()
+    assert load(copied).fingerprint == new.fingerprint
+    assert leftovers(copied.parent) == ["link", "model"]
+
+
+@pytest.mark.parametrize("inside", [".", "deeper"])
+def test_the_working_directory_is_never_replaced(
+    vocabulary: bytes, weights: np.ndarray, copied: Path, inside: str
+) -> None:
+    before = load(copied).fingerprint
+    (copied / "deeper").mkdir()
+    with contextlib.chdir(copied / inside), pytest.raises(ArtifactError, match="outside"):
+        Model(vocabulary, weights + 1).save(copied if inside == "deeper" else ".")
+    assert load(copied).fingerprint == before

@@ -1,0 +1,116 @@
+"""The choice of negatives against brute force, on data that is mostly copies and ties."""
+
+from unittest import mock
+
+import numpy as np
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from train import negatives
+from train.negatives import hardest, related
+
+
+@st.composite
+def problems(draw):
+    """Vectors of small integers, whose products are exact, and text numbers with many copies."""
+    n = draw(st.integers(1, 12))
+    vector = st.lists(st.integers(-2, 2), min_size=2, max_size=2)
+    many = st.lists(vector, min_size=n, max_size=n)
+    numbers = st.lists(st.integers(0, draw(st.integers(0, 12))), min_size=n, max_size=n)
+    return draw(many), draw(many), draw(numbers), draw(numbers)
+
+
+def arrays(problem):
+    source, target, source_text, target_text = problem
+    return (
+        np.array(source, dtype=np.float32),
+        np.array(target, dtype=np.float32),
+        np.array(source_text, dtype=np.int64),
+        np.array(target_text, dtype=np.int64),
+    )
+
+
+def allowed(problem, i, j):
+    """Whether pairs i and j have neither sentence in common."""
+    _, _, source_text, target_text = problem
+    return source_text[i] != source_text[j] and target_text[i] != target_text[j]
+
+
+def brute(problem):
+    source, target, _, _ = problem
+    n = len(source)
+    found = ([], [])
+    for i in range(n):
+        others = [j for j in range(n) if allowed(problem, i, j)]
+        for chosen, anchor, side in ((found[0], source, target), (found[1], target, source)):
+            score = {j: sum(a * b for a, b in zip(anchor[i], side[j], strict=True)) for j in others}
+            chosen.append(min(others, key=lambda j: (-score[j], j)) if others else -1)
+    return found
+
+
+ONE = ([[1, 0]], [[1, 0]], [0], [0])
+ALL_COPIES = ([[1, 0]] * 3, [[1, 0]] * 3, [0, 0, 0], [0, 1, 2])
+ALL_TIED = ([[1, 1]] * 5, [[1, 1]] * 5, [0, 1, 2, 3, 4], [0, 1, 2, 3, 4])
+
+
+@given(problems(), st.sampled_from([1, 2, 3, 5, 12, 100]))
+@example(ONE, 2048)
+@example(ALL_COPIES, 2)
+@example(ALL_TIED, 2)
+def test_hardest_is_brute_force(problem, block):
+    with mock.patch.object(negatives, "BLOCK", block):
+        target_negative, source_negative = hardest(*arrays(problem))
+    assert target_negative.dtype == source_negative.dtype == np.int64
+    assert (target_negative.tolist(), source_negative.tolist()) == brute(problem)
+
+
+@given(problems())
+def test_hardest_is_never_right(problem):
+    """Never the partner, a copy of the partner, or the partner of a copy; -1 only for want."""
+    _, _, source_text, target_text = problem
+    n = len(source_text)
+    for chosen in hardest(*arrays(problem)):
+        for i, j in enumerate(chosen.tolist()):
+            if j == -1:
+                assert not any(allowed(problem, i, other) for other in range(n))
+            else:
+                assert j != i
+                assert target_text[j] != target_text[i]
+                assert source_text[j] != source_text[i]
+
+
+def test_negatives_are_of_the_opposite_language():
+    """Each source has a twin among the sources, which a choice from its own side would take."""
+    source = np.eye(6, dtype=np.float32)[[0, 0, 1, 1]]
+    target = np.eye(6, dtype=np.float32)[[2, 3, 4, 5]]
+    source[2] += 0.5 * target[0]  # so source 2 likes target 0, and target 0 source 2
+    source[0] += 0.5 * target[3]
+    text = np.arange(4)
+    target_negative, source_negative = hardest(source, target, text, text)
+    assert target_negative.tolist() == [3, 0, 0, 0]
+    assert source_negative.tolist() == [2, 0, 0, 0]
+
+
+@given(problems())
+@example(ALL_COPIES)
+def test_related_is_every_shared_sentence(problem):
+    n = len(problem[0])
+    i, j = related(*arrays(problem)[2:])
+    found = set(zip(i.tolist(), j.tolist(), strict=True))
+    assert found == {(i, j) for i in range(n) for j in range(n) if not allowed(problem, i, j)}
+    assert {(i, i) for i in range(n)} <= found
+    assert found == {(j, i) for i, j in found}
+    # The trainer takes more positions than rows for a sign that there are copies.
+    copies = len(set(problem[2])) < n or len(set(problem[3])) < n
+    assert (len(i) > n) == copies
+
+
+def test_real_blocks_and_no_block_agree():
+    generator = np.random.default_rng(3)
+    source, target = generator.normal(size=(2, 150, 24)).astype(np.float32)
+    texts = generator.integers(0, 120, (2, 150))
+    whole = hardest(source, target, *texts)
+    with mock.patch.object(negatives, "BLOCK", 64):
+        blocks = hardest(source, target, *texts)
+    for one, other in zip(whole, blocks, strict=True):
+        assert one.tolist() == other.tolist()

@@ -1,0 +1,209 @@
+"""miner.store: rows on disk come back as they went in, and only from a whole store."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from miner import store
+from miner.errors import ArtifactError
+from miner.store import EMBEDDINGS, IDS, SENTENCES, Store, Texts, TextWriter, VectorWriter
+
+DIMENSION = 4
+QUICK = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+
+
+def vectors_for(n: int) -> np.ndarray:
+    """Distinct rows, exact in float16."""
+    return (np.arange(n * DIMENSION).reshape(n, DIMENSION) + 1) / np.float32(1024)
+
+
+def write(
+    directory: Path,
+    sentences: Sequence[str],
+    ids: Sequence[str] | None = None,
+    vectors: np.ndarray | None = None,
+    block: int = 3,
+) -> Store:
+    directory.mkdir(exist_ok=True, parents=True)
+    writer = TextWriter(directory)
+    lines = np.arange(1, len(sentences) + 1)
+    ids = ids or [str(line) for line in lines]
+    for start in range(0, len(sentences), block):
+        part = slice(start, start + block)
+        writer.append(sentences[part], ids[part], lines[part], start % 2)
+    assert writer.close(DIMENSION) == len(sentences)
+    output = VectorWriter(directory)
+    output.append(vectors_for(len(sentences)) if vectors is None else vectors)
+    output.seal()
+    return Store(directory)
+
+
+def refused(directory: Path) -> str:
+    with pytest.raises(ArtifactError) as caught:
+        opened = Store(directory)
+        opened.ids(np.arange(len(opened)))
+    text = str(caught.value)
+    assert "\n" not in text and str(directory) in text
+    return text
+
+
+@QUICK
+@given(st.lists(TEXT, max_size=12), st.integers(1, 5))
+def test_round_trip(
+    tmp_path_factory: pytest.TempPathFactory, sentences: list[str], block: int
+) -> None:
+    opened = write(tmp_path_factory.mktemp("store"), sentences, block=block)
+    plain = [s.translate(str.maketrans("\t\r\n", "   ")) for s in sentences]
+    assert len(opened) == len(opened.texts) == len(plain)
+    assert [opened.texts[row] for row in range(len(plain))] == plain
+    for start in range(len(plain)):
+        assert opened.texts.slice(start, len(plain)) == plain[start:]
+    np.testing.assert_array_equal(opened.line, np.arange(1, len(plain) + 1))
+    np.testing.assert_array_equal(opened.file, np.arange(len(plain)) // block * block % 2)
+    np.testing.assert_array_equal(opened.first, [plain.index(text) for text in plain])
+    np.testing.assert_array_equal(opened.vectors, vectors_for(len(plain)).astype(np.float16))
+
+
+def test_what_opens_is_mapped_and_cannot_be_written(tmp_path: Path) -> None:
+    opened = write(tmp_path, ["a", "b"])
+    for array in (opened.vectors, opened.offset, opened.line, opened.file, opened.first):
+        assert isinstance(array, np.memmap)
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+    assert opened.vectors.dtype == np.float16
+
+
+def test_sentences_may_hold_every_break_but_a_line_feed(tmp_path: Path) -> None:
+    odd = ["a\u2028b", "a\x0bb", "a\x85b", "\x1c", " a ", "\ufeff", "\0", "a\u2029"]
+    opened = write(tmp_path, odd)
+    assert opened.texts.slice(0, len(odd)) == odd
+
+
+def test_line_numbers_serve_as_ids(tmp_path: Path) -> None:
+    opened = write(tmp_path, ["a", "b", "c"])
+    assert not opened.own_ids and not (tmp_path / IDS).exists()
+    assert opened.ids(np.array([2, 0, 2])) == ["3", "1", "3"]
+
+
+def test_own_ids(tmp_path: Path) -> None:
+    opened = write(tmp_path, ["a", "b", "c", "d"], ["1", "2", "3", "de\t4\n"])
+    assert opened.own_ids
+    assert opened.ids(np.array([3, 0])) == ["de 4 ", "1"]
+
+
+def test_texts_of_one_hash_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A collision must not drop a sentence: make every hash the same."""
+
+    class Digest:
+        def digest(self) -> bytes:
+            return b"8 bytes."
+
+    monkeypatch.setattr(store.hashlib, "blake2b", lambda *_, **__: Digest())
+    opened = write(tmp_path, ["a", "b", "a", "c"])
+    first = opened.first
+    assert [first[row] for row in (0, 1, 3)] == [0, 1, 3]
+    assert first[2] == 0
+    assert set(opened.distinct().tolist()) == {0, 1, 3}
+
+
+def test_distinct_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "BLOCK", 2)
+    vectors = vectors_for(6)
+    vectors[[3, 5]] = 0
+    opened = write(tmp_path, ["a", "b", "a", "zero", "c", "b"], vectors=vectors)
+    assert opened.distinct().tolist() == [0, 1, 4]
+
+
+def test_a_store_appended_to_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "BLOCK", 2)
+    old = write(tmp_path / "old", ["a", "b", "c", "a", "e"], ["v", "w", "x", "y", "z"], block=2)
+    (tmp_path / "new").mkdir()
+    writer = TextWriter(tmp_path / "new")
+    writer.append_store(old)
+    writer.append(["b"], ["1"], np.array([1]), 7)
+    writer.close(DIMENSION)
+    output = VectorWriter(tmp_path / "new")
+    output.append(vectors_for(6))
+    output.seal()
+    new = Store(tmp_path / "new")
+    assert new.texts.slice(0, 6) == ["a", "b", "c", "a", "e", "b"]
+    assert new.ids(np.arange(6)) == ["v", "w", "x", "y", "z", "1"]
+    assert new.first.tolist() == [0, 1, 2, 0, 4, 1]
+    assert new.file.tolist() == [*old.file.tolist(), 7]
+    assert new.line.tolist() == [1, 2, 3, 4, 5, 1]
+
+
+# --- what does not open -------------------------------------------------------------------------
+
+
+def test_missing_vectors_cannot_be_sealed(tmp_path: Path) -> None:
+    writer = TextWriter(tmp_path)
+    writer.append(["a", "b"], ["1", "2"], np.array([1, 2]), 0)
+    writer.close(DIMENSION)
+    output = VectorWriter(tmp_path)
+    output.append(vectors_for(1))
+    with pytest.raises(ValueError, match="1 vectors for 2"):
+        output.seal()
+    output.close()
+    assert "never finished" in refused(tmp_path)
+
+
+@pytest.mark.parametrize("name", [EMBEDDINGS, SENTENCES, IDS])
+def test_a_missing_file(tmp_path: Path, name: str) -> None:
+    write(tmp_path, ["a", "b"], ["x", "y"])
+    (tmp_path / name).unlink()
+    assert name in refused(tmp_path)
+
+
+@pytest.mark.parametrize("name", [EMBEDDINGS, SENTENCES, IDS])
+@pytest.mark.parametrize("keep", [0.0, 0.5, 0.99])
+def test_a_file_cut_short(tmp_path: Path, name: str, keep: float) -> None:
+    write(tmp_path, ["one", "two", "three"], ["x", "y", "z"])
+    size = (tmp_path / name).stat().st_size
+    os.truncate(tmp_path / name, min(int(size * keep), size - 1))
+    assert name in refused(tmp_path)
+
+
+def test_sentences_that_grew(tmp_path: Path) -> None:
+    write(tmp_path, ["a", "b"])
+    with open(tmp_path / SENTENCES, "a") as file:
+        file.write("c\n")
+    assert SENTENCES in refused(tmp_path)
+
+
+def test_ids_that_are_not_utf8(tmp_path: Path) -> None:
+    write(tmp_path, ["a", "b"], ["x", "y"])
+    (tmp_path / IDS).write_bytes(b"x\n\xff\n")
+    assert IDS in refused(tmp_path)
+
+
+@pytest.mark.parametrize("table", ["embeddings", "offset", "line", "file", "first"])
+@pytest.mark.parametrize("damage", ["missing", "short", "chunked", "group"])
+def test_a_damaged_table(tmp_path: Path, table: str, damage: str) -> None:
+    write(tmp_path, ["a", "b", "c"])
+    with h5py.File(tmp_path / EMBEDDINGS, "r+") as file:
+        data = file[table][()]
+        del file[table]
+        if damage == "short":
+            file[table] = data[:-1]
+        elif damage == "chunked":
+            file.create_dataset(table, data=data, chunks=True, compression="gzip")
+        elif damage == "group":
+            file.create_group(table)
+    assert EMBEDDINGS in refused(tmp_path)
+
+
+def test_texts_of_no_bytes(tmp_path: Path) -> None:
+    (tmp_path / "t").touch()
+    assert len(Texts(tmp_path / "t", np.zeros(1, np.int64))) == 0

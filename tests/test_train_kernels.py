@@ -1,0 +1,160 @@
+"""The training kernels against plain references, torch's SparseAdam, and themselves."""
+
+import numba
+import numpy as np
+import pytest
+
+from miner.kernels.embed import group_by_id, mean_batch, mean_batch_reference, sparse_adam
+
+BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
+
+
+def batch(generator, size, sentences, longest=9, shortest=1):
+    """Random flat ids below ``size``, many of them repeated, and offsets."""
+    lengths = generator.integers(shortest, longest + 1, sentences)
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return generator.integers(0, size, offsets[-1]).astype(np.int32), offsets
+
+
+def adam_step(tables, gradient, ids, offsets, step, rate):
+    rows, starts, sentences = group_by_id(ids, offsets, len(tables[0]))
+    sparse_adam(
+        *tables,
+        gradient,
+        offsets,
+        rows,
+        starts,
+        sentences,
+        step,
+        rate,
+        BETA1,
+        BETA2,
+        EPSILON,
+    )
+
+
+def fresh(generator, size, dimension):
+    """A random table with both its moments at zero."""
+    table = generator.normal(size=(size, dimension)).astype(np.float32)
+    return [table, np.zeros_like(table), np.zeros_like(table)]
+
+
+@pytest.fixture
+def numba_threads():
+    before = numba.get_num_threads()
+    yield range(1, numba.config.NUMBA_NUM_THREADS + 1)
+    numba.set_num_threads(before)
+
+
+@pytest.mark.parametrize("dimension", [1, 3, 16, 300])
+def test_mean_batch_is_the_mean(dimension):
+    generator = np.random.default_rng(dimension)
+    table = generator.normal(size=(40, dimension)).astype(np.float32)
+    ids, offsets = batch(generator, 40, 200, longest=25, shortest=0)
+    out = np.full((200, dimension), np.nan, dtype=np.float32)
+    mean_batch(table, ids, offsets, out)
+
+    assert (np.diff(offsets) == 0).any()
+    for i in range(200):
+        pieces = [table[v].astype(np.float64) for v in ids[offsets[i] : offsets[i + 1]]]
+        expected = sum(pieces) / len(pieces) if pieces else np.zeros(dimension)
+        np.testing.assert_allclose(out[i], expected, rtol=1e-5, atol=2e-6)
+    np.testing.assert_allclose(out, mean_batch_reference(table, ids, offsets), rtol=1e-5, atol=2e-6)
+
+
+def test_mean_batch_of_nothing():
+    table = np.ones((3, 2), dtype=np.float32)
+    out = np.empty((0, 2), dtype=np.float32)
+    mean_batch(table, np.empty(0, np.int32), np.zeros(1, np.int64), out)
+    out = np.full((2, 2), np.nan, dtype=np.float32)
+    mean_batch(table, np.empty(0, np.int32), np.zeros(3, np.int64), out)
+    assert (out == 0).all()
+
+
+@pytest.mark.parametrize("size, sentences", [(1, 5), (7, 30), (500, 20), (30, 0)])
+def test_group_by_id_against_a_dict(size, sentences):
+    generator = np.random.default_rng(size)
+    ids, offsets = batch(generator, size, sentences, shortest=0)
+    expected = {}
+    for i in range(sentences):
+        for v in ids[offsets[i] : offsets[i + 1]].tolist():
+            expected.setdefault(v, []).append(i)
+
+    rows, starts, owners = group_by_id(ids, offsets, size)
+
+    assert rows.tolist() == sorted(expected)
+    assert starts[0] == 0 and len(starts) == len(rows) + 1
+    found = {
+        int(row): owners[starts[r] : starts[r + 1]].tolist() for r, row in enumerate(rows.tolist())
+    }
+    assert found == expected
+
+
+def test_sparse_adam_is_torchs():
+    torch = pytest.importorskip("torch")
+    generator = np.random.default_rng(5)
+    size, dimension, rate = 25, 6, 0.01
+    tables = fresh(generator, size, dimension)
+    bag = torch.nn.EmbeddingBag(size, dimension, mode="mean", sparse=True)
+    with torch.no_grad():
+        bag.weight.copy_(torch.from_numpy(tables[0]))
+    optimizer = torch.optim.SparseAdam(bag.parameters(), lr=rate, betas=(BETA1, BETA2), eps=EPSILON)
+    start = tables[0].copy()
+
+    for step in range(1, 13):
+        # Odd steps touch half of the table, so that moments of the other half stand still.
+        ids, offsets = batch(generator, size if step % 2 else size // 2, 8)
+        if step == 2:  # one sentence twice over
+            ids, offsets = np.tile(ids, 2), np.concatenate([offsets, offsets[1:] + offsets[-1]])
+        gradient = generator.normal(size=(len(offsets) - 1, dimension)).astype(np.float32)
+        adam_step(tables, gradient, ids, offsets, step, rate)
+
+        optimizer.zero_grad()
+        means = bag(torch.from_numpy(ids).long(), torch.from_numpy(offsets[:-1]))
+        (means * torch.from_numpy(gradient)).sum().backward()
+        optimizer.step()
+        np.testing.assert_allclose(tables[0], bag.weight.detach().numpy(), rtol=1e-5, atol=1e-6)
+
+    moments = optimizer.state[bag.weight]
+    np.testing.assert_allclose(tables[1], moments["exp_avg"].numpy(), rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(tables[2], moments["exp_avg_sq"].numpy(), rtol=1e-4, atol=1e-7)
+    assert np.abs(tables[0] - start).max() > 5 * rate
+
+
+def test_first_adam_step_goes_by_the_rate_against_the_gradient():
+    table = np.zeros((2, 2), dtype=np.float32)
+    tables = [table, np.zeros_like(table), np.zeros_like(table)]
+    gradient = np.array([[3.0, -0.5]], dtype=np.float32)
+    adam_step(tables, gradient, np.array([1, 1], np.int32), np.array([0, 2]), 1, 0.25)
+    np.testing.assert_allclose(table, [[0, 0], [-0.25, 0.25]], rtol=1e-5)
+
+
+def test_sparse_adam_leaves_other_rows_alone():
+    generator = np.random.default_rng(6)
+    tables = fresh(generator, 20, 5)
+    for step, used in ((1, 20), (2, 11)):  # the first step gives every row moments
+        before = [table.copy() for table in tables]
+        ids, offsets = batch(generator, used, 40)
+        gradient = generator.normal(size=(40, 5)).astype(np.float32)
+        adam_step(tables, gradient, ids, offsets, step, 0.1)
+
+    touched = np.isin(np.arange(20), ids)
+    assert touched.any() and not touched.all()
+    for table, old in zip(tables, before, strict=True):
+        assert (table[~touched] == old[~touched]).all()
+        assert (table[touched] != old[touched]).any(axis=1).all()
+
+
+def test_threads_do_not_show(numba_threads):
+    results = []
+    for threads in numba_threads:
+        numba.set_num_threads(threads)
+        generator = np.random.default_rng(7)
+        tables = fresh(generator, 50, 33)
+        out = np.empty((300, 33), dtype=np.float32)
+        for step in range(1, 4):
+            ids, offsets = batch(generator, 50, 300, longest=20)
+            mean_batch(tables[0], ids, offsets, out)
+            adam_step(tables, out, ids, offsets, step, 0.01)
+        results.append([array.tobytes() for array in (*tables, out)])
+    assert all(result == results[0] for result in results)

@@ -1,0 +1,182 @@
+"""miner.vectors: foreign vectors come in whole and of the right shape, or not at all."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+from miner import vectors
+from miner.errors import ArtifactError
+from miner.vectors import open_vectors, unit_blocks
+
+MATRIX = np.random.default_rng(0).normal(size=(10, 6)).astype(np.float32)
+
+
+def refused(path: Path, dimension: int | None = None) -> str:
+    with pytest.raises(ArtifactError) as caught:
+        open_vectors(path, dimension)
+    text = str(caught.value)
+    assert "\n" not in text and str(path) in text
+    return text
+
+
+def units(array: np.ndarray, rows: Any = None) -> np.ndarray:
+    rows = np.arange(len(array)) if rows is None else np.array(rows)
+    return np.concatenate(list(unit_blocks(array, rows, "name")))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("dimension", [None, 6])
+def test_npy(tmp_path: Path, dtype: Any, dimension: int | None) -> None:
+    np.save(tmp_path / "v.npy", MATRIX.astype(dtype))
+    array = open_vectors(tmp_path / "v.npy", dimension)
+    np.testing.assert_array_equal(array, MATRIX.astype(dtype))
+    assert isinstance(array, np.memmap)
+
+
+def test_npy_in_fortran_order(tmp_path: Path) -> None:
+    np.save(tmp_path / "v.npy", np.asfortranarray(MATRIX))
+    np.testing.assert_array_equal(open_vectors(tmp_path / "v.npy"), MATRIX)
+
+
+@pytest.mark.parametrize("suffix", [".h5", ".hdf5"])
+@pytest.mark.parametrize("compression", [None, "gzip"])
+def test_hdf5_with_one_matrix(tmp_path: Path, suffix: str, compression: str | None) -> None:
+    path = tmp_path / f"v{suffix}"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("laser", data=MATRIX, compression=compression)
+        file["count"] = [10]
+        file.create_group("more")
+    np.testing.assert_array_equal(open_vectors(path), MATRIX)
+
+
+def test_hdf5_with_several(tmp_path: Path) -> None:
+    path = tmp_path / "v.h5"
+    with h5py.File(path, "w") as file:
+        file["a"], file["b"] = MATRIX, MATRIX
+    assert "embeddings" in refused(path)
+    with h5py.File(path, "a") as file:
+        file["embeddings"] = MATRIX + 1
+    np.testing.assert_array_equal(open_vectors(path), MATRIX + 1)
+
+
+def test_hdf5_with_none(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "v.h5", "w") as file:
+        file["count"] = [10]
+    refused(tmp_path / "v.h5")
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [("v.raw", "<f4"), ("v", "<f4"), ("v.f32", "<f4"), ("v.f16", "<f2"), ("v.fp16", "<f2")],
+)
+def test_raw(tmp_path: Path, name: str, dtype: str) -> None:
+    MATRIX.astype(dtype).tofile(tmp_path / name)
+    array = open_vectors(tmp_path / name, 6)
+    assert array.dtype == dtype
+    np.testing.assert_array_equal(array, MATRIX.astype(dtype))
+
+
+def test_raw_without_vectors(tmp_path: Path) -> None:
+    (tmp_path / "v.raw").touch()
+    assert open_vectors(tmp_path / "v.raw", 6).shape == (0, 6)
+
+
+def test_raw_needs_its_dimension(tmp_path: Path) -> None:
+    MATRIX.tofile(tmp_path / "v.raw")
+    assert "--dim" in refused(tmp_path / "v.raw")
+
+
+def test_raw_that_is_no_whole_number_of_vectors(tmp_path: Path) -> None:
+    MATRIX.tofile(tmp_path / "v.raw")
+    assert "240 bytes" in refused(tmp_path / "v.raw", 7)
+    (tmp_path / "w.raw").write_bytes(b"\0" * 25)
+    assert "25 bytes" in refused(tmp_path / "w.raw", 6)
+
+
+@pytest.mark.parametrize("name", ["v.npy", "v.h5"])
+def test_another_dimension_than_said(tmp_path: Path, name: str) -> None:
+    if name == "v.npy":
+        np.save(tmp_path / name, MATRIX)
+    else:
+        with h5py.File(tmp_path / name, "w") as file:
+            file["v"] = MATRIX
+    assert "dimension 6" in refused(tmp_path / name, 5)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        MATRIX[0],
+        MATRIX[None],
+        np.float32(3),
+        MATRIX.astype(int),
+        MATRIX.astype(complex),
+        MATRIX.astype(">f4"),
+        np.array([["a"]]),
+    ],
+)
+def test_no_matrix_of_floats(tmp_path: Path, array: np.ndarray) -> None:
+    np.save(tmp_path / "v.npy", array)
+    refused(tmp_path / "v.npy")
+
+
+@pytest.mark.parametrize("name", ["v.npy", "v.h5", "v.raw"])
+def test_a_missing_file(tmp_path: Path, name: str) -> None:
+    refused(tmp_path / name, 6)
+
+
+@pytest.mark.parametrize("keep", [0, 5, 100, 130, 300])
+@pytest.mark.parametrize("name", ["v.npy", "v.h5"])
+def test_a_file_cut_short(tmp_path: Path, name: str, keep: int) -> None:
+    path = tmp_path / name
+    if name == "v.npy":
+        np.save(path, MATRIX)
+    else:
+        with h5py.File(path, "w") as file:
+            file["v"] = MATRIX
+    assert keep < path.stat().st_size
+    path.write_bytes(path.read_bytes()[:keep])
+    refused(path)
+
+
+def test_nothing_is_unpickled(tmp_path: Path) -> None:
+    np.save(tmp_path / "object.npy", np.array([[object]], dtype=object), allow_pickle=True)
+    (tmp_path / "pickle.npy").write_bytes(pickle.dumps(MATRIX))
+    with open(tmp_path / "archive.npy", "wb") as file:
+        np.savez(file, MATRIX)
+    for name in ("object.npy", "pickle.npy", "archive.npy"):
+        refused(tmp_path / name)
+
+
+def test_rows_come_out_in_unit_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vectors, "BLOCK", 3)
+    expected = MATRIX / np.linalg.norm(MATRIX, axis=1, keepdims=True)
+    np.testing.assert_allclose(units(MATRIX), expected, atol=1e-6)
+    np.testing.assert_allclose(units(MATRIX, [9, 2, 2, 0]), expected[[9, 2, 2, 0]], atol=1e-6)
+    np.testing.assert_allclose(units(MATRIX * 1e-30), expected, atol=1e-6)
+    np.testing.assert_allclose(units(MATRIX * 1e30), expected, atol=1e-6)
+    np.testing.assert_allclose(units(MATRIX.astype(np.float16)), expected, atol=2e-3)
+
+
+def test_zero_rows_stay_zero() -> None:
+    array = MATRIX.copy()
+    array[4] = 0
+    out = units(array)
+    assert not out[4].any()
+    np.testing.assert_allclose(np.linalg.norm(np.delete(out, 4, 0), axis=1), 1, atol=1e-6)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_a_row_that_is_not_finite_is_named(value: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vectors, "BLOCK", 3)
+    array = MATRIX.copy()
+    array[7, 2] = array[8, 0] = value
+    with pytest.raises(ArtifactError, match="name: vector 8 of 10"):
+        units(array)
+    assert len(units(array, range(7))) == 7, "a row that is not asked for does no harm"
