@@ -52,4 +52,5 @@ SHIPPED := de-en/tatoeba de-en/mdn-mt de-en/php de-en/gnome de-en/chat de-en/moz
   ru-en/php ru-en/react ru-en/gnome ru-en/mozilla cs-en/gnome cs-en/mozilla
 model: $(VENV)/developing
 	$(BIN)/miner train $(SHIPPED:%=--bitext $(DATA)/train/%.tsv.xz) \
-	  --pieces 50000 --dimension 300 --dtype int8 -o models/default
+	  --pieces 34000 --dtype int8 --threshold 1.22 -o models/default
+	cp models/default/config.json models/default/*.npy models/default/sp.model miner/models/default/

@@ -21,6 +21,7 @@ from typing import Any
 from benchmarks import report
 from miner import Encoder, Index, MinerError, best_threshold, evaluate, search
 from miner.evaluate import read_gold
+from miner.margin import MARGINS, RETRIEVALS
 
 SUFFIXES = ("", ".gz", ".bz2", ".xz", ".zst")
 
@@ -62,7 +63,13 @@ def measure(model: str, data: Path, pair: str, submit: Path | None, **settings: 
         begun = time.perf_counter()
         scored[split] = mine(encoder, data, pair, split, **settings)
         seconds[split] = round(time.perf_counter() - begun, 2)
-    tuned = best_threshold(scored["training"], read_gold(need(data, pair, "training.gold")))
+    gold_file = need(data, pair, "training.gold")
+    gold = read_gold(gold_file)
+    if not gold:
+        raise MinerError(f"{gold_file}: holds no pair; there is nothing to tune on")
+    tuned = best_threshold(scored["training"], gold)
+    # Without a threshold nothing was mined: keep nothing on test either.
+    cut = float("inf") if tuned.threshold is None else tuned.threshold
     result = {
         "model": model,
         "fingerprint": encoder.fingerprint,
@@ -71,16 +78,14 @@ def measure(model: str, data: Path, pair: str, submit: Path | None, **settings: 
         "training": tuned.as_dict(),
         "seconds": seconds,
     }
-    gold_file = find(data, pair, "test.gold")
-    if gold_file is not None:
-        gold = read_gold(gold_file)
-        result["test"] = evaluate(scored["test"], gold, tuned.threshold).as_dict()
+    test_gold = find(data, pair, "test.gold")
+    if test_gold is not None:
+        gold = read_gold(test_gold)
+        result["test"] = evaluate(scored["test"], gold, cut).as_dict()
         result["test oracle"] = best_threshold(scored["test"], gold).as_dict()
     if submit is not None:
         lines = [
-            f"{source}\t{target}\n"
-            for score, source, target in scored["test"]
-            if tuned.threshold is not None and score >= tuned.threshold
+            f"{source}\t{target}\n" for score, source, target in scored["test"] if score >= cut
         ]
         submit.write_text("".join(lines), encoding="utf-8")
     return result
@@ -95,7 +100,7 @@ def table(results: list[dict]) -> str:
     for result in results:
         test, oracle = result.get("test"), result.get("test oracle")
         line = f"{result['model'][-28:]:28} {result['pair']:6} "
-        line += f"{result['training']['threshold']:9.4f} {result['training']['f1']:9.4f} "
+        line += f"{_number(result['training']['threshold'])} {result['training']['f1']:9.4f} "
         if test and oracle:
             line += f"{test['precision']:8.4f} {test['recall']:8.4f} {test['f1']:8.4f} "
             line += f"{oracle['f1']:9.4f}"
@@ -105,17 +110,23 @@ def table(results: list[dict]) -> str:
     return "\n".join(lines)
 
 
+def _number(threshold: float | None) -> str:
+    return "     none" if threshold is None else f"{threshold:9.4f}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--pair", action="append", required=True, help="de-en; repeatable")
     parser.add_argument("--model", action="append", required=True, help="directory; repeatable")
-    parser.add_argument("--margin", default="ratio")
-    parser.add_argument("--retrieval", default="max")
+    parser.add_argument("--margin", default="ratio", choices=MARGINS)
+    parser.add_argument("--retrieval", default="max", choices=RETRIEVALS)
     parser.add_argument("-k", type=int, default=4)
     parser.add_argument("--submit", type=Path, help="write the test pairs at the tuned threshold")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
+    if arguments.submit and len(arguments.pair) * len(arguments.model) > 1:
+        parser.error("--submit takes one --pair and one --model: it writes one file")
     settings = {"k": arguments.k, "margin": arguments.margin, "retrieval": arguments.retrieval}
     results = [
         measure(model, arguments.data, pair, arguments.submit, **settings)

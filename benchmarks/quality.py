@@ -3,7 +3,7 @@
     python -m benchmarks.quality --data DIR [--models models/bench]
 
 For each language pair, trains one model by the ``fast`` recipe and one by ``p19`` (Wieting et al.
-2019) on the pair's full training text, unless a model trained with the same configuration lies in
+2019) on the pair's full training text, unless a model of the same configuration and files lies in
 ``--models`` already, and measures both and the default model by :mod:`benchmarks.bucc`.
 """
 
@@ -24,11 +24,14 @@ def trained(recipe: str, pair: str, data: Path, models: Path) -> tuple[str, floa
     """The model directory, and the seconds of its training (None where it was there)."""
     output = models / f"{pair}-{recipe}"
     config = RECIPES[recipe]
-    if output.exists() and load(output).training.get("config") == config.as_dict():
-        return str(output), None
     files = sorted((data / "train" / pair).glob("*.tsv.xz"))
     if not files:
         raise MinerError(f"{data / 'train' / pair}: no training text (*.tsv.xz)")
+    if output.exists():
+        found = load(output).training
+        same = found.get("config") == config.as_dict()
+        if same and [text["name"] for text in found["text"]] == [file.name for file in files]:
+            return str(output), None
     started = time.perf_counter()
     train_model([TextPair(str(file)) for file in files], config, output, report=show)
     return str(output), round(time.perf_counter() - started, 1)

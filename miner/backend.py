@@ -71,8 +71,13 @@ def resolve_device(device: str) -> str:
     return device
 
 
+def use_threads(threads: int) -> None:
+    """How many threads FAISS takes from now on."""
+    faiss().omp_set_num_threads(threads)
+
+
 def flat_search(
-    queries: np.ndarray, base: np.ndarray, k: int, device: str, threads: int
+    queries: np.ndarray, base: np.ndarray, k: int, device: str
 ) -> tuple[np.ndarray, np.ndarray]:
     """Brute force by inner product: ``(n, k)`` float32 similarities and int64 rows, best first.
 
@@ -80,7 +85,6 @@ def flat_search(
     FAISS's own; callers score again.
     """
     library = faiss()
-    library.omp_set_num_threads(threads)
     metric = library.METRIC_INNER_PRODUCT
     if device == "cuda":
         return library.knn_gpu(_gpu_resources(), queries, base, k, metric=metric)

@@ -73,15 +73,7 @@ def atomic_directory(path: StrPath, marker: str) -> Iterator[Path]:
     this kind has: a mistyped ``-o`` must never delete somebody's directory. On any exception, a
     keyboard interrupt among them, the temporary goes and what stood there before stays.
     """
-    # A link stays one: what it points to is replaced.
-    target = Path(path).resolve()
-    if target.exists() and not is_replaceable(target, marker):
-        raise ArtifactError(
-            f"{path}: exists and is not one of ours (no {marker} in it); choose another -o or "
-            "remove it"
-        )
-    if Path.cwd().is_relative_to(target):
-        raise ArtifactError(f"{path}: is the working directory; run this from outside of it")
+    target = replaceable(path, marker)
     temporary = target.with_name(f".{target.name}.{os.getpid()}.partial")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -97,13 +89,23 @@ def atomic_directory(path: StrPath, marker: str) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def is_replaceable(directory: Path, marker: str) -> bool:
-    """Whether it is empty or holds ``marker``; never ``.``, which has no name to rename to."""
-    return (
-        directory.is_dir()
-        and directory.name != ""
-        and ((directory / marker).exists() or not any(directory.iterdir()))
-    )
+def replaceable(path: StrPath, marker: str) -> Path:
+    """Where an artifact given as ``path`` goes: itself, or what it links to.
+
+    Raises :class:`~miner.errors.ArtifactError` for a place that :func:`atomic_directory` would
+    refuse: something else that stands there, or the working directory.
+    """
+    target = Path(path).resolve()
+    if target.exists() and not (
+        target.is_dir() and ((target / marker).exists() or not any(target.iterdir()))
+    ):
+        raise ArtifactError(
+            f"{path}: exists and is not one of ours (no {marker} in it); choose another -o or "
+            "remove it"
+        )
+    if Path.cwd().is_relative_to(target):
+        raise ArtifactError(f"{path}: is the working directory; run this from outside of it")
+    return target
 
 
 def resource_error(error: OSError, where: StrPath) -> ResourceError:
@@ -125,11 +127,12 @@ def _replace(temporary: Path, target: Path) -> None:
         os.rename(temporary, target)
         return
     aside = target.with_name(f".{target.name}.{os.getpid()}.old")
-    os.rename(target, aside)
     try:
+        os.rename(target, aside)
         os.rename(temporary, target)
-    except OSError:
-        os.rename(aside, target)
+    except BaseException:  # an interrupt between the two, as well as what the system refuses
+        if aside.exists() and not target.exists():
+            os.rename(aside, target)
         raise
     shutil.rmtree(aside, ignore_errors=True)
 

@@ -16,7 +16,7 @@ import numpy as np
 from miner import backend, store
 from miner.corpus import Reader
 from miner.encoder import Encoder
-from miner.errors import ArtifactError, MismatchError
+from miner.errors import ArtifactError, CorpusError, MismatchError
 from miner.files import atomic_directory
 from miner.vectors import open_vectors, unit_blocks
 
@@ -36,12 +36,19 @@ def silent(stage: str, done: int, total: int | None) -> None:
 
 @dataclass(frozen=True)
 class Source:
-    """One file of a corpus: records seen, and those of them that gave no sentence."""
+    """One file of a corpus.
+
+    ``records`` seen; of them ``empty`` and ``undecodable`` gave no sentence, and in ``replaced``
+    bytes were replaced. ``own_ids``: whether it has ids other than line numbers. Size and SHA-256
+    are None for what can be read only once.
+    """
 
     path: str
     records: int
     empty: int
     undecodable: int
+    replaced: int
+    own_ids: bool
     bytes: int | None
     sha256: str | None
 
@@ -68,6 +75,12 @@ class Index:
 
     def __len__(self) -> int:
         return len(self.store)
+
+    @property
+    def different(self) -> int:
+        """Sentences that are no repeat of another, whether or not the model knows a piece."""
+        first = self.store.first
+        return int(np.count_nonzero(first == np.arange(len(first))))
 
     @property
     def dimension(self) -> int:
@@ -110,7 +123,7 @@ class Index:
     ) -> "Index":
         """Encode a corpus (one file or several) into the index directory ``path``.
 
-        ``index`` is ``flat`` (exact) or a FAISS factory string such as ``OPQ64,IVF1024,PQ64``;
+        ``index`` is ``flat`` (exact) or a FAISS factory string such as ``IVF1024,PQ64x8``;
         ``reading`` goes to :class:`miner.corpus.Reader`. An older index at ``path`` is replaced,
         once the new one is whole. Raises the errors of Reader, ArtifactError, ResourceError.
         """
@@ -182,7 +195,8 @@ class Index:
     ) -> "Index":
         """The index with more text appended, in the same place; returns it opened anew.
 
-        Old rows keep their numbers. The directory changes only when all is done. Raises
+        Old rows keep their numbers; line numbers as ids get their file's name, now that there are
+        several. The directory changes only when all is done. Raises
         :class:`~miner.errors.MismatchError` where ``encoder`` is not the model of this index.
         """
         if encoder.fingerprint != self.fingerprint:
@@ -203,10 +217,11 @@ class Index:
     def ids(self, rows: np.ndarray) -> list[str]:
         """Ids of ``rows``: the corpus's own; else line numbers, with the file where several."""
         ids = self.store.ids(rows)
-        if len(self.sources) == 1 or self.store.own_ids:
+        if len(self.sources) == 1:
             return ids
+        prefix = ["" if source.own_ids else f"{source.path}:" for source in self.sources]
         files = self.store.file[rows].tolist()
-        return [f"{self.sources[file].path}:{name}" for file, name in zip(files, ids, strict=True)]
+        return [f"{prefix[file]}{name}" for file, name in zip(files, ids, strict=True)]
 
     def sentences(self, rows: np.ndarray) -> list[str]:
         """The text of ``rows``."""
@@ -235,13 +250,16 @@ def _read(
     sources = []
     for file, path in enumerate(paths, start=number):
         reader = Reader(path, **reading)
+        before = _stamp(path)
+        own_ids = False
         for block in reader:
-            writer.append(block.sentences, block.ids, block.lines, file)
+            own_ids |= writer.append(block.sentences, block.ids, block.lines, file)
             report(f"reading {path}", reader.lines, None)
         size, digest = _hash(path)
-        sources.append(
-            Source(str(path), reader.lines, reader.empty, reader.undecodable, size, digest)
-        )
+        if _stamp(path) != before:
+            raise CorpusError(f"{path}: changed while it was read; run again once it is complete")
+        counts = (reader.lines, reader.empty, reader.undecodable, reader.replaced)
+        sources.append(Source(str(path), *counts, own_ids, size, digest))
     return sources
 
 
@@ -298,6 +316,14 @@ def _finish(
         "sources": [vars(entry) for entry in sources],
     }
     (directory / META).write_text(json.dumps(meta, indent=2) + "\n", encoding="utf-8")
+
+
+def _stamp(path: str | Path) -> tuple[int, int] | None:
+    """What changes when a file is written to; None for what is no file."""
+    if str(path) == "-" or not Path(path).is_file():
+        return None
+    status = Path(path).stat()
+    return status.st_size, status.st_mtime_ns
 
 
 def _hash(path: str | Path) -> tuple[int | None, str | None]:

@@ -8,7 +8,7 @@ from miner.errors import ResourceError
 
 
 def thread_count(threads: int | None = None) -> int:
-    """``threads``, or as many as this process may use (affinity and container limits counted)."""
+    """``threads``, or as many as this process may use (its affinity mask counts)."""
     if threads is not None:
         return max(1, threads)
     if hasattr(os, "sched_getaffinity"):

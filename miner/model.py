@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from miner.errors import ArtifactError
-from miner.files import atomic_directory, is_replaceable
+from miner.files import atomic_directory
 
 FORMAT = "bitext-miner model"
 VERSION = 1
@@ -90,13 +90,6 @@ def quantise(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     scales = (np.abs(table).max(axis=1, initial=0.0) / 127.0).astype(np.float32)
     safe = np.where(scales > 0, scales, 1.0)[:, None]
     return np.rint(table / safe).clip(-127, 127).astype(np.int8), scales
-
-
-def check_output(path: str | Path) -> None:
-    """Refuse, before hours of work, a place where :meth:`Model.save` could not write."""
-    target = Path(path)
-    if target.exists() and not is_replaceable(target, CONFIG):
-        raise ArtifactError(f"{target}: exists and is not a model directory; choose another -o")
 
 
 def resolve(path: str | Path) -> Path:

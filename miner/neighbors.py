@@ -74,9 +74,8 @@ def nearest_both(
     """
     if k < 1:
         raise ValueError(f"k is {k}; it must be at least 1")
-    threads = thread_count(threads)
-    _use_threads(threads)
-    search = _Search(source, target, k, memory, device, threads, report)
+    _use_threads(thread_count(threads))
+    search = _Search(source, target, k, memory, device, report)
     forward, backward = search.candidates()
     return (
         _settle(source, target, forward, k, search.block, exact=target.ann is None),
@@ -118,11 +117,10 @@ class _Search:
         k: int,
         memory: int,
         device: str,
-        threads: int,
         report: Report,
     ):
         self.source, self.target, self.k = source, target, k
-        self.device, self.threads, self.report = device, threads, report
+        self.device, self.report = device, report
         self.done = 0.0
         self.total = len(source) + len(target)
         forward, backward = _width(target, k), _width(source, k)
@@ -186,7 +184,7 @@ class _Search:
     def _pass(
         self, queries: np.ndarray, base: np.ndarray, width: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        return backend.flat_search(queries, base, min(width, len(base)), self.device, self.threads)
+        return backend.flat_search(queries, base, min(width, len(base)), self.device)
 
     def _advance(self, rows: float) -> None:
         self.done += rows
@@ -241,4 +239,5 @@ def _scan(queries: np.ndarray, base: Side, k: int, block: int) -> tuple[np.ndarr
 def _use_threads(threads: int) -> None:
     import numba
 
+    backend.use_threads(threads)
     numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]

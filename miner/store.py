@@ -48,19 +48,21 @@ class TextWriter:
 
     def append(
         self, sentences: Sequence[str], ids: Sequence[str], lines: np.ndarray, file: int
-    ) -> None:
-        """Add rows of file number ``file``; ids are stored if any is not its line number."""
+    ) -> bool:
+        """Add rows of file number ``file``; returns whether any id is not its line number."""
         # A line break inside a sentence, which JSON and Parquet allow, becomes a space.
         encoded = [one_line(sentence).encode("utf-8") + b"\n" for sentence in sentences]
         self._sentences.write(b"".join(encoded))
         self._id_file.write("".join(f"{one_line(name)}\n" for name in ids).encode("utf-8"))
-        self._own_ids |= any(map(str.__ne__, ids, map(str, lines.tolist())))
+        own_ids = any(map(str.__ne__, ids, map(str, lines.tolist())))
+        self._own_ids |= own_ids
         n = len(encoded)
         self._lengths.append(np.fromiter(map(len, encoded), dtype=np.int64, count=n))
         self._lines.append(np.asarray(lines, dtype=np.int64))
         self._files.append(np.full(n, file, dtype=np.int32))
         digests = b"".join(hashlib.blake2b(text, digest_size=8).digest() for text in encoded)
         self._hashes.append(np.frombuffer(digests, dtype=np.uint64))
+        return own_ids
 
     def append_store(self, old: "Store") -> None:
         """Add all rows of another store."""
@@ -205,7 +207,7 @@ class Texts:
     """Random access to the lines of ``sentences.txt``."""
 
     def __init__(self, path: Path, offset: np.ndarray):
-        self._offset = offset
+        self._path, self._offset = path, offset
         size = path.stat().st_size if path.exists() else -1
         if size != offset[-1]:
             raise ArtifactError(f"{path}: missing or cut short; build the index again")
@@ -222,11 +224,17 @@ class Texts:
 
     def __getitem__(self, row: int) -> str:
         """The sentence of a row."""
-        return self.raw(row)[:-1].decode("utf-8")
+        return self._decoded(self.raw(row))[:-1]
 
     def slice(self, start: int, end: int) -> list[str]:
         """The sentences of rows ``start`` to ``end``, exclusive."""
-        return self._map[self._offset[start] : self._offset[end]].decode("utf-8").split("\n")[:-1]
+        return self._decoded(self._map[self._offset[start] : self._offset[end]]).split("\n")[:-1]
+
+    def _decoded(self, text: bytes) -> str:
+        try:
+            return text.decode("utf-8")
+        except UnicodeDecodeError:
+            raise ArtifactError(f"{self._path}: damaged; build the index again") from None
 
 
 def unsealed_texts(directory: Path) -> Texts:

@@ -12,7 +12,7 @@ BLOCK = 16_384
 
 
 def open_vectors(path: str | Path, dimension: int | None = None) -> np.ndarray:
-    """``(n, d)`` float16 or float32, by memory map where the format allows.
+    """``(n, d)`` float16, float32 or float64, by memory map where the format allows.
 
     ``.npy``; ``.h5`` or ``.hdf5`` with one two-dimensional dataset (or one named ``embeddings``);
     anything else is raw little-endian float32, or float16 where the suffix is ``.f16`` or
@@ -77,4 +77,13 @@ def _hdf5(path: Path) -> np.ndarray:
         name = "embeddings" if "embeddings" in matrices else matrices[0] if matrices else None
         if name is None or (len(matrices) > 1 and name != "embeddings"):
             raise ArtifactError(f"{path}: needs one matrix, or one named 'embeddings'")
-        return file[name][()]
+        dataset = file[name]
+        offset = dataset.id.get_offset()
+        if offset is not None:
+            size = offset + dataset.size * dataset.dtype.itemsize
+            if size > path.stat().st_size:
+                raise ArtifactError(f"{path}: cut short; copy or encode it again")
+            return np.memmap(path, dataset.dtype, mode="r", offset=offset, shape=dataset.shape)
+        if dataset.size and not dataset.id.get_storage_size():
+            raise ArtifactError(f"{path}: dataset {name!r} was never written")
+        return dataset[()]  # chunked, perhaps compressed: there is nothing to map

@@ -121,7 +121,7 @@ def test_a_gpu_is_used(monkeypatch: pytest.MonkeyPatch, indexes: tuple[Index, In
 def test_flat_search_is_by_inner_product() -> None:
     generator = np.random.default_rng(0)
     queries, base = (generator.normal(size=(n, 8)).astype(np.float32) for n in (5, 30))
-    similarity, row = backend.flat_search(queries, base, 4, "cpu", 1)
+    similarity, row = backend.flat_search(queries, base, 4, "cpu")
     exact = queries @ base.T
     np.testing.assert_array_equal(row, np.argsort(-exact, axis=1)[:, :4])
     np.testing.assert_allclose(similarity, -np.sort(-exact, axis=1)[:, :4], rtol=1e-5)

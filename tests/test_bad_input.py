@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import random
+import shlex
 import shutil
 import signal
 import subprocess
@@ -204,6 +205,13 @@ def test_an_index_that_is_none(ready: Miner, bad: str) -> None:
     assert ready.entries() == before
 
 
+def test_an_index_whose_text_was_altered(ready: Miner) -> None:
+    path = Path("de/sentences.txt")
+    path.write_bytes(b"\xff" + path.read_bytes()[1:])
+    fault(ready.search("de", "en", "-o", "out.tsv"), "sentences.txt", "damaged")
+    assert not Path("out.tsv").exists()
+
+
 def test_an_index_that_was_never_finished(ready: Miner) -> None:
     with h5py.File("de/embeddings.h5", "r+") as file:
         file.attrs["sealed"] = False
@@ -227,11 +235,14 @@ def test_the_working_directory(
 
 
 def test_vectors_that_do_not_fit(miner: Miner, german_file: Path) -> None:
+    def index(vectors: str, *more: object) -> Done:
+        return miner("index", german_file, "-o", "out", "--embeddings", vectors, *more)
+
     np.save("v.npy", np.ones((59, 4), np.float32))
-    only(miner.index(german_file, "out", "--embeddings", "v.npy"), "59 vectors", "60 lines")
-    only(miner.index(german_file, "out", "--embeddings", "v.npy", "--dim", 5), "v.npy", "--dim")
+    only(index("v.npy"), "59 vectors", "60 lines")
+    only(index("v.npy", "--dim", 5), "v.npy", "--dim")
     Path("v.raw").write_bytes(b"\0" * 60)
-    only(miner.index(german_file, "out", "--embeddings", "v.raw"), "v.raw", "--dim")
+    only(index("v.raw"), "v.raw", "--dim")
     assert miner.entries() == ["v.npy", "v.raw"]
 
 
@@ -258,6 +269,11 @@ def test_a_compressed_index_that_cannot_be(miner: Miner, german_file: Path, fact
         "search de en --margin best",
         "search de en --retrieval best",
         "search de en --threshold high",
+        "search de en --threshold nan",
+        "evaluate mined a b --threshold nan",
+        "index a --embeddings v.npy --model m -o out",
+        "index a --dim 5 -o out",
+        "index a --add --index SQ8 -o de",
         "search de en --top-n -1",
         "search de en --memory much",
         "search de en --device tpu",
@@ -323,6 +339,14 @@ def test_a_model_without_threshold_keeps_all(
     assert "threshold None" not in done.err
 
 
+@pytest.mark.parametrize("margin", ["absolute", "distance"])
+def test_the_models_threshold_is_of_the_ratio(
+    miner: Miner, german_file: Path, english_file: Path, margin: str
+) -> None:
+    done = miner.mine(german_file, english_file, "--margin", margin)
+    assert done.code == 0 and len(done.out.splitlines()) > 40
+
+
 def test_all_is_well(miner: Miner, german_file: Path, english_file: Path) -> None:
     """The paths above end here when nothing is wrong."""
     done = miner.mine(german_file, english_file, "--work", "work")
@@ -361,6 +385,36 @@ def test_a_full_device(ready: Miner, suffix: str) -> None:
         name = f"full{suffix}"
         Path(name).symlink_to("/dev/full")
     fault(ready.search("de", "en", "-o", name), name, "no space left")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_a_full_device_behind_standard_output(miner: Miner) -> None:
+    scored, gold = write("scored", "1.5\ta\tb"), write("gold", "a\tb")
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*MINER, "evaluate", "mined", scored, gold],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    fault(Done(done.returncode, "", done.stderr), "standard output", "no space left")
+
+
+@pytest.mark.parametrize("stream", ["<&-", ">&-"])
+def test_a_closed_stream(miner: Miner, stream: str) -> None:
+    command = shlex.join([*MINER, "mine", "-", "b"])
+    done = subprocess.run(f"{command} {stream}", shell=True, capture_output=True, text=True)
+    fault(Done(done.returncode, done.stdout, done.stderr), "closed")
+
+
+def test_no_space_for_a_training(miner: Miner, small_disk: Path, german_file: Path) -> None:
+    pytest.importorskip("torch")
+    settings = ["--pieces", 60, "--dimension", 1024, "--epochs", 1]
+    done = miner("train", "--source", german_file, "--target", german_file, *settings,
+                 "-o", small_disk / "model")  # fmt: skip
+    assert done.code == 1 and "no space left" in done.err.splitlines()[-1]
+    assert "Traceback" not in done.err
+    assert not (small_disk / "model").exists()
 
 
 @pytest.fixture
@@ -519,3 +573,16 @@ def test_a_reader_that_has_enough(ready: Miner, command: str) -> None:
         os.close(writing)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr and "roken" not in done.stderr
+
+
+def test_a_place_without_a_home(miner: Miner, german_file: Path) -> None:
+    """Where neither the package nor the home can be written, compiled loops go elsewhere."""
+    code = (
+        "import os, pathlib; real = os.access;"
+        "os.access = lambda path, mode: mode != os.W_OK and real(path, mode);"
+        "os.environ.pop('NUMBA_CACHE_DIR', None);"
+        "import miner.kernels; print(os.environ['NUMBA_CACHE_DIR'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    place = Path(done.stdout.strip())
+    assert "miner-kernels-" in place.name and not place.exists(), "gone with the process"

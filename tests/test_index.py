@@ -523,6 +523,30 @@ def test_an_inverted_index_looks_into_more_than_one_list(tmp_path: Path) -> None
     backend.build(tmp_path / "ivf", vectors, np.arange(3000), "IVF32,Flat")
     queries = vectors[:200].astype(np.float32)
     _, found = backend.read(tmp_path / "ivf").search(queries, 5)
-    _, exact = backend.flat_search(queries, vectors.astype(np.float32), 5, "cpu", 1)
+    _, exact = backend.flat_search(queries, vectors.astype(np.float32), 5, "cpu")
     recall = np.mean([len(set(a) & set(b)) / 5 for a, b in zip(found, exact, strict=True)])
     assert recall > 0.8
+
+
+def test_ids_of_several_files_are_told_apart(encoder: Encoder, tmp_path: Path) -> None:
+    bucc, plain = tmp_path / "a.jsonl", tmp_path / "b.txt"
+    bucc.write_text('{"id": "x1", "text": "der hund"}\n', encoding="utf-8")
+    plain.write_text("die katze\n", encoding="utf-8")
+    built = Index.build(encoder, [bucc, plain], tmp_path / "i")
+    assert built.ids(np.array([0, 1])) == ["x1", f"{plain}:1"]
+
+
+def test_a_file_that_changes_while_it_is_read(
+    encoder: Encoder, tmp_path: Path, german_file: Path
+) -> None:
+    corpus = tmp_path / "growing"
+    shutil.copy(german_file, corpus)
+
+    def grow(stage: str, done: int, total: int | None) -> None:
+        if stage.startswith("reading"):
+            with open(corpus, "a", encoding="utf-8") as file:
+                file.write("mehr\n")
+
+    with pytest.raises(CorpusError, match="growing: changed while it was read"):
+        Index.build(encoder, corpus, tmp_path / "i", report=grow)
+    assert not (tmp_path / "i").exists()

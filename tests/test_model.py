@@ -332,8 +332,6 @@ def test_save_never_replaces_what_is_no_model(
     precious.write_text("years of work")
     with pytest.raises(ArtifactError, match="place"):
         Model(vocabulary, weights).save(place)
-    with pytest.raises(ArtifactError, match="place"):
-        models.check_output(place)
     assert precious.read_text() == "years of work"
     assert leftovers(tmp_path) == ["place"]
 
@@ -379,3 +377,22 @@ def test_the_working_directory_is_never_replaced(
     with contextlib.chdir(copied / inside), pytest.raises(ArtifactError, match="outside"):
         Model(vocabulary, weights + 1).save(copied if inside == "deeper" else ".")
     assert load(copied).fingerprint == before
+
+
+def test_an_interrupt_between_the_renames_keeps_the_old_model(
+    vocabulary: bytes, weights: np.ndarray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = Model(vocabulary, weights).save(tmp_path / "model")
+    real, calls = os.rename, []
+
+    def interrupted(source: object, target: object) -> None:
+        calls.append(target)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        real(source, target)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(os, "rename", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        Model(vocabulary, weights * 2).save(tmp_path / "model")
+    assert leftovers(tmp_path) == ["model"]
+    assert models.load(tmp_path / "model").fingerprint == old.fingerprint

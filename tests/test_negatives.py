@@ -31,9 +31,9 @@ def arrays(problem):
 
 
 def allowed(problem, i, j):
-    """Whether pairs i and j have neither sentence in common."""
+    """Whether pairs i and j have no sentence in common, on whichever side it stands."""
     _, _, source_text, target_text = problem
-    return source_text[i] != source_text[j] and target_text[i] != target_text[j]
+    return i != j and not {source_text[i], target_text[i]} & {source_text[j], target_text[j]}
 
 
 def brute(problem):
@@ -77,6 +77,7 @@ def test_hardest_is_never_right(problem):
                 assert j != i
                 assert target_text[j] != target_text[i]
                 assert source_text[j] != source_text[i]
+                assert source_text[j] != target_text[i] and target_text[j] != source_text[i]
 
 
 def test_negatives_are_of_the_opposite_language():
@@ -85,8 +86,7 @@ def test_negatives_are_of_the_opposite_language():
     target = np.eye(6, dtype=np.float32)[[2, 3, 4, 5]]
     source[2] += 0.5 * target[0]  # so source 2 likes target 0, and target 0 source 2
     source[0] += 0.5 * target[3]
-    text = np.arange(4)
-    target_negative, source_negative = hardest(source, target, text, text)
+    target_negative, source_negative = hardest(source, target, np.arange(4), np.arange(4, 8))
     assert target_negative.tolist() == [3, 0, 0, 0]
     assert source_negative.tolist() == [2, 0, 0, 0]
 
@@ -95,20 +95,27 @@ def test_negatives_are_of_the_opposite_language():
 @example(ALL_COPIES)
 def test_related_is_every_shared_sentence(problem):
     n = len(problem[0])
-    i, j = related(*arrays(problem)[2:])
-    found = set(zip(i.tolist(), j.tolist(), strict=True))
-    assert found == {(i, j) for i in range(n) for j in range(n) if not allowed(problem, i, j)}
-    assert {(i, i) for i in range(n)} <= found
-    assert found == {(j, i) for i, j in found}
-    # The trainer takes more positions than rows for a sign that there are copies.
-    copies = len(set(problem[2])) < n or len(set(problem[3])) < n
-    assert (len(i) > n) == copies
+    found = {(row, other) for row, rows in related(*arrays(problem)[2:]) for other in rows.tolist()}
+    shared = {(i, j) for i in range(n) for j in range(n) if i != j and not allowed(problem, i, j)}
+    assert {(i, j) for i, j in found if i != j} == shared
+    assert {i for i, j in found if i == j} == {i for i, _ in shared}
+
+
+def test_a_sentence_of_both_columns_is_no_negative_of_itself():
+    """German-English and English-French trained together: English stands on both sides."""
+    source = np.array([[1, 0], [0.9, 0.1], [0, 1]], dtype=np.float32)
+    target = np.array([[0.9, 0.1], [0, 1], [0.5, 0.5]], dtype=np.float32)
+    hello = 7  # the target of pair 0 and the source of pair 1
+    target_negative, source_negative = hardest(
+        source, target, np.array([1, hello, 3]), np.array([hello, 5, 6])
+    )
+    assert target_negative[0] == 2 and source_negative[0] == 2
 
 
 def test_real_blocks_and_no_block_agree():
     generator = np.random.default_rng(3)
     source, target = generator.normal(size=(2, 150, 24)).astype(np.float32)
-    texts = generator.integers(0, 120, (2, 150))
+    texts = generator.integers(0, 240, (2, 150))
     whole = hardest(source, target, *texts)
     with mock.patch.object(negatives, "BLOCK", 64):
         blocks = hardest(source, target, *texts)

@@ -221,7 +221,7 @@ def untrustworthy(seed: int, noise: float) -> Callable[..., tuple[np.ndarray, np
     generator = np.random.default_rng(seed)
 
     def flat_search(
-        queries: np.ndarray, base: np.ndarray, k: int, device: str, threads: int
+        queries: np.ndarray, base: np.ndarray, k: int, device: str
     ) -> tuple[np.ndarray, np.ndarray]:
         exact = queries.astype(np.float64) @ base.astype(np.float64).T
         seen = (exact + generator.uniform(-noise, noise, size=exact.shape)).astype(np.float32)

@@ -264,7 +264,7 @@ def test_output_that_is_no_model_is_refused_before_any_work(run, tmp_path, monke
     for output in (full, file):
         code, said = run("--bitext", tmp_path / "nowhere.tsv", *FAST, output=output)
         assert code == 1 and "nowhere" not in said
-        assert f"{output}: exists and is not a model directory" in said
+        assert f"{output}: exists and is not one of ours" in said
     assert (full / "thesis.tex").read_text() == file.read_text() == "irreplaceable\n"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "full"]
 

@@ -250,7 +250,7 @@ def test_dropout_is_drawn():
 
 
 @pytest.mark.parametrize(
-    "scores, kept", [([0.2, 0.9, 0.5], 2), ([0.7, 0.6, 0.7], 1), ([0.1, 0.2, 0.3], 3)]
+    "scores, kept", [([0.2, 0.9, 0.5], 2), ([0.7, 0.6, 0.7], 3), ([0.1, 0.2, 0.3], 3)]
 )
 def test_the_best_epoch_is_kept(monkeypatch, scores, kept):
     marks = iter(scores)
@@ -532,3 +532,9 @@ def test_too_few_pairs_leave_nothing_behind(text, whole, tmp_path):
     with pytest.raises(CorpusError, match="only 1 .*too few"):
         train_model([one], FROM_TEXT, tmp_path / "model")
     assert train_model([text], FROM_TEXT, tmp_path / "model").fingerprint == whole.fingerprint
+
+
+def test_a_training_that_diverges_is_an_error():
+    it = trainer(dataclasses.replace(SOFTMAX, rate=1e30))
+    with pytest.raises(ResourceError, match="diverged in epoch 1.*--rate"):
+        it.run()

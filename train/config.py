@@ -19,15 +19,15 @@ class TrainConfig:
     """
 
     # Vocabulary: SentencePiece unigram over both languages together.
-    pieces: int = 20_000
+    pieces: int = 32_000
     coverage: float = 0.9998
     # Sentences drawn, over both sides, to learn the vocabulary from.
     vocabulary_sample: int = 500_000
-    fold_case: bool = False
+    fold_case: bool = True
 
-    dimension: int = 300
+    dimension: int = 512
     # Piece embeddings start from a uniform distribution on [-x, x].
-    initial: float = 0.1
+    initial: float = 0.02
 
     objective: str = "softmax"
     # The softmax objective subtracts the margin from the true pair's cosine, then multiplies by
@@ -35,16 +35,16 @@ class TrainConfig:
     scale: float = 20.0
     margin: float = 0.2
 
-    batch: int = 1024
+    batch: int = 2048
     # Margin objective only: mini-batches that are pooled to choose negatives from (P18), and
     # mini-batches after which the pool grows by one (P19; 0: full size at once).
     megabatch: int = 1
     anneal: int = 0
 
-    epochs: int = 6
+    epochs: int = 8
     rate: float = 0.003
     # The learning rate falls linearly to this share of it over the training; 1 keeps it.
-    final_rate: float = 1.0
+    final_rate: float = 0.05
     # Share of piece occurrences left out of a sentence's mean while training.
     dropout: float = 0.1
 
@@ -97,6 +97,9 @@ class TrainConfig:
 RECIPES: dict[str, TrainConfig] = {
     "fast": TrainConfig(),
     "p19": TrainConfig(
+        pieces=20_000,
+        dimension=300,
+        initial=0.1,
         objective="margin",
         margin=0.4,
         batch=128,
@@ -104,6 +107,7 @@ RECIPES: dict[str, TrainConfig] = {
         anneal=150,
         epochs=10,
         rate=0.001,
+        final_rate=1.0,
         dropout=0.0,
     ),
 }

@@ -60,8 +60,8 @@ def dropped(sentences: Sentences, rate: float, generator: np.random.Generator) -
 class PairData:
     """Aligned pairs: row ``i`` of ``source`` translates row ``i`` of ``target``.
 
-    ``source_text`` and ``target_text (n,) int64`` number the distinct sentences of each side, so
-    that a second copy of a translation is never taken for a negative.
+    ``source_text`` and ``target_text (n,) int64`` number the distinct sentences, both sides by one
+    count, so that a second copy of a translation is never taken for a negative.
     """
 
     source: Sentences
@@ -94,12 +94,11 @@ def prepare(tokenizer: Tokenizer, source: Sequence[str], target: Sequence[str]) 
     """Tokenise the pairs; one whose side has no known piece is left out, having no vector."""
     left, right = tokenize(tokenizer, source), tokenize(tokenizer, target)
     rows = np.flatnonzero((np.diff(left.offsets) > 0) & (np.diff(right.offsets) > 0))
-    numbers = [_number(side) for side in (source, target)]
-    return PairData(left, right, *numbers).take(rows)
-
-
-def _number(sentences: Sequence[str]) -> np.ndarray:
     numbers: dict[str, int] = {}
+    return PairData(left, right, _number(source, numbers), _number(target, numbers)).take(rows)
+
+
+def _number(sentences: Sequence[str], numbers: dict[str, int]) -> np.ndarray:
     found = (numbers.setdefault(sentence, len(numbers)) for sentence in sentences)
     return np.fromiter(found, dtype=np.int64, count=len(sentences))
 
@@ -121,10 +120,11 @@ def split(data: PairData, heldout: int, seed: int) -> tuple[np.ndarray, np.ndarr
     training keeps no pair that has a sentence of a held-out one.
     """
     order = np.random.default_rng([seed, 1]).permutation(len(data))
-    _, first_source = np.unique(data.source_text[order], return_index=True)
-    _, first_target = np.unique(data.target_text[order], return_index=True)
-    single = np.intersect1d(first_source, first_target)
+    text = np.stack([data.source_text[order], data.target_text[order]], axis=1)
+    first = np.zeros(text.size, dtype=bool)
+    first[np.unique(text, return_index=True)[1]] = True
+    single = np.flatnonzero(first.reshape(text.shape).all(axis=1))
     held = np.sort(order[single[: min(heldout, len(data) // 10)]])
-    touches = np.isin(data.source_text, data.source_text[held])
-    touches |= np.isin(data.target_text, data.target_text[held])
+    sentences = np.concatenate([data.source_text[held], data.target_text[held]])
+    touches = np.isin(data.source_text, sentences) | np.isin(data.target_text, sentences)
     return np.flatnonzero(~touches), held

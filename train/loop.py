@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from miner.errors import ResourceError
 from miner.kernels.embed import group_by_id, mean_batch, sparse_adam
 from train.checkpoint import Checkpoint
 from train.config import TrainConfig
@@ -147,11 +148,12 @@ class Trainer:
     def _batches(self, rows: np.ndarray) -> Iterator[Batch]:
         """The one batch of ``rows`` for the softmax objective: sources, then targets."""
         config, data = self.config, self.data
-        i, j = related(data.source_text[rows], data.target_text[rows])
         same = None
-        if len(i) > len(rows):
-            same = torch.zeros((len(rows), len(rows)), dtype=torch.bool)
-            same[i, j] = True
+        for row, others in related(data.source_text[rows], data.target_text[rows]):
+            if same is None:
+                same = torch.zeros((len(rows), len(rows)), dtype=torch.bool)
+            same[row, others] = True
+        if same is not None:
             same.fill_diagonal_(False)
 
         def loss(means: Tensor) -> Tensor:
@@ -224,6 +226,12 @@ class Trainer:
         """Score the held-out task, keep the table if it is the best yet, go to the next epoch."""
         state = self.state
         loss = state.loss_sum / max(state.loss_count, 1)
+        # float16 is what will be stored, and overflows first.
+        if not (np.isfinite(loss) and np.abs(state.table).max() < np.finfo(np.float16).max):
+            raise ResourceError(
+                f"the training diverged in epoch {state.epoch + 1} (loss {loss:.3g}); lower --rate "
+                f"(now {self.config.rate:g}) and give --restart"
+            )
         f1 = threshold = None
         best = True
         if self.held is not None:

@@ -1,9 +1,11 @@
 """Which sentences may stand against a pair, and the hardest of them (P18, P19).
 
-Negatives come from the opposite language only. Not a negative of pair ``i`` is the partner itself,
-any copy of it, and the partner of any copy of the sentence: Tatoeba gives one English sentence
-several German translations, and none of them is wrong.
+Negatives come from the opposite side only. Not a negative of pair ``i`` is the partner itself, any
+copy of it, and the partner of any copy of the sentence: Tatoeba gives one English sentence several
+German translations, and none of them is wrong.
 """
+
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -11,20 +13,23 @@ import numpy as np
 BLOCK = 2048
 
 
-def related(source_text: np.ndarray, target_text: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Positions ``(i, j)``, each ``(m,) int64``, of pairs that share a sentence; i = j included.
+def related(source_text: np.ndarray, target_text: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """Pairs that share a sentence with another: ``(row, rows)``, itself among the rows.
 
-    ``*_text (n,) int64`` number the distinct sentences of each side. The relation is symmetric.
+    ``*_text (n,) int64`` number the distinct sentences, of both sides by one count, so that a
+    sentence that stands in both columns (several language pairs in one training) is known. A row
+    comes up to twice, for its source and for its target. Not one list of all pairs of rows: ten
+    thousand copies of a sentence would make a hundred million.
     """
-    rows, columns = [np.arange(len(source_text))], [np.arange(len(source_text))]
-    for text in (source_text, target_text):
-        order = np.argsort(text, kind="stable")
-        _, starts, counts = np.unique(text[order], return_index=True, return_counts=True)
-        for i in np.flatnonzero(counts > 1):
-            copies = order[starts[i] : starts[i] + counts[i]]
-            rows.append(np.repeat(copies, len(copies)))
-            columns.append(np.tile(copies, len(copies)))
-    return np.concatenate(rows), np.concatenate(columns)
+    n = len(source_text)
+    text = np.concatenate([source_text, target_text])
+    order = np.argsort(text, kind="stable")
+    _, starts, counts = np.unique(text[order], return_index=True, return_counts=True)
+    for start, count in zip(starts[counts > 1].tolist(), counts[counts > 1].tolist(), strict=True):
+        rows = np.unique(order[start : start + count] % n)
+        if len(rows) > 1:
+            for row in rows.tolist():
+                yield row, rows
 
 
 def hardest(
@@ -38,17 +43,20 @@ def hardest(
     blocks of the similarity matrix gives both directions.
     """
     n = len(source)
-    i, j = related(source_text, target_text)
-    order = np.argsort(i, kind="stable")
-    i, j = i[order], j[order]
+    forbidden: list[list[np.ndarray]] = [[] for _ in range(n)]
+    for row, rows in related(source_text, target_text):
+        forbidden[row].append(rows)
     target_negative = np.full(n, -1, dtype=np.int64)
     source_negative = np.full(n, -1, dtype=np.int64)
     best = np.full(n, -np.inf, dtype=np.float32)  # of source_negative so far
     for start in range(0, n, BLOCK):
         end = min(start + BLOCK, n)
         similarity = source[start:end] @ target.T  # (block, n)
-        low, high = np.searchsorted(i, (start, end))
-        similarity[i[low:high] - start, j[low:high]] = -np.inf
+        # The relation is symmetric, so that one mask serves both directions.
+        similarity[np.arange(end - start), np.arange(start, end)] = -np.inf
+        for row in range(start, end):
+            for rows in forbidden[row]:
+                similarity[row - start, rows] = -np.inf
 
         nearest = similarity.argmax(axis=1)
         found = similarity[np.arange(end - start), nearest] > -np.inf

@@ -9,8 +9,9 @@ import numpy as np
 
 from miner.corpus import read_bitext
 from miner.encoder import Tokenizer
-from miner.errors import CorpusError
-from miner.model import Model, check_output, quantise
+from miner.errors import CorpusError, ResourceError
+from miner.files import replaceable
+from miner.model import CONFIG, Model, quantise
 from train import data as pairs
 from train.checkpoint import Checkpoint
 from train.config import TrainConfig
@@ -30,6 +31,7 @@ class TextPair:
     scol: str = "1"
     tcol: str = "2"
     header: bool = False
+    format: str | None = None
 
     @property
     def name(self) -> str:
@@ -53,7 +55,7 @@ def train_model(
     ``threshold`` is what ``miner mine`` keeps by default: by default the best on the held-out task.
     Raises CorpusError, ArtifactError and ResourceError.
     """
-    check_output(output)
+    replaceable(output, CONFIG)  # refused now rather than after hours of work
     source, target, counts = _read(texts, on_error, report)
     key = {"config": config.as_dict(), "text": pairs.fingerprint(source, target)}
     checkpoint = Checkpoint(output, key)
@@ -71,6 +73,12 @@ def train_model(
     report(f"cutting {len(source)} pairs into pieces")
     everything = pairs.prepare(tokenizer, source, target)
     training, held = pairs.split(everything, config.heldout, config.seed)
+    unknown = len(source) - len(everything)
+    shared = len(everything) - len(training) - len(held)
+    report(
+        f"{len(training)} pairs to train on, {len(held)} held out; left out: {unknown} without a "
+        f"known piece, {shared} that share a sentence with a held-out pair"
+    )
     if len(training) < 2:
         checkpoint.remove()  # nothing to go on from: more text must not meet a stale checkpoint
         raise CorpusError(f"only {len(training)} usable pairs: too few to train on")
@@ -86,7 +94,14 @@ def train_model(
         kept = " (best so far)" if event.best and event.f1 is not None else ""
         report(f"epoch {event.epoch} of {config.epochs}: loss {event.loss:.4f}{mined}{kept}")
 
-    state = trainer.run(checkpoint, listen)
+    try:
+        state = trainer.run(checkpoint, listen)
+    except RuntimeError as error:
+        if "allocate memory" not in str(error):
+            raise
+        raise ResourceError(
+            f"out of memory in a batch of {config.batch} pairs; give a smaller --batch"
+        ) from None
     if threshold is None and not np.isnan(state.threshold):
         threshold = state.threshold
     scales = None
@@ -101,6 +116,7 @@ def train_model(
         training={
             "config": config.as_dict(),
             "text": counts,
+            "text fingerprint": key["text"],
             "pairs": len(training),
             "held-out pairs": len(held),
             "held-out mining F1": None if state.best_f1 < 0 else state.best_f1,
@@ -124,10 +140,13 @@ def _read(
             scol=text.scol,
             tcol=text.tcol,
             header=text.header,
+            format=text.format,
             on_error=on_error,
         )
         left_out = {"empty": bitext.empty, "not UTF-8": bitext.undecodable}
         notes = "".join(f", {count} {why} left out" for why, count in left_out.items() if count)
+        if bitext.replaced:
+            notes += f", {bitext.replaced} with bytes replaced"
         report(f"{text.name}: {len(bitext)} pairs{notes}")
         counts.append({"name": Path(text.source).name, "pairs": len(bitext), **left_out})
         source += bitext.source

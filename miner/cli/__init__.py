@@ -16,6 +16,7 @@ from miner.cli.mine import mine
 from miner.cli.search import search
 from miner.cli.train import train
 from miner.errors import MinerError
+from miner.files import resource_error
 
 
 @click.group(
@@ -40,6 +41,8 @@ for command in (mine, train, index, search, evaluate, doctor):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code (0 done, 1 input at fault, 2 usage, 130 interrupted)."""
     options.interruptible()
+    if sys.stdin is None or sys.stdout is None:
+        return _fail("standard input or output is closed; open it, or send it to /dev/null")
     try:
         cli.main(args=arguments, prog_name="miner", standalone_mode=False)
         sys.stdout.flush()
@@ -49,7 +52,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except click.exceptions.Exit as error:
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
-        command = shlex.join(sys.argv[1:] if arguments is None else arguments)
+        words = sys.argv[1:] if arguments is None else arguments
+        # Repeated with --restart, a training would forget what it is to go on from.
+        command = shlex.join(word for word in words if word != "--restart")
         click.echo(f"\nminer: interrupted; to go on, repeat: miner {command}", err=True)
         return 130
     except (BrokenPipeError, SystemExit):
@@ -58,7 +63,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except MemoryError:
-        return _fail("out of memory; give --memory a smaller size, or split the corpus")
+        return _fail("out of memory; search with a smaller --memory, or split the corpus")
+    except OSError as error:
+        return _fail(str(resource_error(error, error.filename or "standard output")))
     except MinerError as error:
         return _fail(str(error))
     return 0

@@ -4,6 +4,7 @@ import json
 
 import click
 
+from miner.cli.options import Number
 from miner.errors import CorpusError
 from miner.evaluate import (
     best_threshold,
@@ -36,7 +37,7 @@ Examples:
 @click.argument("pairs")
 @click.argument("gold")
 @click.option(
-    "--threshold", type=float, help="Evaluate at this threshold too, e.g. one tuned elsewhere."
+    "--threshold", type=Number(), help="Evaluate at this threshold too, e.g. one tuned elsewhere."
 )
 @click.option("--json", "json_file", metavar="FILE", help="Write the figures to FILE as JSON.")
 def mined(pairs: str, gold: str, threshold: float | None, json_file: str | None) -> None:

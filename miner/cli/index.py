@@ -48,8 +48,12 @@ def index(
     CORPUS is one file or several, plain or compressed, or - for standard input. Empty lines keep
     their numbers and are not encoded. The directory appears when all is done, not before.
     """
-    if embeddings and (add or len(corpus) != 1):
-        raise click.UsageError("--embeddings takes one CORPUS and no --add")
+    if embeddings and (add or len(corpus) != 1 or model != "default"):
+        raise click.UsageError("--embeddings takes one CORPUS, and neither --add nor --model")
+    if dim and not embeddings:
+        raise click.UsageError("--dim is the dimension of --embeddings, which is missing")
+    if add and factory != "flat":
+        raise click.UsageError("--add keeps the kind of index that is there; leave out --index")
     with options.staged_bar() as report:
         if embeddings:
             built = Index.build_from_vectors(
@@ -72,14 +76,20 @@ def index(
 
 def describe(built: Index) -> str:
     """What was read, on one line; every line of the input is accounted for."""
-    records = sum(source.records for source in built.sources)
-    empty = sum(source.empty for source in built.sources)
-    undecodable = sum(source.undecodable for source in built.sources)
-    parts = [f"{records} lines", f"{len(built)} sentences", f"{built.distinct} distinct"]
-    if empty:
-        parts.append(f"{empty} empty")
-    if undecodable:
-        parts.append(f"{undecodable} not UTF-8 and left out")
+    totals = {
+        name: sum(getattr(source, name) for source in built.sources)
+        for name in ("records", "empty", "undecodable", "replaced")
+    }
+    repeated = len(built) - built.different
+    notes = {
+        "empty": totals["empty"],
+        "not UTF-8 and left out": totals["undecodable"],
+        "with bytes replaced": totals["replaced"],
+        "repeats of another": repeated,
+        "without a piece that the model knows": built.different - built.distinct,
+    }
+    parts = [f"{totals['records']} lines", f"{len(built)} sentences"]
+    parts += [f"{count} {what}" for what, count in notes.items() if count]
     if not len(built):
         parts.append("nothing to search: the corpus has no sentence")
     return f"{built.path}: {', '.join(parts)}"

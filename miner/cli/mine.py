@@ -57,16 +57,16 @@ def mine(
 ) -> None:
     """Mine translation pairs from the text files SOURCE and TARGET.
 
-    Does 'miner index' twice and 'miner search' once. Without --threshold or --top-n, the threshold
-    is the one that was best on the model's held-out mining task: a start, not a promise, since no
-    threshold suits every corpus. --threshold 0 keeps all.
+    Does 'miner index' twice and 'miner search' once. Without --threshold or --top-n, the ratio
+    margin is cut at the model's own default, the best on a mining task of its training: a start,
+    not a promise, since no threshold suits every corpus. --threshold 0 keeps all.
     """
     if bucc and output.endswith(".parquet"):
         raise click.UsageError("--bucc writes text; Parquet has all columns")
     if source == target == "-":
         raise click.UsageError("only one of SOURCE and TARGET can be standard input")
     encoder = Encoder.load(model, threads)
-    if threshold is None and top_n is None:
+    if threshold is None and top_n is None and settings["margin"] == "ratio":
         threshold = encoder.model.threshold
         if threshold is not None:
             click.echo(f"keeping scores of {threshold:.4f} or more: the model's default", err=True)

@@ -28,6 +28,21 @@ class Size(click.ParamType):
             self.fail(f"{value!r} is not a size; write for example 512M or 8G", param, ctx)
 
 
+class Number(click.ParamType):
+    """A real number; NaN, which compares with nothing, is none."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float:
+        try:
+            number = float(value)
+        except ValueError:
+            number = float("nan")
+        if number != number:
+            self.fail(f"{value!r} is not a number", param, ctx)
+        return number
+
+
 class Name(click.ParamType):
     """One of some names, their short forms included."""
 
@@ -141,7 +156,7 @@ threads = click.option(
 )
 
 keeping = several(
-    click.option("--threshold", type=float, help="Keep pairs with this score or more."),
+    click.option("--threshold", type=Number(), help="Keep pairs with this score or more."),
     click.option("--top-n", type=click.IntRange(0), help="Keep this many of the best pairs."),
     click.option("--ids", is_flag=True, help="Write ids instead of text (line numbers, if none)."),
     click.option("--bucc", is_flag=True, help="Write 'source id, tab, target id' and no score."),

@@ -7,7 +7,8 @@ from typing import Any
 import click
 from tqdm import tqdm
 
-from miner.corpus import ON_ERROR
+from miner.cli.options import Number
+from miner.corpus import FORMATS, ON_ERROR
 from miner.errors import DependencyError
 
 # Recipes and their fields are spelt here, not imported: help must not wait for torch.
@@ -38,6 +39,7 @@ Examples:
 @click.option("--scol", default="1", show_default=True, help="Source column of --bitext.")
 @click.option("--tcol", default="2", show_default=True, help="Target column of --bitext.")
 @click.option("--header", is_flag=True, help="The first line of a TSV names its columns.")
+@click.option("--format", type=click.Choice(FORMATS), help="Of all files; default by suffix.")
 @click.option(
     "--on-error",
     type=click.Choice(ON_ERROR),
@@ -67,6 +69,7 @@ Examples:
 @click.option(
     "--anneal", type=int, help="Margin: steps after which the pool grows by one; 0: full."
 )
+@click.option("--initial", type=float, help="Embeddings start between minus this and this.")
 @click.option("--epochs", type=int, help="Times to see every pair.")
 @click.option("--rate", type=float, help="Learning rate of Adam.")
 @click.option("--final-rate", type=float, help="Share of the rate left at the end (linear).")
@@ -76,7 +79,7 @@ Examples:
 @click.option("--dtype", type=click.Choice(["float16", "int8"]), help="Stored embeddings.")
 @click.option(
     "--threshold",
-    type=float,
+    type=Number(),
     help="What 'miner mine' is to keep by default, if you have tuned it on text like yours "
     "[the best on the held-out task].",
 )
@@ -88,6 +91,7 @@ def train(
     scol: str,
     tcol: str,
     header: bool,
+    format: str | None,
     on_error: str,
     output: str,
     recipe: str,
@@ -119,8 +123,11 @@ def train(
         config = dataclasses.replace(recipes[recipe], **changed)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    texts = [TextPair(source, target) for source, target in zip(sources, targets, strict=True)]
-    texts += [TextPair(bitext, None, scol, tcol, header) for bitext in bitexts]
+    texts = [
+        TextPair(source, target, header=header, format=format)
+        for source, target in zip(sources, targets, strict=True)
+    ]
+    texts += [TextPair(bitext, None, scol, tcol, header, format) for bitext in bitexts]
     with Shown() as shown:
         model = train_model(
             texts,

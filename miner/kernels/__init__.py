@@ -2,3 +2,15 @@
 
 Importing a module of this package loads numba, so callers do it where they first need it.
 """
+
+import os
+import tempfile
+from pathlib import Path
+
+# numba keeps compiled loops beside the source or below the home directory, and refuses to work
+# where neither can be written, as in many containers. There they live as long as the process.
+if "NUMBA_CACHE_DIR" not in os.environ:
+    _places = (Path(__file__).parent, Path.home())
+    if not any(os.access(place, os.W_OK) for place in _places):
+        _cache = tempfile.TemporaryDirectory(prefix="miner-kernels-")
+        os.environ["NUMBA_CACHE_DIR"] = _cache.name
