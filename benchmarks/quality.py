@@ -51,7 +51,7 @@ def main() -> None:
     arguments = parser.parse_args()
     results = []
     for pair in PAIRS:
-        for name in ("p19", "fast", "default"):
+        for name in ("fast", "p19", "default"):
             model, seconds = "default", None
             if name != "default":
                 model, seconds = trained(name, pair, arguments.data, arguments.models)

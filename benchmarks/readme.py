@@ -57,11 +57,14 @@ def training() -> list[str]:
     lines = [
         "Training throughput, the same batches, alternating in one run:",
         "",
-        "| | pairs/s (median) | ours is faster by |",
-        "|---|---|---|",
+        "| size | | pairs/s (median) | ours is faster by |",
+        "|---|---|---|---|",
     ]
     for row in record["results"]:
-        lines.append(f"| {row['name']} | {row['pairs/s']:,} | {row['ours is faster by']:.2f} × |")
+        lines.append(
+            f"| {row['size']} | {row['name']} | {row['pairs/s']:,} "
+            f"| {row['ours is faster by']:.2f} × |"
+        )
     return [*lines, "", conditions(record), ""]
 
 

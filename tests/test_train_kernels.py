@@ -3,8 +3,17 @@
 import numba
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from miner.kernels.embed import group_by_id, mean_batch, mean_batch_reference, sparse_adam
+from miner.kernels.embed import (
+    column_best,
+    column_best_reference,
+    group_by_id,
+    mean_batch,
+    mean_batch_reference,
+    sparse_adam,
+)
 
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 
@@ -158,3 +167,17 @@ def test_threads_do_not_show(numba_threads):
             adam_step(tables, out, ids, offsets, step, 0.01)
         results.append([array.tobytes() for array in (*tables, out)])
     assert all(result == results[0] for result in results)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.integers(1, 1200), st.integers(1, 12))
+def test_column_best(seed, rows, columns, block):
+    generator = np.random.default_rng(seed)
+    similarity = generator.integers(-3, 4, (rows, columns)).astype(np.float32)  # many ties
+    similarity[generator.random(similarity.shape) < 0.3] = -np.inf
+    best = np.full(columns, -np.inf, np.float32)
+    row = np.full(columns, -1)
+    for start in range(0, rows, block):
+        column_best(similarity[start : start + block], start, best, row)
+    value, first = column_best_reference(similarity)
+    assert best.tolist() == value.tolist()
+    assert row.tolist() == np.where(value > -np.inf, first, -1).tolist()

@@ -101,7 +101,7 @@ class Trainer:
         if checkpoint is not None and (saved := checkpoint.load_state()) is not None:
             self.state.restore(saved)
         state, last = self.state, time.monotonic()
-        with interrupt_held_back() as interrupted:
+        with interrupt_held_back() as interrupted, torch_threads(self.config):
             while state.epoch < self.config.epochs:
                 for progress in self.run_epoch():
                     report(progress)
@@ -256,6 +256,18 @@ def encode(table: np.ndarray, sentences: Sentences) -> np.ndarray:
     mean_batch(table, sentences.ids, sentences.offsets, out)
     norm = np.linalg.norm(out, axis=1, keepdims=True)
     return np.divide(out, norm, out=out, where=norm > 0)
+
+
+@contextmanager
+def torch_threads(config: TrainConfig) -> Iterator[None]:
+    """One thread for the margin objective: its tensors are so small that more only wait."""
+    before = torch.get_num_threads()
+    if config.objective == "margin":
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 @contextmanager

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from miner.kernels.embed import column_best
+
 # Rows of one block of the similarity matrix: bounds the memory, not the result.
 BLOCK = 2048
 
@@ -62,9 +64,5 @@ def hardest(
         found = similarity[np.arange(end - start), nearest] > -np.inf
         target_negative[start:end][found] = nearest[found]
 
-        nearest = similarity.argmax(axis=0)
-        value = similarity[nearest, np.arange(n)]
-        better = value > best
-        best[better] = value[better]
-        source_negative[better] = nearest[better] + start
+        column_best(similarity, start, best, source_negative)
     return target_negative, source_negative

@@ -102,3 +102,26 @@ def sparse_adam(
             m[j] = decay1 * m[j] + gain1 * g
             v[j] = decay2 * v[j] + gain2 * g * g
             weights[j] -= size * m[j] / (np.sqrt(v[j]) + small)
+
+
+def column_best_reference(similarity: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The largest value of every column and the first row that has it, in plain numpy."""
+    return similarity.max(axis=0), similarity.argmax(axis=0)
+
+
+@numba.njit(parallel=True, cache=True, error_model="numpy")
+def column_best(similarity, start, best, row):
+    """Merge a block of rows, the first of which is ``start``, into the best of every column.
+
+    ``similarity (b, n) float32``; ``best (n,) float32`` and ``row (n,) int64`` change in place. A
+    tie keeps what is there, so that with blocks in ascending order it goes to the lower row.
+    Numpy's argmax over the first axis walks down the columns and takes many times as long.
+    """
+    b, n = similarity.shape
+    strip = 512  # columns of one thread at a time: their state stays in the cache
+    for s in numba.prange((n + strip - 1) // strip):
+        for i in range(b):
+            for c in range(s * strip, min(n, (s + 1) * strip)):
+                if similarity[i, c] > best[c]:
+                    best[c] = similarity[i, c]
+                    row[c] = start + i
