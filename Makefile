@@ -11,7 +11,7 @@ DATA ?= ../shared/data
 .PHONY: demo test lint bench model clean
 
 demo: $(VENV)/installed
-	$(BIN)/miner mine $(DEMO)/demo.de $(DEMO)/demo.en --work demo-out --threshold 0 -o demo-out/pairs.tsv
+	$(BIN)/miner mine $(DEMO)/demo.de $(DEMO)/demo.en --work demo-out -o demo-out/pairs.tsv
 	@echo; echo "The ten best pairs of demo-out/pairs.tsv:"; head -n 10 demo-out/pairs.tsv
 	@echo; echo "Compared with the gold standard:"
 	$(BIN)/miner search demo-out/source demo-out/target --ids -o demo-out/pairs.ids.tsv

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
+import hypothesis
 import numpy as np
 import pytest
 import sentencepiece
@@ -15,6 +16,10 @@ from miner.model import Model
 
 DATA = Path(__file__).parent / "data"
 DIMENSION = 32
+
+# The first call of a kernel compiles it, which no deadline allows for.
+hypothesis.settings.register_profile("miner", deadline=None)
+hypothesis.settings.load_profile("miner")
 
 
 def sentences(language: str) -> list[str]:

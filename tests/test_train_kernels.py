@@ -12,6 +12,8 @@ from miner.kernels.embed import (
     group_by_id,
     mean_batch,
     mean_batch_reference,
+    scale_both,
+    scale_both_reference,
     sparse_adam,
 )
 
@@ -181,3 +183,14 @@ def test_column_best(seed, rows, columns, block):
     value, first = column_best_reference(similarity)
     assert best.tolist() == value.tolist()
     assert row.tolist() == np.where(value > -np.inf, first, -1).tolist()
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(0, 20), st.integers(0, 20))
+def test_scale_both(seed, rows, columns):
+    generator = np.random.default_rng(seed)
+    matrix, by_row, by_column = (
+        generator.normal(size=size).astype(np.float32) for size in ((rows, columns), rows, columns)
+    )
+    expected = scale_both_reference(matrix, by_row, by_column)
+    scale_both(matrix, by_row, by_column)
+    np.testing.assert_allclose(matrix, expected, rtol=1e-6, atol=1e-7)

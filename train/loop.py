@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import numba
 import numpy as np
 import torch
 from torch import Tensor
@@ -101,7 +102,7 @@ class Trainer:
         if checkpoint is not None and (saved := checkpoint.load_state()) is not None:
             self.state.restore(saved)
         state, last = self.state, time.monotonic()
-        with interrupt_held_back() as interrupted, torch_threads(self.config):
+        with interrupt_held_back() as interrupted, few_threads(self.config):
             while state.epoch < self.config.epochs:
                 for progress in self.run_epoch():
                     report(progress)
@@ -165,12 +166,13 @@ class Trainer:
     def _margin_batches(self, rows: np.ndarray) -> Iterator[Batch]:
         """Mini-batches of the mega-batch ``rows``, each pair with its two hardest negatives."""
         config, data = self.config, self.data
-        target_negative, source_negative = hardest(
-            encode(self.state.table, data.source.take(rows)),
-            encode(self.state.table, data.target.take(rows)),
-            data.source_text[rows],
-            data.target_text[rows],
-        )
+        with all_threads():
+            target_negative, source_negative = hardest(
+                encode(self.state.table, data.source.take(rows)),
+                encode(self.state.table, data.target.take(rows)),
+                data.source_text[rows],
+                data.target_text[rows],
+            )
         usable = np.flatnonzero((target_negative >= 0) & (source_negative >= 0))
 
         def loss(means: Tensor) -> Tensor:
@@ -259,15 +261,34 @@ def encode(table: np.ndarray, sentences: Sentences) -> np.ndarray:
 
 
 @contextmanager
-def torch_threads(config: TrainConfig) -> Iterator[None]:
-    """One thread for the margin objective: its tensors are so small that more only wait."""
-    before = torch.get_num_threads()
-    if config.objective == "margin":
-        torch.set_num_threads(1)
+def few_threads(config: TrainConfig) -> Iterator[None]:
+    """One thread where a step is so small that more would only wait for each other.
+
+    That is the margin objective's with its mini-batches of a hundred pairs; only the choice among
+    a mega-batch, for which :func:`all_threads` is, is large.
+    """
+    if config.objective != "margin":
+        yield
+        return
+    before = torch.get_num_threads(), numba.get_num_threads()
+    torch.set_num_threads(1)
+    numba.set_num_threads(1)
     try:
         yield
     finally:
-        torch.set_num_threads(before)
+        torch.set_num_threads(before[0])
+        numba.set_num_threads(before[1])
+
+
+@contextmanager
+def all_threads() -> Iterator[None]:
+    """As many threads as there are for compiled loops, within :func:`few_threads`."""
+    before = numba.get_num_threads()
+    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)
 
 
 @contextmanager

@@ -4,6 +4,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from miner.kernels.embed import scale_both
+
 # exp(-x) is a normal float32 up to this x.
 LARGEST_EXPONENT = 87.0
 
@@ -43,9 +45,9 @@ class _FusedSoftmax(torch.autograd.Function):
     def forward(  # type: ignore[no-untyped-def]
         ctx, s: Tensor, t: Tensor, same: Tensor | None, scale: float, margin: float
     ) -> Tensor:
-        # One shift for all, the largest logit there can be, instead of a maximum a row and a
-        # column: what is exponentiated is at most 1 and, by LARGEST_EXPONENT, never vanishes.
-        work = (s @ t.T).sub_(1.0).mul_(scale)  # (b, b)
+        # Nothing is subtracted before the exponentials, as a softmax would do for each row and then
+        # for each column: by LARGEST_EXPONENT they neither overflow nor vanish.
+        work = (scale * s) @ t.T  # (b, b)
         work.diagonal().sub_(scale * margin)
         true = work.diagonal().clone()
         if same is not None:
@@ -53,10 +55,12 @@ class _FusedSoftmax(torch.autograd.Function):
         work.exp_()
         rows, columns = work.sum(dim=1), work.sum(dim=0)
         loss = 0.5 * ((rows.log() - true).mean() + (columns.log() - true).mean())
-        # By the cosines: (softmax over the row + softmax over the column - 2 on the true pair).
-        gradient = work.mul_((1 / rows)[:, None] + (1 / columns)[None, :])
-        gradient.diagonal().sub_(2.0)
-        gradient.mul_(scale / (2 * len(s)))
+        # By the cosines: (softmax over the row + softmax over the column - 2 on the true pair),
+        # times the scale, halved, a mean over the batch.
+        share = scale / (2 * len(s))
+        scale_both(work.numpy(), (share / rows).numpy(), (share / columns).numpy())
+        gradient = work
+        gradient.diagonal().sub_(2 * share)
         ctx.save_for_backward(gradient @ t, gradient.T @ s)
         return loss
 

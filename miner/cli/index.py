@@ -71,10 +71,10 @@ def index(
         else:
             encoder = Encoder.load(model, threads)
             built = Index.build(encoder, corpus, output, index=factory, report=report, **reading)
-    click.echo(describe(built), err=True)
+    click.echo(describe(built, output), err=True)
 
 
-def describe(built: Index) -> str:
+def describe(built: Index, name: str) -> str:
     """What was read, on one line; every line of the input is accounted for."""
     totals = {
         name: sum(getattr(source, name) for source in built.sources)
@@ -92,4 +92,4 @@ def describe(built: Index) -> str:
     parts += [f"{count} {what}" for what, count in notes.items() if count]
     if not len(built):
         parts.append("nothing to search: the corpus has no sentence")
-    return f"{built.path}: {', '.join(parts)}"
+    return f"{name}: {', '.join(parts)}"

@@ -85,7 +85,7 @@ def mine(
                 built = Index.build(
                     encoder, corpus, place / name, index=factory, report=report, **reading
                 )
-            click.echo(describe(built), err=True)
+            click.echo(describe(built, corpus), err=True)
             indexes.append(built)
         pairs = run(*indexes, threads=threads, **settings)
         finish(pairs, threshold, top_n, ids, bucc, output)

@@ -125,3 +125,18 @@ def column_best(similarity, start, best, row):
                 if similarity[i, c] > best[c]:
                     best[c] = similarity[i, c]
                     row[c] = start + i
+
+
+def scale_both_reference(
+    matrix: np.ndarray, by_row: np.ndarray, by_column: np.ndarray
+) -> np.ndarray:
+    """What :func:`scale_both` leaves in ``matrix``, in plain numpy."""
+    return matrix * (by_row[:, None] + by_column[None, :])
+
+
+@numba.njit(parallel=True, cache=True, error_model="numpy")
+def scale_both(matrix, by_row, by_column):
+    """``matrix[i, j] *= by_row[i] + by_column[j]`` in one pass, without a second matrix."""
+    for i in numba.prange(matrix.shape[0]):
+        for j in range(matrix.shape[1]):
+            matrix[i, j] *= by_row[i] + by_column[j]
