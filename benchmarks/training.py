@@ -28,7 +28,7 @@ from miner.corpus import read_bitext
 from miner.encoder import Tokenizer
 from train.config import RECIPES, TrainConfig
 from train.data import PairData, Sentences, prepare
-from train.loop import Trainer, few_threads
+from train.loop import Trainer, step_threads
 from train.losses import margin_loss, softmax_loss_reference
 from train.vocabulary import train_vocabulary
 
@@ -116,7 +116,7 @@ def our_steps(data: PairData, size: int, config: TrainConfig) -> Callable[[int],
 
     def steps(count: int) -> None:
         nonlocal epoch
-        with few_threads(config):
+        with step_threads(config):
             for _ in range(count):
                 if next(epoch, None) is None:
                     trainer.state.position = 0

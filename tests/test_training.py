@@ -18,6 +18,7 @@ import train.run  # noqa: E402
 from miner.encoder import Encoder  # noqa: E402
 from miner.errors import ArtifactError, CorpusError, ResourceError  # noqa: E402
 from miner.evaluate import Evaluation  # noqa: E402
+from miner.machine import thread_count  # noqa: E402
 from train.checkpoint import Checkpoint  # noqa: E402
 from train.config import TrainConfig  # noqa: E402
 from train.data import prepare, split  # noqa: E402
@@ -538,3 +539,21 @@ def test_a_training_that_diverges_is_an_error():
     it = trainer(dataclasses.replace(SOFTMAX, rate=1e30))
     with pytest.raises(ResourceError, match="diverged in epoch 1.*--rate"):
         it.run()
+
+
+def test_threads_set_elsewhere_do_not_matter():
+    """As a search with --threads in the same program would leave them; and they are put back."""
+    tables = []
+    before = torch.get_num_threads()
+    try:
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            it = trainer(SOFTMAX)
+            seen = []
+            it.run(None, lambda event, seen=seen: seen.append(torch.get_num_threads()))
+            assert torch.get_num_threads() == threads
+            assert set(seen) == {thread_count()}
+            tables.append(it.state.table.tobytes())
+    finally:
+        torch.set_num_threads(before)
+    assert tables[0] == tables[1]

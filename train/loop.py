@@ -14,6 +14,7 @@ from torch import Tensor
 
 from miner.errors import ResourceError
 from miner.kernels.embed import group_by_id, mean_batch, sparse_adam
+from miner.machine import thread_count
 from train.checkpoint import Checkpoint
 from train.config import TrainConfig
 from train.data import PairData, Sentences, dropped, join
@@ -102,7 +103,7 @@ class Trainer:
         if checkpoint is not None and (saved := checkpoint.load_state()) is not None:
             self.state.restore(saved)
         state, last = self.state, time.monotonic()
-        with interrupt_held_back() as interrupted, few_threads(self.config):
+        with interrupt_held_back() as interrupted, step_threads(self.config):
             while state.epoch < self.config.epochs:
                 for progress in self.run_epoch():
                     report(progress)
@@ -261,18 +262,17 @@ def encode(table: np.ndarray, sentences: Sentences) -> np.ndarray:
 
 
 @contextmanager
-def few_threads(config: TrainConfig) -> Iterator[None]:
-    """One thread where a step is so small that more would only wait for each other.
+def step_threads(config: TrainConfig) -> Iterator[None]:
+    """The threads of a step, whatever another library has set: the last bit depends on torch's.
 
-    That is the margin objective's with its mini-batches of a hundred pairs; only the choice among
-    a mega-batch, for which :func:`all_threads` is, is large.
+    One for the margin objective, whose mini-batches of a hundred pairs are so small that more
+    would only wait for each other; only the choice among a mega-batch, for which
+    :func:`all_threads` is, is large.
     """
-    if config.objective != "margin":
-        yield
-        return
+    threads = 1 if config.objective == "margin" else thread_count()
     before = torch.get_num_threads(), numba.get_num_threads()
-    torch.set_num_threads(1)
-    numba.set_num_threads(1)
+    torch.set_num_threads(threads)
+    numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
     try:
         yield
     finally:
@@ -282,7 +282,7 @@ def few_threads(config: TrainConfig) -> Iterator[None]:
 
 @contextmanager
 def all_threads() -> Iterator[None]:
-    """As many threads as there are for compiled loops, within :func:`few_threads`."""
+    """As many threads as there are for compiled loops, within :func:`step_threads`."""
     before = numba.get_num_threads()
     numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
     try:
