@@ -59,8 +59,9 @@ def main() -> None:
             result = bucc.measure(model, arguments.data / "bucc-style", pair, None, **settings)
             results.append({"name": name, "training seconds": seconds, **result})
             print(bucc.table(results[-1:]), flush=True)
+            # Each time, so that a run that is cut short leaves what it measured.
+            report.write(arguments.json, "benchmarks.quality", results)
     print(bucc.table(results))
-    report.write(arguments.json, "benchmarks.quality", results)
 
 
 if __name__ == "__main__":
