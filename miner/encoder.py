@@ -103,6 +103,9 @@ class Encoder:
         """
         from miner.kernels.pool import mean_pool
 
+        if isinstance(sentences, str):
+            raise TypeError("encode takes a list of sentences, not one string")
+
         out = np.empty((len(sentences), self.dimension), dtype=np.float32)
 
         def work(start: int) -> None:

@@ -347,6 +347,29 @@ def test_the_models_threshold_is_of_the_ratio(
     assert done.code == 0 and len(done.out.splitlines()) > 40
 
 
+def test_the_models_threshold_is_of_its_settings(miner: Miner, german_file: Path) -> None:
+    for more in (["-k", "5"], ["--retrieval", "forward"]):
+        assert "the model's default" not in miner.mine(german_file, german_file, *more).err
+    assert "the model's default" in miner.mine(german_file, german_file).err
+
+
+def test_output_over_the_input(miner: Miner, german_file: Path) -> None:
+    text = german_file.read_text(encoding="utf-8")
+    Path("corpus").write_text(text, encoding="utf-8")
+    done = miner.mine("corpus", german_file, "-o", "corpus")
+    assert done.code == 2 and "would replace" in done.err
+    assert Path("corpus").read_text(encoding="utf-8") == text
+
+
+def test_the_table_keeps_what_it_says(ready: Miner) -> None:
+    table = [line.split() for line in ready.search("de", "en", "-o", "all").err.splitlines()]
+    rows = [row for row in table if len(row) == 2 and row[1].isdecimal()]
+    assert len(rows) >= 3
+    for threshold, count in rows:
+        kept = ready.search("de", "en", "--threshold", threshold).out
+        assert len(kept.splitlines()) == int(count)
+
+
 def test_all_is_well(miner: Miner, german_file: Path, english_file: Path) -> None:
     """The paths above end here when nothing is wrong."""
     done = miner.mine(german_file, english_file, "--work", "work")

@@ -46,7 +46,8 @@ def index(
     """Encode the sentences of CORPUS into an index directory.
 
     CORPUS is one file or several, plain or compressed, or - for standard input. Empty lines keep
-    their numbers and are not encoded. The directory appears when all is done, not before.
+    their numbers and are not encoded. The directory appears when all is done, not before; an older
+    index there is replaced, unless --add appends to it.
     """
     if embeddings and (add or len(corpus) != 1 or model != "default"):
         raise click.UsageError("--embeddings takes one CORPUS, and neither --add nor --model")

@@ -57,16 +57,22 @@ def mine(
 ) -> None:
     """Mine translation pairs from the text files SOURCE and TARGET.
 
-    Does 'miner index' twice and 'miner search' once. Without --threshold or --top-n, the ratio
-    margin is cut at the model's own default, the best on a mining task of its training: a start,
-    not a promise, since no threshold suits every corpus. --threshold 0 keeps all.
+    Does 'miner index' twice and 'miner search' once. Without --threshold or --top-n, and with the
+    usual margin, retrieval and k, scores are cut at the model's own default, the best on a mining
+    task of its training: a start, not a promise, since no threshold suits every corpus.
+    --threshold 0 keeps all.
     """
     if bucc and output.endswith(".parquet"):
         raise click.UsageError("--bucc writes text; Parquet has all columns")
     if source == target == "-":
         raise click.UsageError("only one of SOURCE and TARGET can be standard input")
+    for corpus in (source, target):
+        if Path(corpus).is_file() and Path(output).exists() and Path(corpus).samefile(output):
+            raise click.UsageError(f"-o {output} is the corpus {corpus}, which it would replace")
     encoder = Encoder.load(model, threads)
-    if threshold is None and top_n is None and settings["margin"] == "ratio":
+    # The model's threshold was found by these settings, and means nothing for others.
+    usual = (settings["margin"], settings["retrieval"], settings["neighbors"])
+    if threshold is None and top_n is None and usual == ("ratio", "max", 4):
         threshold = encoder.model.threshold
         if threshold is not None:
             click.echo(f"keeping scores of {threshold:.4f} or more: the model's default", err=True)

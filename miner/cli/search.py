@@ -1,5 +1,6 @@
 """``miner search``: two index directories to pairs."""
 
+import math
 from typing import Any
 
 import click
@@ -72,9 +73,10 @@ def _table(pairs: Pairs) -> str:
     rows = ["threshold     kept"]
     total = len(pairs)
     counts = sorted({max(1, round(total * share)) for share in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)})
-    rows += [
-        f"{pairs.score[n - 1]:9.4f} {pairs.count_at_least(pairs.score[n - 1]):8d}" for n in counts
-    ]
+    for n in counts:
+        # Rounded down, so that the threshold as printed keeps what is printed beside it.
+        threshold = math.floor(pairs.score[n - 1] * 10_000) / 10_000
+        rows.append(f"{threshold:9.4f} {pairs.count_at_least(threshold):8d}")
     rows.append("No threshold suits every corpus: read pairs around one before you trust it.")
     return "\n".join(rows)
 
@@ -82,10 +84,11 @@ def _table(pairs: Pairs) -> str:
 def _why(pairs: Pairs, threshold: float | None) -> str:
     """The likeliest reason for an empty result."""
     for side in (pairs.source, pairs.target):
+        name = ", ".join(source.path for source in side.sources)
         if not len(side):
-            return f"{side.path} holds no sentence"
+            return f"{name} holds no sentence"
         if not side.distinct:
-            return f"the model knows no piece of any sentence in {side.path}; wrong language?"
+            return f"the model knows no piece of any sentence in {name}; wrong language?"
     if len(pairs) and threshold is not None:
         return f"the best score is {pairs.score[0]:.4f}, the threshold {threshold}"
     return "no candidates were found"
