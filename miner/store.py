@@ -38,7 +38,6 @@ class TextWriter:
     def __init__(self, directory: Path):
         self.directory = directory
         self._sentences = open(directory / SENTENCES, "wb")  # noqa: SIM115 (closed by close())
-        self._ids: list[str] | None = None
         self._lengths: list[np.ndarray] = []
         self._lines: list[np.ndarray] = []
         self._files: list[np.ndarray] = []
