@@ -11,7 +11,8 @@ from miner.encoder import Encoder
 from miner.errors import MinerError
 from miner.evaluate import Evaluation, best_threshold, evaluate
 from miner.index import Index
-from miner.search import Pairs, search
+from miner.pairs import Pairs
+from miner.search import search
 
 __version__ = "0.1.0"
 __all__ = [

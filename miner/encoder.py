@@ -55,6 +55,16 @@ class Tokenizer:
         np.cumsum(kept, out=offsets[1:])
         return ids, offsets
 
+    def surfaces(self, sentence: str) -> tuple[list[str], np.ndarray]:
+        """The pieces of one sentence as text, and their ids ``(t,) int32``, unknown ones included.
+
+        Joined, the text is the sentence as the model reads it: normalised, with its case folded
+        where the model was trained so.
+        """
+        pieces = self.processor.encode(sentence, out_type=str)
+        ids = np.array(self.processor.encode(sentence, out_type=int), dtype=np.int32)
+        return [piece.replace("\u2581", " ") for piece in pieces], ids
+
 
 class Encoder:
     """A model ready to encode.

@@ -2,14 +2,18 @@
 
 A directory holds ``config.json`` (format version, encoder, dimension, normalisation, training
 configuration, SHA-256 of the other files), ``sp.model`` (SentencePiece) and ``weights.npy``
-((V, d), float16, or int8 with one float32 scale a row in ``scales.npy``). Nothing is pickled;
-arrays open by memory map. The fingerprint identifies the vectors a model makes: two indexes can
-be searched against each other only when theirs are equal.
+((V, d), float16, or int8 with one float32 scale a row in ``scales.npy``). A model that can take a
+second look at its candidates also has ``lexicon.npz`` and ``verifier.json`` (see
+:mod:`miner.lexicon`, :mod:`miner.verify`) and ``decoys.txt.xz``, sentences of its training text to
+estimate precision with (:mod:`miner.threshold`). Nothing is pickled; arrays open by memory map. The
+fingerprint identifies the vectors a model makes, and the second look has no part in it: two indexes
+can be searched against each other only when theirs are equal.
 """
 
 import hashlib
 import json
-from collections.abc import Mapping
+import lzma
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,7 +21,8 @@ from typing import Any
 import numpy as np
 
 from miner.errors import ArtifactError
-from miner.files import atomic_directory
+from miner.files import atomic_directory, one_line
+from miner.lexicon import Lexicon
 
 FORMAT = "bitext-miner model"
 VERSION = 1
@@ -25,6 +30,11 @@ CONFIG = "config.json"
 VOCABULARY = "sp.model"
 WEIGHTS = "weights.npy"
 SCALES = "scales.npy"
+LEXICON = "lexicon.npz"
+VERIFIER = "verifier.json"
+DECOYS = "decoys.txt.xz"
+VECTOR_FILES = (VOCABULARY, WEIGHTS, SCALES)
+VERIFYING_FILES = (LEXICON, VERIFIER, DECOYS)
 DEFAULT = Path(__file__).parent / "models" / "default"
 
 
@@ -34,7 +44,8 @@ class Model:
 
     ``vocabulary`` is the serialised SentencePiece model; ``weights (V, d)`` float16 or int8, with
     ``scales (V,) float32`` for int8 and ``None`` otherwise; ``threshold`` the score that was best
-    on the held-out mining task of the training (``None`` where there was none).
+    on the held-out mining task of the training (``None`` where there was none). ``verifier`` and
+    ``lexicon`` make the second look (both or neither); ``decoys`` are sentences to save with them.
     """
 
     vocabulary: bytes
@@ -42,6 +53,9 @@ class Model:
     scales: np.ndarray | None = None
     threshold: float | None = None
     training: Mapping[str, Any] = field(default_factory=dict)
+    verifier: Mapping[str, Any] | None = None
+    lexicon: Lexicon | None = None
+    decoys: Sequence[str] = ()
     fingerprint: str = ""
     path: Path | None = None
 
@@ -63,11 +77,16 @@ class Model:
             np.save(directory / WEIGHTS, self.weights, allow_pickle=False)
             if self.scales is not None:
                 np.save(directory / SCALES, self.scales, allow_pickle=False)
-            files = {
-                name: _sha256(directory / name)
-                for name in (VOCABULARY, WEIGHTS, SCALES)
-                if (directory / name).exists()
-            }
+            if self.verifier is not None and self.lexicon is not None:
+                (directory / LEXICON).write_bytes(self.lexicon.to_bytes())
+                text = json.dumps(self.verifier, indent=1) + "\n"
+                (directory / VERIFIER).write_text(text, encoding="utf-8")
+                lines = "".join(f"{one_line(decoy)}\n" for decoy in self.decoys)
+                (directory / DECOYS).write_bytes(lzma.compress(lines.encode("utf-8")))
+            files, verifying = (
+                {name: _sha256(directory / name) for name in names if (directory / name).exists()}
+                for names in (VECTOR_FILES, VERIFYING_FILES)
+            )
             config = {
                 "format": FORMAT,
                 "version": VERSION,
@@ -79,10 +98,17 @@ class Model:
                 "threshold": self.threshold,
                 "fingerprint": _fingerprint(files),
                 "files": files,
+                "verification": verifying,
                 "training": dict(self.training),
             }
             (directory / CONFIG).write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
         return load(path)
+
+    def read_decoys(self) -> list[str]:
+        """The sentences that precision is estimated with; none for a model without."""
+        if self.path is None or not (self.path / DECOYS).exists():
+            return list(self.decoys)
+        return lzma.decompress((self.path / DECOYS).read_bytes()).decode("utf-8").split("\n")[:-1]
 
 
 def quantise(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -106,8 +132,40 @@ def load(path: str | Path = "default") -> Model:
     directory = resolve(path)
     config = _config(directory)
     files = config["files"]
+    _check(directory, files, VECTOR_FILES)
+    if not {VOCABULARY, WEIGHTS} <= set(files) or _fingerprint(files) != config["fingerprint"]:
+        raise ArtifactError(f"{directory / CONFIG}: fingerprint and files do not agree")
+    weights = _open_array(directory / WEIGHTS, (config["pieces"], config["dimension"]))
+    if weights.dtype not in (np.float16, np.float32, np.int8):
+        raise ArtifactError(f"{directory / WEIGHTS}: holds {weights.dtype}, not float16 or int8")
+    scales = None
+    if weights.dtype == np.int8:
+        scales = np.array(_open_array(directory / SCALES, (config["pieces"],)))
+    verifier = lexicon = None
+    verifying = config.get("verification") or {}
+    if verifying:
+        _check(directory, verifying, VERIFYING_FILES)
+        if set(verifying) != set(VERIFYING_FILES):
+            raise ArtifactError(f"{directory / CONFIG}: lists only {', '.join(verifying)}")
+        lexicon = Lexicon.from_bytes((directory / LEXICON).read_bytes(), str(directory / LEXICON))
+        verifier = json.loads((directory / VERIFIER).read_text(encoding="utf-8"))
+    return Model(
+        vocabulary=(directory / VOCABULARY).read_bytes(),
+        weights=weights,
+        scales=scales,
+        threshold=config.get("threshold"),
+        training=config.get("training", {}),
+        verifier=verifier,
+        lexicon=lexicon,
+        fingerprint=config["fingerprint"],
+        path=directory,
+    )
+
+
+def _check(directory: Path, files: Mapping[str, str], known: Sequence[str]) -> None:
+    """Compare files with their SHA-256 in the configuration."""
     for name, expected in files.items():
-        if name not in (VOCABULARY, WEIGHTS, SCALES):
+        if name not in known:
             raise ArtifactError(f"{directory / CONFIG}: lists an unknown file {name!r}")
         try:
             actual = _sha256(directory / name)
@@ -121,23 +179,6 @@ def load(path: str | Path = "default") -> Model:
                 f"{directory / name}: does not match the fingerprint in {CONFIG} (cut short or "
                 "altered); copy or train the model again"
             )
-    if not {VOCABULARY, WEIGHTS} <= set(files) or _fingerprint(files) != config["fingerprint"]:
-        raise ArtifactError(f"{directory / CONFIG}: fingerprint and files do not agree")
-    weights = _open_array(directory / WEIGHTS, (config["pieces"], config["dimension"]))
-    if weights.dtype not in (np.float16, np.float32, np.int8):
-        raise ArtifactError(f"{directory / WEIGHTS}: holds {weights.dtype}, not float16 or int8")
-    scales = None
-    if weights.dtype == np.int8:
-        scales = np.array(_open_array(directory / SCALES, (config["pieces"],)))
-    return Model(
-        vocabulary=(directory / VOCABULARY).read_bytes(),
-        weights=weights,
-        scales=scales,
-        threshold=config.get("threshold"),
-        training=config.get("training", {}),
-        fingerprint=config["fingerprint"],
-        path=directory,
-    )
 
 
 def _config(directory: Path) -> dict[str, Any]:

@@ -1,177 +1,188 @@
 """Two indexes in, scored sentence pairs out."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from miner import backend
 from miner import margin as margins
-from miner.errors import DependencyError, MismatchError
-from miner.files import one_line, open_output
+from miner.encoder import Encoder
+from miner.errors import ArtifactError, MismatchError
 from miner.index import Index
-from miner.machine import memory_budget
+from miner.machine import memory_budget, thread_count
+from miner.margin import Candidates, Neighbors
 from miner.neighbors import Report, Side, nearest_both
+from miner.pairs import Pairs, each_copy
+from miner.verify import Text, Verifier
 
 DUPLICATES = ("first", "each")
-# Rows of text held at a time while writing.
-BLOCK = 16_384
+RANKS = ("probability", "margin")
+# Neighbours in each direction, by what ranks the pairs.
+NEIGHBORS = {"probability": 8, "margin": 4}
+
+
+def quiet(done: int, total: int | None) -> None:
+    """A report that goes nowhere."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a search is done; what :func:`search` documents, resolved."""
+
+    k: int
+    margin: str
+    retrieval: str
+    memory: int
+    device: str
+    threads: int
+
+    def nearest(
+        self, source: Side, target: Side, report: Report = quiet
+    ) -> tuple[Neighbors, Neighbors]:
+        """Both directions' neighbours by these settings."""
+        return nearest_both(
+            source,
+            target,
+            self.k,
+            memory=self.memory,
+            device=self.device,
+            threads=self.threads,
+            report=report,
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
-    """Mined pairs, sorted by score descending, ties by source row, then target row.
+class Search:
+    """A search and all that it saw, so that more can be asked of it.
 
-    Columns of one length ``m``: ``score`` float64 (what a threshold applies to), ``source_row``
-    and ``target_row`` int64, ``cosine`` float32 in [-1, 1], ``margin_ratio`` float64,
-    ``forward_rank`` and ``backward_rank`` int16 (1 = nearest; 0 = not among the k nearest).
-    ``source`` and ``target`` are the indexes that the rows belong to.
+    ``pairs`` is the result; ``forward`` and ``backward`` the neighbour lists that it comes from.
+    ``verifier``, ``source_text`` and ``target_text`` are None where margins rank.
     """
 
-    score: np.ndarray
-    source_row: np.ndarray
-    target_row: np.ndarray
-    cosine: np.ndarray
-    margin_ratio: np.ndarray
-    forward_rank: np.ndarray
-    backward_rank: np.ndarray
-    source: Index
-    target: Index
-
-    def __len__(self) -> int:
-        return len(self.score)
-
-    def at_least(self, threshold: float) -> "Pairs":
-        """The pairs whose score is ``threshold`` or more."""
-        return self.take(slice(0, self.count_at_least(threshold)))
-
-    def count_at_least(self, threshold: float) -> int:
-        """How many pairs :meth:`at_least` would keep."""
-        return int(np.count_nonzero(self.score >= threshold))
-
-    def top(self, n: int) -> "Pairs":
-        """The ``n`` best pairs, or all if there are fewer."""
-        return self.take(slice(0, max(0, n)))
-
-    def take(self, keep: slice | np.ndarray) -> "Pairs":
-        """The pairs at these positions."""
-        columns = [field.name for field in fields(self) if field.name not in ("source", "target")]
-        return replace(self, **{name: getattr(self, name)[keep] for name in columns})
-
-    def ids(self) -> Iterator[tuple[float, str, str]]:
-        """``(score, source id, target id)`` of every pair, as :func:`miner.evaluate` takes them."""
-        for part in self._blocks():
-            yield from zip(
-                part.score.tolist(),
-                part.source.ids(part.source_row),
-                part.target.ids(part.target_row),
-                strict=True,
-            )
-
-    def texts(self) -> Iterator[tuple[float, str, str]]:
-        """``(score, source sentence, target sentence)`` of every pair."""
-        for part in self._blocks():
-            yield from zip(
-                part.score.tolist(),
-                part.source.sentences(part.source_row),
-                part.target.sentences(part.target_row),
-                strict=True,
-            )
-
-    def write(self, path: str | Path, *, ids: bool = False, bucc: bool = False) -> None:
-        """Write the pairs: Parquet for the suffix ``.parquet``, else tab-separated lines.
-
-        Lines are ``score, source, target``, with ``ids`` ``score, source id, target id``, with
-        ``bucc`` ``source id, target id``; ``-`` is standard output, compression goes by suffix.
-        The file appears whole or not at all. Scores are written so that reading them back gives
-        the same number. Raises :class:`~miner.errors.ResourceError` where it cannot be written.
-        """
-        if str(path).endswith(".parquet"):
-            self._write_parquet(path)
-            return
-        with open_output(path) as file:
-            for score, left, right in self.ids() if ids or bucc else self.texts():
-                line = f"{one_line(left)}\t{one_line(right)}\n"
-                file.write(line if bucc else f"{score!r}\t{line}")
-
-    def _blocks(self) -> Iterator["Pairs"]:
-        for start in range(0, len(self), BLOCK):
-            yield self.take(slice(start, start + BLOCK))
-
-    def _write_parquet(self, path: str | Path) -> None:
-        try:
-            import pyarrow
-            from pyarrow import parquet
-        except ImportError:
-            raise DependencyError(
-                f'{path}: Parquet needs pyarrow; run: pip install "bitext-miner[parquet]"'
-            ) from None
-        text, real, rank = pyarrow.string(), pyarrow.float64(), pyarrow.int16()
-        schema = pyarrow.schema(
-            [("src_id", text), ("tgt_id", text), ("src", text), ("tgt", text)]
-            + [("score", real), ("margin_ratio", real), ("cosine", pyarrow.float32())]
-            + [("forward_rank", rank), ("backward_rank", rank)]
-        )
-        with open_output(path, binary=True) as file, parquet.ParquetWriter(file, schema) as writer:
-            for part in self._blocks():
-                columns: dict[str, Any] = {
-                    "src_id": part.source.ids(part.source_row),
-                    "tgt_id": part.target.ids(part.target_row),
-                    "src": part.source.sentences(part.source_row),
-                    "tgt": part.target.sentences(part.target_row),
-                    "score": part.score,
-                    "margin_ratio": part.margin_ratio,
-                    "cosine": part.cosine,
-                    "forward_rank": part.forward_rank,
-                    "backward_rank": part.backward_rank,
-                }
-                writer.write_table(pyarrow.table(columns, schema=schema))
+    pairs: Pairs
+    settings: Settings
+    forward: Neighbors
+    backward: Neighbors
+    verifier: Verifier | None
+    source_text: Text | None
+    target_text: Text | None
 
 
 def search(
     source: Index,
     target: Index,
     *,
-    k: int = 4,
+    rank: str | None = None,
+    encoder: Encoder | None = None,
+    k: int | None = None,
     margin: str = "ratio",
     retrieval: str = "max",
     duplicates: str = "first",
     memory: int | None = None,
     device: str = "auto",
     threads: int | None = None,
-    report: Report = lambda done, total: None,
+    report: Report = quiet,
 ) -> Pairs:
-    """Mine the translation pairs of two corpora (Artetxe & Schwenk 2019, section 3).
+    """Mine the translation pairs of two corpora.
 
-    ``k`` neighbours in each direction; ``margin`` absolute, distance or ratio; ``retrieval``
-    forward, backward, intersection or max. Every distinct text takes part once: with
-    ``duplicates="first"`` it is reported under its first row, with ``"each"`` the copies of a
-    pair's two sentences are paired in order, as a gold standard that matches by id expects.
-    ``memory`` in bytes (default: half of what is free); ``device`` auto, cpu or cuda.
+    The candidates are the ``k`` nearest neighbours in each direction. With ``rank="margin"`` their
+    score is ``margin`` (absolute, distance or ratio; Artetxe & Schwenk 2019, section 3), with
+    ``rank="probability"`` that of being a translation, by the second look of the model
+    (:mod:`miner.verify`); None takes the probability where the model carries a verifier. ``k`` is 8
+    for probabilities and 4 for margins by default. ``encoder`` is the model that both indexes were
+    built by; by default it is loaded from where it was. ``retrieval`` is forward, backward,
+    intersection or max. Every distinct text takes part once: with ``duplicates="first"`` it is
+    reported under its first row, with ``"each"`` the copies of a pair's two sentences are paired in
+    order, as a gold standard that matches by id expects. ``memory`` in bytes (default: half of what
+    is free); ``device`` auto, cpu or cuda.
 
     Raises ValueError for an unknown name, :class:`~miner.errors.MismatchError` for indexes of two
-    models, :class:`~miner.errors.ResourceError` for too little memory or a missing GPU.
+    models, :class:`~miner.errors.ArtifactError` where a verifier is asked for and there is none,
+    :class:`~miner.errors.ResourceError` for too little memory or a missing GPU.
     """
-    margin = margins.canonical(margin, margins.MARGINS)
-    retrieval = margins.canonical(retrieval, margins.RETRIEVALS)
     duplicates = margins.canonical(duplicates, DUPLICATES)
+    pairs = run(
+        source,
+        target,
+        verifier_for(source, rank, encoder),
+        k=k,
+        margin=margin,
+        retrieval=retrieval,
+        memory=memory,
+        device=device,
+        threads=threads,
+        report=report,
+    ).pairs
+    return pairs if duplicates == "first" else each_copy(pairs)
+
+
+def verifier_for(
+    index: Index, rank: str | None = None, encoder: Encoder | None = None
+) -> Verifier | None:
+    """The verifier to rank the pairs of an index by; None where margins are to rank.
+
+    ``rank=None`` asks for one if the model is still where the index says, and carries one.
+    """
+    rank = None if rank is None else margins.canonical(rank, RANKS)
+    if rank == "margin":
+        return None
+    try:
+        encoder = encoder or Encoder.load(index.model_name)
+    except ArtifactError:
+        if rank is None:
+            return None
+        raise ArtifactError(
+            f"{index.path} was built by {index.model_name}, which is not there; say where the "
+            "model is now (--model), or rank by margin"
+        ) from None
+    if encoder.fingerprint != index.fingerprint:
+        if rank is None:
+            return None
+        raise MismatchError(
+            f"{index.path} was built by {index.model_name} ({index.fingerprint}), not by "
+            f"{encoder.name} ({encoder.fingerprint}); verify with the model that built it"
+        )
+    if rank is None and encoder.model.verifier is None:
+        return None
+    return Verifier(encoder)
+
+
+def run(
+    source: Index,
+    target: Index,
+    verifier: Verifier | None,
+    *,
+    k: int | None = None,
+    margin: str = "ratio",
+    retrieval: str = "max",
+    memory: int | None = None,
+    device: str = "auto",
+    threads: int | None = None,
+    report: Report = quiet,
+) -> Search:
+    """As :func:`search`, with the ``verifier`` to rank by; returns all that was seen."""
+    settings = Settings(
+        k=k or NEIGHBORS["margin" if verifier is None else "probability"],
+        margin=margins.canonical(margin, margins.MARGINS),
+        retrieval=margins.canonical(retrieval, margins.RETRIEVALS),
+        memory=memory_budget(memory),
+        device=backend.resolve_device(device),
+        threads=thread_count(threads),
+    )
     if source.fingerprint != target.fingerprint:
         raise MismatchError(
             f"{source.path} was built by {source.model_name} ({source.fingerprint}), {target.path} "
             f"by {target.model_name} ({target.fingerprint}); index both with one model"
         )
-    forward, backward = nearest_both(
-        Side(source.store.vectors, source.store.distinct(), source.ann()),
-        Side(target.store.vectors, target.store.distinct(), target.ann()),
-        k,
-        memory=memory_budget(memory),
-        device=backend.resolve_device(device),
-        threads=threads,
-        report=report,
-    )
-    found = margins.retrieve(margins.candidates(forward, backward, margin), retrieval)
+    forward, backward = settings.nearest(side(source), side(target), report)
+    texts: Sequence[Text | None] = (None, None)
+    if verifier is not None:
+        texts = [
+            verifier.prepare(index.store.texts.slice(0, len(index)), settings.threads)
+            for index in (source, target)
+        ]
+    found, features = choose(settings, forward, backward, verifier, *texts)
     pairs = Pairs(
         found.score,
         found.source_row,
@@ -182,33 +193,31 @@ def search(
         found.backward_rank,
         source,
         target,
+        features,
     )
-    return pairs if duplicates == "first" else _each_copy(pairs)
+    return Search(pairs, settings, forward, backward, verifier, *texts)
 
 
-def _each_copy(pairs: Pairs) -> Pairs:
-    """Pair the i-th copy of each source with the i-th copy of its target, as far as both go."""
-    sources, targets = _copies(pairs.source), _copies(pairs.target)
-    position, source_row, target_row = [], [], []
-    rows = zip(pairs.source_row.tolist(), pairs.target_row.tolist(), strict=True)
-    for place, (s, t) in enumerate(rows):
-        for left, right in zip(sources.get(s, (s,)), targets.get(t, (t,)), strict=False):
-            position.append(place)
-            source_row.append(left)
-            target_row.append(right)
-    copied = replace(
-        pairs.take(np.array(position, dtype=np.int64)),
-        source_row=np.array(source_row, dtype=np.int64),
-        target_row=np.array(target_row, dtype=np.int64),
-    )
-    order = np.lexsort((copied.target_row, copied.source_row, -copied.score))
-    return copied.take(order)
+def side(index: Index) -> Side:
+    """What of an index takes part in a search."""
+    return Side(index.store.vectors, index.store.distinct(), index.ann())
 
 
-def _copies(index: Index) -> dict[int, list[int]]:
-    """Rows of every sentence that stands in the corpus more than once, by its first row."""
-    first = np.asarray(index.store.first)
-    copies: dict[int, list[int]] = {}
-    for row in np.flatnonzero(first != np.arange(len(first))).tolist():
-        copies.setdefault(int(first[row]), [int(first[row])]).append(row)
-    return copies
+def choose(
+    settings: Settings,
+    forward: Neighbors,
+    backward: Neighbors,
+    verifier: Verifier | None,
+    source: Text | None,
+    target: Text | None,
+) -> tuple[Candidates, np.ndarray | None]:
+    """The pairs that the retrieval keeps of all candidates, best first, and their features."""
+    found = margins.candidates(forward, backward, settings.margin)
+    if verifier is None or source is None or target is None:
+        return margins.retrieve(found, settings.retrieval), None
+    probability, features = verifier.look(found, forward, backward, source, target)
+    chosen = margins.retrieve(replace(found, score=probability), settings.retrieval)
+    # Candidates ascend by (source, target), one of each: that finds the chosen ones again.
+    width = len(backward)
+    key = found.source_row * width + found.target_row
+    return chosen, features[np.searchsorted(key, chosen.source_row * width + chosen.target_row)]

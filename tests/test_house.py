@@ -22,8 +22,8 @@ HEAVY = ("torch", "faiss", "numba", "pandas")
 FLOORS = (
     ("errors",),
     ("files", "records", "corpus", "margin", "evaluate", "machine", "kernels"),
-    ("model", "encoder", "store", "vectors", "backend", "index", "neighbors"),
-    ("search", "verify", "threshold", "filters"),
+    ("lexicon", "model", "encoder", "store", "vectors", "backend", "index", "neighbors"),
+    ("verify", "pairs", "search", "threshold", "explain", "filters"),
     ("report",),
     ("cli",),
 )

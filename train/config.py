@@ -48,8 +48,8 @@ class TrainConfig:
     # Share of piece occurrences left out of a sentence's mean while training.
     dropout: float = 0.1
 
-    # Pairs kept from training for the held-out mining task (at most a tenth of all).
-    heldout: int = 6000
+    # Pairs kept from training to choose an epoch and to learn to verify (at most a tenth of all).
+    heldout: int = 20_000
     seed: int = 1
     # Type of the stored embeddings.
     dtype: str = "float16"

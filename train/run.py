@@ -1,21 +1,23 @@
 """A whole training: text in, model directory out."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from miner.corpus import read_bitext
-from miner.encoder import Tokenizer
+from miner.encoder import Encoder, Tokenizer
 from miner.errors import CorpusError, ResourceError
 from miner.files import replaceable
 from miner.model import CONFIG, Model, quantise
 from train import data as pairs
 from train.checkpoint import Checkpoint
 from train.config import TrainConfig
+from train.lexicon import learn_lexicon
 from train.loop import EpochEnd, Progress, Trainer
+from train.verifier import choose_decoys, enough, learn_verifier
 from train.vocabulary import train_vocabulary
 
 # Gets lines to print, and the progress between them.
@@ -121,9 +123,39 @@ def train_model(
             "held-out pairs": len(held),
             "held-out mining F1": None if state.best_f1 < 0 else state.best_f1,
         },
-    ).save(output)
+    )
+    if enough(len(held)):
+        # Sentences are numbered in the order in which they are first met.
+        sentences = list(dict.fromkeys([*source, *target]))
+        model = _with_verifier(model, everything, training, held, sentences, config.seed, report)
+    else:
+        report(f"warning: {len(held)} held-out pairs are too few to learn to verify candidates")
+    model = model.save(output)
     checkpoint.remove()
     return model
+
+
+def _with_verifier(
+    model: Model,
+    everything: pairs.PairData,
+    training: np.ndarray,
+    held: np.ndarray,
+    sentences: list[str],
+    seed: int,
+    report: Report,
+) -> Model:
+    """The model with all that a second look needs."""
+    report("learning translation probabilities")
+    lexicon = learn_lexicon(everything.take(training), len(model.weights))
+    model = replace(model, lexicon=lexicon)
+
+    def text(rows: np.ndarray) -> tuple[list[str], list[str]]:
+        source, target = everything.source_text[rows], everything.target_text[rows]
+        return [sentences[i] for i in source], [sentences[i] for i in target]
+
+    report("learning to verify candidates")
+    verifier = learn_verifier(Encoder(model), text(held), text(training), seed)
+    return replace(model, verifier=verifier, decoys=choose_decoys(text(training), seed))
 
 
 def _read(

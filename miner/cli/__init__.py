@@ -11,6 +11,7 @@ import miner
 from miner.cli import options
 from miner.cli.doctor import doctor
 from miner.cli.evaluate import evaluate
+from miner.cli.explain import explain
 from miner.cli.index import index
 from miner.cli.mine import mine
 from miner.cli.search import search
@@ -34,7 +35,7 @@ def cli() -> None:
     """Find and score translation pairs in text of two languages."""
 
 
-for command in (mine, train, index, search, evaluate, doctor):
+for command in (mine, train, index, search, explain, evaluate, doctor):
     cli.add_command(command)
 
 

@@ -1,6 +1,7 @@
 """``miner mine``: two files of text to pairs, in one command."""
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,16 +9,19 @@ import click
 
 from miner.cli import options
 from miner.cli.index import describe
-from miner.cli.search import finish, run
+from miner.cli.search import Wishes, mine_indexes
 from miner.encoder import Encoder
 from miner.index import Index
+
+# Estimated precision that is kept where nobody said how much to keep.
+PRECISION = 0.95
 
 
 @click.command(
     epilog="""\b
 Examples:
   miner mine news.de.zst news.en.gz -o pairs.tsv.gz
-  miner mine news.de news.en --model models/de-en --threshold 1.2 -o pairs.parquet
+  miner mine news.de news.en --model models/de-en --target-precision 0.9 -o pairs.parquet
   miner mine news.de news.en --top-n 1000 --work work -o pairs.tsv
   zcat crawl.de.gz | miner mine - crawl.en > pairs.tsv"""
 )
@@ -25,6 +29,7 @@ Examples:
 @click.argument("target")
 @options.model
 @options.keeping
+@options.estimating
 @click.option(
     "--work",
     metavar="DIR",
@@ -40,10 +45,6 @@ def mine(
     source: str,
     target: str,
     model: str,
-    threshold: float | None,
-    top_n: int | None,
-    ids: bool,
-    bucc: bool,
     work: str | None,
     factory: str,
     threads: int | None,
@@ -52,30 +53,26 @@ def mine(
     column: str | None,
     id_column: str | None,
     header: bool,
-    output: str,
     **settings: Any,
 ) -> None:
     """Mine translation pairs from the text files SOURCE and TARGET.
 
-    Does 'miner index' twice and 'miner search' once. Without --threshold or --top-n, and with the
-    usual margin, retrieval and k, scores are cut at the model's own default, the best on a mining
-    task of its training: a start, not a promise, since no threshold suits every corpus.
-    --threshold 0 keeps all.
+    Does 'miner index' twice and 'miner search' once. Unless told how much to keep, it keeps the
+    pairs whose precision is 0.95 by estimate; with --rank margin and the usual margin, retrieval
+    and k, those of the model's own threshold, which is a start and no promise. --threshold 0 keeps
+    all.
     """
-    if bucc and output.endswith(".parquet"):
-        raise click.UsageError("--bucc writes text; Parquet has all columns")
+    wishes = Wishes.of(settings)
     if source == target == "-":
         raise click.UsageError("only one of SOURCE and TARGET can be standard input")
     for corpus in (source, target):
-        if Path(corpus).is_file() and Path(output).exists() and Path(corpus).samefile(output):
-            raise click.UsageError(f"-o {output} is the corpus {corpus}, which it would replace")
+        for output in filter(None, (wishes.output, wishes.page)):
+            both = Path(corpus).is_file() and Path(output).exists()
+            if both and Path(corpus).samefile(output):
+                raise click.UsageError(f"{output} is the corpus {corpus}, which it would replace")
     encoder = Encoder.load(model, threads)
-    # The model's threshold was found by these settings, and means nothing for others.
-    usual = (settings["margin"], settings["retrieval"], settings["neighbors"])
-    if threshold is None and top_n is None and usual == ("ratio", "max", 4):
-        threshold = encoder.model.threshold
-        if threshold is not None:
-            click.echo(f"keeping scores of {threshold:.4f} or more: the model's default", err=True)
+    if not wishes.chosen:
+        wishes = by_default(wishes, encoder, settings)
     reading = {
         "format": format,
         "on_error": on_error,
@@ -93,5 +90,18 @@ def mine(
                 )
             click.echo(describe(built, corpus), err=True)
             indexes.append(built)
-        pairs = run(*indexes, threads=threads, **settings)
-        finish(pairs, threshold, top_n, ids, bucc, output)
+        first, second = indexes
+        mine_indexes(first, second, None, wishes, encoder=encoder, threads=threads, **settings)
+
+
+def by_default(wishes: Wishes, encoder: Encoder, settings: dict[str, Any]) -> Wishes:
+    """How much to keep where nobody said."""
+    if settings["rank"] != "margin" and encoder.model.verifier is not None:
+        return replace(wishes, default_precision=PRECISION)
+    # The model's threshold was found by these settings, and means nothing for others.
+    usual = (settings["margin"], settings["retrieval"]) == ("ratio", "max")
+    if encoder.model.threshold is None or not usual or settings["neighbors"] not in (None, 4):
+        return wishes
+    threshold = encoder.model.threshold
+    click.echo(f"keeping scores of {threshold:.4f} or more: the model's default", err=True)
+    return replace(wishes, threshold=threshold)

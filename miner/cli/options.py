@@ -106,17 +106,19 @@ mining = several(
         "-k",
         "--neighbors",
         type=click.IntRange(1, 32767),
-        default=4,
-        show_default=True,
-        help="Nearest neighbours in each direction.",
+        help="Nearest neighbours in each direction [8 to rank by probability, 4 by margin].",
+    ),
+    click.option(
+        "--rank",
+        type=click.Choice(["probability", "margin"]),
+        help="The score: probability of being a translation, by a second look at every candidate, "
+        "or the margin alone [probability where the model carries a verifier].",
     ),
     click.option(
         "--margin",
         type=Name(MARGINS),
-        default="ratio",
-        show_default=True,
         metavar="|".join(MARGINS),
-        help="Score of a pair against both neighbourhoods.",
+        help="Score of a pair against both neighbourhoods; implies --rank margin [ratio].",
     ),
     click.option(
         "--retrieval",
@@ -157,9 +159,32 @@ threads = click.option(
 
 keeping = several(
     click.option("--threshold", type=Number(), help="Keep pairs with this score or more."),
+    click.option(
+        "--target-precision",
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        metavar="P",
+        help="Keep as many pairs as this share of which are right, by estimate without gold.",
+    ),
     click.option("--top-n", type=click.IntRange(0), help="Keep this many of the best pairs."),
     click.option("--ids", is_flag=True, help="Write ids instead of text (line numbers, if none)."),
     click.option("--bucc", is_flag=True, help="Write 'source id, tab, target id' and no score."),
+)
+
+estimating = several(
+    click.option(
+        "--decoys",
+        metavar="FILE",
+        help="Sentences to estimate precision with: the target's language and domain, none a "
+        "translation of a source [those that came with the model].",
+    ),
+    click.option(
+        "--estimate/--no-estimate",
+        "estimating",
+        default=True,
+        show_default=True,
+        help="Estimate precision; costs what some 20,000 more targets would.",
+    ),
+    click.option("--report", "page", metavar="FILE", help="Write an HTML page to look at."),
 )
 
 output = click.option(

@@ -1,0 +1,58 @@
+"""``miner explain``: why two sentences are, or are not, taken for translations."""
+
+import click
+
+from miner.encoder import Encoder
+from miner.explain import Explanation, Token
+from miner.explain import explain as explain_pair
+from miner.verify import Verifier
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  miner explain default "Der Zug kommt um 18 Uhr an." "The train arrives at 18."
+  miner explain models/de-en "Wir kaufen ein Haus." "We are selling our car." """
+)
+@click.argument("model")
+@click.argument("source")
+@click.argument("target")
+def explain(model: str, source: str, target: str) -> None:
+    """Show for one pair which pieces match, and what speaks for and against a translation.
+
+    MODEL is a model directory, or 'default'. The probability is what the two sentences alone tell.
+    A search also knows their rivals: whether another sentence fits better.
+    """
+    found = explain_pair(Verifier(Encoder.load(model)), source, target)
+    click.echo(describe(found))
+
+
+def describe(found: Explanation) -> str:
+    """An explanation as text."""
+    lines = []
+    for name, tokens, others in (
+        ("source", found.source, found.target),
+        ("target", found.target, found.source),
+    ):
+        lines.append(f"{name:12} best counterpart   similarity  translation")
+        for token in tokens:
+            lines.append(f"  {token.text.strip() or '·':12} {_partner(token, others)}")
+        lines.append("")
+    lines.append("against a usual translation, in log-odds: + speaks for, - against")
+    for group, part in sorted(found.parts.items(), key=lambda item: -abs(item[1])):
+        lines.append(f"  {part:+7.2f}  {group}")
+    lines += ["", "measured"]
+    lines += [f"  {value:9.3f}  {name}" for name, value in found.features.items()]
+    lines += [
+        "",
+        f"cosine of the two vectors       {found.cosine:.3f}",
+        f"probability of a translation    {found.probability:.3f}  (before rivals are known)",
+    ]
+    return "\n".join(lines)
+
+
+def _partner(token: Token, others: list[Token]) -> str:
+    if token.partner is None:
+        return f"{'-':16}   {token.similarity:10.2f}  {token.probability:11.2f}"
+    partner = others[token.partner].text.strip() or "·"
+    return f"{partner:16}   {token.similarity:10.2f}  {token.probability:11.2f}"

@@ -1,0 +1,112 @@
+"""Why a pair is taken for a translation or not: which pieces match, what speaks for and against."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from miner.verify import ALONE, Verifier, sigmoid
+
+# A piece with a translation of this probability on the other side is matched, however similar.
+TRANSLATED = 0.1
+# Parts that measure one thing in several ways, which only together mean something.
+GROUPS = {
+    "counterparts of the pieces": ALONE[:4],
+    "known translations": ALONE[4:8],
+    "lengths": ALONE[8:11],
+    "numbers": ALONE[11:13],
+    "same pieces on both sides": ALONE[13:],
+}
+
+
+@dataclass(frozen=True)
+class Token:
+    """A piece as it stands in the sentence, and its best counterpart.
+
+    ``partner`` is the counterpart's place on the other side, None where nothing matches;
+    ``similarity`` the cosine of the two, ``probability`` that of one being translated by the other,
+    the likelier direction.
+    """
+
+    text: str
+    partner: int | None
+    similarity: float
+    probability: float
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """One pair, explained.
+
+    ``probability`` of being a translation as far as the two sentences alone tell; ``features`` by
+    name; ``parts`` of its log-odds by group, what this pair has beyond a usual translation.
+    """
+
+    source: list[Token]
+    target: list[Token]
+    cosine: float
+    probability: float
+    features: dict[str, float]
+    parts: dict[str, float]
+
+
+def explain(verifier: Verifier, source: str, target: str) -> Explanation:
+    """Explain a pair; either sentence may have no piece that the model knows."""
+    left, right = verifier.prepare([source], 1), verifier.prepare([target], 1)
+    first = np.zeros(1, dtype=np.int64)
+    features = verifier.pieces.compare(left, right, first, first)
+    vectors = verifier.encoder.encode([source, target])
+    parts = dict(zip(ALONE, verifier.alone.parts(features)[0].tolist(), strict=True))
+    tokens = match(verifier, source, target)
+    return Explanation(
+        *tokens,
+        cosine=float(vectors[0] @ vectors[1]),
+        probability=float(sigmoid(verifier.alone.logit(features))[0]),
+        features=dict(zip(ALONE, features[0].tolist(), strict=True)),
+        parts={group: sum(parts[name] for name in names) for group, names in GROUPS.items()},
+    )
+
+
+def match(verifier: Verifier, source: str, target: str) -> tuple[list[Token], list[Token]]:
+    """The pieces of both sentences, each with its best counterpart on the other side."""
+    texts, ids = zip(
+        *(verifier.encoder.tokenizer.surfaces(text) for text in (source, target)), strict=True
+    )
+    pieces = verifier.pieces
+    similarity = pieces.embedding[ids[0]] @ pieces.embedding[ids[1]].T
+    probability = np.zeros_like(similarity)
+    for i, piece in enumerate(ids[0]):
+        for j, other in enumerate(ids[1]):
+            probability[i, j] = max(
+                _probability(verifier, piece, other), _probability(verifier, other, piece)
+            )
+    return (
+        _tokens(texts[0], ids[0], similarity, probability, verifier),
+        _tokens(texts[1], ids[1], similarity.T, probability.T, verifier),
+    )
+
+
+def _probability(verifier: Verifier, piece: int, other: int) -> float:
+    found, probability = verifier.pieces.lexicon.translations(piece)
+    place = int(np.searchsorted(found, other))
+    return float(probability[place]) if place < len(found) and found[place] == other else 0.0
+
+
+def _tokens(
+    texts: list[str],
+    ids: np.ndarray,
+    similarity: np.ndarray,
+    probability: np.ndarray,
+    verifier: Verifier,
+) -> list[Token]:
+    from miner.kernels.tokens import MATCHED
+
+    tokens = []
+    for i, text in enumerate(texts):
+        if not similarity.shape[1] or not verifier.encoder.tokenizer.meaningful[ids[i]]:
+            tokens.append(Token(text, None, 0.0, 0.0))
+            continue
+        best = int(np.argmax(np.maximum(similarity[i], probability[i])))
+        alike, likely = float(similarity[i, best]), float(probability[i, best])
+        matched = alike >= MATCHED or likely >= TRANSLATED
+        tokens.append(Token(text, best if matched else None, alike, likely))
+    return tokens

@@ -1,0 +1,142 @@
+"""The numbers that a sentence mentions, however they are written: 1,234.5 is 1.234,5 is 1 234,5.
+
+A number is its digits in a row without leading zeros, since separators differ between languages.
+``.`` and ``,`` between two digits join; a space or an apostrophe joins only groups of thousands,
+``12 500`` but not ``in 1999 200 people``. Only the digits 0 to 9 count.
+"""
+
+import re
+
+import numba
+import numpy as np
+
+# What may stand between thousands: space, no-break space, narrow no-break space, apostrophes.
+_GROUP = "[ \u00a0\u202f'\u2019]"
+_NUMBER = re.compile(
+    rf"(?<![0-9])[0-9]{{1,3}}(?:{_GROUP}[0-9]{{3}}(?![0-9]))+(?:[.,][0-9]+)*|[0-9]+(?:[.,][0-9]+)*"
+)
+_MASK = (1 << 64) - 1
+
+
+def find_numbers_reference(sentence: str) -> list[int]:
+    """What :func:`find_numbers` computes for one sentence, by a regular expression."""
+    found = (re.sub("[^0-9]", "", match) for match in _NUMBER.findall(sentence))
+    return sorted({int(digits) & _MASK for digits in found})
+
+
+@numba.njit(inline="always")
+def _digit(text, place, end):
+    return place < end and 48 <= text[place] <= 57
+
+
+@numba.njit(cache=True)
+def _separator(text, place, end):
+    """Length in bytes of a separator of thousands at ``place``; 0 where there is none."""
+    if place >= end:
+        return 0
+    byte = text[place]
+    if byte == 32 or byte == 39:
+        return 1
+    if byte == 0xC2 and place + 1 < end and text[place + 1] == 0xA0:
+        return 2
+    if byte != 0xE2 or place + 2 >= end or text[place + 1] != 0x80:
+        return 0
+    return 3 if text[place + 2] == 0xAF or text[place + 2] == 0x99 else 0
+
+
+@numba.njit(cache=True)
+def _number(text, place, end):
+    """The number whose first digit is at ``place``: its value modulo 2^64, and where it ends."""
+    value = np.uint64(0)
+    digits = 0
+    while _digit(text, place, end):
+        value = value * np.uint64(10) + np.uint64(text[place] - 48)
+        digits += 1
+        place += 1
+    if digits <= 3:
+        while True:
+            width = _separator(text, place, end)
+            group = place + width
+            if width == 0 or not (
+                _digit(text, group, end)
+                and _digit(text, group + 1, end)
+                and _digit(text, group + 2, end)
+                and not _digit(text, group + 3, end)
+            ):
+                break
+            for at in range(group, group + 3):
+                value = value * np.uint64(10) + np.uint64(text[at] - 48)
+            place = group + 3
+    while place < end and (text[place] == 46 or text[place] == 44) and _digit(text, place + 1, end):
+        place += 1
+        while _digit(text, place, end):
+            value = value * np.uint64(10) + np.uint64(text[place] - 48)
+            place += 1
+    return value, place
+
+
+@numba.njit(cache=True, nogil=True)
+def _scan(text, start, end, out, first):
+    """Distinct numbers of a sentence, ascending, into ``out`` from ``first``; how many."""
+    count = 0
+    place = start
+    while place < end:
+        if not _digit(text, place, end):
+            place += 1
+            continue
+        value, place = _number(text, place, end)
+        at = count
+        while at > 0 and out[first + at - 1] > value:
+            at -= 1
+        if at > 0 and out[first + at - 1] == value:
+            continue
+        for later in range(count, at, -1):
+            out[first + later] = out[first + later - 1]
+        out[first + at] = value
+        count += 1
+    return count
+
+
+@numba.njit(cache=True, nogil=True)
+def find_numbers(text, offsets):
+    """Distinct numbers of every sentence: ``values (m,) uint64`` and ``offsets (n + 1,) int64``.
+
+    ``text (b,) uint8`` is UTF-8; sentence ``i`` is ``text[offsets[i]:offsets[i + 1]]``. The values
+    of a sentence ascend.
+    """
+    n = len(offsets) - 1
+    bounds = np.zeros(n + 1, dtype=np.int64)
+    digits = 0
+    for place in range(offsets[0], offsets[n]):
+        if 48 <= text[place] <= 57:
+            digits += 1
+    values = np.empty(digits, dtype=np.uint64)
+    for i in range(n):
+        bounds[i + 1] = bounds[i] + _scan(text, offsets[i], offsets[i + 1], values, bounds[i])
+    return values[: bounds[n]].copy(), bounds
+
+
+def shared_numbers_reference(
+    source: list[list[int]], target: list[list[int]], rows: list[tuple[int, int]]
+) -> list[int]:
+    """What :func:`shared_numbers` computes, with sets."""
+    return [len(set(source[s]) & set(target[t])) for s, t in rows]
+
+
+@numba.njit(parallel=True, cache=True)
+def shared_numbers(source, source_offsets, target, target_offsets, source_row, target_row):
+    """How many numbers both sentences of each pair mention: ``(m,) int64``."""
+    out = np.zeros(len(source_row), dtype=np.int64)
+    for c in numba.prange(len(source_row)):
+        i, last = source_offsets[source_row[c]], source_offsets[source_row[c] + 1]
+        j, end = target_offsets[target_row[c]], target_offsets[target_row[c] + 1]
+        while i < last and j < end:
+            if source[i] == target[j]:
+                out[c] += 1
+                i += 1
+                j += 1
+            elif source[i] < target[j]:
+                i += 1
+            else:
+                j += 1
+    return out

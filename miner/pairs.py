@@ -1,0 +1,168 @@
+"""Mined pairs: scored, cut, written."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from miner.errors import DependencyError
+from miner.files import one_line, open_output
+from miner.index import Index
+from miner.verify import FEATURES
+
+# Rows of text held at a time while writing.
+BLOCK = 16_384
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Mined pairs, sorted by score descending, ties by source row, then target row.
+
+    Columns of one length ``m``: ``score`` float64 (what a threshold applies to), ``source_row``
+    and ``target_row`` int64, ``cosine`` float32 in [-1, 1], ``margin_ratio`` float64,
+    ``forward_rank`` and ``backward_rank`` int16 (1 = nearest; 0 = not among the k nearest).
+    ``source`` and ``target`` are the indexes that the rows belong to. ``features (m, f) float32``
+    are :data:`miner.verify.FEATURES` where the pairs were looked at twice, else None;
+    ``q_value (m,) float64`` is what :mod:`miner.threshold` gives: the least share of wrong pairs
+    among the pairs of any threshold that keeps this one.
+    """
+
+    score: np.ndarray
+    source_row: np.ndarray
+    target_row: np.ndarray
+    cosine: np.ndarray
+    margin_ratio: np.ndarray
+    forward_rank: np.ndarray
+    backward_rank: np.ndarray
+    source: Index
+    target: Index
+    features: np.ndarray | None = None
+    q_value: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+    def at_least(self, threshold: float) -> "Pairs":
+        """The pairs whose score is ``threshold`` or more."""
+        return self.take(slice(0, self.count_at_least(threshold)))
+
+    def count_at_least(self, threshold: float) -> int:
+        """How many pairs :meth:`at_least` would keep."""
+        return int(np.count_nonzero(self.score >= threshold))
+
+    def top(self, n: int) -> "Pairs":
+        """The ``n`` best pairs, or all if there are fewer."""
+        return self.take(slice(0, max(0, n)))
+
+    def take(self, keep: slice | np.ndarray) -> "Pairs":
+        """The pairs at these positions."""
+        columns: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
+        for name, column in columns.items():
+            if isinstance(column, np.ndarray):
+                columns[name] = column[keep]
+        return Pairs(**columns)
+
+    def ids(self) -> Iterator[tuple[float, str, str]]:
+        """``(score, source id, target id)`` of every pair, as :func:`miner.evaluate` takes them."""
+        for part in self._blocks():
+            yield from zip(
+                part.score.tolist(),
+                part.source.ids(part.source_row),
+                part.target.ids(part.target_row),
+                strict=True,
+            )
+
+    def texts(self) -> Iterator[tuple[float, str, str]]:
+        """``(score, source sentence, target sentence)`` of every pair."""
+        for part in self._blocks():
+            yield from zip(
+                part.score.tolist(),
+                part.source.sentences(part.source_row),
+                part.target.sentences(part.target_row),
+                strict=True,
+            )
+
+    def write(self, path: str | Path, *, ids: bool = False, bucc: bool = False) -> None:
+        """Write the pairs: Parquet for the suffix ``.parquet``, else tab-separated lines.
+
+        Lines are ``score, source, target``, with ``ids`` ``score, source id, target id``, with
+        ``bucc`` ``source id, target id``; ``-`` is standard output, compression goes by suffix.
+        The file appears whole or not at all. Scores are written so that reading them back gives
+        the same number. Raises :class:`~miner.errors.ResourceError` where it cannot be written.
+        """
+        if str(path).endswith(".parquet"):
+            self._write_parquet(path)
+            return
+        with open_output(path) as file:
+            for score, left, right in self.ids() if ids or bucc else self.texts():
+                line = f"{one_line(left)}\t{one_line(right)}\n"
+                file.write(line if bucc else f"{score!r}\t{line}")
+
+    def _blocks(self) -> Iterator["Pairs"]:
+        for start in range(0, len(self), BLOCK):
+            yield self.take(slice(start, start + BLOCK))
+
+    def _write_parquet(self, path: str | Path) -> None:
+        try:
+            import pyarrow
+            from pyarrow import parquet
+        except ImportError:
+            raise DependencyError(
+                f'{path}: Parquet needs pyarrow; run: pip install "bitext-miner[parquet]"'
+            ) from None
+        text, real, rank = pyarrow.string(), pyarrow.float64(), pyarrow.int16()
+        schema = pyarrow.schema(
+            [("src_id", text), ("tgt_id", text), ("src", text), ("tgt", text)]
+            + [("score", real), ("margin_ratio", real), ("cosine", pyarrow.float32())]
+            + [("forward_rank", rank), ("backward_rank", rank)]
+            + [("q_value", real)] * (self.q_value is not None)
+            + [(name, pyarrow.float32()) for name in FEATURES] * (self.features is not None)
+        )
+        with open_output(path, binary=True) as file, parquet.ParquetWriter(file, schema) as writer:
+            for part in self._blocks():
+                columns: dict[str, Any] = {
+                    "src_id": part.source.ids(part.source_row),
+                    "tgt_id": part.target.ids(part.target_row),
+                    "src": part.source.sentences(part.source_row),
+                    "tgt": part.target.sentences(part.target_row),
+                    "score": part.score,
+                    "margin_ratio": part.margin_ratio,
+                    "cosine": part.cosine,
+                    "forward_rank": part.forward_rank,
+                    "backward_rank": part.backward_rank,
+                }
+                if part.q_value is not None:
+                    columns["q_value"] = part.q_value
+                if part.features is not None:
+                    columns |= dict(zip(FEATURES, part.features.T, strict=True))
+                writer.write_table(pyarrow.table(columns, schema=schema))
+
+
+def each_copy(pairs: Pairs) -> Pairs:
+    """Pair the i-th copy of each source with the i-th copy of its target, as far as both go."""
+    sources, targets = _copies(pairs.source), _copies(pairs.target)
+    position, source_row, target_row = [], [], []
+    rows = zip(pairs.source_row.tolist(), pairs.target_row.tolist(), strict=True)
+    for place, (s, t) in enumerate(rows):
+        for left, right in zip(sources.get(s, (s,)), targets.get(t, (t,)), strict=False):
+            position.append(place)
+            source_row.append(left)
+            target_row.append(right)
+    copied = replace(
+        pairs.take(np.array(position, dtype=np.int64)),
+        source_row=np.array(source_row, dtype=np.int64),
+        target_row=np.array(target_row, dtype=np.int64),
+    )
+    order = np.lexsort((copied.target_row, copied.source_row, -copied.score))
+    return copied.take(order)
+
+
+def _copies(index: Index) -> dict[int, list[int]]:
+    """Rows of every sentence that stands in the corpus more than once, by its first row."""
+    first = np.asarray(index.store.first)
+    copies: dict[int, list[int]] = {}
+    for row in np.flatnonzero(first != np.arange(len(first))).tolist():
+        copies.setdefault(int(first[row]), [int(first[row])]).append(row)
+    return copies

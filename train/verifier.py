@@ -1,0 +1,125 @@
+"""Training the second look without gold: held-out pairs, most of whose partners are hidden.
+
+What is left has a nearest wrong sentence to be tempted by, as real mining has. Sentences of the
+training text, a side of a pair each, are further temptations.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from miner.encoder import Encoder
+from miner.machine import memory_budget
+from miner.margin import candidates
+from miner.neighbors import Side, nearest_both
+from miner.verify import ALONE, AMONG, Logistic, Pieces, compare_neighbours, prepare
+
+# Neighbours in each direction, as a search has by default.
+NEIGHBORS = 8
+# One held-out pair in so many keeps both sides; the others lose the one or the other.
+KEEP = 4
+# Sentences of the training text on each side, beside the held-out ones.
+DISTRACTORS = 40_000
+# Fewer held-out pairs than this teach nothing reliable.
+ENOUGH = 500
+# Strength of the pull towards zero, as scikit-learn's C per pair that is a translation.
+PULL = 1000.0
+# Sentences of each side of the training text that become decoys, and their length in characters:
+# shorter ones may translate anything, longer ones are rarely sentences.
+DECOYS = 30_000
+SHORTEST, LONGEST = 20, 400
+
+
+def enough(held: int) -> bool:
+    """Whether so many held-out pairs are enough to learn a verifier from."""
+    return held >= ENOUGH
+
+
+def learn_verifier(
+    encoder: Encoder,
+    held: tuple[Sequence[str], Sequence[str]],
+    training: tuple[Sequence[str], Sequence[str]],
+    seed: int,
+) -> dict[str, Any]:
+    """The two logistic functions of :class:`miner.verify.Verifier`, as a dict for JSON.
+
+    ``held`` and ``training`` are sources and targets, translations by position; the encoder's model
+    carries its lexicon, and has not seen the held-out pairs.
+    """
+    lexicon = encoder.model.lexicon
+    assert lexicon is not None
+    generator = np.random.default_rng([seed, 5])
+    rows = np.arange(len(held[0]))
+    both = rows % KEEP == 0
+    # Training sentences stand on one side only, so that none has its partner among the others.
+    more = generator.permutation(len(training[0]))[: 2 * DISTRACTORS]
+    half = len(more) // 2
+    sentences, numbers = [], []
+    for side, kept, extra in ((0, 0, more[:half]), (1, 1, more[half:])):
+        own = rows[both | (rows % 2 == kept)]
+        chosen = [held[side][row] for row in own] + [training[side][row] for row in extra]
+        # What is no held-out pair's has a number of its own, which nothing else has.
+        pair = np.concatenate([own, -1 - side - 2 * np.arange(len(extra))])
+        unique = dict(zip(reversed(chosen), reversed(pair.tolist()), strict=True))
+        sentences.append(list(unique))
+        numbers.append(np.array(list(unique.values())))
+    vectors = [encoder.encode(side).astype(np.float16) for side in sentences]
+    left, right = (Side(side, np.flatnonzero(side.any(axis=1))) for side in vectors)
+    forward, backward = nearest_both(
+        left,
+        right,
+        NEIGHBORS,
+        memory=memory_budget(),
+        threads=encoder.threads,
+    )
+    found = candidates(forward, backward)
+    true = numbers[0][found.source_row] == numbers[1][found.target_row]
+    source, target = (prepare(encoder.tokenizer, side, encoder.threads) for side in sentences)
+    own = Pieces(encoder.model.table(), lexicon).compare(
+        source, target, found.source_row, found.target_row
+    )
+    alone = fit(own, true, ALONE)
+    neighbours = compare_neighbours(found, forward, backward, alone.logit(own))
+    among = fit(neighbours, true, AMONG)
+    return {
+        "alone": alone.as_dict(),
+        "among": among.as_dict(),
+        "candidates": len(found),
+        "translations": int(true.sum()),
+    }
+
+
+def fit(features: np.ndarray, true: np.ndarray, names: tuple[str, ...]) -> Logistic:
+    """A logistic regression of ``true (m,) bool`` on ``features (m, f)``, features scaled."""
+    from sklearn.linear_model import LogisticRegression
+
+    values = features.astype(np.float64)
+    center, spread = values.mean(axis=0), values.std(axis=0)
+    spread[spread == 0] = 1
+    model = LogisticRegression(
+        C=PULL / max(int(true.sum()), 1), solver="newton-cholesky", max_iter=200
+    ).fit((values - center) / spread, true)
+    weight = model.coef_[0] / spread
+    mean = values[true].mean(axis=0)
+    intercept = float(model.intercept_[0] + ((mean - center) * weight).sum())
+    return Logistic(names, intercept, weight, mean)
+
+
+def choose_decoys(training: tuple[Sequence[str], Sequence[str]], seed: int) -> list[str]:
+    """Sentences to estimate precision with (:mod:`miner.threshold`), of both sides, distinct.
+
+    A text's long sentences are few and a corpus to be mined is full of them, so the chance of a
+    sentence to be chosen is in proportion to its length.
+    """
+    generator = np.random.default_rng([seed, 6])
+    chosen: list[str] = []
+    for side in training:
+        usable = [text for text in dict.fromkeys(side) if SHORTEST <= len(text) <= LONGEST]
+        lengths = np.fromiter(map(len, usable), dtype=np.float64, count=len(usable))
+        # The largest of u^(1/w) are a draw without replacement with weights w.
+        keys = generator.random(len(usable)) ** (1 / lengths)
+        chosen += [usable[i] for i in np.argsort(-keys, kind="stable")[:DECOYS]]
+    # In no order, so that any share of them is a sample.
+    chosen = list(dict.fromkeys(chosen))
+    return [chosen[i] for i in generator.permutation(len(chosen))]
