@@ -12,6 +12,7 @@ import sentencepiece
 
 from miner.encoder import Encoder, Tokenizer
 from miner.index import Index
+from miner.lexicon import Lexicon
 from miner.model import Model
 
 DATA = Path(__file__).parent / "data"
@@ -107,6 +108,73 @@ def other_model(
     path = tmp_path_factory.mktemp("model") / "other"
     Model(vocabulary, weights[:, ::-1].copy()).save(path)
     return path
+
+
+@pytest.fixture(scope="session")
+def verifying_model(
+    vocabulary: bytes, weights: np.ndarray, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """The tiny model with a verifier that likes what matches, and decoys of shuffled words."""
+    from miner.verify import ALONE, AMONG
+
+    tokenizer = Tokenizer(vocabulary)
+    likes = {"alignment": 8.0, "translated": 4.0, "length_ratio": -1.0, "numbers_differ": -1.0}
+    leads = {"alone": 0.5, "lead_min": 0.5, "gap_min": 2.0, "rank": -0.5}
+    means = {"alignment": 0.8, "translated": 0.5}
+    verifier = {
+        name: {
+            "intercept": 1.0,
+            "weight": {feature: weight.get(feature, 0.0) for feature in features},
+            "mean": {feature: means.get(feature, 0.0) for feature in features},
+        }
+        for name, features, weight in (("alone", ALONE, likes), ("among", AMONG, leads))
+    }
+    generator = np.random.default_rng(11)
+    words = " ".join(sentences("en")).split()
+    decoys = [" ".join(generator.choice(words, generator.integers(4, 12))) for _ in range(700)]
+    path = tmp_path_factory.mktemp("model") / "verifying"
+    Model(
+        vocabulary,
+        weights,
+        threshold=1.05,
+        verifier=verifier,
+        lexicon=aligned_lexicon(tokenizer),
+        decoys=decoys,
+    ).save(path)
+    return path
+
+
+def aligned_lexicon(tokenizer: Tokenizer) -> Lexicon:
+    """Pieces that stand opposite each other in the small text, as a lexicon."""
+    table = np.zeros((tokenizer.size, tokenizer.size))
+    for german, english in zip(sentences("de"), sentences("en"), strict=True):
+        left, right = (np.unique(tokenizer([side])[0]) for side in (german, english))
+        table[np.ix_(left, right)] += 1
+        table[np.ix_(right, left)] += 1
+    table /= np.maximum(table.sum(axis=1, keepdims=True), 1)
+    row, column = np.nonzero(table > 0.05)
+    offsets = np.zeros(tokenizer.size + 1, dtype=np.int64)
+    np.cumsum(np.bincount(row, minlength=tokenizer.size), out=offsets[1:])
+    frequency = np.full(tokenizer.size, 1 / (tokenizer.size + 1), dtype=np.float32)
+    return Lexicon(
+        offsets, column.astype(np.int32), table[row, column].astype(np.float32), frequency
+    )
+
+
+@pytest.fixture(scope="session")
+def verifying(
+    verifying_model: Path,
+    german_file: Path,
+    english_file: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> tuple[Index, Index]:
+    """Indexes of the small text by the model with a verifier; tests must not change them."""
+    place = tmp_path_factory.mktemp("verifying")
+    encoder = Encoder.load(verifying_model, threads=2)
+    return (
+        Index.build(encoder, german_file, place / "de"),
+        Index.build(encoder, english_file, place / "en"),
+    )
 
 
 @pytest.fixture(scope="session")

@@ -23,7 +23,8 @@ FLOORS = (
     ("errors",),
     ("files", "records", "corpus", "margin", "evaluate", "machine", "kernels"),
     ("lexicon", "model", "encoder", "store", "vectors", "backend", "index", "neighbors"),
-    ("verify", "pairs", "search", "threshold", "explain", "filters"),
+    ("verify",),
+    ("pairs", "search", "threshold", "explain", "filters"),
     ("report",),
     ("cli",),
 )

@@ -18,10 +18,12 @@ from miner.encoder import Encoder
 from miner.errors import MismatchError, ResourceError
 from miner.index import Index
 from miner.margin import MARGINS, RETRIEVALS
-from miner.search import Pairs, search
+from miner.pairs import Pairs
+from miner.search import search
 
 # The package's name `search` is the function.
 searching = importlib.import_module("miner.search")
+writing = importlib.import_module("miner.pairs")
 
 Build = Callable[..., Index]
 Mined = list[tuple[float, str, str]]
@@ -304,7 +306,7 @@ def test_compressed_text(
 
 def test_writing_in_blocks(pairs: Pairs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pairs.write(tmp_path / "one.tsv")
-    monkeypatch.setattr(searching, "BLOCK", 7)
+    monkeypatch.setattr(writing, "BLOCK", 7)
     pairs.write(tmp_path / "two.tsv")
     assert (tmp_path / "one.tsv").read_bytes() == (tmp_path / "two.tsv").read_bytes()
 
@@ -320,7 +322,7 @@ def test_a_cell_is_one_cell(build: Build, tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", [7, 16_384])
 def test_parquet(pairs: Pairs, tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
-    monkeypatch.setattr(searching, "BLOCK", size)
+    monkeypatch.setattr(writing, "BLOCK", size)
     pairs.write(tmp_path / "out.parquet")
     table = parquet.read_table(tmp_path / "out.parquet").to_pydict()
     texts, ranks = ["src_id", "tgt_id", "src", "tgt"], ["forward_rank", "backward_rank"]
@@ -351,7 +353,7 @@ def test_output_appears_whole_or_not_at_all(
             raise KeyboardInterrupt
         return original(self, rows)
 
-    monkeypatch.setattr(searching, "BLOCK", 7)
+    monkeypatch.setattr(writing, "BLOCK", 7)
     monkeypatch.setattr(Index, "sentences", failing)
     with pytest.raises(KeyboardInterrupt):
         pairs.write(tmp_path / "out.tsv")

@@ -18,9 +18,9 @@ Examples:
 @click.argument("source")
 @click.argument("target")
 def explain(model: str, source: str, target: str) -> None:
-    """Show for one pair which pieces match, and what speaks for and against a translation.
+    """Show which pieces of two sentences match, and what speaks for and against a translation.
 
-    MODEL is a model directory, or 'default'. The probability is what the two sentences alone tell.
+    SOURCE and TARGET are the sentences, in quotes; MODEL is a model directory, or 'default'. The probability is what the two sentences alone tell.
     A search also knows their rivals: whether another sentence fits better.
     """
     found = explain_pair(Verifier(Encoder.load(model)), source, target)

@@ -1,0 +1,140 @@
+"""The HTML page: whole, self-contained, and alive in a browser."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from miner.explain import explain, match
+from miner.index import Index
+from miner.report import write
+from miner.search import Search, run, verifier_for
+from miner.threshold import Estimate, estimate
+
+pytest.importorskip("bokeh")
+
+
+@pytest.fixture(scope="module")
+def found(verifying: tuple[Index, Index]) -> Search:
+    return run(*verifying, verifier_for(verifying[0]))
+
+
+@pytest.fixture(scope="module")
+def guess(found: Search) -> Estimate:
+    return estimate(found)
+
+
+@pytest.fixture(scope="module")
+def page(found: Search, guess: Estimate, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    write(path, found, guess, guess.threshold(0.9))
+    return path
+
+
+def test_the_page_has_what_it_promises(page: Path, found: Search) -> None:
+    text = page.read_text(encoding="utf-8")
+    for part in (
+        "tiny.de × tiny.en",
+        "60 lines",
+        "estimated precision",
+        "decoys",
+        "Just above the threshold",
+        "Just below the threshold",
+        "Numbers disagree",
+        "Very short",
+        "Hubs",
+        "only 60 pairs to judge by" if len(found.pairs) == 60 else "pairs to judge by",
+    ):
+        assert part in text, part
+    # Nothing is fetched: no address in any element that loads.
+    assert not re.findall(
+        r"<(?:script|link|img|iframe)[^>]*(?:src|href)=[\"']?(?:https?:)?//", text
+    )
+
+
+@pytest.mark.parametrize("threshold", [None, float("inf"), 0.0])
+def test_pages_without_a_threshold_or_an_estimate(
+    found: Search, threshold: float | None, tmp_path: Path
+) -> None:
+    write(tmp_path / "report.html", found, None, threshold)
+    assert "not estimated" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_text_in_a_page_is_no_markup(verifying: tuple[Index, Index], tmp_path: Path) -> None:
+    from miner.encoder import Encoder
+
+    encoder = Encoder.load(verifying[0].model_name)
+    for name in ("a", "b"):
+        (tmp_path / name).write_text("<script>alert(1)</script> Haus & Hof\nDas ist gut.\n")
+    sides = [
+        Index.build(encoder, tmp_path / name, tmp_path / f"{name}.index") for name in ("a", "b")
+    ]
+    write(tmp_path / "report.html", run(*sides, verifier_for(sides[0])), None, 0.5)
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "<script>alert" not in text and "script" in text
+
+
+# --- in a browser -------------------------------------------------------------------------------
+
+
+PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+@pytest.mark.skipif(PROGRAM is None, reason="no Chromium on this machine")
+def test_the_page_lives_in_a_browser(page: Path) -> None:
+    playwright = pytest.importorskip("playwright.sync_api")
+    errors: list[str] = []
+    requests: list[str] = []
+    location = "Bokeh.documents.map(d => d.get_model_by_name('threshold0')).find(s => s).location"
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=PROGRAM, args=["--no-sandbox"])
+        opened = browser.new_page()
+        opened.on("console", lambda line: errors.append(line.text) if line.type == "error" else 0)
+        opened.on("pageerror", lambda error: errors.append(str(error)))
+        opened.on("request", lambda request: requests.append(request.url))
+        opened.goto(page.as_uri())
+        # Both charts are drawn: canvases within the shadow roots that Bokeh makes.
+        opened.wait_for_function("document.querySelectorAll('.chart').length === 2")
+        opened.locator(".chart canvas").nth(1).wait_for(state="attached")
+        before = opened.locator("#state").inner_text()
+        assert "--threshold" in before and "estimated precision" in before
+        at = opened.evaluate(location)
+        slider = opened.locator("#slider")
+        slider.focus()
+        for _ in range(3):
+            slider.press("ArrowLeft")
+        assert opened.locator("#state").inner_text() != before
+        assert opened.evaluate(location) > at  # to the left is stricter
+        browser.close()
+    assert errors == []
+    assert requests == [page.as_uri()]
+
+
+# --- one pair -----------------------------------------------------------------------------------
+
+
+def test_explaining_a_pair(found: Search, german: list[str], english: list[str]) -> None:
+    assert found.verifier is not None
+    right = explain(found.verifier, german[0], english[0])
+    wrong = explain(found.verifier, german[0], english[9])
+    assert right.probability > wrong.probability
+    assert right.cosine > wrong.cosine
+    total = sum(right.parts.values()) + found.verifier.alone.intercept
+    assert 1 / (1 + np.exp(-total)) == pytest.approx(right.probability)
+    folded = "".join(token.text for token in right.source)
+    assert folded.strip().casefold() == german[0].strip().casefold()
+    for token in right.source:
+        assert token.partner is None or 0 <= token.partner < len(right.target)
+
+
+@pytest.mark.parametrize(("source", "target"), [("", ""), ("", "house"), ("漢字", "字漢")])
+def test_explaining_what_has_no_pieces(found: Search, source: str, target: str) -> None:
+    assert found.verifier is not None
+    assert all(
+        token.partner is None for side in match(found.verifier, source, target) for token in side
+    )
+    assert 0 <= explain(found.verifier, source, target).probability <= 1
