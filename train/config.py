@@ -103,6 +103,7 @@ RECIPES: dict[str, TrainConfig] = {
         objective="margin",
         margin=0.4,
         batch=128,
+        heldout=6000,
         megabatch=120,
         anneal=150,
         epochs=10,

@@ -20,8 +20,9 @@ Examples:
 def explain(model: str, source: str, target: str) -> None:
     """Show which pieces of two sentences match, and what speaks for and against a translation.
 
-    SOURCE and TARGET are the sentences, in quotes; MODEL is a model directory, or 'default'. The probability is what the two sentences alone tell.
-    A search also knows their rivals: whether another sentence fits better.
+    SOURCE and TARGET are the sentences, in quotes; MODEL is a model directory, or 'default'. The
+    probability is what the two sentences alone tell. A search also knows their rivals: whether
+    another sentence fits better.
     """
     found = explain_pair(Verifier(Encoder.load(model)), source, target)
     click.echo(describe(found))

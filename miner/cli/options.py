@@ -43,6 +43,18 @@ class Number(click.ParamType):
         return number
 
 
+class Share(Number):
+    """A real number between 0 and 1, neither of the two."""
+
+    name = "share"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float:
+        number = super().convert(value, param, ctx)
+        if not 0 < number < 1:
+            self.fail(f"{value} is not between 0 and 1, such as 0.95", param, ctx)
+        return number
+
+
 class Name(click.ParamType):
     """One of some names, their short forms included."""
 
@@ -161,7 +173,7 @@ keeping = several(
     click.option("--threshold", type=Number(), help="Keep pairs with this score or more."),
     click.option(
         "--target-precision",
-        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        type=Share(),
         metavar="P",
         help="Keep as many pairs as this share of which are right, by estimate without gold.",
     ),

@@ -1,0 +1,130 @@
+"""Precision asked for against precision reached, without gold.
+
+    python -m benchmarks.precision --data DIR [--models models/bench]
+
+On the test split of the BUCC-style sets, with the pair's own model of ``benchmarks.quality``: as it
+is, with the parallel share thinned to a tenth (the partners of nine gold pairs in ten taken out),
+and raised to 30% (sentences of no gold pair taken out). The tool mines each and chooses thresholds
+for a precision of 0.90, 0.95 and 0.98 by its decoys alone; the gold then says what was reached. The
+gold does not know every translation: precision by gold is less than the true one.
+"""
+
+import argparse
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import bucc, report
+from miner import Encoder, Index, evaluate
+from miner.corpus import read
+from miner.evaluate import read_gold
+from miner.pairs import each_copy
+from miner.search import run, verifier_for
+from miner.threshold import estimate
+
+ASKED = (0.90, 0.95, 0.98)
+SHARES = ("as it is", "thinned to a tenth", "raised to 30%")
+SEED = 5
+# How far off may be what was reached: fewer pairs than FEW let chance decide more.
+TOLERANCE, FEW, TOLERANCE_FEW = 0.03, 200, 0.05
+
+
+def subset(
+    sides: list[dict[str, str]], gold: set[tuple[str, str]], share: str
+) -> tuple[list[dict[str, str]], set[tuple[str, str]]]:
+    """Sentences by id of both sides, and the gold pairs that are left."""
+    generator = np.random.default_rng(SEED)
+    ordered = sorted(gold)
+    if share == SHARES[1]:
+        kept = {ordered[i] for i in generator.permutation(len(ordered))[: len(ordered) // 10]}
+        gone = [{pair[side] for pair in gold} - {pair[side] for pair in kept} for side in (0, 1)]
+        return [
+            {name: text for name, text in ids.items() if name not in out}
+            for ids, out in zip(sides, gone, strict=True)
+        ], kept
+    if share == SHARES[2]:
+        reduced = []
+        for side, ids in enumerate(sides):
+            own = {pair[side] for pair in gold}
+            others = [name for name in ids if name not in own]
+            room = round(len(own) / 0.3) - len(own)
+            chosen = own | {others[i] for i in generator.permutation(len(others))[:room]}
+            reduced.append({name: text for name, text in ids.items() if name in chosen})
+        return reduced, gold
+    return sides, gold
+
+
+def measure(model: str, data: Path, pair: str) -> Iterator[dict[str, Any]]:
+    """The figures of one language pair, one share after the other."""
+    encoder = Encoder.load(model)
+    gold = read_gold(bucc.need(data, pair, "test.gold"))
+    whole = []
+    for language in pair.split("-"):
+        corpus = read(bucc.need(data, pair, f"test.{language}"), format="bucc")
+        whole.append(dict(zip(corpus.ids, corpus.sentences, strict=True)))
+    for share in SHARES:
+        sides, left = subset(whole, gold, share)
+        with tempfile.TemporaryDirectory(prefix="precision-") as work:
+            indexes = []
+            for number, ids in enumerate(sides):
+                path = Path(work) / str(number)
+                lines = "".join(f"{name}\t{text}\n" for name, text in ids.items())
+                path.write_text(lines, encoding="utf-8")
+                indexes.append(
+                    Index.build(encoder, path, Path(work) / f"{number}.index", format="bucc")
+                )
+            found = run(indexes[0], indexes[1], verifier_for(indexes[0], "probability", encoder))
+            guess = estimate(found)
+            scored = list(each_copy(found.pairs).ids())
+        for asked in ASKED:
+            threshold = guess.threshold(asked)
+            result = evaluate(scored, left, 2.0 if threshold is None else threshold)
+            few = result.proposed < FEW
+            off = abs(result.precision - asked)
+            yield {
+                "pair": pair,
+                "share": share,
+                "sentences": [len(ids) for ids in sides],
+                "gold pairs": len(left),
+                "decoys": guess.decoys,
+                "doubts": list(guess.doubts),
+                "asked": asked,
+                "reached": result.as_dict(),
+                "within tolerance": off <= (TOLERANCE_FEW if few else TOLERANCE),
+            }
+
+
+def table(results: list[dict]) -> str:
+    """The figures as text."""
+    lines = [f"{'pair':6} {'parallel share':20} asked  reached  recall   kept"]
+    for row in results:
+        reached = row["reached"]
+        mark = "" if row["within tolerance"] else "  outside"
+        lines.append(
+            f"{row['pair']:6} {row['share']:20} {row['asked']:.2f}    {reached['precision']:.3f}   "
+            f"{reached['recall']:.3f} {reached['proposed']:6d}{mark}"
+        )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--models", type=Path, default=Path("models/bench"))
+    parser.add_argument("--json", type=Path, default=report.RESULTS / "precision.json")
+    arguments = parser.parse_args()
+    results: list[dict] = []
+    for pair in ("de-en", "fr-en"):
+        model = str(arguments.models / f"{pair}-fast")
+        for row in measure(model, arguments.data / "bucc-style", pair):
+            results.append(row)
+            print(table(results[-1:]).split("\n")[1], flush=True)
+    report.write(arguments.json, "benchmarks.precision", results)
+    print(table(results))
+
+
+if __name__ == "__main__":
+    report.run(main)

@@ -1,0 +1,76 @@
+"""What the second look and the estimate cost, beside the search they follow.
+
+    python -m benchmarks.secondlook --data DIR [--models models/bench]
+
+On bucc-style de-en test, about 54k x 68k sentences, with the pair's own model: the neighbour search
+alone (k = 8), the second look with everything it needs (tokenising both sides included), and the
+estimate of precision, alternating in one run; medians.
+"""
+
+import argparse
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks import bucc, report
+from miner import Encoder, Index
+from miner.margin import candidates
+from miner.search import run, verifier_for
+from miner.threshold import estimate
+
+RUNS = 3
+
+
+def timed(work: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    work()
+    return time.perf_counter() - begun
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--models", type=Path, default=Path("models/bench"))
+    parser.add_argument("--json", type=Path, default=report.RESULTS / "secondlook.json")
+    arguments = parser.parse_args()
+    encoder = Encoder.load(arguments.models / "de-en-fast")
+    data = arguments.data / "bucc-style"
+    seconds: dict[str, list[float]] = {"search": [], "search and look": [], "estimate": []}
+    with tempfile.TemporaryDirectory(prefix="secondlook-") as work:
+        source, target = (
+            Index.build(
+                encoder, bucc.need(data, "de-en", f"test.{side}"), Path(work) / side, format="bucc"
+            )
+            for side in ("de", "en")
+        )
+        verifier = verifier_for(source, "probability", encoder)
+        found = run(source, target, verifier)  # warm: kernels compiled, files read
+        for _ in range(RUNS):
+            seconds["search"].append(timed(lambda: run(source, target, None, k=found.settings.k)))
+            seconds["search and look"].append(timed(lambda: run(source, target, verifier)))
+            seconds["estimate"].append(timed(lambda: estimate(found)))
+        sizes = [source.distinct, target.distinct]
+        looked = len(candidates(found.forward, found.backward))
+    median = {name: statistics.median(values) for name, values in seconds.items()}
+    look = median["search and look"] - median["search"]
+    result = {
+        "sentences": sizes,
+        "candidates": looked,
+        "seconds": {
+            name: [round(value, 2) for value in values] for name, values in seconds.items()
+        },
+        "second look, seconds": round(look, 2),
+        "second look, share of the search": round(look / median["search"], 3),
+        "candidates a minute": round(looked / look * 60),
+        "estimate, share of the search": round(median["estimate"] / median["search"], 3),
+        "decoys": estimate(found).decoys,
+    }
+    report.write(arguments.json, "benchmarks.secondlook", result)
+    for name, value in result.items():
+        print(f"{name}: {value}")
+
+
+if __name__ == "__main__":
+    report.run(main)
