@@ -29,6 +29,8 @@ lint: $(VENV)/developing
 
 bench: $(VENV)/developing
 	$(BIN)/python -m benchmarks.quality --data $(DATA)
+	$(BIN)/python -m benchmarks.precision --data $(DATA)
+	$(BIN)/python -m benchmarks.secondlook --data $(DATA)
 	$(BIN)/python -m benchmarks.training --data $(DATA)
 	$(BIN)/python -m benchmarks.readme
 
@@ -53,4 +55,4 @@ SHIPPED := de-en/tatoeba de-en/mdn-mt de-en/php de-en/gnome de-en/chat de-en/moz
 model: $(VENV)/developing
 	$(BIN)/miner train $(SHIPPED:%=--bitext $(DATA)/train/%.tsv.xz) \
 	  --pieces 34000 --dtype int8 --threshold 1.22 -o models/default
-	cp models/default/config.json models/default/*.npy models/default/sp.model miner/models/default/
+	cp models/default/*.* miner/models/default/

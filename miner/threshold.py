@@ -94,9 +94,9 @@ class Estimate:
         All right pairs are those among the scores of which more are right than wrong: below, what
         is left when two large numbers are subtracted says nothing.
         """
-        right = np.arange(1, len(self.score) + 1) - self.wrong
+        right = np.maximum.accumulate(np.arange(1, len(self.score) + 1) - self.wrong)
         most = right[self.q_value <= 0.5].max(initial=0.0)
-        return float(np.clip(right[kept - 1] / most, 0, 1)) if kept and most > 0 else 0.0
+        return float(min(right[kept - 1] / most, 1)) if kept and most > 0 else 0.0
 
     def table(self, precisions: Sequence[float]) -> Iterator[Row]:
         """The thresholds of these precisions, where there are any, each once."""
@@ -106,7 +106,7 @@ class Estimate:
             if threshold is None:
                 continue
             threshold = rounded(threshold)
-            if threshold not in seen:
+            if threshold > 0 and threshold not in seen:
                 seen.add(threshold)
                 kept = self.count(threshold)
                 yield Row(threshold, kept, self.precision(kept), self.recall(kept))
