@@ -38,10 +38,10 @@ def mining() -> list[str]:
     record = load("bucc.json")
     lines = [
         "Mining, BUCC protocol: threshold tuned on the training split, applied to test. Ranked by",
-        "margin is the ratio margin with k = 4; by probability the second look with k = 8. *Without",
+        "margin is the ratio margin with k = 4; by probability the second look with k = 8. *No",
         "gold* is what the tool keeps by itself, for an estimated precision of 0.95:",
         "",
-        "| set | model | ranked by | threshold | precision | recall | **F1 on test** | without gold |",
+        "| set | model | ranked by | threshold | precision | recall | **F1 on test** | no gold |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for row in record["results"]:

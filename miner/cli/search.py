@@ -192,8 +192,8 @@ def table(pairs: Pairs, estimate: thresholds.Estimate | None) -> str:
     rows.append(
         f"Estimated by {estimate.decoys} decoys, sentences mixed in among the targets that cannot "
         f"be translations ({estimate.matched} were matched). They tell of pairs that match by "
-        "chance,\nnot of sentences that differ from a translation in one word. Recall counts what the "
-        "search found."
+        "chance,\nnot of sentences that differ from a translation in one word. Recall counts what "
+        "the search found."
     )
     return "\n".join(rows)
 
