@@ -68,27 +68,33 @@ def explain(verifier: Verifier, source: str, target: str) -> Explanation:
 
 def match(verifier: Verifier, source: str, target: str) -> tuple[list[Token], list[Token]]:
     """The pieces of both sentences, each with its best counterpart on the other side."""
+    from miner.kernels.tokens import LONGEST
+
     texts, ids = zip(
         *(verifier.encoder.tokenizer.surfaces(text) for text in (source, target)), strict=True
     )
+    # What is beyond is not looked at when a pair is scored, either.
+    left, right = ids[0][:LONGEST], ids[1][:LONGEST]
     pieces = verifier.pieces
-    similarity = pieces.embedding[ids[0]] @ pieces.embedding[ids[1]].T
-    probability = np.zeros_like(similarity)
-    for i, piece in enumerate(ids[0]):
-        for j, other in enumerate(ids[1]):
-            probability[i, j] = max(
-                _probability(verifier, piece, other), _probability(verifier, other, piece)
-            )
+    similarity = pieces.embedding[left] @ pieces.embedding[right].T
+    probability = np.maximum(
+        _translated(verifier, left, right), _translated(verifier, right, left).T
+    )
     return (
-        _tokens(texts[0], ids[0], similarity, probability, verifier),
-        _tokens(texts[1], ids[1], similarity.T, probability.T, verifier),
+        _tokens(texts[0], left, similarity, probability, verifier),
+        _tokens(texts[1], right, similarity.T, probability.T, verifier),
     )
 
 
-def _probability(verifier: Verifier, piece: int, other: int) -> float:
-    found, probability = verifier.pieces.lexicon.translations(piece)
-    place = int(np.searchsorted(found, other))
-    return float(probability[place]) if place < len(found) and found[place] == other else 0.0
+def _translated(verifier: Verifier, own: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """``(n, m)``: probability of each of ``others`` given each of ``own``."""
+    out = np.zeros((len(own), len(others)), dtype=np.float32)
+    for i, piece in enumerate(own):
+        found, probability = verifier.pieces.lexicon.translations(piece)
+        if len(found):
+            place = np.minimum(np.searchsorted(found, others), len(found) - 1)
+            out[i] = np.where(found[place] == others, probability[place], 0)
+    return out
 
 
 def _tokens(
@@ -101,8 +107,9 @@ def _tokens(
     from miner.kernels.tokens import MATCHED
 
     tokens = []
+    meaningful = verifier.encoder.tokenizer.meaningful
     for i, text in enumerate(texts):
-        if not similarity.shape[1] or not verifier.encoder.tokenizer.meaningful[ids[i]]:
+        if i >= len(ids) or not similarity.shape[1] or not meaningful[ids[i]]:
             tokens.append(Token(text, None, 0.0, 0.0))
             continue
         best = int(np.argmax(np.maximum(similarity[i], probability[i])))

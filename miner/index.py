@@ -25,6 +25,7 @@ VERSION = 1
 META = "meta.json"
 ANN = "faiss.index"
 FLAT = "flat"
+EXTERNAL = "external"
 
 # (what is being done, rows done, rows in all or None)
 Report = Callable[[str, int, int | None], None]
@@ -75,6 +76,11 @@ class Index:
 
     def __len__(self) -> int:
         return len(self.store)
+
+    @property
+    def external(self) -> bool:
+        """Whether the vectors come from elsewhere, and not from a model of ours."""
+        return self.fingerprint.startswith(EXTERNAL)
 
     @property
     def different(self) -> int:
@@ -134,7 +140,9 @@ class Index:
             sources = _read(writer, _paths(corpus), 0, reading, report)
             total = writer.close(encoder.dimension)
             _encode(directory, encoder, total, 0, report)
-            model = {"name": encoder.name, "fingerprint": encoder.fingerprint}
+            # Absolute: the index may be searched from elsewhere.
+            name = str(Path(encoder.name).resolve()) if encoder.model.path else encoder.name
+            model = {"name": name, "fingerprint": encoder.fingerprint}
             _finish(directory, model, sources, index, report)
         return cls.open(path)
 
@@ -181,7 +189,7 @@ class Index:
                 output.seal()
             finally:
                 output.close()
-            kind = f"external, {array.shape[1]} dimensions"
+            kind = f"{EXTERNAL}, {array.shape[1]} dimensions"
             _finish(directory, {"name": kind, "fingerprint": kind}, sources, index, report)
         return cls.open(path)
 

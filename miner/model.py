@@ -143,6 +143,8 @@ def load(path: str | Path = "default") -> Model:
         scales = np.array(_open_array(directory / SCALES, (config["pieces"],)))
     verifier = lexicon = None
     verifying = config.get("verification") or {}
+    if not isinstance(verifying, dict):
+        raise ArtifactError(f"{directory / CONFIG}: its 'verification' is no table of files")
     if verifying:
         _check(directory, verifying, VERIFYING_FILES)
         if set(verifying) != set(VERIFYING_FILES):

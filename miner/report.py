@@ -5,6 +5,7 @@ says what it would keep.
 """
 
 import html
+import importlib.util
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -41,15 +42,12 @@ def write(
     ``threshold`` is the one that was applied, None for none. Raises
     :class:`~miner.errors.DependencyError` without Bokeh, ResourceError where it cannot be written.
     """
-    try:
-        import bokeh.embed
-        import bokeh.resources
-    except ImportError:
-        raise DependencyError(
-            f'{path}: a report needs bokeh; run: pip install "bitext-miner[report]"'
-        ) from None
-    steps = _steps(found.pairs, estimate)
+    check(path)
+    import bokeh.embed
+    import bokeh.resources
+
     start = 0.5 if threshold is None or not 0 <= threshold <= 1 else threshold
+    steps = _steps(found.pairs, estimate, start)
     charts = _charts(found.pairs, steps, start)
     script, divisions = bokeh.embed.components(charts)
     scripts = bokeh.resources.Resources(mode="inline", components=["bokeh"]).render_js()
@@ -69,22 +67,33 @@ def write(
         file.write(page)
 
 
+def check(path: str | Path) -> None:
+    """Whether a report can be made; raises :class:`~miner.errors.DependencyError` if not."""
+    if importlib.util.find_spec("bokeh") is None:
+        raise DependencyError(
+            f'{path}: a report needs bokeh; run: pip install "bitext-miner[report]"'
+        )
+
+
 def _logit(score: np.ndarray) -> np.ndarray:
     inside = np.clip(score, 1e-12, 1 - 1e-12)
     return np.clip(np.log(inside) - np.log1p(-inside), -LIMIT, LIMIT)
 
 
-def _steps(pairs: Pairs, estimate: Estimate | None) -> dict[str, list[float]]:
-    """Thresholds for the slider, strictest first, and what each keeps."""
+def _steps(pairs: Pairs, estimate: Estimate | None, start: float) -> dict[str, list[Any]]:
+    """Thresholds for the slider, strictest first, ``start`` among them, and what each keeps."""
     kept = np.unique(np.linspace(1, max(len(pairs), 1), STEPS).astype(np.int64))
     # Most pairs are wrong: steps at equal distances of the score as well.
     at = -np.log(1 / np.linspace(0.9999, 0.001, STEPS) - 1)
     more = np.searchsorted(-_logit(pairs.score), -at, side="right")
-    kept = np.unique(np.concatenate([kept, more]))
-    kept = kept[(kept > 0) & (kept <= len(pairs))]
-    score = pairs.score[kept - 1]
-    steps = {
+    kept = np.concatenate([kept, more, [pairs.count_at_least(start)]])
+    kept = np.unique(kept[(kept > 0) & (kept <= len(pairs))])
+    # Rounded down, so that the threshold as printed keeps what is printed beside it.
+    score = np.unique(np.floor(pairs.score[kept - 1] * 1e6) / 1e6)[::-1]
+    kept = np.searchsorted(-pairs.score, -score, side="right")
+    steps: dict[str, list[Any]] = {
         "score": score.tolist(),
+        "shown": [f"{value:.6f}" for value in score],
         "logit": _logit(score).tolist(),
         "kept": kept.tolist(),
     }
@@ -94,13 +103,13 @@ def _steps(pairs: Pairs, estimate: Estimate | None) -> dict[str, list[float]]:
     return steps
 
 
-def _position(steps: dict[str, list[float]], threshold: float) -> int:
+def _position(steps: dict[str, list[Any]], threshold: float) -> int:
     """The step that keeps what this threshold keeps."""
     found = int(np.searchsorted(-np.array(steps["score"]), -threshold, side="right"))
     return max(found - 1, 0)
 
 
-def _charts(pairs: Pairs, steps: dict[str, list[float]], threshold: float) -> list[Any]:
+def _charts(pairs: Pairs, steps: dict[str, list[Any]], threshold: float) -> list[Any]:
     from bokeh.models import LinearAxis, Range1d, Span
     from bokeh.plotting import figure
 
@@ -133,7 +142,9 @@ def _charts(pairs: Pairs, steps: dict[str, list[float]], threshold: float) -> li
                 legend_label=f"estimated {name}",
             )  # fmt: skip
     curve.yaxis[0].axis_label = "share"
-    curve.legend.location = "center_left"
+    curve.legend.orientation = "horizontal"
+    curve.legend.location = "top_center"
+    curve.legend.background_fill_alpha = 0.6
     at = float(_logit(np.array([threshold]))[0])
     for number, chart in enumerate((histogram, curve)):
         chart.xaxis.axis_label = "score: probability of being a translation"
@@ -170,11 +181,13 @@ def _summary(found: Search, estimate: Estimate | None, threshold: float | None) 
     rows.append(("model", pairs.source.model_name))
     rows.append(("search", f"{settings.k} neighbours each way, {settings.retrieval} retrieval"))
     rows.append(("pairs found", f"{len(pairs):,}"))
-    if threshold is not None:
-        rows.append(("threshold", f"{threshold:.4f}"))
+    if threshold is not None and np.isfinite(threshold):
+        rows.append(("threshold", f"{threshold:.6f}"))
         rows.append(("pairs kept", f"{pairs.count_at_least(threshold):,}"))
+    elif threshold is not None:
+        rows.append(("pairs kept", "none: no threshold is as precise as was asked"))
     if estimate is not None:
-        if threshold is not None:
+        if threshold is not None and np.isfinite(threshold):
             kept = pairs.count_at_least(threshold)
             rows.append(("estimated precision", f"{estimate.precision(kept):.3f}"))
             rows.append(("estimated recall", f"{estimate.recall(kept):.3f} of what was found"))
@@ -328,7 +341,7 @@ summary {{ cursor: pointer; font-weight: 600; margin: .8em 0 .2em; }}
   function move() {{
     const i = Number(slider.value);
     if (!steps.score.length) return;
-    let text = "--threshold " + steps.score[i].toPrecision(4) + " keeps "
+    let text = "--threshold " + steps.shown[i] + " keeps "
       + steps.kept[i].toLocaleString("en") + " pairs";
     if (steps.precision) text += ", estimated precision " + steps.precision[i].toFixed(3)
       + ", recall " + steps.recall[i].toFixed(3);

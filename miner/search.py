@@ -1,6 +1,6 @@
 """Two indexes in, scored sentence pairs out."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -118,33 +118,43 @@ def search(
 
 
 def verifier_for(
-    index: Index, rank: str | None = None, encoder: Encoder | None = None
+    index: Index,
+    rank: str | None = None,
+    encoder: Encoder | None = None,
+    note: Callable[[str], None] = lambda reason: None,
 ) -> Verifier | None:
     """The verifier to rank the pairs of an index by; None where margins are to rank.
 
-    ``rank=None`` asks for one if the model is still where the index says, and carries one.
+    With ``rank=None`` margins rank where the model carries no verifier, or is no longer where the
+    index says; ``note`` then gets the reason. An ``encoder`` must be the one of the index.
     """
     rank = None if rank is None else margins.canonical(rank, RANKS)
     if rank == "margin":
         return None
     try:
+        return _verifier(index, encoder)
+    except (ArtifactError, MismatchError) as error:
+        if rank is not None or (encoder is not None and encoder.fingerprint != index.fingerprint):
+            raise
+        note(str(error))
+        return None
+
+
+def _verifier(index: Index, encoder: Encoder | None) -> Verifier:
+    if encoder is None and index.external:
+        raise ArtifactError(f"{index.path} has vectors from elsewhere, which nothing can verify")
+    try:
         encoder = encoder or Encoder.load(index.model_name)
-    except ArtifactError:
-        if rank is None:
-            return None
+    except ArtifactError as error:
         raise ArtifactError(
-            f"{index.path} was built by {index.model_name}, which is not there; say where the "
-            "model is now (--model), or rank by margin"
+            f"{index.path} was built by {index.model_name}, which cannot be opened ({error}); say "
+            "where the model is now (--model), or rank by margin"
         ) from None
     if encoder.fingerprint != index.fingerprint:
-        if rank is None:
-            return None
         raise MismatchError(
             f"{index.path} was built by {index.model_name} ({index.fingerprint}), not by "
             f"{encoder.name} ({encoder.fingerprint}); verify with the model that built it"
         )
-    if rank is None and encoder.model.verifier is None:
-        return None
     return Verifier(encoder)
 
 
@@ -170,11 +180,7 @@ def run(
         device=backend.resolve_device(device),
         threads=thread_count(threads),
     )
-    if source.fingerprint != target.fingerprint:
-        raise MismatchError(
-            f"{source.path} was built by {source.model_name} ({source.fingerprint}), {target.path} "
-            f"by {target.model_name} ({target.fingerprint}); index both with one model"
-        )
+    require_one_model(source, target)
     forward, backward = settings.nearest(side(source), side(target), report)
     texts: Sequence[Text | None] = (None, None)
     if verifier is not None:
@@ -198,6 +204,15 @@ def run(
     return Search(pairs, settings, forward, backward, verifier, *texts)
 
 
+def require_one_model(source: Index, target: Index) -> None:
+    """Raise :class:`~miner.errors.MismatchError` for indexes that no search can compare."""
+    if source.fingerprint != target.fingerprint:
+        raise MismatchError(
+            f"{source.path} was built by {source.model_name} ({source.fingerprint}), {target.path} "
+            f"by {target.model_name} ({target.fingerprint}); index both with one model"
+        )
+
+
 def side(index: Index) -> Side:
     """What of an index takes part in a search."""
     return Side(index.store.vectors, index.store.distinct(), index.ann())
@@ -215,9 +230,10 @@ def choose(
     found = margins.candidates(forward, backward, settings.margin)
     if verifier is None or source is None or target is None:
         return margins.retrieve(found, settings.retrieval), None
-    probability, features = verifier.look(found, forward, backward, source, target)
+    probability, own, among = verifier.look(found, forward, backward, source, target)
     chosen = margins.retrieve(replace(found, score=probability), settings.retrieval)
     # Candidates ascend by (source, target), one of each: that finds the chosen ones again.
     width = len(backward)
     key = found.source_row * width + found.target_row
-    return chosen, features[np.searchsorted(key, chosen.source_row * width + chosen.target_row)]
+    place = np.searchsorted(key, chosen.source_row * width + chosen.target_row)
+    return chosen, np.concatenate([own[place], among[place]], axis=1)

@@ -27,9 +27,9 @@ from miner.verify import Text, prepare
 
 # Decoys in all, and how often at most they are drawn: never more at once than there are targets,
 # or else they would crowd each other out.
-DECOYS, DRAWS = 20_000, 8
-# Fewer decoys than this say nothing.
-FEWEST = 500
+DECOYS, DRAWS = 20_000, 32
+# Fewer decoys, or fewer targets to put them among, say nothing.
+FEWEST, FEWEST_TARGETS = 500, 50
 # Strata of equal numbers of target sentences, by length in characters.
 STRATA = 8
 # Of a stratum's decoy pairs, the share from the bottom that the scale is found with.
@@ -38,6 +38,7 @@ BULK = (0.30, 0.95)
 CAUTION = 20.0
 # Best decoys that the fall of the number of decoys at high scores is fitted to.
 TAIL = 100
+SEED = 1
 # Decoys whose words are rarer in the corpus than those of this share of its own sentences go.
 UNLIKE = 0.05
 
@@ -77,7 +78,8 @@ class Estimate:
 
     def threshold(self, precision: float) -> float | None:
         """The lowest score whose pairs have this precision by estimate; None if none has."""
-        kept = int(np.searchsorted(self.q_value, 1 - precision, side="right"))
+        # 1 - 0.9 is a little less than 0.1.
+        kept = int(np.searchsorted(self.q_value, 1 - precision + 1e-9, side="right"))
         return float(self.score[kept - 1]) if kept else None
 
     def count(self, threshold: float) -> int:
@@ -87,6 +89,10 @@ class Estimate:
     def precision(self, kept: int) -> float:
         """Estimated precision of the best ``kept`` pairs."""
         return 1 - float(self.q_value[kept - 1]) if kept else 1.0
+
+    def precision_at(self, threshold: float) -> float:
+        """Estimated precision of the pairs with this score or more."""
+        return self.precision(self.count(threshold))
 
     def recall(self, kept: int) -> float:
         """Estimated share of the right pairs that the best ``kept`` hold.
@@ -113,8 +119,8 @@ class Estimate:
 
 
 def rounded(threshold: float) -> float:
-    """Down to four places: as printed, it keeps what is printed beside it."""
-    return math.floor(threshold * 10_000) / 10_000
+    """Down to six places: as printed, it keeps what is printed beside it."""
+    return math.floor(threshold * 1_000_000) / 1_000_000
 
 
 def false_discovery(
@@ -160,7 +166,8 @@ def _reached(decoy_score: np.ndarray, weights: np.ndarray, score: np.ndarray) ->
     at = _logit(score)
     reached = total[np.searchsorted(-logit, -at, side="right")]
     if len(logit) <= TAIL:
-        return reached + (weights.mean() if len(weights) else 1.0)
+        # One more than was seen: that none reached a score does not mean that none would.
+        return reached + max(1.0, weights.mean() if len(weights) else 0.0)
     start = logit[TAIL]
     excess = weights[:TAIL] @ (logit[:TAIL] - start) / max(weights[:TAIL].sum(), 1e-9)
     beyond = at > start
@@ -188,17 +195,25 @@ def estimate(found: Search, sentences: Sequence[str] | None = None) -> Estimate:
     text = prepare(encoder.tokenizer, pool, settings.threads)
     rows = pairs.target.store.distinct()
     usable = np.flatnonzero(np.diff(text.offsets) > 0)
+    alike = _alike(found.target_text, rows, text, usable, encoder.tokenizer.size)
     if sentences is None:
-        usable = usable[_alike(found.target_text, rows, text, usable, encoder.tokenizer.size)]
-    if len(usable) < FEWEST:
+        usable = usable[alike]
+    if len(rows) < FEWEST_TARGETS:
         raise ResourceError(
-            f"only {len(usable)} decoys resemble the targets; give at least {FEWEST} sentences of "
-            "their language and domain (--decoys FILE), or a --threshold"
+            f"only {len(rows)} different targets, too few to mix decoys in among; "
+            "give a --threshold"
         )
-    usable = usable[:DECOYS]
-    size = max(FEWEST, min(len(rows), len(usable)))
+    # Whatever order a file of decoys has, the first of these are a sample.
+    usable = np.random.default_rng(SEED).permutation(usable)[:DECOYS]
+    draws = np.array_split(usable, -(-len(usable) // len(rows)) or 1)[:DRAWS]
+    used = np.concatenate(draws)
+    if len(used) < FEWEST:
+        why = "resemble the targets" if sentences is None else "are distinct and have known pieces"
+        raise ResourceError(
+            f"only {len(used)} decoys {why}; give at least {FEWEST} sentences of the target's "
+            "language and domain (--decoys FILE), or a --threshold"
+        )
     score, row = [], []
-    draws = [usable[start : start + size] for start in range(0, len(usable), size)][:DRAWS]
     for chosen in draws:
         decoy_pairs = _compete(found, encoder, [pool[i] for i in chosen], text.take(chosen))
         score.append(decoy_pairs[0])
@@ -209,7 +224,6 @@ def estimate(found: Search, sentences: Sequence[str] | None = None) -> Estimate:
     def strata(characters: np.ndarray) -> np.ndarray:
         return np.searchsorted(edges, characters, side="right")
 
-    used = np.concatenate(draws)
     decoy_score = np.concatenate(score)
     targets, decoys = (
         np.bincount(strata(characters), minlength=len(edges) + 1)
@@ -224,6 +238,8 @@ def estimate(found: Search, sentences: Sequence[str] | None = None) -> Estimate:
         decoys,
     )
     doubts = _doubts(found, decoy_score, decoys)
+    if sentences is not None and alike.mean() < 0.5:
+        doubts += (f"only {alike.mean():.0%} of the decoys use the words of the targets",)
     return Estimate(pairs.score, wrong, q_value, len(used), len(decoy_score), doubts)
 
 
@@ -257,7 +273,7 @@ def _doubts(found: Search, decoy_score: np.ndarray, decoys: np.ndarray) -> tuple
             text = (pairs.target if name == "target" else pairs.source).sentences(
                 np.array([number])
             )[0]
-            doubts.append(f"one {name} is a neighbour of {most} sentences: {text[:60]!r}")
+            doubts.append(f"one {name} is a neighbour of {most} sentences: {text[:60]!r}…")
     return tuple(doubts)
 
 

@@ -343,11 +343,11 @@ class Verifier:
         backward: Neighbors,
         source: Text,
         target: Text,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Probability ``(m,) float64`` and ``FEATURES`` ``(m, f) float32`` of every candidate.
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Probability ``(m,) float64`` and the features ``ALONE`` and ``AMONG`` of every candidate.
 
         The candidates are all of a search, since they are each other's rivals.
         """
         own = self.pieces.compare(source, target, candidates.source_row, candidates.target_row)
         among = compare_neighbours(candidates, forward, backward, self.alone.logit(own))
-        return sigmoid(self.among.logit(among)), np.concatenate([own, among], axis=1)
+        return sigmoid(self.among.logit(among)), own, among

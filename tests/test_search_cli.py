@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 
 from miner.cli import main
 from miner.index import Index
+from miner.threshold import Estimate
 from miner.verify import FEATURES
 
 Miner = Callable[..., tuple[int, str, str]]
@@ -38,7 +41,7 @@ def test_without_options_a_table_is_printed(miner: Miner, sides: tuple[Path, Pat
     assert "threshold     kept  precision  recall (estimated)" in err
     assert "Estimated by" in err and "decoys" in err
     assert "warning: the estimates may be off: only" in err
-    rows = [line.split() for line in err.splitlines() if line.startswith("   0.")]
+    rows = [line.split() for line in err.splitlines() if re.fullmatch(r"( +[0-9.]+){4}", line)]
     scores = [float(line.split("\t")[0]) for line in out.splitlines()]
     assert rows
     for threshold, kept, precision, recall in rows:
@@ -124,7 +127,8 @@ def test_a_report_is_written(miner: Miner, sides: tuple[Path, Path], tmp_path: P
     page = tmp_path / "report.html"
     code, _, err = miner("search", *sides, "--target-precision", "0.9", "--report", page)
     assert code == 0 and f"report written to {page}" in err
-    assert "<html" in page.read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
+    assert "<html" in text and 'class="q"' in text
     code, _, err = miner("search", *sides, "--report", tmp_path / "missing" / "report.html")
     assert code == 1 and "no such directory" in err
 
@@ -164,3 +168,45 @@ def test_the_model_that_ships_has_a_verifier(miner: Miner) -> None:
     assert set(json.loads((model / "config.json").read_text())["verification"]) == {
         "decoys.txt.xz", "lexicon.npz", "verifier.json",
     }  # fmt: skip
+
+
+def test_a_model_that_moved_is_said(
+    miner: Miner, verifying_model: Path, german_file: Path, english_file: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(verifying_model, tmp_path / "model")
+    for name, text in (("a", german_file), ("b", english_file)):
+        code, _, err = miner("index", text, "--model", tmp_path / "model", "-o", tmp_path / name)
+        assert code == 0, err
+    (tmp_path / "model").rename(tmp_path / "moved")
+    code, _, err = miner("search", tmp_path / "a", tmp_path / "b")
+    assert code == 0 and "ranking by margin" in err and "--model" in err
+    code, _, err = miner("search", tmp_path / "a", tmp_path / "b", "--target-precision", "0.9")
+    assert code == 2 and "cannot be opened" in err
+    code, _, err = miner("search", tmp_path / "a", tmp_path / "b", "--model", tmp_path / "moved")
+    assert code == 0 and "ranking by margin" not in err and "Estimated" in err
+
+
+def test_nothing_is_precise_enough(
+    miner: Miner, sides: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Estimate, "threshold", lambda self, precision: None)
+    page = tmp_path / "report.html"
+    code, out, err = miner("search", *sides, "--target-precision", "0.999", "--report", page)
+    assert code == 0 and out == ""
+    assert "nothing was mined: no threshold has an estimated precision of 0.999" in err
+    assert "no threshold is as precise" in page.read_text(encoding="utf-8")
+    assert "inf" not in re.findall(r"<th>threshold</th><td>(.*?)</td>", page.read_text())
+
+
+def test_a_report_that_cannot_be_written_loses_no_pairs(
+    miner: Miner, sides: tuple[Path, Path], tmp_path: Path
+) -> None:
+    page = tmp_path / "missing" / "report.html"
+    code, _, err = miner("search", *sides, "--report", page, "-o", tmp_path / "pairs.tsv")
+    assert code == 1 and "no such directory" in err
+    assert (tmp_path / "pairs.tsv").exists()
+
+
+def test_an_argument_that_is_not_text(miner: Miner, verifying_model: Path) -> None:
+    code, _, err = miner("explain", verifying_model, "\udcff", "house")
+    assert code == 2 and "is not UTF-8" in err

@@ -125,3 +125,12 @@ def test_too_few_pairs_for_a_verifier_are_a_warning(tmp_path):
     model = train_model([text], config, tmp_path / "model", report=lines.append)
     assert model.verifier is None
     assert any("70 held-out pairs are too few to learn to verify" in str(line) for line in lines)
+
+
+def test_text_that_is_no_bitext_makes_no_verifier(encoder: Encoder, monkeypatch):
+    """Nothing is found again: the model is saved without a second look."""
+    pairs = sentences("de"), sentences("en")
+    lexicon = learn_lexicon(prepare(encoder.tokenizer, *pairs), encoder.tokenizer.size)
+    known = Encoder(dataclasses.replace(encoder.model, lexicon=lexicon), threads=2)
+    monkeypatch.setattr(train.verifier, "FEWEST", 16)
+    assert learn_verifier(known, pairs, ([], []), seed=1) is None

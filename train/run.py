@@ -155,6 +155,9 @@ def _with_verifier(
 
     report("learning to verify candidates")
     verifier = learn_verifier(Encoder(model), text(held), text(training), seed)
+    if verifier is None:
+        report("warning: held-out pairs are not found again; the model cannot verify candidates")
+        return replace(model, lexicon=None)
     return replace(model, verifier=verifier, decoys=choose_decoys(text(training), seed))
 
 

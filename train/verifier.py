@@ -23,6 +23,8 @@ KEEP = 4
 DISTRACTORS = 40_000
 # Fewer held-out pairs than this teach nothing reliable.
 ENOUGH = 500
+# Translations among the candidates, at least.
+FEWEST = 10
 # Strength of the pull towards zero, as scikit-learn's C per pair that is a translation.
 PULL = 1000.0
 # Sentences of each side of the training text that become decoys, and their length in characters:
@@ -41,8 +43,11 @@ def learn_verifier(
     held: tuple[Sequence[str], Sequence[str]],
     training: tuple[Sequence[str], Sequence[str]],
     seed: int,
-) -> dict[str, Any]:
+) -> dict[str, Any] | None:
     """The two logistic functions of :class:`miner.verify.Verifier`, as a dict for JSON.
+
+    None where hardly any held-out pair is among the candidates: the text is no bitext, or the
+    encoder learned nothing.
 
     ``held`` and ``training`` are sources and targets, translations by position; the encoder's model
     carries its lexicon, and has not seen the held-out pairs.
@@ -79,6 +84,8 @@ def learn_verifier(
     own = Pieces(encoder.model.table(), lexicon).compare(
         source, target, found.source_row, found.target_row
     )
+    if not FEWEST <= true.sum() < len(true):
+        return None
     alone = fit(own, true, ALONE)
     neighbours = compare_neighbours(found, forward, backward, alone.logit(own))
     among = fit(neighbours, true, AMONG)

@@ -24,6 +24,11 @@ def explain(model: str, source: str, target: str) -> None:
     probability is what the two sentences alone tell. A search also knows their rivals: whether
     another sentence fits better.
     """
+    for sentence in (source, target):
+        try:
+            sentence.encode("utf-8")
+        except UnicodeEncodeError:
+            raise click.UsageError(f"{sentence!r} is not UTF-8") from None
     found = explain_pair(Verifier(Encoder.load(model)), source, target)
     click.echo(describe(found))
 

@@ -12,6 +12,7 @@ from miner.cli.index import describe
 from miner.cli.search import Wishes, mine_indexes
 from miner.encoder import Encoder
 from miner.index import Index
+from miner.verify import Verifier
 
 # Estimated precision that is kept where nobody said how much to keep.
 PRECISION = 0.95
@@ -71,8 +72,13 @@ def mine(
             if both and Path(corpus).samefile(output):
                 raise click.UsageError(f"{output} is the corpus {corpus}, which it would replace")
     encoder = Encoder.load(model, threads)
+    rank = settings.pop("rank")
+    verifier = None
+    if rank == "probability" or (rank is None and encoder.model.verifier is not None):
+        verifier = Verifier(encoder)
+    wishes.check(verifier, *[f"{model} carries no verifier"] * (rank is None))
     if not wishes.chosen:
-        wishes = by_default(wishes, encoder, settings)
+        wishes = by_default(wishes, encoder, verifier, settings)
     reading = {
         "format": format,
         "on_error": on_error,
@@ -91,12 +97,14 @@ def mine(
             click.echo(describe(built, corpus), err=True)
             indexes.append(built)
         first, second = indexes
-        mine_indexes(first, second, None, wishes, encoder=encoder, threads=threads, **settings)
+        mine_indexes(first, second, verifier, wishes, threads=threads, **settings)
 
 
-def by_default(wishes: Wishes, encoder: Encoder, settings: dict[str, Any]) -> Wishes:
+def by_default(
+    wishes: Wishes, encoder: Encoder, verifier: Verifier | None, settings: dict[str, Any]
+) -> Wishes:
     """How much to keep where nobody said."""
-    if settings["rank"] != "margin" and encoder.model.verifier is not None:
+    if verifier is not None:
         return replace(wishes, default_precision=PRECISION)
     # The model's threshold was found by these settings, and means nothing for others.
     usual = (settings["margin"], settings["retrieval"]) == ("ratio", "max")

@@ -194,7 +194,8 @@ estimating = several(
         "estimating",
         default=True,
         show_default=True,
-        help="Estimate precision; costs what some 20,000 more targets would.",
+        help="Estimate precision: a search for some 20,000 more targets, and another look at all "
+        "candidates.",
     ),
     click.option("--report", "page", metavar="FILE", help="Write an HTML page to look at."),
 )

@@ -1,5 +1,6 @@
 """``miner search``: two index directories to pairs."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,12 +14,15 @@ from miner.encoder import Encoder
 from miner.errors import MinerError
 from miner.index import Index
 from miner.pairs import Pairs, each_copy
-from miner.search import run, verifier_for
+from miner.search import Search, require_one_model, run, verifier_for
+from miner.verify import Verifier
 
 # Estimated precisions whose thresholds the table shows.
 SHOWN = (0.99, 0.98, 0.95, 0.9, 0.8, 0.7, 0.5)
 # Shares of all pairs that the table shows where there is no estimate.
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
+# What is kept where a precision was to be aimed at and cannot be estimated.
+CAUTIOUS = 0.5
 
 
 @click.command(
@@ -48,12 +52,22 @@ def search(source: str, target: str, model: str | None, **settings: Any) -> None
 
     Pairs are written best first. Every candidate is looked at twice, and its score is the
     probability of being a translation; for indexes of other vectors, and with --rank margin, it is
-    the margin. After the search the precision of every threshold is estimated, by sentences mixed
-    in among the targets that cannot be translations: --target-precision keeps what reaches it, and
-    a table shows what else there is to choose.
+    the margin. Unless told how much to keep, all pairs are written. After the search the precision
+    of every threshold is estimated, by sentences mixed in among the targets that cannot be
+    translations: --target-precision keeps what reaches it, and a table shows what else there is to
+    choose.
     """
     wishes = Wishes.of(settings)
-    mine_indexes(Index.open(source), Index.open(target), model, wishes, **settings)
+    first, second = Index.open(source), Index.open(target)
+    require_one_model(first, second)
+    rank = settings.pop("rank")
+    encoder = None if model is None or rank == "margin" else Encoder.load(model)
+    reasons: list[str] = []
+    verifier = verifier_for(first, rank, encoder, reasons.append)
+    wishes.check(verifier, *reasons)
+    if reasons and not first.external:
+        click.echo(f"ranking by margin: {reasons[0]}", err=True)
+    mine_indexes(first, second, verifier, wishes, **settings)
 
 
 @dataclass(frozen=True)
@@ -82,8 +96,10 @@ class Wishes:
             raise click.UsageError("--bucc writes text; Parquet has all columns")
         if wishes.target_precision is not None and wishes.threshold is not None:
             raise click.UsageError("--target-precision chooses the threshold; give one of the two")
-        if wishes.target_precision is not None and not wishes.estimating:
-            raise click.UsageError("--target-precision needs the estimate; leave out --no-estimate")
+        for option in ("target_precision", "decoys"):
+            if getattr(wishes, option) is not None and not wishes.estimating:
+                name = option.replace("_", "-")
+                raise click.UsageError(f"--{name} needs the estimate; leave out --no-estimate")
         if settings["margin"] is not None:
             if settings["rank"] == "probability":
                 raise click.UsageError("--margin ranks by margin; leave it out, or --rank")
@@ -96,82 +112,91 @@ class Wishes:
         """Whether the user said how much to keep."""
         return (self.threshold, self.target_precision, self.top_n) != (None, None, None)
 
+    def check(self, verifier: Verifier | None, reason: str = "margins do without") -> None:
+        """Refuse, before any work, what cannot be done with or without a verifier."""
+        if verifier is not None and self.threshold is not None and self.threshold > 1:
+            raise click.UsageError(
+                f"scores are probabilities here, so --threshold {self.threshold:g} would keep "
+                "nothing; give one below 1, or --rank margin"
+            )
+        for option, given in (
+            ("--target-precision", self.target_precision is not None),
+            ("--report", self.page is not None),
+            ("--decoys", self.decoys is not None),
+        ):
+            if verifier is None and given:
+                raise click.UsageError(f"{option} needs the second look: {reason}")
+        if self.page is not None:
+            reports.check(self.page)
+
 
 def mine_indexes(
     source: Index,
     target: Index,
-    model: str | None,
+    verifier: Verifier | None,
     wishes: Wishes,
     *,
-    encoder: Encoder | None = None,
     neighbors: int | None,
-    rank: str | None,
     duplicates: str,
     **settings: Any,
 ) -> None:
     """Search, estimate, cut, write, and say what was kept."""
-    if model is not None:
-        encoder = Encoder.load(model)
-    verifier = verifier_for(source, rank, encoder)
-    if verifier is not None and wishes.threshold is not None and wishes.threshold > 1:
-        raise click.UsageError(
-            f"scores are probabilities here, so --threshold {wishes.threshold:g} would keep "
-            "nothing; give one below 1, or --rank margin"
-        )
-    for option, given in (
-        ("--target-precision", wishes.target_precision is not None),
-        ("--report", wishes.page is not None),
-        ("--decoys", wishes.decoys is not None),
-    ):
-        if verifier is None and given:
-            raise click.UsageError(
-                f"{option} needs the second look, which margins do without; use a model that "
-                "carries a verifier, and no --rank margin"
-            )
+    decoys = None if wishes.decoys is None else read(wishes.decoys).sentences
     with options.bar("searching", "sentences") as report:
         found = run(source, target, verifier, k=neighbors, report=report, **settings)
-    pairs, estimate = found.pairs, None
-    if verifier is not None and wishes.estimating and len(pairs):
-        sentences = None if wishes.decoys is None else read(wishes.decoys).sentences
-        try:
-            estimate = thresholds.estimate(found, sentences)
-        except MinerError as error:
-            if wishes.target_precision is not None or wishes.decoys is not None:
-                raise
-            click.echo(f"warning: precision cannot be estimated: {error}", err=True)
-        else:
-            pairs = replace(pairs, q_value=estimate.q_value)
-            for doubt in estimate.doubts:
-                click.echo(f"warning: the estimates may be off: {doubt}", err=True)
-    threshold = wishes.threshold
+    estimate = None
+    if verifier is not None and wishes.estimating and len(found.pairs):
+        estimate = _estimate(found, decoys, wishes)
+    if estimate is not None:
+        found = replace(found, pairs=replace(found.pairs, q_value=estimate.q_value))
+    pairs = found.pairs if duplicates == "first" else each_copy(found.pairs)
+    threshold, why = wishes.threshold, "no candidates were found"
     precision = wishes.target_precision or wishes.default_precision
-    if precision is not None and estimate is None:
-        threshold = 0.5
-    if precision is not None and estimate is not None:
-        threshold = estimate.threshold(precision)
-        # Nothing is precise enough: a score that none reaches.
-        threshold = float("inf") if threshold is None else threshold
-    if wishes.page is not None:
-        reports.write(wishes.page, found, estimate, threshold)
-        click.echo(f"report written to {wishes.page}", err=True)
-    if duplicates == "each":
-        pairs = each_copy(pairs)
+    if precision is not None and len(pairs):
+        if estimate is None:
+            threshold = CAUTIOUS
+            click.echo(f"without an estimate, scores of {CAUTIOUS} or more are kept", err=True)
+        else:
+            threshold = estimate.threshold(precision)
+            # Where nothing is precise enough: a score that none reaches.
+            threshold = float("inf") if threshold is None else threshold
+            why = f"no threshold has an estimated precision of {precision:g}"
     kept = pairs if threshold is None else pairs.at_least(threshold)
     kept = kept if wishes.top_n is None else kept.top(wishes.top_n)
     kept.write(wishes.output, ids=wishes.ids, bucc=wishes.bucc)
+    if wishes.page is not None:
+        applied = threshold
+        if wishes.top_n is not None:
+            applied = float(kept.score[-1]) if len(kept) else float("inf")
+        reports.write(wishes.page, found, estimate, applied)
+        click.echo(f"report written to {wishes.page}", err=True)
     if len(pairs) and (estimate is not None or not wishes.chosen):
         click.echo(table(pairs, estimate), err=True)
     where = "standard output" if wishes.output == "-" else wishes.output
     line = f"{len(kept)} of {len(pairs)} pairs written to {where}"
     if len(kept) and threshold is not None:
-        line += f": scores of {threshold:.4f} or more"
+        line += f": scores of {threshold:.6f} or more"
     if len(kept) and estimate is not None:
-        line += (
-            f", estimated precision {estimate.precision(estimate.count(float(kept.score[-1]))):.3f}"
-        )
+        line += f", estimated precision {estimate.precision_at(float(kept.score[-1])):.3f}"
     click.echo(line, err=True)
     if not len(kept):
-        click.echo(f"warning: nothing was mined: {_why(pairs, wishes)}", err=True)
+        click.echo(f"warning: nothing was mined: {_why(pairs, threshold, wishes, why)}", err=True)
+
+
+def _estimate(
+    found: Search, decoys: Sequence[str] | None, wishes: Wishes
+) -> thresholds.Estimate | None:
+    """The estimate, its doubts said; None, with a warning, where none was asked for by name."""
+    try:
+        estimate = thresholds.estimate(found, decoys)
+    except MinerError as error:
+        if wishes.target_precision is not None or decoys is not None:
+            raise
+        click.echo(f"warning: precision cannot be estimated: {error}", err=True)
+        return None
+    for doubt in estimate.doubts:
+        click.echo(f"warning: the estimates may be off: {doubt}", err=True)
+    return estimate
 
 
 def table(pairs: Pairs, estimate: thresholds.Estimate | None) -> str:
@@ -181,13 +206,14 @@ def table(pairs: Pairs, estimate: thresholds.Estimate | None) -> str:
         total = len(pairs)
         for n in sorted({max(1, round(total * share)) for share in SHARES}):
             threshold = thresholds.rounded(float(pairs.score[n - 1]))
-            rows.append(f"{threshold:9.4f} {pairs.count_at_least(threshold):8d}")
+            rows.append(f"{threshold:9.6f} {pairs.count_at_least(threshold):8d}")
         rows.append("No threshold suits every corpus: read pairs around one before you trust it.")
         return "\n".join(rows)
     rows = ["threshold     kept  precision  recall (estimated)"]
     for row in estimate.table(SHOWN):
         rows.append(
-            f"{row.threshold:9.4f} {row.kept:8d}      {row.precision:.3f}   {row.recall:.3f}"
+            f"{row.threshold:9.6f} {pairs.count_at_least(row.threshold):8d}      "
+            f"{row.precision:.3f}   {row.recall:.3f}"
         )
     rows.append(
         f"Estimated by {estimate.decoys} decoys, sentences mixed in among the targets that cannot "
@@ -198,7 +224,7 @@ def table(pairs: Pairs, estimate: thresholds.Estimate | None) -> str:
     return "\n".join(rows)
 
 
-def _why(pairs: Pairs, wishes: Wishes) -> str:
+def _why(pairs: Pairs, threshold: float | None, wishes: Wishes, otherwise: str) -> str:
     """The likeliest reason for an empty result."""
     for side in (pairs.source, pairs.target):
         name = ", ".join(source.path for source in side.sources)
@@ -206,8 +232,8 @@ def _why(pairs: Pairs, wishes: Wishes) -> str:
             return f"{name} holds no sentence"
         if not side.distinct:
             return f"the model knows no piece of any sentence in {name}; wrong language?"
-    if len(pairs) and wishes.threshold is not None:
-        return f"the best score is {pairs.score[0]:.4f}, the threshold {wishes.threshold}"
-    if len(pairs) and wishes.target_precision is not None:
-        return f"no threshold has an estimated precision of {wishes.target_precision:g}"
-    return "no candidates were found"
+    if wishes.top_n == 0:
+        return "--top-n 0 keeps nothing"
+    if len(pairs) and threshold is not None and threshold < float("inf"):
+        return f"the best score is {pairs.score[0]:.4f}, the threshold {threshold}"
+    return otherwise

@@ -110,10 +110,11 @@ def train(
     if not sources and not bitexts:
         raise click.UsageError("nothing to train on: give --source and --target, or --bitext")
     try:
+        import sklearn  # noqa: F401
         import torch  # noqa: F401
     except ImportError:
         raise DependencyError(
-            'training needs torch; run: pip install "bitext-miner[train]"'
+            'training needs torch and scikit-learn; run: pip install "bitext-miner[train]"'
         ) from None
     from train.config import RECIPES as recipes
     from train.run import TextPair, train_model
