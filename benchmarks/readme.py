@@ -73,7 +73,8 @@ def precision() -> list[str]:
     lines += [
         "",
         "*Outside*: off by more than 0.03, or 0.05 where fewer than 200 pairs are kept. The gold",
-        "does not know every translation, so what it calls precision is a little less than it is.",
+        "does not know every translation, so what it calls precision is a little less than it is: of",
+        "the 51 pairs kept for 0.95 on de-en that are not in the gold, nine translate each other.",
     ]
     return [*lines, "", conditions(record), ""]
 
