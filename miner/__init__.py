@@ -4,7 +4,7 @@
 >>> encoder = Encoder.load("default")
 >>> de = Index.build(encoder, "news.de.zst", "work/de")
 >>> en = Index.build(encoder, "news.en.zst", "work/en")
->>> search(de, en).at_least(0.5).write("mined.tsv.gz")
+>>> search(de, en).at_least(0.1).write("mined.tsv.gz")
 """
 
 from miner.encoder import Encoder

@@ -8,6 +8,7 @@ import numpy as np
 
 from miner import model as models
 from miner.errors import ArtifactError
+from miner.flat import offsets_of
 from miner.machine import thread_count
 
 # Sentences a thread takes at a time: small enough to spread a short file over all cores, large
@@ -51,9 +52,7 @@ class Tokenizer:
             sentence = np.repeat(np.arange(len(arrays)), lengths)
             kept = np.bincount(sentence[keep], minlength=len(arrays))
             ids = ids[keep]
-        offsets = np.zeros(len(arrays) + 1, dtype=np.int64)
-        np.cumsum(kept, out=offsets[1:])
-        return ids, offsets
+        return ids, offsets_of(kept)
 
     def surfaces(self, sentence: str) -> tuple[list[str], np.ndarray]:
         """The pieces of one sentence as text, and their ids ``(t,) int32``, unknown ones included.
@@ -70,7 +69,7 @@ class Encoder:
     """A model ready to encode.
 
     >>> Encoder.load("default").encode(["Guten Morgen!", "Good morning!"]).shape
-    (2, 300)
+    (2, 512)
     """
 
     def __init__(self, model: models.Model, threads: int | None = None):

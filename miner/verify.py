@@ -17,6 +17,7 @@ import numpy as np
 
 from miner.encoder import CHUNK, Encoder, Tokenizer
 from miner.errors import ArtifactError
+from miner.flat import offsets_of, take_lists
 from miner.lexicon import Lexicon
 from miner.margin import Candidates, Neighbors
 
@@ -73,9 +74,12 @@ class Text:
 
     def take(self, rows: np.ndarray) -> "Text":
         """The sentences ``rows``, in that order."""
-        ids, offsets = _taken(self.ids, self.offsets, rows)
+        ids, offsets = take_lists(self.ids, self.offsets, rows)
         return Text(
-            ids, offsets, self.characters[rows], *_taken(self.numbers, self.number_offsets, rows)
+            ids,
+            offsets,
+            self.characters[rows],
+            *take_lists(self.numbers, self.number_offsets, rows),
         )
 
     def join(self, more: "Text") -> "Text":
@@ -110,22 +114,7 @@ def prepare(tokenizer: Tokenizer, sentences: Sequence[str], threads: int) -> Tex
         np.concatenate(column) for column in zip(*parts, strict=True)
     )
     characters = np.fromiter(map(len, sentences), dtype=np.int64, count=len(sentences))
-    return Text(ids, _starts(lengths), characters, numbers, _starts(number_lengths))
-
-
-def _starts(lengths: np.ndarray) -> np.ndarray:
-    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    return offsets
-
-
-def _taken(
-    values: np.ndarray, offsets: np.ndarray, rows: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    lengths = np.diff(offsets)[rows]
-    starts = _starts(lengths)
-    place = np.arange(starts[-1]) + np.repeat(offsets[rows] - starts[:-1], lengths)
-    return values[place], starts
+    return Text(ids, offsets_of(lengths), characters, numbers, offsets_of(number_lengths))
 
 
 class Pieces:

@@ -170,10 +170,14 @@ def verifying(
 ) -> tuple[Index, Index]:
     """Indexes of the small text by the model with a verifier; tests must not change them."""
     place = tmp_path_factory.mktemp("verifying")
-    encoder = Encoder.load(verifying_model, threads=2)
+    return both_sides(Encoder.load(verifying_model, threads=2), german_file, english_file, place)
+
+
+def both_sides(encoder: Encoder, german: Path, english: Path, place: Path) -> tuple[Index, Index]:
+    """Indexes of the two files, ``de`` and ``en`` in ``place``."""
     return (
-        Index.build(encoder, german_file, place / "de"),
-        Index.build(encoder, english_file, place / "en"),
+        Index.build(encoder, german, place / "de"),
+        Index.build(encoder, english, place / "en"),
     )
 
 
@@ -190,8 +194,4 @@ def indexes(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> tuple[Index, Index]:
     """Indexes of the small text, German and English; tests must not change them."""
-    place = tmp_path_factory.mktemp("indexes")
-    return (
-        Index.build(encoder, german_file, place / "de"),
-        Index.build(encoder, english_file, place / "en"),
-    )
+    return both_sides(encoder, german_file, english_file, tmp_path_factory.mktemp("indexes"))

@@ -21,7 +21,7 @@ HEAVY = ("torch", "faiss", "numba", "pandas")
 # A room imports rooms of lower floors, or its neighbours on the same one; never upwards.
 FLOORS = (
     ("errors",),
-    ("files", "records", "corpus", "margin", "evaluate", "machine", "kernels"),
+    ("flat", "files", "records", "corpus", "margin", "evaluate", "machine", "kernels"),
     ("lexicon", "model", "encoder", "store", "vectors", "backend", "index", "neighbors"),
     ("verify",),
     ("pairs", "search", "threshold", "explain", "filters"),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from miner.encoder import CHUNK, Tokenizer
+from miner.flat import offsets_of, take_lists
 from miner.machine import thread_count
 
 
@@ -23,20 +24,14 @@ class Sentences:
 
     def take(self, rows: np.ndarray) -> "Sentences":
         """The sentences ``rows``, in that order, repeats allowed."""
-        starts, lengths = self.offsets[rows], np.diff(self.offsets)[rows]
-        offsets = np.zeros(len(rows) + 1, dtype=np.int64)
-        np.cumsum(lengths, out=offsets[1:])
-        position = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
-        return Sentences(self.ids[position], offsets)
+        return Sentences(*take_lists(self.ids, self.offsets, rows))
 
 
 def join(parts: Sequence[Sentences]) -> Sentences:
     """All sentences of ``parts``, one part after the other."""
     ids = np.concatenate([part.ids for part in parts])
     lengths = np.concatenate([np.diff(part.offsets) for part in parts])
-    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    return Sentences(ids, offsets)
+    return Sentences(ids, offsets_of(lengths))
 
 
 def dropped(sentences: Sentences, rate: float, generator: np.random.Generator) -> Sentences:
@@ -51,9 +46,7 @@ def dropped(sentences: Sentences, rate: float, generator: np.random.Generator) -
     if bare.any():
         keep |= bare[owner]
         kept = np.where(bare, lengths, kept)
-    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
-    np.cumsum(kept, out=offsets[1:])
-    return Sentences(sentences.ids[keep], offsets)
+    return Sentences(sentences.ids[keep], offsets_of(kept))
 
 
 @dataclass(frozen=True)

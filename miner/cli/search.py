@@ -29,7 +29,7 @@ CAUTIOUS = 0.5
     epilog="""\b
 Examples:
   miner search work/de work/en --target-precision 0.95 --report report.html -o pairs.tsv
-  miner search work/de work/en --threshold 0.5 -o pairs.parquet
+  miner search work/de work/en --threshold 0.1 -o pairs.parquet
   miner search work/de work/en --threshold 1.15 -k 4 --margin ratio --retrieval max -o pairs.tsv
   miner search work/de work/en --top-n 100000 --ids -o scored-ids.tsv
   miner search work/de work/en --target-precision 0.9 --decoys other.en --bucc > mined.tsv"""
