@@ -18,7 +18,7 @@ from miner.explain import Token, match
 from miner.files import open_output
 from miner.pairs import Pairs
 from miner.search import Search
-from miner.threshold import Estimate
+from miner.threshold import Estimate, rounded
 from miner.verify import FEATURES
 
 # Bands of probability that samples are shown of.
@@ -182,7 +182,7 @@ def _summary(found: Search, estimate: Estimate | None, threshold: float | None) 
     rows.append(("search", f"{settings.k} neighbours each way, {settings.retrieval} retrieval"))
     rows.append(("pairs found", f"{len(pairs):,}"))
     if threshold is not None and np.isfinite(threshold):
-        rows.append(("threshold", f"{threshold:.6f}"))
+        rows.append(("threshold", f"{rounded(threshold):.6f}"))
         rows.append(("pairs kept", f"{pairs.count_at_least(threshold):,}"))
     elif threshold is not None:
         rows.append(("pairs kept", "none: no threshold is as precise as was asked"))

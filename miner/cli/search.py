@@ -175,7 +175,7 @@ def mine_indexes(
     where = "standard output" if wishes.output == "-" else wishes.output
     line = f"{len(kept)} of {len(pairs)} pairs written to {where}"
     if len(kept) and threshold is not None:
-        line += f": scores of {threshold:.6f} or more"
+        line += f": scores of {thresholds.rounded(threshold):.6f} or more"
     if len(kept) and estimate is not None:
         line += f", estimated precision {estimate.precision_at(float(kept.score[-1])):.3f}"
     click.echo(line, err=True)
