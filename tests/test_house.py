@@ -22,7 +22,8 @@ HEAVY = ("torch", "faiss", "numba", "pandas")
 FLOORS = (
     ("errors",),
     ("flat", "files", "records", "corpus", "margin", "evaluate", "machine", "kernels"),
-    ("lexicon", "model", "encoder", "store", "vectors", "backend", "index", "neighbors"),
+    ("lexicon", "model", "encoder", "store", "vectors", "backend", "index"),
+    ("engines", "checkpoint", "neighbors"),
     ("verify",),
     ("pairs", "search", "threshold", "explain", "filters"),
     ("report",),
