@@ -67,8 +67,9 @@ def upload(
     kind = torch.float16 if array.dtype == np.float16 else torch.float32
     pinned = torch.device(device).type == "cuda"
     width = -(-array.shape[1] // ALIGNED) * ALIGNED
-    staged = torch.zeros((len(array), width), dtype=kind, pin_memory=pinned)
+    staged = torch.empty((len(array), width), dtype=kind, pin_memory=pinned)
     staged.numpy()[:, : array.shape[1]] = array
+    staged[:, array.shape[1] :] = 0
     return staged.to(device, non_blocking=True).to(dtype or kind)
 
 
@@ -204,8 +205,9 @@ def merge_block(
     ``s`` to ``s + a`` of ``forward``, as positions from ``t`` on, and into the lists ``t`` to
     ``t + b`` of ``backward``, as positions from ``s`` on. No pair may come twice.
 
-    Takes up to some 700 MB of device memory beside these. Raises OutOfMemory, which is
-    torch.cuda.OutOfMemoryError, where that is not there, with the lists as they were.
+    Takes up to 1 GB of device memory beside these, and ten times the lists that change. Raises
+    OutOfMemory, which is torch.cuda.OutOfMemoryError, where that is not there, with the lists as
+    they were.
     """
     rows, columns = forward.part(s, len(sources)), backward.part(t, len(targets))
     with _all_or_nothing(rows, columns):
@@ -312,26 +314,27 @@ def _find_torch(
 
 
 if triton is not None:
-    # What a small part of a block is done with, and what a large one is to choose from.
-    TILE = {"M": 128, "N": 128, "K": 64, "BAND": 8, "num_warps": 8, "num_stages": 3}
+    # The second works on two tiles at a time per multiprocessor of an H100: one compares while the
+    # other multiplies.
     TILES = [
         triton.Config(
-            {"M": m, "N": n, "K": 64, "BAND": 8},
+            {"M": 128, "N": n, "K": 64, "BAND": 8},
             num_warps=warps,
             num_stages=stages,
             maxnreg=registers,
         )
-        for m, n, warps, stages, registers in (
-            (128, 128, 4, 3, None),
-            (128, 128, 8, 4, None),
-            # Two tiles at a time on a multiprocessor: one compares while the other multiplies.
-            (128, 128, 8, 3, 128),
-            (128, 256, 8, 3, None),
-            (128, 256, 8, 4, None),
+        for n, warps, stages, registers in (
+            (128, 4, 3, None),
+            (128, 8, 3, 128),
+            (256, 8, 3, None),
+            (256, 8, 4, None),
         )
     ]
-    # Pairs from which on it pays to try which tile is best, once for a GPU and a dimension.
-    LARGE = 1 << 26
+    # What does without trying: small parts of blocks.
+    TILE = TILES[1]
+    # Pairs from which on it pays to try all, once for a GPU and a dimension: compiling them takes
+    # some 15 seconds.
+    LARGE = 1 << 28
 
     @triton.jit(do_not_specialize=["a", "b", "capacity"])
     def _hits_kernel(  # type: ignore[no-untyped-def]
@@ -412,7 +415,7 @@ def _find_triton(
 
     with torch.cuda.device_of(sources):
         if a * b < LARGE:
-            _hits_kernel[grid](*arguments, **TILE)
+            _hits_kernel[grid](*arguments, **TILE.all_kwargs())
         else:
             _tuned_kernel[grid](*arguments)
     found = int(count)
