@@ -125,7 +125,7 @@ class Bytes:
     """Integer products of vectors rounded to bytes (:mod:`miner.kernels.fused`)."""
 
     name = "bytes"
-    slack = 8
+    slack = 12
     exhausted: tuple[type[Exception], ...] = ()
 
     def __init__(self, threads: int):

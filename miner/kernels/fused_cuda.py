@@ -87,6 +87,14 @@ class DeviceLists:
     def empty(cls, size: int, width: int, device: torch.device | str) -> "DeviceLists":
         return cls(torch.full((size, width), EMPTY, dtype=torch.int64, device=device))
 
+    @classmethod
+    def of(
+        cls, similarity: np.ndarray, position: np.ndarray, device: torch.device | str
+    ) -> "DeviceLists":
+        """Lists of the host, ``(n, w) float32`` and ``(n, w) int32``, on a device."""
+        score, place = torch.from_numpy(similarity), torch.from_numpy(position)
+        return cls(_encode(score.to(device), place.to(device)))
+
     def __len__(self) -> int:
         return len(self.keys)
 
