@@ -13,7 +13,7 @@ from miner.errors import ArtifactError, MismatchError
 from miner.index import Index
 from miner.machine import memory_budget, thread_count
 from miner.margin import Candidates, Neighbors
-from miner.neighbors import Report, Side, nearest_both
+from miner.neighbors import Report, Side, measured_recall, nearest_both
 from miner.pairs import Pairs, each_copy
 from miner.verify import Text, Verifier
 
@@ -67,7 +67,9 @@ class Search:
     """A search and all that it saw, so that more can be asked of it.
 
     ``pairs`` is the result; ``forward`` and ``backward`` the neighbour lists that it comes from.
-    ``verifier``, ``source_text`` and ``target_text`` are None where margins rank.
+    ``verifier``, ``source_text`` and ``target_text`` are None where margins rank. ``recall`` is the
+    share of true neighbours in ``forward`` and ``backward``, measured on a sample; None where both
+    indexes are flat.
     """
 
     pairs: Pairs
@@ -77,6 +79,7 @@ class Search:
     verifier: Verifier | None
     source_text: Text | None
     target_text: Text | None
+    recall: tuple[float, float] | None = None
 
 
 def search(
@@ -205,7 +208,11 @@ def run(
         threads=thread_count(threads),
     )
     require_one_model(source, target)
-    forward, backward = settings.nearest(side(source), side(target), report, checkpoint)
+    left, right = side(source), side(target)
+    forward, backward = settings.nearest(left, right, report, checkpoint)
+    recall = None
+    if left.ann is not None or right.ann is not None:
+        recall = measured_recall(left, right, forward), measured_recall(right, left, backward)
     texts: Sequence[Text | None] = (None, None)
     if verifier is not None:
         texts = [
@@ -225,7 +232,7 @@ def run(
         target,
         features,
     )
-    return Search(pairs, settings, forward, backward, verifier, *texts)
+    return Search(pairs, settings, forward, backward, verifier, *texts, recall)
 
 
 def require_one_model(source: Index, target: Index) -> None:
