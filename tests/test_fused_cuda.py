@@ -34,7 +34,7 @@ NEEDS_TRITON = pytest.mark.skipif(not TRITON, reason="Triton is not installed")
 NEEDS_GPU = pytest.mark.skipif(not CUDA, reason="no GPU here that torch sees")
 # The interpreter takes a hundred times as long: fewer examples, and no smaller one of a failure.
 SOME = settings(
-    max_examples=10 if INTERPRETED else 60,
+    max_examples=7 if INTERPRETED else 60,
     phases=[Phase.explicit, Phase.generate] if INTERPRETED else tuple(Phase),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
@@ -231,13 +231,11 @@ def test_ties_alone(monkeypatch: pytest.MonkeyPatch, device: str) -> None:
     """A higher position never wins a tie: nothing is a hit, from the first full list on."""
     monkeypatch.setattr(fused_cuda, "SEED", 8)
     hits = counted(monkeypatch, "_find")
-    sources, targets = (np.ones((n, 16), dtype=np.float16) for n in (30, 40))
+    sources, targets = (np.ones((n, 16), dtype=np.float16) for n in (18, 34))
     check(search(sources, targets, (4, 4), device=device), sources, targets)
     assert hits and all(len(found[0]) == 0 for found in hits)
-    backwards = np.random.default_rng(4)
-    for _ in range(2):
-        found = search(sources, targets, (4, 4), (7, 9), order=backwards, device=device)
-        check(found, sources, targets)
+    found = search(sources, targets, (4, 4), (9, 11), order=np.random.default_rng(4), device=device)
+    check(found, sources, targets)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
