@@ -1,5 +1,6 @@
-"""What every result says of itself: command, versions, hardware; and how it is written."""
+"""What benchmarks share: their options, and what a result says of itself where it is written."""
 
+import argparse
 import importlib.metadata
 import json
 import os
@@ -13,6 +14,16 @@ from miner import MinerError
 
 RESULTS = Path(__file__).parent / "results"
 LIBRARIES = ("bitext-miner", "numpy", "numba", "sentencepiece", "torch", "faiss-cpu", "faiss-gpu")
+
+
+def parser(doc: str | None, result: str, models: bool = False) -> argparse.ArgumentParser:
+    """The options that benchmarks have in common; ``result`` names the file in ``results``."""
+    options = argparse.ArgumentParser(description=(doc or "").split("\n")[0])
+    options.add_argument("--data", type=Path, required=True)
+    if models:
+        options.add_argument("--models", type=Path, default=Path("models/bench"))
+    options.add_argument("--json", type=Path, default=RESULTS / result)
+    return options
 
 
 def write(path: Path, name: str, results: Any) -> None:
