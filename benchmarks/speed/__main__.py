@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import report
-from benchmarks.speed import cuda, encode, limits, mine, search, text
+from benchmarks.speed import cuda, encode, limits, mine, search, tables, text
 
-SECTIONS = ("limits", "encode", "search", "mine", "growth", "cuda")
+SECTIONS = tuple(tables.SECTIONS)
 THREADS, ROUNDS = 4, 3
 PEERS = ("sentence-transformers", "tokenizers", "model2vec", "fasttext-numpy2-wheel", "usearch")
 A_SIDE = 50_000
@@ -103,12 +103,11 @@ def main() -> None:
         print(f"{arguments.pair}: {short:,} sentences a side, so that is the largest size")
     for name in arguments.only:
         print(f"{name}:", flush=True)
-        found = measure(name, sides, scale, rounds, arguments.threads)
-        for row in found.get("rows", [found]):
-            print(row, flush=True)
+        settings = {"threads": arguments.threads, "rounds": rounds, "pair": arguments.pair}
+        found = {**settings, **measure(name, sides, scale, rounds, arguments.threads)}
+        print("\n".join(tables.SECTIONS[name](found)), flush=True)
         if keep:
-            settings = {"threads": arguments.threads, "rounds": rounds, "pair": arguments.pair}
-            report.merge(arguments.json, "benchmarks.speed", name, {**settings, **found}, PEERS)
+            report.merge(arguments.json, "benchmarks.speed", name, found, PEERS)
 
 
 if __name__ == "__main__":

@@ -125,7 +125,7 @@ def alternate(jobs: list[Job], rounds: int, threads: int) -> dict[str, list[dict
             if found and "count" not in found[-1]:
                 continue
             found.append(run(job, threads))
-            print(f"  {job.name}: {_brief(found[-1])}", file=sys.stderr, flush=True)
+            print(f"  {job.name}: {_brief(found[-1])}", flush=True)
     return measured
 
 

@@ -239,4 +239,9 @@ def measure(
         row |= {"in": made["sentences"], "dimension": d}
         if "sentences" in row:
             row["memory, bytes a vector"] = round(row["memory MiB"] * 2**20 / vectors)
+            # The arithmetic of one product of both sides, whatever was done.
+            needed = 2 * d * made["sentences"][0] * made["sentences"][1] / 1e9
+            row["of one product, GFLOP/s"] = float(
+                f"{needed * row['sentences'] / vectors / row['seconds']:.3g}"
+            )
     return found
