@@ -131,7 +131,7 @@ def alternate(jobs: list[Job], rounds: int, threads: int) -> dict[str, list[dict
 
 def _brief(found: dict[str, Any]) -> str:
     if "count" not in found:
-        return found.get("failed") or f"not installed: {found['missing']}"
+        return found.get("failed") or f"missing: {found['missing']}"
     return f"{found['count'] / found['seconds']:,.0f}/s, {found['seconds']:.2f} s"
 
 

@@ -50,8 +50,8 @@ def search(results: dict[str, Any]) -> list[str]:
     lines = [
         f"The 4 nearest in both directions, {source:,} × {target:,} sentences, "
         f"d = {results['rows'][0]['dimension']}, {results['threads']} threads,",
-        "alternating in one run. GFLOP/s are those of one product of both sides, whatever was done;",
-        "memory counts the vectors:",
+        "alternating in one run. GFLOP/s are those of one product of both sides, whatever was",
+        "done; memory counts the vectors:",
         "",
         "| | queries | seconds | CPU seconds | ours is faster by | in CPU time | GFLOP/s "
         "| recall@4 | memory |",
@@ -64,7 +64,8 @@ def search(results: dict[str, Any]) -> list[str]:
         lines.append(
             f"| {row['name']} | {row['sentences']:,} | {row['seconds']:,} "
             f"| {row['cpu seconds']:,} | {ratio(row, '')} | {ratio(row, ' in CPU time')} "
-            f"| {row['of one product, GFLOP/s']:,} | {row['recall@4']:.5f} | {row['memory, bytes a vector']:,} B a vector |"
+            f"| {row['of one product, GFLOP/s']:,} | {row['recall@4']:.5f} "
+            f"| {row['memory, bytes a vector']:,} B a vector |"
         )
     return lines
 
@@ -136,7 +137,7 @@ def measured(row: dict[str, Any]) -> bool:
 
 def why(row: dict[str, Any]) -> str:
     """Why there is no figure."""
-    return f"not installed: {row['missing']}" if "missing" in row else f"failed: {row['failed']}"
+    return f"missing: {row['missing']}" if "missing" in row else f"failed: {row['failed']}"
 
 
 def rate(row: dict[str, Any]) -> str:
