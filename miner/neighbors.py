@@ -1,26 +1,29 @@
 """k nearest neighbours in both directions, exact or from a compressed index.
 
-FAISS looks; :mod:`miner.kernels.exact` decides. FAISS keeps a few more neighbours than asked for,
-these are scored again exactly, and where rounding could have pushed a true neighbour out of the
-list, the sentence is searched once more without FAISS. So the lists of an exact search are one
-and the same for every block size, thread count and device: by similarity descending, then row.
+An engine (:mod:`miner.engines`) looks; :mod:`miner.kernels.exact` decides. The engine keeps a few
+more neighbours than asked for, and these are scored again exactly. Where an engine's rounding has a
+bound and could have pushed a true neighbour out of the list, the sentence is searched once more,
+exactly. So the lists of an exact search are one and the same for every block size, thread count and
+device: by similarity descending, then row; those of the engine of bytes do not depend on these
+either, and miss a neighbour about never.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from miner import backend
+from miner.checkpoint import Checkpoint, Plan
+from miner.engines import Engine, Faiss, Lists, choose
 from miner.errors import ResourceError
 from miner.machine import thread_count
 from miner.margin import Neighbors
 
 # Rows of either side in one block of the similarity matrix; halved until it fits the memory.
 BLOCK = 16_384
-# Neighbours kept beyond k, to be sorted out by exact scores.
-SLACK = 4
+LEAST_BLOCK = 256
 # A compressed index is asked for this many times k neighbours, to be re-ranked exactly.
 REFINE = 8
 
@@ -50,61 +53,41 @@ class Side:
 Report = Callable[[int, int], None]
 
 
-def _width(base: Side, k: int) -> int:
-    """Candidates kept for every row that is searched in ``base``."""
-    return max(1, min(k + SLACK if base.ann is None else k * REFINE, len(base)))
-
-
 def nearest_both(
     source: Side,
     target: Side,
     k: int,
     *,
     memory: int,
+    engine: str = "fused",
+    exact: bool = False,
     device: str = "cpu",
     threads: int | None = None,
     report: Report = lambda done, total: None,
+    checkpoint: Checkpoint | None = None,
 ) -> tuple[Neighbors, Neighbors]:
     """The k nearest targets of every source, and the k nearest sources of every target.
 
     Returns Neighbors of ``(n_source, k)`` and ``(n_target, k)``: rows that take no part, and
-    places beyond the size of the other side, have row -1. ``memory`` bounds, in bytes, what the
-    search allocates beyond these two. ``report(done, total)`` counts rows searched, over both
-    directions. Raises ValueError for k < 1, ResourceError for too little memory.
+    places beyond the size of the other side, have row -1. ``engine`` is fused or faiss; ``exact``
+    makes the fused one multiply in float32, and search again what rounding may have changed.
+    ``memory`` bounds, in bytes, what the search allocates beyond these two. ``report(done, total)``
+    counts rows searched, over both directions. ``checkpoint`` keeps what is done on disk. Raises
+    ValueError for k < 1, ResourceError for too little memory.
     """
     if k < 1:
         raise ValueError(f"k is {k}; it must be at least 1")
-    _use_threads(thread_count(threads))
-    search = _Search(source, target, k, memory, device, report)
+    threads = thread_count(threads)
+    _use_threads(threads)
+    if source.ann is not None or target.ann is not None:
+        engine = "faiss"  # nothing else reads its indexes
+    chosen = choose(engine, device, exact, threads)
+    search = _Search(source, target, k, memory, chosen, report, checkpoint)
     forward, backward = search.candidates()
     return (
-        _settle(source, target, forward, k, search.block, exact=target.ann is None),
-        _settle(target, source, backward, k, search.block, exact=source.ann is None),
+        search.settle(source, target, forward),
+        search.settle(target, source, backward),
     )
-
-
-@dataclass
-class _Lists:
-    """Running candidates: ``similarity (m, w) float32`` as FAISS sees it, ``position (m, w)``."""
-
-    similarity: np.ndarray
-    position: np.ndarray
-
-    @classmethod
-    def empty(cls, size: int, width: int) -> "_Lists":
-        return cls(
-            np.full((size, width), -np.inf, dtype=np.float32),
-            np.full((size, width), -1, dtype=np.int64),
-        )
-
-    def merge(self, start: int, similarity: np.ndarray, position: np.ndarray) -> None:
-        """Put new candidates of the rows from ``start`` in; the order of merges does not matter."""
-        part = slice(start, start + len(similarity))
-        values = np.concatenate([self.similarity[part], similarity], axis=1)
-        places = np.concatenate([self.position[part], position], axis=1)
-        order = np.lexsort((places, -values), axis=1)[:, : self.position.shape[1]]
-        self.similarity[part] = np.take_along_axis(values, order, axis=1)
-        self.position[part] = np.take_along_axis(places, order, axis=1)
 
 
 class _Search:
@@ -116,21 +99,25 @@ class _Search:
         target: Side,
         k: int,
         memory: int,
-        device: str,
+        engine: Engine,
         report: Report,
+        checkpoint: Checkpoint | None,
     ):
         self.source, self.target, self.k = source, target, k
-        self.device, self.report = device, report
+        self.engine, self.report, self.checkpoint = engine, report, checkpoint
         self.done = 0.0
         self.total = len(source) + len(target)
-        forward, backward = _width(target, k), _width(source, k)
-        self.block = BLOCK
+        self.forward_width, self.backward_width = self._width(target), self._width(source)
+        widest = max(self.forward_width, self.backward_width)
         d = source.vectors.shape[1]
-        # The lists of both sides; per row of a block, both sides' float32 vectors, the vectors of
-        # what is scored again (as they are read, too), and what finds and sorts these.
-        lists = (len(source) * forward + len(target) * backward) * 12
-        row = 2 * d * 4 + max(forward, backward) * (d * 6 + 48)
-        while lists + self.block * row > memory and self.block > 256:
+        # The lists of both sides; per row of a block, both sides' vectors, float32 and prepared,
+        # the vectors of what is scored again (as they are read, too), and what sorts these.
+        lists = len(source) * (self.forward_width * 8 + 4) + len(target) * (
+            self.backward_width * 8 + 4
+        )
+        row = max(2 * (4 * d + engine.bytes_per_row(d)), 8 * d + widest * (d * 6 + 48))
+        self.block = BLOCK
+        while lists + self.block * row > memory and self.block > LEAST_BLOCK:
             self.block //= 2
         if lists + self.block * row > memory:
             need = (lists + self.block * row) >> 20
@@ -138,95 +125,139 @@ class _Search:
                 f"--memory {memory >> 20}M is too little for {self.total} sentences and k={k}: "
                 f"give at least {need + 1}M, or split the corpus"
             )
+        self.spare = memory - lists - self.block * row
+        self.held: dict[tuple[bool, int, int], Any] = {}
 
-    def candidates(self) -> tuple[_Lists, _Lists]:
-        forward = self._compressed(self.source, self.target)
-        backward = self._compressed(self.target, self.source)
-        if forward is None or backward is None:
-            return self._flat(forward, backward)
-        return forward, backward
+    def _width(self, base: Side) -> int:
+        """Candidates kept for every row that is searched in ``base``."""
+        wanted = self.k + self.engine.slack if base.ann is None else self.k * REFINE
+        return max(1, min(wanted, len(base)))
 
-    def _compressed(self, queries: Side, base: Side) -> _Lists | None:
-        """Candidates from the compressed index of ``base``; None where it has none."""
-        if base.ann is None:
-            return None
-        width = _width(base, self.k)
-        lists = _Lists.empty(len(queries), width)
+    def candidates(self) -> tuple[Lists, Lists]:
+        if self.source.ann is None and self.target.ann is None:
+            return self._both()
+        return (
+            self._one(self.source, self.target, self.forward_width),
+            self._one(self.target, self.source, self.backward_width),
+        )
+
+    def _one(self, queries: Side, base: Side, width: int) -> Lists:
+        """Candidates from the compressed index of ``base``, or by brute force if it has none."""
+        assert isinstance(self.engine, Faiss)
+        lists = Lists.empty(len(queries), width)
         for start in range(0, len(queries), self.block):
-            found = base.ann.search(queries.block(start, start + self.block), width)
-            lists.merge(start, *found)
-            self._advance(len(found[0]))
+            vectors = queries.block(start, start + self.block)
+            if base.ann is not None:
+                lists.merge(start, *base.ann.search(vectors, width))
+            else:
+                for first in range(0, len(base), self.block):
+                    part = base.block(first, first + self.block)
+                    lists.merge(start, *self.engine.search(vectors, part, first, width))
+            self._advance(len(vectors))
         return lists
 
-    def _flat(self, forward: _Lists | None, backward: _Lists | None) -> tuple[_Lists, _Lists]:
-        """Both directions by brute force, but for one that has its candidates already."""
-        run_forward, run_backward = forward is None, backward is None
-        forward = forward or _Lists.empty(len(self.source), _width(self.target, self.k))
-        backward = backward or _Lists.empty(len(self.target), _width(self.source, self.k))
-        blocks = range(0, len(self.source), self.block)
-        for t in range(0, len(self.target), self.block):
-            targets = self.target.block(t, t + self.block)
-            for s in blocks:
-                sources = self.source.block(s, s + self.block)
-                if run_forward:
-                    found = self._pass(sources, targets, forward.position.shape[1])
-                    forward.merge(s, found[0], found[1] + t)
-                if run_backward:
-                    found = self._pass(targets, sources, backward.position.shape[1])
-                    backward.merge(t, found[0], found[1] + s)
-                # Of a row searched against a part of the other side, that part counts.
-                if run_forward:
-                    self._advance(len(sources) * len(targets) / len(self.target))
-                if run_backward:
-                    self._advance(len(targets) * len(sources) / len(self.source))
-        return forward, backward
+    def _both(self) -> tuple[Lists, Lists]:
+        """Both directions by one pass over the blocks of the similarity matrix."""
+        n, m = len(self.source), len(self.target)
+        lists = Lists.empty(n, self.forward_width), Lists.empty(m, self.backward_width)
+        plan = Plan((), self.block).grown((0, 0), (n, m))
+        if self.checkpoint is not None:
+            plan = self.checkpoint.resume(self.engine.name, self.source, self.target, lists, plan)
+        left = sum((s_end - s) * (t_end - t) for s, s_end, t, t_end in plan.blocks())
+        # Of all rows of both sides, those that this share of the matrix stands for.
+        weight = self.total / max(1, n * m)
+        self._advance(self.total - left * weight)
+        for s, s_end, t, t_end in plan.blocks():
+            self._merge(s, s_end, t, t_end, lists)
+            plan = replace(plan, done=plan.done + 1)
+            self._advance((s_end - s) * (t_end - t) * weight)
+            if self.checkpoint is not None and self.checkpoint.due:
+                self.engine.flush(lists)
+                self.checkpoint.save(lists, plan)
+        self.engine.flush(lists)
+        if self.checkpoint is not None:
+            self.checkpoint.finish(lists, plan)
+        return lists
 
-    def _pass(
-        self, queries: np.ndarray, base: np.ndarray, width: int
-    ) -> tuple[np.ndarray, np.ndarray]:
-        return backend.flat_search(queries, base, min(width, len(base)), self.device)
+    def _merge(self, s: int, s_end: int, t: int, t_end: int, lists: tuple[Lists, Lists]) -> None:
+        """Search one block; where the memory does not suffice, in quarters."""
+        try:
+            rows = self._prepared(self.source, s, s_end, columns=False)
+            columns = self._prepared(self.target, t, t_end, columns=True)
+            self.engine.merge(rows, s, columns, t, lists)
+        except Exception as error:
+            if not isinstance(error, (MemoryError, *self.engine.exhausted)):
+                raise
+            if max(s_end - s, t_end - t) <= LEAST_BLOCK:
+                raise ResourceError(
+                    f"out of memory in a block of {s_end - s} x {t_end - t} sentences; give less "
+                    "--memory, or free some"
+                ) from error
+            self.held.clear()
+            # What was merged before memory ran out is merged again, which changes nothing.
+            s_half, t_half = (s + s_end + 1) // 2, (t + t_end + 1) // 2
+            for part in ((s, s_half), (s_half, s_end)):
+                for other in ((t, t_half), (t_half, t_end)):
+                    if part[0] < part[1] and other[0] < other[1]:
+                        self._merge(*part, *other, lists)
+
+    def _prepared(self, side: Side, start: int, end: int, *, columns: bool) -> Any:
+        """A block ready for the engine; those of rows, which come again, are held if they fit."""
+        key = (columns, start, end)
+        if key in self.held:
+            return self.held[key]
+        made = self.engine.prepare(side.block(start, end), columns=columns)
+        if columns:
+            # One block of columns at a time meets all rows.
+            self.held = {old: kept for old, kept in self.held.items() if not old[0]}
+            self.held[key] = made
+        else:
+            size = (end - start) * self.engine.bytes_per_row(side.vectors.shape[1])
+            if size <= self.spare:
+                self.spare -= size
+                self.held[key] = made
+        return made
 
     def _advance(self, rows: float) -> None:
         self.done += rows
         self.report(round(self.done), self.total)
 
+    def settle(self, queries: Side, base: Side, lists: Lists) -> Neighbors:
+        """Exact scores for the candidates, sorted and cut to k, in rows of the whole corpora."""
+        from miner.kernels.exact import rescore
 
-def _settle(
-    queries: Side, base: Side, lists: _Lists, k: int, block: int, *, exact: bool
-) -> Neighbors:
-    """Exact scores for the candidates, sorted and cut to k, in rows of the whole corpora."""
-    from miner.kernels.exact import rescore
-
-    similarity = np.full((len(queries.vectors), k), -np.inf, dtype=np.float32)
-    row = np.full((len(queries.vectors), k), -1, dtype=np.int64)
-    if not len(base):
+        similarity = np.full((len(queries.vectors), self.k), -np.inf, dtype=np.float32)
+        row = np.full((len(queries.vectors), self.k), -1, dtype=np.int64)
+        if not len(base):
+            return Neighbors(similarity, row)
+        rounding = self.engine.rounding(queries.vectors.shape[1])
+        for start in range(0, len(queries), self.block):
+            found = lists.position[start : start + self.block]
+            used, local = np.unique(found, return_inverse=True)
+            vectors = queries.block(start, start + self.block)
+            pool = base.at(used[used >= 0])
+            local = local.reshape(found.shape) - np.count_nonzero(used < 0)
+            scores = np.empty(found.shape, dtype=np.float32)
+            rescore(vectors, pool, local, scores)
+            order = np.lexsort((found, -scores), axis=1)[:, : self.k]
+            best = np.take_along_axis(scores, order, axis=1)
+            place = np.take_along_axis(found, order, axis=1)
+            if base.ann is None and rounding is not None and found.shape[1] < len(base):
+                # The engine dropped everything it saw below its last place: safe only if that,
+                # give or take its rounding, is below the k-th.
+                unsure = lists.least[start : start + self.block] + rounding >= best[:, -1]
+                if unsure.any():
+                    best[unsure], place[unsure] = _scan(
+                        vectors[unsure], base, best.shape[1], self.block
+                    )
+            part = queries.rows[start : start + self.block]
+            similarity[part, : best.shape[1]] = best
+            row[part, : best.shape[1]] = np.where(place >= 0, base.rows[place], -1)
         return Neighbors(similarity, row)
-    for start in range(0, len(queries), block):
-        found = lists.position[start : start + block]
-        used, local = np.unique(found, return_inverse=True)
-        vectors = queries.block(start, start + block)
-        pool = base.at(used[used >= 0])
-        local = local.reshape(found.shape) - np.count_nonzero(used < 0)
-        scores = np.empty(found.shape, dtype=np.float32)
-        rescore(vectors, pool, local, scores)
-        order = np.lexsort((found, -scores), axis=1)[:, :k]
-        best = np.take_along_axis(scores, order, axis=1)
-        place = np.take_along_axis(found, order, axis=1)
-        if exact and found.shape[1] < len(base):
-            # FAISS dropped everything it saw below its last place: safe only if that, give or
-            # take the rounding of a float32 product of unit vectors, is below the k-th.
-            rounding = 4 * vectors.shape[1] * 2.0**-24
-            unsure = lists.similarity[start : start + block, -1] + rounding >= best[:, -1]
-            if unsure.any():
-                best[unsure], place[unsure] = _scan(vectors[unsure], base, best.shape[1], block)
-        part = queries.rows[start : start + block]
-        similarity[part, : best.shape[1]] = best
-        row[part, : best.shape[1]] = np.where(place >= 0, base.rows[place], -1)
-    return Neighbors(similarity, row)
 
 
 def _scan(queries: np.ndarray, base: Side, k: int, block: int) -> tuple[np.ndarray, np.ndarray]:
-    """Exact top-k of all of ``base``, without FAISS: similarities and positions, ``(n, k)``."""
+    """Exact top-k of all of ``base``, without an engine: similarities and positions, ``(n, k)``."""
     from miner.kernels.exact import scan
 
     similarity = np.full((len(queries), k), -np.inf, dtype=np.float32)

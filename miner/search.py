@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from miner import backend
+from miner import engines
 from miner import margin as margins
+from miner.checkpoint import Checkpoint
 from miner.encoder import Encoder
 from miner.errors import ArtifactError, MismatchError
 from miner.index import Index
@@ -34,11 +35,17 @@ class Settings:
     margin: str
     retrieval: str
     memory: int
+    engine: str
+    exact: bool
     device: str
     threads: int
 
     def nearest(
-        self, source: Side, target: Side, report: Report = quiet
+        self,
+        source: Side,
+        target: Side,
+        report: Report = quiet,
+        checkpoint: Checkpoint | None = None,
     ) -> tuple[Neighbors, Neighbors]:
         """Both directions' neighbours by these settings."""
         return nearest_both(
@@ -46,9 +53,12 @@ class Settings:
             target,
             self.k,
             memory=self.memory,
+            engine=self.engine,
+            exact=self.exact,
             device=self.device,
             threads=self.threads,
             report=report,
+            checkpoint=checkpoint,
         )
 
 
@@ -80,6 +90,8 @@ def search(
     retrieval: str = "max",
     duplicates: str = "first",
     memory: int | None = None,
+    engine: str = "fused",
+    exact: bool = False,
     device: str = "auto",
     threads: int | None = None,
     report: Report = quiet,
@@ -95,7 +107,8 @@ def search(
     intersection or max. Every distinct text takes part once: with ``duplicates="first"`` it is
     reported under its first row, with ``"each"`` the copies of a pair's two sentences are paired in
     order, as a gold standard that matches by id expects. ``memory`` in bytes (default: half of what
-    is free); ``device`` auto, cpu or cuda.
+    is free); ``engine`` fused or faiss; ``exact`` makes the fused engine search again what its
+    rounding may have changed; ``device`` auto, cpu or cuda.
 
     Raises ValueError for an unknown name, :class:`~miner.errors.MismatchError` for indexes of two
     models, :class:`~miner.errors.ArtifactError` where a verifier is asked for and there is none,
@@ -110,6 +123,8 @@ def search(
         margin=margin,
         retrieval=retrieval,
         memory=memory,
+        engine=engine,
+        exact=exact,
         device=device,
         threads=threads,
         report=report,
@@ -167,21 +182,30 @@ def run(
     margin: str = "ratio",
     retrieval: str = "max",
     memory: int | None = None,
+    engine: str = "fused",
+    exact: bool = False,
     device: str = "auto",
     threads: int | None = None,
     report: Report = quiet,
+    checkpoint: Checkpoint | None = None,
 ) -> Search:
-    """As :func:`search`, with the ``verifier`` to rank by; returns all that was seen."""
+    """As :func:`search`, with the ``verifier`` to rank by; returns all that was seen.
+
+    With a ``checkpoint`` the neighbour search goes on from what it holds.
+    """
+    engine = margins.canonical(engine, engines.ENGINES)
     settings = Settings(
         k=k or NEIGHBORS["margin" if verifier is None else "probability"],
         margin=margins.canonical(margin, margins.MARGINS),
         retrieval=margins.canonical(retrieval, margins.RETRIEVALS),
         memory=memory_budget(memory),
-        device=backend.resolve_device(device),
+        engine=engine,
+        exact=exact,
+        device=engines.resolve_device(device, engine),
         threads=thread_count(threads),
     )
     require_one_model(source, target)
-    forward, backward = settings.nearest(side(source), side(target), report)
+    forward, backward = settings.nearest(side(source), side(target), report, checkpoint)
     texts: Sequence[Text | None] = (None, None)
     if verifier is not None:
         texts = [

@@ -7,9 +7,10 @@ from typing import Any
 
 import click
 
+from miner.checkpoint import Checkpoint
 from miner.cli import options
 from miner.cli.index import describe
-from miner.cli.search import Wishes, mine_indexes
+from miner.cli.search import Wishes, mine_indexes, say
 from miner.encoder import Encoder
 from miner.index import Index
 from miner.verify import Verifier
@@ -34,7 +35,8 @@ Examples:
 @click.option(
     "--work",
     metavar="DIR",
-    help="Keep the two indexes in DIR/source and DIR/target, for 'miner search'.",
+    help="Keep the two indexes in DIR/source and DIR/target, for 'miner search', and the neighbour "
+    "lists in DIR/search.h5: a search that was stopped goes on from there.",
 )
 @options.factory
 @options.mining
@@ -97,7 +99,10 @@ def mine(
             click.echo(describe(built, corpus), err=True)
             indexes.append(built)
         first, second = indexes
-        mine_indexes(first, second, verifier, wishes, threads=threads, **settings)
+        checkpoint = None
+        if work is not None:
+            checkpoint = Checkpoint(place / "search.h5", keep=True, note=say)
+        mine_indexes(first, second, verifier, wishes, checkpoint, threads=threads, **settings)
 
 
 def by_default(

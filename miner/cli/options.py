@@ -10,7 +10,8 @@ import click
 from tqdm import tqdm
 
 from miner.corpus import FORMATS, ON_ERROR
-from miner.machine import parse_size
+from miner.engines import ENGINES
+from miner.machine import matrix_peak, parse_size
 from miner.margin import MARGINS, RETRIEVALS, canonical
 
 Decorator = Callable[[Any], Any]
@@ -163,6 +164,20 @@ machine = several(
         show_default=True,
         help="Where to search; cuda without a GPU is an error.",
     ),
+    click.option(
+        "--engine",
+        type=click.Choice(ENGINES),
+        default="fused",
+        show_default=True,
+        help="fused finds both directions in one pass; faiss searches twice. Compressed indexes "
+        "always take faiss.",
+    ),
+    click.option(
+        "--exact",
+        is_flag=True,
+        help="Products in float32, and what rounding may have changed is searched again: the lists "
+        "are then those of the definition. Without it, about one neighbour in 100,000 is missed.",
+    ),
 )
 
 threads = click.option(
@@ -267,13 +282,24 @@ def staged_bar() -> Iterator[Callable[[str, int, int | None], None]]:
 
 
 @contextmanager
-def bar(stage: str, unit: str) -> Iterator[Callable[[int, int], None]]:
-    """The same for work of one stage."""
+def bar(stage: str, unit: str, operations: float = 0.0) -> Iterator[Callable[[int, int], None]]:
+    """The same for work of one stage.
+
+    ``operations`` is how many multiplications and additions all of it takes; their rate is shown
+    beside what this machine's float32 matrix products reach.
+    """
     with tqdm(desc=stage, unit=f" {unit}", disable=None) as shown:
+        peak = matrix_peak() if operations and not shown.disable else 0.0
 
         def report(done: int, total: int) -> None:
             _check()
-            shown.total = total
+            if shown.total is None:
+                shown.total = total
+                shown.initial = shown.n = done  # what an earlier run did is not this one's speed
+            seconds = shown.format_dict["elapsed"]
+            if peak and total and seconds:
+                rate = operations * (done - shown.initial) / total / seconds
+                shown.set_postfix_str(f"{rate / 1e9:.0f} GFLOP/s, {rate / peak:.1f} x peak", False)
             shown.update(done - shown.n)
 
         yield report

@@ -8,6 +8,7 @@ import click
 
 from miner import report as reports
 from miner import threshold as thresholds
+from miner.checkpoint import Checkpoint
 from miner.cli import options
 from miner.corpus import read
 from miner.encoder import Encoder
@@ -32,7 +33,8 @@ Examples:
   miner search work/de work/en --threshold 0.1 -o pairs.parquet
   miner search work/de work/en --threshold 1.15 -k 4 --margin ratio --retrieval max -o pairs.tsv
   miner search work/de work/en --top-n 100000 --ids -o scored-ids.tsv
-  miner search work/de work/en --target-precision 0.9 --decoys other.en --bucc > mined.tsv"""
+  miner search work/de work/en --target-precision 0.9 --decoys other.en --bucc > mined.tsv
+  miner search work/de work/en --state search.h5 -o pairs.tsv"""
 )
 @click.argument("source")
 @click.argument("target")
@@ -45,9 +47,15 @@ Examples:
 )
 @options.mining
 @options.machine
+@click.option(
+    "--state",
+    metavar="FILE",
+    help="Keep the neighbour lists in FILE: a search that was stopped goes on from there, and "
+    "after 'miner index --add' only new sentences are searched [OUTPUT.state.h5, gone when done].",
+)
 @options.threads
 @options.output
-def search(source: str, target: str, model: str | None, **settings: Any) -> None:
+def search(source: str, target: str, model: str | None, state: str | None, **settings: Any) -> None:
     """Mine translation pairs from the indexes SOURCE and TARGET.
 
     Pairs are written best first. Every candidate is looked at twice, and its score is the
@@ -67,7 +75,17 @@ def search(source: str, target: str, model: str | None, **settings: Any) -> None
     wishes.check(verifier, *reasons)
     if reasons and not first.external:
         click.echo(f"ranking by margin: {reasons[0]}", err=True)
-    mine_indexes(first, second, verifier, wishes, **settings)
+    checkpoint = None
+    if state is not None:
+        checkpoint = Checkpoint(state, keep=True, note=say)
+    elif wishes.output != "-":
+        checkpoint = Checkpoint(f"{wishes.output}.state.h5", keep=False, note=say)
+    mine_indexes(first, second, verifier, wishes, checkpoint, **settings)
+
+
+def say(text: str) -> None:
+    """A line for the user, apart from the data."""
+    click.echo(text, err=True)
 
 
 @dataclass(frozen=True)
@@ -135,6 +153,7 @@ def mine_indexes(
     target: Index,
     verifier: Verifier | None,
     wishes: Wishes,
+    checkpoint: Checkpoint | None,
     *,
     neighbors: int | None,
     duplicates: str,
@@ -142,8 +161,11 @@ def mine_indexes(
 ) -> None:
     """Search, estimate, cut, write, and say what was kept."""
     decoys = None if wishes.decoys is None else read(wishes.decoys).sentences
-    with options.bar("searching", "sentences") as report:
-        found = run(source, target, verifier, k=neighbors, report=report, **settings)
+    operations = 2.0 * source.distinct * target.distinct * source.dimension
+    with options.bar("searching", "sentences", operations) as report:
+        found = run(
+            source, target, verifier, k=neighbors, report=report, checkpoint=checkpoint, **settings
+        )
     estimate = None
     if verifier is not None and wishes.estimating and len(found.pairs):
         estimate = _estimate(found, decoys, wishes)

@@ -1,0 +1,362 @@
+"""What multiplies blocks of vectors and keeps the best of every row and every column.
+
+Each engine merges one block of the similarity matrix at a time into the running lists of both
+sides. ``Bytes`` and ``Floats`` are the fused engine on processors, ``Cuda`` the one on GPUs, and
+``Faiss`` searches each block twice, once for each direction. The similarities they keep are their
+own; :mod:`miner.neighbors` scores what was kept again.
+"""
+
+import importlib
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from miner import backend
+from miner.errors import DependencyError, ResourceError
+
+ENGINES = ("fused", "faiss")
+# Rows and columns of one product of the float32 engine: the block stays in a shared cache.
+PART = 1024
+
+
+@dataclass(frozen=True)
+class Lists:
+    """Running candidates of n rows: ``similarity (n, w) float32`` and ``position (n, w) int32``.
+
+    By similarity descending, then position; empty places are -inf and -1. ``least (n,) float32`` is
+    the last similarity of each list.
+    """
+
+    similarity: np.ndarray
+    position: np.ndarray
+    least: np.ndarray
+
+    @classmethod
+    def empty(cls, size: int, width: int) -> "Lists":
+        return cls(
+            np.full((size, width), -np.inf, dtype=np.float32),
+            np.full((size, width), -1, dtype=np.int32),
+            np.full(size, -np.inf, dtype=np.float32),
+        )
+
+    @property
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return self.similarity, self.position, self.least
+
+    def merge(self, start: int, similarity: np.ndarray, position: np.ndarray) -> None:
+        """Put candidates of the rows from ``start`` in; the order of merges does not matter."""
+        part = slice(start, start + len(similarity))
+        values = np.concatenate([self.similarity[part], similarity], axis=1)
+        places = np.concatenate([self.position[part], position], axis=1)
+        order = np.lexsort((places, -values), axis=1)[:, : self.position.shape[1]]
+        self.similarity[part] = np.take_along_axis(values, order, axis=1)
+        self.position[part] = np.take_along_axis(places, order, axis=1)
+        self.least[part] = self.similarity[part, -1]
+
+
+class Engine(Protocol):
+    """Merges blocks into lists.
+
+    ``name`` tells states on disk apart; ``slack`` are the neighbours to keep beyond k, to be sorted
+    out by exact scores; ``rounding`` is the most by which a similarity of unit vectors may be off,
+    None where only chance bounds it. ``exhausted`` are the errors, beside MemoryError, that mean
+    that memory ran out. ``bytes_per_row`` is what a row of a block takes when prepared.
+    """
+
+    name: str
+    slack: int
+    exhausted: tuple[type[Exception], ...]
+
+    def rounding(self, dimension: int) -> float | None: ...
+
+    def bytes_per_row(self, dimension: int) -> int: ...
+
+    def prepare(self, vectors: np.ndarray, *, columns: bool) -> Any:
+        """``vectors (b, d) float32`` in the form that :meth:`merge` takes."""
+
+    def merge(self, rows: Any, s: int, columns: Any, t: int, lists: tuple[Lists, Lists]) -> None:
+        """Merge the block of ``rows`` from ``s`` and ``columns`` from ``t``."""
+
+    def flush(self, lists: tuple[Lists, Lists]) -> None:
+        """Bring the lists up to date, where they are kept elsewhere meanwhile."""
+
+
+def choose(engine: str, device: str, exact: bool, threads: int) -> Engine:
+    """The engine of that name for that device, which is ``cpu`` or ``cuda``.
+
+    The fused engine on processors without AVX2 is the float32 one, as it is everywhere when
+    ``exact``.
+    """
+    if engine == "faiss":
+        return Faiss(device)
+    if device == "cuda":
+        return Cuda()
+    from miner.kernels.tile import has_avx2
+
+    return Bytes(threads) if has_avx2() and not exact else Floats(threads)
+
+
+def resolve_device(device: str, engine: str) -> str:
+    """``auto`` to ``cuda`` or ``cpu``; asking for what there is not is a ResourceError."""
+    if engine == "faiss":
+        return backend.resolve_device(device)
+    if device == "cpu":
+        return device
+    reason = ""
+    try:
+        found = cuda_kernels().available()[0]
+    except DependencyError as error:
+        found, reason = False, f" ({error})"
+    if found:
+        return "cuda"
+    if device == "cuda":
+        raise ResourceError(
+            f"--device cuda: torch finds no GPU here{reason}; use --device cpu, or --engine faiss "
+            "with a GPU build of FAISS"
+        )
+    return "cpu"
+
+
+class Bytes:
+    """Integer products of vectors rounded to bytes (:mod:`miner.kernels.fused`)."""
+
+    name = "bytes"
+    slack = 12
+    exhausted: tuple[type[Exception], ...] = ()
+
+    def __init__(self, threads: int):
+        self.threads = threads
+
+    def rounding(self, dimension: int) -> float | None:
+        return None
+
+    def bytes_per_row(self, dimension: int) -> int:
+        return 5 * dimension + 12
+
+    def prepare(self, vectors: np.ndarray, *, columns: bool) -> Any:
+        from miner.kernels.fused import UP, empty_pack, quantise
+
+        made = empty_pack(*vectors.shape, columns=columns)
+        up = UP if columns else 0
+
+        def work(start: int, end: int) -> None:
+            quantise(vectors, made.tiles, up, made.scale, made.correction, start, end)
+
+        parts = strips(len(made.tiles), self.threads)
+        with ThreadPoolExecutor(self.threads) as pool:
+            list(pool.map(lambda part: work(*part), parts))
+        return made
+
+    def merge(self, rows: Any, s: int, columns: Any, t: int, lists: tuple[Lists, Lists]) -> None:
+        from miner.kernels.fused import merge
+
+        arrays = (*lists[0].arrays, *lists[1].arrays)
+
+        def work(part: tuple[int, int], other: tuple[int, int]) -> None:
+            merge(
+                rows.tiles, rows.scale, rows.correction, rows.count,
+                columns.tiles, columns.scale, columns.count, *part, *other, s, t, *arrays,
+            )  # fmt: skip
+
+        crosswise(len(rows.tiles), len(columns.tiles), self.threads, work)
+
+    def flush(self, lists: tuple[Lists, Lists]) -> None:
+        pass
+
+
+class Floats:
+    """float32 products by the BLAS of numpy, one of its threads in each of ours."""
+
+    name = "floats"
+    slack = 4
+    exhausted: tuple[type[Exception], ...] = ()
+
+    def __init__(self, threads: int):
+        self.threads = threads
+
+    def rounding(self, dimension: int) -> float | None:
+        return rounding_of_floats(dimension)
+
+    def bytes_per_row(self, dimension: int) -> int:
+        return 4 * dimension + 4 * PART
+
+    def prepare(self, vectors: np.ndarray, *, columns: bool) -> Any:
+        return vectors
+
+    def merge(self, rows: Any, s: int, columns: Any, t: int, lists: tuple[Lists, Lists]) -> None:
+        from threadpoolctl import threadpool_limits
+
+        from miner.kernels.blocks import merge_block
+
+        arrays = (*lists[0].arrays, *lists[1].arrays)
+
+        def work(part: tuple[int, int], other: tuple[int, int]) -> None:
+            for i in range(*part, PART):
+                left = rows[i : min(i + PART, part[1])]
+                for j in range(*other, PART):
+                    block = left @ columns[j : min(j + PART, other[1])].T
+                    merge_block(block, s + i, t + j, *arrays)
+
+        with threadpool_limits(1):
+            crosswise(len(rows), len(columns), self.threads, work)
+
+    def flush(self, lists: tuple[Lists, Lists]) -> None:
+        pass
+
+
+class Faiss:
+    """FAISS's brute force, once for each direction."""
+
+    slack = 4
+    exhausted: tuple[type[Exception], ...] = ()
+
+    def __init__(self, device: str):
+        self.device = device
+        self.name = "faiss"
+
+    def rounding(self, dimension: int) -> float | None:
+        return rounding_of_floats(dimension)
+
+    def bytes_per_row(self, dimension: int) -> int:
+        return 4 * dimension
+
+    def prepare(self, vectors: np.ndarray, *, columns: bool) -> Any:
+        return vectors
+
+    def merge(self, rows: Any, s: int, columns: Any, t: int, lists: tuple[Lists, Lists]) -> None:
+        for queries, start, base, first, into in (
+            (rows, s, columns, t, lists[0]),
+            (columns, t, rows, s, lists[1]),
+        ):
+            into.merge(start, *self.search(queries, base, first, into.position.shape[1]))
+
+    def search(
+        self, queries: np.ndarray, base: np.ndarray, first: int, width: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """One direction: similarities and positions, of which the first is ``first``."""
+        width = min(width, len(base))
+        similarity, position = backend.flat_search(queries, base, width, self.device)
+        return similarity, position + first
+
+    def flush(self, lists: tuple[Lists, Lists]) -> None:
+        pass
+
+
+class Cuda:
+    """Thresholds on a GPU (:mod:`miner.kernels.fused_cuda`); the lists stay there meanwhile."""
+
+    name = "cuda"
+    slack = 4
+
+    def __init__(self, device: str = "cuda"):
+        self.device = device
+        self.kernels = cuda_kernels()
+        self.exhausted: tuple[type[Exception], ...] = (self.kernels.OutOfMemory,)
+        self.lists: tuple[Any, Any] | None = None
+
+    def rounding(self, dimension: int) -> float | None:
+        return rounding_of_floats(dimension)
+
+    def bytes_per_row(self, dimension: int) -> int:
+        return 4 * dimension
+
+    def prepare(self, vectors: np.ndarray, *, columns: bool) -> Any:
+        half = vectors.astype(np.float16)
+        # Vectors of an index are float16 already.
+        return self.kernels.upload(half if (half == vectors).all() else vectors, self.device)
+
+    def merge(self, rows: Any, s: int, columns: Any, t: int, lists: tuple[Lists, Lists]) -> None:
+        if self.lists is None:
+            self.lists = tuple(
+                self.kernels.DeviceLists.of(part.similarity, part.position, self.device)
+                for part in lists
+            )
+        self.kernels.merge_block(rows, s, columns, t, *self.lists)
+
+    def flush(self, lists: tuple[Lists, Lists]) -> None:
+        for part, there in zip(lists, self.lists or (), strict=False):
+            part.similarity[:], part.position[:] = there.numpy()
+            part.least[:] = part.similarity[:, -1]
+
+
+def cuda_kernels() -> Any:
+    """The kernels for GPUs; DependencyError without torch."""
+    try:
+        return importlib.import_module("miner.kernels.fused_cuda")
+    except ImportError as error:
+        raise DependencyError(
+            f'torch is not usable ({error}); run: pip install "bitext-miner[gpu]"'
+        ) from None
+
+
+def rounding_of_floats(dimension: int) -> float:
+    """The most by which a float32 product of two unit vectors may be off, with room to spare."""
+    return 4 * dimension * 2.0**-24
+
+
+def strips(size: int, number: int) -> list[tuple[int, int]]:
+    """``size`` cut into at most ``number`` parts of nearly one length, none of them empty."""
+    number = max(1, min(number, size))
+    edges = [size * part // number for part in range(number + 1)]
+    return list(zip(edges, edges[1:], strict=False))
+
+
+def crosswise(
+    rows: int,
+    columns: int,
+    threads: int,
+    work: Callable[[tuple[int, int], tuple[int, int]], None],
+) -> None:
+    """Call ``work(strip of rows, strip of columns)`` for all of a matrix, on several threads.
+
+    No two calls at a time share a row or a column, so that both lists can be changed in place. A
+    few strips more than threads let a thread go on where another is late.
+    """
+    number = 1 if threads == 1 else threads + max(1, threads // 2)
+    waiting = {
+        (part, other): None for part in strips(rows, number) for other in strips(columns, number)
+    }
+    busy: set[tuple[str, tuple[int, int]]] = set()
+    change = threading.Condition()
+    failed = False
+
+    def worker() -> None:
+        nonlocal failed
+        while True:
+            with change:
+                while True:
+                    if failed or not waiting:
+                        return
+                    job = next(
+                        (
+                            (part, other)
+                            for part, other in waiting
+                            if ("row", part) not in busy and ("column", other) not in busy
+                        ),
+                        None,
+                    )
+                    if job is not None:
+                        break
+                    change.wait()
+                del waiting[job]
+                busy.update({("row", job[0]), ("column", job[1])})
+            try:
+                work(*job)
+            except BaseException:
+                failed = True
+                raise
+            finally:
+                with change:
+                    busy.difference_update({("row", job[0]), ("column", job[1])})
+                    change.notify_all()
+
+    if threads == 1:
+        worker()
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        for future in [pool.submit(worker) for _ in range(threads)]:
+            future.result()

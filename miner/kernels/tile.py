@@ -1,0 +1,188 @@
+"""The inner loop of the fused search: 6 x 16 integer dot products and their comparison, by AVX2.
+
+Numba has no integer dot product, so the loop is written as LLVM code, around two instructions:
+``vpmaddubsw`` multiplies 32 unsigned by 32 signed bytes and adds neighbours to 16 sums of two
+bytes each; ``vpmaddwd`` adds neighbouring sums to 8 of four bytes each. In between, the 16-bit
+sums run modulo 2**16, which is harmless: :mod:`miner.kernels.fused` makes sure that what comes out
+at the end fits.
+"""
+
+from functools import cache
+from typing import Any
+
+import llvmlite.binding
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+# Rows and columns of one tile: 6 x 2 registers of sums, and 16 registers is what there is.
+ROWS = 6
+COLUMNS = 16
+LANES = 8
+
+_I8, _I16, _I32, _I64 = (ir.IntType(bits) for bits in (8, 16, 32, 64))
+_BYTES = ir.VectorType(_I8, 32)
+_SHORTS = ir.VectorType(_I16, 16)
+_INTS = ir.VectorType(_I32, LANES)
+_FLOATS = ir.VectorType(ir.FloatType(), LANES)
+
+
+@cache
+def has_avx2() -> bool:
+    """Whether this processor can run :func:`tile_avx2`."""
+    return bool(llvmlite.binding.get_host_cpu_features().get("avx2", False))
+
+
+def _tile_avx2(
+    typingctx, a, a_at, b, b_at, quads, correction, a_scale, row, b_scale, column,
+    row_least, row_at, column_least, column_at, out, hits,
+):  # fmt: skip
+    """One tile; :func:`miner.kernels.fused.tile_reference` says what it computes.
+
+    Arrays come with the position from which they are read: rows ``row`` on of ``correction`` and
+    ``a_scale``, columns ``column`` on of ``b_scale``, and so forth.
+    """
+    at = types.int64
+    signature = types.int32(
+        a, at, b, at, at, correction, a_scale, at, b_scale, at,
+        row_least, at, column_least, at, out, hits,
+    )  # fmt: skip
+
+    def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        return _Tile(context, builder, signature.args, values).build()
+
+    return signature, codegen
+
+
+tile_avx2: Any = intrinsic(_tile_avx2)
+
+
+class _Tile:
+    """Writes the code of one tile."""
+
+    def __init__(self, context: Any, builder: Any, kinds: Any, values: Any):
+        self.builder = builder
+        zero = _number(_I64, 0)
+
+        def pointer(array: int, position: Any, item: Any) -> Any:
+            made = context.make_array(kinds[array])(context, builder, values[array])
+            start = builder.gep(made.data, [position])
+            return builder.bitcast(start, item.as_pointer())
+
+        self.a = pointer(0, values[1], _I32)
+        self.b = pointer(2, values[3], _BYTES)
+        self.quads = values[4]
+        self.correction = pointer(5, values[7], _I32)
+        self.a_scale = pointer(6, values[7], ir.FloatType())
+        self.b_scale = pointer(8, values[9], _FLOATS)
+        self.row_least = pointer(10, values[11], ir.FloatType())
+        self.column_least = pointer(12, values[13], _FLOATS)
+        self.out = pointer(14, zero, _FLOATS)
+        self.hits = pointer(15, zero, _I32)
+
+    def build(self) -> Any:
+        return self._compare(self._multiply())
+
+    def _call(self, name: str, result: Any, *arguments: Any) -> Any:
+        kind = ir.FunctionType(result, [argument.type for argument in arguments])
+        function = cgutils.get_or_insert_function(self.builder.module, kind, name)
+        return self.builder.call(function, arguments)
+
+    def _load(self, pointer: Any, index: Any) -> Any:
+        index = _number(_I64, index) if isinstance(index, int) else index
+        loaded = self.builder.load(self.builder.gep(pointer, [index]))
+        loaded.align = 1
+        return loaded
+
+    def _everywhere(self, value: Any, kind: Any) -> Any:
+        """A vector of ``LANES`` times ``value``."""
+        nothing = ir.Constant(kind, ir.Undefined)
+        first = self.builder.insert_element(nothing, value, _number(_I32, 0))
+        mask = ir.Constant(ir.VectorType(_I32, LANES), [0] * LANES)
+        return self.builder.shuffle_vector(first, nothing, mask)
+
+    def _multiply(self) -> list[list[Any]]:
+        """The sums, ``[row][half of the columns]``, each 8 x 2 shorts."""
+        builder = self.builder
+        halves = COLUMNS // LANES
+        start = [
+            builder.bitcast(self._everywhere(self._load(self.correction, row), _INTS), _SHORTS)
+            for row in range(ROWS)
+        ]
+        before = builder.block
+        loop, after = builder.append_basic_block("quads"), builder.append_basic_block("done")
+        builder.branch(loop)
+        builder.position_at_end(loop)
+        quad = builder.phi(_I64)
+        quad.add_incoming(_number(_I64, 0), before)
+        sums = [[builder.phi(_SHORTS) for _ in range(halves)] for _ in range(ROWS)]
+        b_start = builder.mul(quad, _number(_I64, halves))
+        a_start = builder.mul(quad, _number(_I64, ROWS))
+        columns = [
+            self._load(self.b, builder.add(b_start, _number(_I64, half))) for half in range(halves)
+        ]
+        new: list[list[Any]] = []
+        for row in range(ROWS):
+            four = self._load(self.a, builder.add(a_start, _number(_I64, row)))
+            signed = builder.bitcast(self._everywhere(four, _INTS), _BYTES)
+            products = [
+                self._call("llvm.x86.avx2.pmadd.ub.sw", _SHORTS, unsigned, signed)
+                for unsigned in columns
+            ]
+            new.append([builder.add(*pair) for pair in zip(sums[row], products, strict=True)])
+        following = builder.add(quad, _number(_I64, 1))
+        for row in range(ROWS):
+            for half in range(halves):
+                sums[row][half].add_incoming(start[row], before)
+                sums[row][half].add_incoming(new[row][half], loop)
+        quad.add_incoming(following, loop)
+        builder.cbranch(builder.icmp_signed("<", following, self.quads), loop, after)
+        builder.position_at_end(after)
+        return new
+
+    def _compare(self, sums: list[list[Any]]) -> Any:
+        """Write similarities and hits; returns the hits of all rows, or-ed."""
+        builder = self.builder
+        ones = ir.Constant(_SHORTS, [1] * 16)
+        halves = range(COLUMNS // LANES)
+        scales = [self._load(self.b_scale, half) for half in halves]
+        least = [self._load(self.column_least, half) for half in halves]
+        total = _number(_I32, 0)
+        for row in range(ROWS):
+            row_least = self._everywhere(self._load(self.row_least, row), _FLOATS)
+            row_scale = self._everywhere(self._load(self.a_scale, row), _FLOATS)
+            mask = _number(_I32, 0)
+            for half in halves:
+                product = self._call("llvm.x86.avx2.pmadd.wd", _INTS, sums[row][half], ones)
+                value = builder.fmul(
+                    builder.fmul(builder.sitofp(product, _FLOATS), scales[half]), row_scale
+                )
+                place = builder.gep(self.out, [_number(_I64, row * len(halves) + half)])
+                builder.store(value, place).align = 4
+                hit = builder.or_(
+                    builder.fcmp_ordered(">=", value, row_least),
+                    builder.fcmp_ordered(">=", value, least[half]),
+                )
+                sign = builder.bitcast(builder.sext(hit, _INTS), _FLOATS)
+                bits = self._call("llvm.x86.avx.movmsk.ps.256", _I32, sign)
+                mask = builder.or_(mask, builder.shl(bits, _number(_I32, LANES * half)))
+            builder.store(mask, builder.gep(self.hits, [_number(_I64, row)]))
+            total = builder.or_(total, mask)
+        return total
+
+
+def _lowest_bit(typingctx, mask):
+    """The position of the lowest bit that is set in an int32; 32 where there is none."""
+
+    def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        return builder.cttz(values[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.int32(types.int32), codegen
+
+
+lowest_bit: Any = intrinsic(_lowest_bit)
+
+
+def _number(kind: Any, value: int) -> Any:
+    return ir.Constant(kind, value)
