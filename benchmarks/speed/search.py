@@ -8,7 +8,6 @@ Memory counts the vectors. Slow ones search fewer queries, the first of each sid
 the other side. Every contender first searches 2,000 x 2,000 to warm up.
 """
 
-import inspect
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -27,7 +26,7 @@ MEMORY = 2 << 30
 # Rows of a block in the loops: what was fastest for torch, and about what LASER's batches are.
 TORCH_BLOCK, LOOP_BLOCK = 1024, 16_384
 OURS = "ours"
-# What ours can be asked for, where this version has it.
+# What ours can be asked for.
 VARIANTS: dict[str, dict[str, Any]] = {
     OURS: {},
     "ours, exact=True": {"exact": True},
@@ -197,10 +196,6 @@ def _vectors(work: str, dtype: type | None = None, count: int | None = None) -> 
 def job(name: str, work: str, threads: int) -> dict[str, Any]:
     """One contender, measured once."""
     options = VARIANTS.get(name)
-    parameters = inspect.signature(nearest_both).parameters
-    lacking = [option for option in options or {} if option not in parameters]
-    if lacking:
-        return {"missing": f"{', '.join(lacking)} of nearest_both, in this version"}
     if options is None:
         import faiss
         import torch
