@@ -28,10 +28,12 @@ lint: $(VENV)/developing
 	$(BIN)/mypy
 
 bench: $(VENV)/developing
+	$(BIN)/pip install -q -c constraints.txt -e '.[$(EXTRA),train,dev,bench]'
 	$(BIN)/python -m benchmarks.quality --data $(DATA)
 	$(BIN)/python -m benchmarks.precision --data $(DATA)
 	$(BIN)/python -m benchmarks.secondlook --data $(DATA)
 	$(BIN)/python -m benchmarks.training --data $(DATA)
+	$(BIN)/python -m benchmarks.speed --data $(DATA)
 	$(BIN)/python -m benchmarks.readme
 
 $(VENV)/installed: setup.cfg constraints.txt

@@ -9,7 +9,6 @@ for a precision of 0.90, 0.95 and 0.98 by its decoys alone; the gold then says w
 gold does not know every translation: precision by gold is less than the true one.
 """
 
-import argparse
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -111,11 +110,7 @@ def table(results: list[dict]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--models", type=Path, default=Path("models/bench"))
-    parser.add_argument("--json", type=Path, default=report.RESULTS / "precision.json")
-    arguments = parser.parse_args()
+    arguments = report.parser(__doc__, "precision.json", models=True).parse_args()
     results: list[dict] = []
     for pair in ("de-en", "fr-en"):
         model = str(arguments.models / f"{pair}-fast")

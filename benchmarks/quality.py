@@ -8,7 +8,6 @@ For each language pair, trains one model by the ``fast`` recipe and one by ``p19
 margin and by probability.
 """
 
-import argparse
 import time
 from pathlib import Path
 
@@ -45,11 +44,7 @@ def show(event: object) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--models", type=Path, default=Path("models/bench"))
-    parser.add_argument("--json", type=Path, default=report.RESULTS / "bucc.json")
-    arguments = parser.parse_args()
+    arguments = report.parser(__doc__, "bucc.json", models=True).parse_args()
     results = []
     for pair in PAIRS:
         for name in ("fast", "p19", "default"):

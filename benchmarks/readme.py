@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import report
+from benchmarks.speed import tables as speed_tables
 
 README = Path(__file__).parent.parent / "README.md"
 START, END = "<!-- results -->\n", "<!-- /results -->\n"
@@ -109,8 +110,15 @@ def training() -> list[str]:
     return [*lines, "", conditions(record), ""]
 
 
+def speed() -> list[str]:
+    """Nothing while no section of it was measured."""
+    if not (report.RESULTS / "speed.json").exists():
+        return []
+    return speed_tables.tables(load("speed.json"), conditions)
+
+
 def tables() -> str:
-    return "\n".join([*mining(), *precision(), *second_look(), *training()])
+    return "\n".join([*mining(), *precision(), *second_look(), *training(), *speed()])
 
 
 def main() -> None:

@@ -1,11 +1,12 @@
-"""What every result says of itself: command, versions, hardware; and how it is written."""
+"""What benchmarks share: their options, and what a result says of itself where it is written."""
 
+import argparse
 import importlib.metadata
 import json
 import os
 import platform
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,24 +16,51 @@ RESULTS = Path(__file__).parent / "results"
 LIBRARIES = ("bitext-miner", "numpy", "numba", "sentencepiece", "torch", "faiss-cpu", "faiss-gpu")
 
 
+def parser(doc: str | None, result: str, models: bool = False) -> argparse.ArgumentParser:
+    """The options that benchmarks have in common; ``result`` names the file in ``results``."""
+    options = argparse.ArgumentParser(description=(doc or "").split("\n")[0])
+    options.add_argument("--data", type=Path, required=True)
+    if models:
+        options.add_argument("--models", type=Path, default=Path("models/bench"))
+    options.add_argument("--json", type=Path, default=RESULTS / result)
+    return options
+
+
 def write(path: Path, name: str, results: Any) -> None:
     """Write ``results`` with what is needed to judge and repeat them."""
-    record = {
-        "benchmark": name,
+    _write(path, {"benchmark": name, **record(name, results)})
+
+
+def merge(path: Path, name: str, section: str, results: Any, libraries: Sequence[str]) -> None:
+    """As :func:`write`, for one of several sections; the others stay as the file has them.
+
+    ``libraries`` are named with their versions, beside those that all benchmarks name.
+    """
+    old = json.loads(path.read_text(encoding="utf-8"))["sections"] if path.exists() else {}
+    new = {**old, section: record(name, results, libraries)}
+    _write(path, {"benchmark": name, "sections": new})
+
+
+def record(name: str, results: Any, libraries: Sequence[str] = ()) -> dict[str, Any]:
+    """``results`` with the command, versions and hardware that they come from."""
+    return {
         "command": f"python -m {name} {' '.join(sys.argv[1:])}".strip(),
-        "versions": versions(),
+        "versions": versions(libraries),
         "hardware": hardware(),
         "results": results,
     }
+
+
+def _write(path: Path, content: dict[str, Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     print(f"written to {path}", file=sys.stderr)
 
 
-def versions() -> dict[str, str]:
+def versions(more: Sequence[str] = ()) -> dict[str, str]:
     """Versions of what decides the figures."""
     found = {"python": platform.python_version()}
-    for name in LIBRARIES:
+    for name in (*LIBRARIES, *more):
         try:
             found[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:

@@ -7,7 +7,6 @@ alone (k = 8), the second look with everything it needs (tokenising both sides i
 estimate of precision, alternating in one run; medians.
 """
 
-import argparse
 import statistics
 import tempfile
 import time
@@ -30,11 +29,7 @@ def timed(work: Callable[[], object]) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--models", type=Path, default=Path("models/bench"))
-    parser.add_argument("--json", type=Path, default=report.RESULTS / "secondlook.json")
-    arguments = parser.parse_args()
+    arguments = report.parser(__doc__, "secondlook.json", models=True).parse_args()
     encoder = Encoder.load(arguments.models / "de-en-fast")
     data = arguments.data / "bucc-style"
     seconds: dict[str, list[float]] = {"search": [], "search and look": [], "estimate": []}

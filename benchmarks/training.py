@@ -11,12 +11,10 @@ machine that slows down slows all. The figure is the ratio of the medians. The p
 softmax objective's matrix, which all share, are printed too: no loop around them can be faster.
 """
 
-import argparse
 import dataclasses
 import statistics
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -168,10 +166,8 @@ def compare(source: list[str], target: list[str], config: TrainConfig, size: str
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--data", type=Path, required=True)
+    parser = report.parser(__doc__, "training.json")
     parser.add_argument("--pair", default="de-en")
-    parser.add_argument("--json", type=Path, default=report.RESULTS / "training.json")
     arguments = parser.parse_args()
 
     files = sorted((arguments.data / "train" / arguments.pair).glob("*.tsv.xz"))

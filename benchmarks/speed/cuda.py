@@ -1,0 +1,133 @@
+"""On a GPU: 4 nearest neighbours in both directions, as a share of the peak of bf16 products.
+
+Vectors of real text, in host memory before and lists in host memory after, so that copying counts.
+The peak is that of torch's product of square bf16 matrices on the same GPU. The work of a search is
+taken for one product of both sides, whatever the contender does: a search that multiplies twice, or
+in another precision, reaches a smaller share. Theirs is one bf16 product a block with topk along
+rows and columns, which scores nothing again. Best of a few runs.
+"""
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from benchmarks.speed import text
+from benchmarks.speed.process import Job, run
+from miner import Encoder
+from miner.neighbors import Side, nearest_both
+
+K = 4
+MEMORY = 8 << 30
+RUNS = 3
+SQUARE = 8192
+BLOCK = 8192
+
+
+def peak() -> float:
+    """FLOP/s of a bf16 product."""
+    import torch
+
+    left, right = (torch.randn(SQUARE, SQUARE, device="cuda").bfloat16() for _ in range(2))
+    work = 20
+
+    def products() -> None:
+        for _ in range(work):
+            left @ right.T
+        torch.cuda.synchronize()
+
+    return work * 2 * SQUARE**3 / best(products)
+
+
+def best(work: Callable[[], object]) -> float:
+    """Seconds of the fastest of a few runs, one to warm up not counted."""
+    work()
+    times = []
+    for _ in range(RUNS):
+        started = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - started)
+    return min(times)
+
+
+def torch_topk(source: np.ndarray, target: np.ndarray) -> None:
+    import torch
+
+    left = torch.from_numpy(source).cuda().bfloat16()
+    right = torch.from_numpy(target).cuda().bfloat16()
+    forward, best_values, place = [], None, None
+    for start in range(0, len(left), BLOCK):
+        product = left[start : start + BLOCK] @ right.T
+        forward.append(product.topk(K, dim=1).indices.cpu())
+        values, rows = product.topk(K, dim=0)
+        rows += start
+        if best_values is not None and place is not None:
+            values, rows = torch.cat([best_values, values]), torch.cat([place, rows])
+        best_values, order = values.topk(K, dim=0)
+        place = rows.gather(0, order)
+    assert place is not None
+    place.cpu()
+
+
+def faiss_gpu(source: np.ndarray, target: np.ndarray) -> None:
+    import faiss
+
+    resources = faiss.StandardGpuResources()
+    metric = faiss.METRIC_INNER_PRODUCT
+    for queries, base in ((source, target), (target, source)):
+        faiss.knn_gpu(resources, queries, base, K, metric=metric)
+
+
+def job(paths: list[str], count: int, dimensions: list[int], threads: int) -> dict[str, Any]:
+    """All of it, or that there is no GPU."""
+    import torch
+
+    if not torch.cuda.is_available():
+        return {"device": "no GPU"}
+    import faiss
+
+    encoder = Encoder.load("default", threads)
+    encoded = (
+        encoder.encode(text.read(paths[0], count)),
+        encoder.encode(text.read(paths[1], count)),
+    )
+    top = peak()
+    rows: list[dict[str, Any]] = []
+    for d in dimensions:
+        source, target = text.resized(encoded, d)
+        wide = [vectors.astype(np.float32) for vectors in (source, target)]
+
+        contenders: dict[str, Callable[[], object]] = {
+            "ours": partial(
+                nearest_both,
+                Side(source, np.arange(len(source))),
+                Side(target, np.arange(len(target))),
+                K,
+                memory=MEMORY,
+                device="cuda",
+                threads=threads,
+            ),
+            "torch matmul and topk, bf16": partial(torch_topk, source, target),
+        }
+        if hasattr(faiss, "StandardGpuResources"):
+            contenders["FAISS GPU, float32, twice"] = partial(faiss_gpu, *wide)
+        for name, work in contenders.items():
+            row: dict[str, Any] = {"name": name, "a side": len(source), "dimension": d}
+            try:
+                seconds = best(work)
+                share = 2 * len(source) * len(target) * d / seconds / top
+                row |= {"seconds": round(seconds, 3), "share of the bf16 peak": round(share, 3)}
+            except Exception as error:  # out of memory, or a GPU that the library cannot use
+                row["failed"] = str(error).splitlines()[0]
+            rows.append(row)
+        if not hasattr(faiss, "StandardGpuResources"):
+            rows.append({"name": "FAISS GPU", "dimension": d, "missing": "faiss-gpu"})
+    device = torch.cuda.get_device_name()
+    return {"device": device, "bf16 peak, TFLOP/s": round(top / 1e12, 1), "rows": rows}
+
+
+def measure(paths: list[Any], count: int, dimensions: list[int], threads: int) -> dict[str, Any]:
+    arguments = {"paths": [str(path) for path in paths], "count": count, "dimensions": dimensions}
+    return run(Job("GPU", "cuda:job", {**arguments, "threads": threads}), threads)

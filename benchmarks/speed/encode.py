@@ -1,0 +1,85 @@
+"""Text to vectors: sentences a second with the same text and the same number of threads.
+
+Ours and the two that average embeddings have the same vocabulary and table (the model that ships);
+all make unit vectors. SentencePiece alone, over the same chunks on as many threads, is what ours
+could reach if averaging took no time. Slow ones encode fewer sentences, the first of the same text.
+Loading and a tenth of the sentences to warm up are not counted.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.speed import peers, text
+from benchmarks.speed.process import Job, Meter, alternate, rows
+from miner import Encoder
+from miner.encoder import CHUNK
+
+OURS = "ours"
+SENTENCES = 200_000
+# Sentences whose vectors are compared with ours where they should be the same.
+COMPARED = 2000
+SAME = "sentence-transformers StaticEmbedding", "model2vec"
+
+
+def ours(threads: int, sample: Path) -> peers.Encode:
+    return Encoder.load("default", threads).encode
+
+
+def sentencepiece(threads: int, sample: Path) -> peers.Encode:
+    """Only the pieces; returns how many, in place of vectors."""
+    processor = Encoder.load("default").tokenizer.processor
+
+    def pieces(chunk: list[str]) -> int:
+        return sum(map(len, processor.encode(chunk, return_type="numpy", num_threads=1)))
+
+    def encode(texts: list[str]) -> np.ndarray:
+        chunks = [texts[start : start + CHUNK] for start in range(0, len(texts), CHUNK)]
+        with ThreadPoolExecutor(threads) as pool:
+            return np.array(list(pool.map(pieces, chunks)))
+
+    return encode
+
+
+# Each with the share of the sentences that it encodes.
+CONTENDERS = {
+    OURS: (ours, 1),
+    "(sentencepiece alone)": (sentencepiece, 1),
+    SAME[0]: (peers.static_embedding, 1),
+    SAME[1]: (peers.model2vec, 1),
+    "fastText average, d=300": (peers.fasttext, 1 / 4),
+    "BiLSTM of LASER's size": (peers.bilstm, 1 / 200),
+    "transformer of BERT-base's size": (peers.transformer, 1 / 400),
+}
+
+
+def job(name: str, path: str, count: int, threads: int) -> dict[str, Any]:
+    """One contender, measured once."""
+    texts = text.read(path, count)
+    encode = CONTENDERS[name][0](threads, Path(path))
+    encode(texts[: max(1, count // 10)])
+    meter = Meter()
+    with meter:
+        encode(texts)
+    found = meter.result(count)
+    if name in SAME:
+        some = texts[:COMPARED]
+        cosine = np.sum(encode(some) * ours(threads, Path(path))(some), axis=1)
+        found["mean cosine with ours"] = round(float(cosine.mean()), 5)
+    return found
+
+
+def measure(path: Path, sentences: int, rounds: int, threads: int) -> list[dict[str, Any]]:
+    jobs = []
+    for name, (_, share) in CONTENDERS.items():
+        count = max(8, round(sentences * share))
+        arguments = {"name": name, "path": str(path), "count": count, "threads": threads}
+        jobs.append(Job(name, "encode:job", arguments))
+    found = rows(alternate(jobs, rounds, threads), OURS)
+    for row in found:
+        # Of few sentences only the batch would show.
+        if row.get("sentences") == sentences:
+            row["memory, bytes a vector"] = round(row["memory MiB"] * 2**20 / sentences)
+    return found

@@ -1,0 +1,181 @@
+"""From two text files to a file of pairs, and how that grows.
+
+Ours is what ``miner index``, twice, and ``miner search`` do: every line read and accounted for,
+vectors on disk, exact search, pairs written. The other is what one writes around
+sentence-transformers and FAISS: read, drop repeats, encode by ``StaticEmbedding`` with the same
+model, ``IndexFlatIP`` in both directions, ratio margin, max retrieval, pairs written; margins in
+numpy, not in the usual Python loops. k = 4; by probability 8. Loading, and a run over 2,000 lines
+to warm up, are not counted.
+"""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.speed import peers, search, text
+from benchmarks.speed.process import Job, Meter, alternate, rows, run
+from miner import Encoder, Index
+from miner.search import search as mine
+
+OURS = "ours, by margin"
+PROBABLE = "ours, by probability (the default)"
+THEIRS = "StaticEmbedding and FAISS Flat, by margin"
+RANKS = {OURS: "margin", PROBABLE: "probability"}
+WARM = 2000
+
+
+def ours(
+    encoder: Encoder, source: Path, target: Path, work: Path, rank: str, threads: int
+) -> tuple[int, dict[str, float]]:
+    """The number of pairs, and the seconds of each stage."""
+    seconds, started = {}, time.perf_counter()
+
+    def stage(name: str) -> None:
+        nonlocal started
+        now = time.perf_counter()
+        seconds[name], started = now - started, now
+
+    sides = [Index.build(encoder, path, work / path.stem) for path in (source, target)]
+    stage("text to indexes")
+    pairs = mine(
+        sides[0],
+        sides[1],
+        rank=rank,
+        encoder=encoder if rank == "probability" else None,
+        memory=search.MEMORY,
+        device="cpu",
+        threads=threads,
+    )
+    stage("search")
+    pairs.write(work / "pairs.tsv")
+    stage("pairs to file")
+    return len(pairs), seconds
+
+
+def theirs(encode: peers.Encode, source: Path, target: Path, work: Path, threads: int) -> int:
+    """The number of pairs."""
+    texts = [
+        list(dict.fromkeys(path.read_text(encoding="utf-8").splitlines()))
+        for path in (source, target)
+    ]
+    vectors = [encode(side) for side in texts]
+    near, place = zip(
+        *(_nearest(vectors[0], vectors[1]), _nearest(vectors[1], vectors[0])), strict=True
+    )
+    mean = [values.mean(axis=1) for values in near]
+    # The best of each direction's candidates, then the best pair of each sentence.
+    best = []
+    for side in (0, 1):
+        ratio = near[side] / ((mean[side][:, None] + mean[1 - side][place[side]]) / 2)
+        chosen = ratio.argmax(axis=1)
+        every = np.arange(len(chosen))
+        pair = (every, place[side][every, chosen])
+        best.append((ratio[every, chosen], *(pair if side == 0 else pair[::-1])))
+    score, left, right = (np.concatenate(column) for column in zip(*best, strict=True))
+    order = np.argsort(-score)
+    used: tuple[set[int], set[int]] = (set(), set())
+    count = 0
+    with open(work / "pairs.tsv", "w", encoding="utf-8") as file:
+        for s, t, value in zip(
+            left[order].tolist(), right[order].tolist(), score[order].tolist(), strict=True
+        ):
+            if s not in used[0] and t not in used[1]:
+                used[0].add(s)
+                used[1].add(t)
+                file.write(f"{value}\t{texts[0][s]}\t{texts[1][t]}\n")
+                count += 1
+    return count
+
+
+def _nearest(queries: np.ndarray, base: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    import faiss
+
+    index = faiss.IndexFlatIP(base.shape[1])
+    index.add(base)
+    return index.search(queries, search.K)
+
+
+def job(name: str, paths: list[str], work: str, threads: int) -> dict[str, Any]:
+    """One contender, measured once."""
+    place = Path(work)
+    warm = [
+        text.write(place / f"warm{number}.txt", text.read(path, WARM))
+        for number, path in enumerate(paths)
+    ]
+    source, target = (Path(path) for path in paths)
+    seconds: dict[str, float] = {}
+    if name == THEIRS:
+        encode = peers.static_embedding(threads, source)
+        theirs(encode, warm[0], warm[1], place, threads)
+        meter = Meter()
+        with meter:
+            pairs = theirs(encode, source, target, place, threads)
+    else:
+        encoder = Encoder.load("default", threads)
+        ours(encoder, warm[0], warm[1], place, RANKS[name], threads)
+        meter = Meter()
+        with meter:
+            pairs, seconds = ours(encoder, source, target, place, RANKS[name], threads)
+    lines = sum(path.read_bytes().count(b"\n") for path in (source, target))
+    stages = {stage: round(value, 2) for stage, value in seconds.items()}
+    return meter.result(lines, pairs=pairs, stages=stages)
+
+
+def measure(paths: list[Path], rounds: int, threads: int, work: Path) -> list[dict[str, Any]]:
+    """End to end, ours against theirs."""
+    return rows(alternate(_jobs([*RANKS, THEIRS], paths, threads, work), rounds, threads), OURS)
+
+
+def growth(
+    sides: list[list[str]], sizes: list[int], threads: int, work: Path
+) -> list[dict[str, Any]]:
+    """Ours at several sizes, once each, with the exponent of n that the seconds grow by."""
+    out = []
+    for name in RANKS:
+        points = []
+        for n in sizes:
+            paths = [
+                text.write(work / f"side{number}.txt", side[:n])
+                for number, side in enumerate(sides)
+            ]
+            (one,) = _jobs([name], paths, threads, work)
+            found = run(one, threads)
+            if "count" not in found:
+                points.append({"a side": n, **found})
+                continue
+            points.append(
+                {
+                    "a side": n,
+                    "seconds": round(found["seconds"], 2),
+                    "stages": found["stages"],
+                    "cpu seconds": round(found["cpu seconds"], 2),
+                    "peak MiB": round(found["peak"] / 2**20),
+                    "pairs": found["pairs"],
+                }
+            )
+            print(f"  {name}, {n:,} a side: {points[-1]}", flush=True)
+        out.append({"name": name, "points": points, "exponents": exponents(points)})
+    return out
+
+
+def exponents(points: list[dict[str, Any]]) -> dict[str, float]:
+    """Slopes of log seconds over log n, for the whole and for each stage."""
+    whole = [point for point in points if "seconds" in point]
+    if len(whole) < 2:
+        return {}
+    size = np.log([point["a side"] for point in whole])
+
+    def slope(seconds: list[float]) -> float:
+        return round(float(np.polyfit(size, np.log(np.maximum(seconds, 1e-3)), 1)[0]), 2)
+
+    found = {"all": slope([point["seconds"] for point in whole])}
+    for stage in whole[0]["stages"]:
+        found[stage] = slope([point["stages"][stage] for point in whole])
+    return found
+
+
+def _jobs(names: list[str], paths: list[Path], threads: int, work: Path) -> list[Job]:
+    arguments = {"paths": [str(path) for path in paths], "work": str(work), "threads": threads}
+    return [Job(name, "mine:job", {"name": name, **arguments}) for name in names]

@@ -1,0 +1,192 @@
+"""Every measurement in a process of its own, contenders in turn, and what is made of the figures.
+
+A job names a function ``MODULE:FUNCTION`` of this package and its arguments. Its process may use
+``threads`` cores and no more, so that every library takes as many threads by its own default. The
+function prepares, warms up, and measures one piece of work by :class:`Meter`. Contenders alternate
+round by round: a machine that slows down slows all.
+
+    python -m benchmarks.speed.process JSON     (what the parent calls)
+"""
+
+import gc
+import importlib
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+class Meter:
+    """Wall seconds, CPU seconds of all threads and children, and memory of a ``with`` block.
+
+    ``memory`` is how far the resident memory rose at its peak above where it was when the meter was
+    made, in bytes; ``peak`` is that peak itself. File pages that the process has mapped count. The
+    kernel's own high-water mark is used, set back before the block: ``ru_maxrss`` cannot be, and
+    begins at that of the parent. Of children only the CPU time counts.
+    """
+
+    def __init__(self) -> None:
+        gc.collect()
+        self.before = _status("VmRSS")
+
+    def __enter__(self) -> "Meter":
+        Path("/proc/self/clear_refs").write_text("5")
+        self._cpu = _cpu_seconds()
+        self._wall = time.perf_counter()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.seconds = time.perf_counter() - self._wall
+        self.cpu = _cpu_seconds() - self._cpu
+        self.peak = _status("VmHWM")
+
+    def result(self, count: int, **more: Any) -> dict[str, Any]:
+        """What a job returns: the figures for ``count`` sentences, and whatever else it found."""
+        return {
+            "count": count,
+            "seconds": self.seconds,
+            "cpu seconds": self.cpu,
+            "memory": self.peak - self.before,
+            "peak": self.peak,
+            **more,
+        }
+
+
+def _status(name: str) -> int:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(f"{name}:"):
+            return int(line.split()[1]) * 1024
+    raise OSError(f"/proc/self/status has no {name}")
+
+
+def _cpu_seconds() -> float:
+    ended = os.times()
+    total = time.process_time() + ended.children_user + ended.children_system
+    for child in psutil.Process().children(recursive=True):
+        used = child.cpu_times()
+        total += used.user + used.system
+    return total
+
+
+@dataclass(frozen=True)
+class Job:
+    """``call`` with ``arguments``; ``name`` is the contender's, in the tables."""
+
+    name: str
+    call: str
+    arguments: dict[str, Any] = field(default_factory=dict)
+
+
+def run(job: Job, threads: int) -> dict[str, Any]:
+    """What the job's function returned; ``{"missing": ...}`` or ``{"failed": ...}`` otherwise."""
+    environment = {
+        **os.environ,
+        "OMP_NUM_THREADS": str(threads),
+        "TOKENIZERS_PARALLELISM": "true",
+        "HF_HUB_OFFLINE": "1",
+    }
+    text = json.dumps({"call": job.call, "threads": threads, "arguments": job.arguments})
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.speed.process", text],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode:
+        why = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+        return {"failed": why}
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def need(job: Job, threads: int) -> dict[str, Any]:
+    """As :func:`run`, for what nothing can go on without."""
+    found = run(job, threads)
+    if "failed" in found or "missing" in found:
+        raise SystemExit(f"{job.name}: {found.get('failed') or found['missing']}")
+    return found
+
+
+def alternate(jobs: list[Job], rounds: int, threads: int) -> dict[str, list[dict[str, Any]]]:
+    """What every job measured in every round; one that fails or is missing is not run again."""
+    measured: dict[str, list[dict[str, Any]]] = {job.name: [] for job in jobs}
+    for _ in range(rounds):
+        for job in jobs:
+            found = measured[job.name]
+            if found and "count" not in found[-1]:
+                continue
+            found.append(run(job, threads))
+            print(f"  {job.name}: {_brief(found[-1])}", flush=True)
+    return measured
+
+
+def _brief(found: dict[str, Any]) -> str:
+    if "count" not in found:
+        return found.get("failed") or f"missing: {found['missing']}"
+    return f"{found['count'] / found['seconds']:,.0f}/s, {found['seconds']:.2f} s"
+
+
+def rows(measured: dict[str, list[dict[str, Any]]], ours: str) -> list[dict[str, Any]]:
+    """Medians, extremes and ratios, one row a contender; ``ours`` names whose ratios are given.
+
+    Contenders may have done different amounts of the same work: ratios are of rates.
+    """
+
+    def median(name: str, figure: str) -> float:
+        return statistics.median(one["count"] / one[figure] for one in measured[name])
+
+    out = []
+    for name, found in measured.items():
+        if "count" not in found[-1]:
+            out.append({"name": name, **found[-1]})
+            continue
+        rates = [one["count"] / one["seconds"] for one in found]
+        row: dict[str, Any] = {
+            "name": name,
+            "sentences": found[0]["count"],
+            "sentences/s": _rounded(statistics.median(rates)),
+            "min": _rounded(min(rates)),
+            "max": _rounded(max(rates)),
+            "seconds": _rounded(statistics.median(one["seconds"] for one in found)),
+            "cpu seconds": _rounded(statistics.median(one["cpu seconds"] for one in found)),
+            "memory MiB": round(max(one["memory"] for one in found) / 2**20),
+            "peak MiB": round(max(one["peak"] for one in found) / 2**20),
+        }
+        if "count" in measured[ours][-1]:
+            for title, figure in (("", "seconds"), (" in CPU time", "cpu seconds")):
+                ratio = median(ours, figure) / median(name, figure)
+                row[f"ours is faster by{title}"] = _rounded(ratio)
+        known = {"count", "seconds", "cpu seconds", "memory", "peak"}
+        row |= {key: value for key, value in found[-1].items() if key not in known}
+        out.append(row)
+    return out
+
+
+def _rounded(value: float) -> float:
+    """Three digits, or all before the point."""
+    return round(value) if value >= 100 else float(f"{value:.3g}")
+
+
+def main() -> None:
+    spec = json.loads(sys.argv[1])
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: spec["threads"]])
+    module, function = spec["call"].split(":")
+    try:
+        called = getattr(importlib.import_module(f"benchmarks.speed.{module}"), function)
+        found = called(**spec["arguments"])
+    except ModuleNotFoundError as error:
+        found = {"missing": error.name}
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,242 @@
+"""The 4 nearest neighbours in both directions: exact searches of the same unit vectors.
+
+Vectors of real text by the model that ships, brought to 300 dimensions along the principal
+directions of both sides and to unit length again, stored as float16; all see these very values:
+ours as it stores them, the others as float32, converted before the clock starts. Recall is against
+the exact neighbours in float64; a neighbour as near as the fourth, up to 1e-9, counts as found.
+Memory counts the vectors. Slow ones search fewer queries, the first of each side, in the whole of
+the other side. Every contender first searches 2,000 x 2,000 to warm up.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.speed import text
+from benchmarks.speed.process import Job, Meter, alternate, need, rows
+from miner import Encoder
+from miner.neighbors import Side, nearest_both
+
+K = 4
+WARM = 2000
+MEMORY = 2 << 30
+# Rows of a block in the loops: what was fastest for torch, and about what LASER's batches are.
+TORCH_BLOCK, LOOP_BLOCK = 1024, 16_384
+OURS = "ours"
+# What ours can be asked for.
+VARIANTS: dict[str, dict[str, Any]] = {
+    OURS: {},
+    "ours, exact=True": {"exact": True},
+    "ours, engine faiss": {"engine": "faiss"},
+}
+
+# Both sides' neighbours, (n or fewer, K), or both sides' vectors, (n, d).
+Found = tuple[np.ndarray, np.ndarray]
+
+
+def nearest(source: np.ndarray, target: np.ndarray, threads: int, **options: Any) -> Found:
+    """Ours, through the interface that the tool itself uses."""
+    sides = [Side(vectors, np.arange(len(vectors))) for vectors in (source, target)]
+    found = nearest_both(
+        sides[0], sides[1], K, memory=MEMORY, device="cpu", threads=threads, **options
+    )
+    return found[0].row, found[1].row
+
+
+def faiss_flat(source: np.ndarray, target: np.ndarray, threads: int) -> Found:
+    import faiss
+
+    def one(queries: np.ndarray, base: np.ndarray) -> np.ndarray:
+        index = faiss.IndexFlatIP(base.shape[1])
+        index.add(base)
+        return index.search(queries, K)[1]
+
+    return one(source, target), one(target, source)
+
+
+def torch_topk(source: np.ndarray, target: np.ndarray, threads: int) -> Found:
+    """One product for both directions, by blocks of sources; topk along rows and columns."""
+    import torch
+
+    left, right = torch.from_numpy(source), torch.from_numpy(target)
+    forward, best, place = [], None, None
+    for start in range(0, len(left), TORCH_BLOCK):
+        product = left[start : start + TORCH_BLOCK] @ right.T
+        forward.append(product.topk(min(K, len(right)), dim=1).indices)
+        values, rows_ = product.topk(min(K, len(product)), dim=0)
+        rows_ += start
+        if best is not None and place is not None:
+            values, rows_ = torch.cat([best, values]), torch.cat([place, rows_])
+        best, order = values.topk(min(K, len(values)), dim=0)
+        place = rows_.gather(0, order)
+    assert place is not None
+    return torch.cat(forward).numpy(), place.T.numpy()
+
+
+def usearch_exact(source: np.ndarray, target: np.ndarray, threads: int) -> Found:
+    """A fifth of the queries, in each direction."""
+    from usearch.index import MetricKind, search
+
+    def one(queries: np.ndarray, base: np.ndarray) -> np.ndarray:
+        some = queries[: max(1, len(queries) // 5)]
+        found = search(base, some, K, MetricKind.IP, exact=True, threads=threads)
+        return np.asarray(found.keys).astype(np.int64)
+
+    return one(source, target), one(target, source)
+
+
+def semantic_search(source: np.ndarray, target: np.ndarray, threads: int) -> Found:
+    """sentence-transformers' own function, with its own block sizes, in each direction."""
+    import torch
+    from sentence_transformers import util
+
+    def one(queries: np.ndarray, base: np.ndarray) -> np.ndarray:
+        lists = util.semantic_search(
+            torch.from_numpy(queries),
+            torch.from_numpy(base),
+            top_k=K,
+            score_function=util.dot_score,
+        )
+        return np.array([[hit["corpus_id"] for hit in hits] for hits in lists])
+
+    return one(source, target), one(target, source)
+
+
+def laser_loop(source: np.ndarray, target: np.ndarray, threads: int) -> Found:
+    """Blocks of queries against blocks of the base by FAISS, best of all blocks, each direction.
+
+    LASER merges in a Python loop over queries; here numpy does, which is faster.
+    """
+    import faiss
+
+    def one(queries: np.ndarray, base: np.ndarray) -> np.ndarray:
+        best = []
+        for start in range(0, len(queries), LOOP_BLOCK):
+            block = queries[start : start + LOOP_BLOCK]
+            values, places = [], []
+            for begin in range(0, len(base), LOOP_BLOCK):
+                index = faiss.IndexFlatIP(base.shape[1])
+                index.add(base[begin : begin + LOOP_BLOCK])
+                found = index.search(block, min(K, index.ntotal))
+                values.append(found[0])
+                places.append(found[1] + begin)
+            order = np.argsort(-np.concatenate(values, axis=1), axis=1)[:, :K]
+            best.append(np.take_along_axis(np.concatenate(places, axis=1), order, axis=1))
+        return np.concatenate(best)
+
+    return one(source, target), one(target, source)
+
+
+PEERS: dict[str, Callable[[np.ndarray, np.ndarray, int], Found]] = {
+    "FAISS Flat, twice": faiss_flat,
+    "torch matmul and topk, one product": torch_topk,
+    "blocks of FAISS Flat merged (LASER's style), twice": laser_loop,
+    "sentence-transformers semantic_search, twice": semantic_search,
+    "usearch exact, twice": usearch_exact,
+}
+
+
+def prepare(paths: list[str], count: int, d: int, threads: int, work: str) -> dict[str, Any]:
+    """Write the vectors of both sides, and how near each sentence's fourth neighbour is."""
+    import torch
+
+    torch.set_num_threads(threads)
+    encoder = Encoder.load("default", threads)
+    encoded = (
+        encoder.encode(text.read(paths[0], count)),
+        encoder.encode(text.read(paths[1], count)),
+    )
+    sides = text.resized(encoded, d)
+    for side, vectors in zip(("source", "target"), sides, strict=True):
+        np.save(Path(work) / f"{side}.npy", vectors)
+    double = [torch.from_numpy(vectors.astype(np.float64)) for vectors in sides]
+    for side, queries, base in (
+        ("source", double[0], double[1]),
+        ("target", double[1], double[0]),
+    ):
+        blocks = [
+            (queries[start : start + 512] @ base.T).topk(min(K, len(base)), dim=1).values[:, -1]
+            for start in range(0, len(queries), 512)
+        ]
+        np.save(Path(work) / f"{side}.fourth.npy", torch.cat(blocks).numpy())
+    return {"sentences": [len(vectors) for vectors in sides], "dimension": d}
+
+
+def recall(queries: np.ndarray, base: np.ndarray, found: np.ndarray, fourth: np.ndarray) -> float:
+    """Share of the places ``found (m, K)`` that hold a true neighbour, none counted twice.
+
+    ``queries`` and ``base`` are float16, ``fourth (n,) float64`` the similarity of each query's
+    K-th neighbour; the first m queries were searched.
+    """
+    right = 0
+    for start in range(0, len(found), 4096):
+        places = np.sort(found[start : start + 4096], axis=1)
+        again = np.zeros(places.shape, dtype=bool)
+        again[:, 1:] = places[:, 1:] == places[:, :-1]
+        rows_ = queries[start : start + len(places)].astype(np.float64)
+        similarity = np.einsum("nd,nkd->nk", rows_, base[places].astype(np.float64))
+        enough = similarity >= fourth[start : start + len(places), None] - 1e-9
+        right += int(np.count_nonzero(enough & ~again & (places >= 0)))
+    return right / found.size
+
+
+def _vectors(work: str, dtype: type | None = None, count: int | None = None) -> Found:
+    """Both sides' vectors, or the first of them, in memory as ``dtype``; None maps the files."""
+    paths = [Path(work) / f"{side}.npy" for side in ("source", "target")]
+    if dtype is None:
+        mapped = [np.load(path, mmap_mode="r")[:count] for path in paths]
+        return mapped[0], mapped[1]
+    loaded = [np.load(path)[:count].astype(dtype) for path in paths]
+    return loaded[0], loaded[1]
+
+
+def job(name: str, work: str, threads: int) -> dict[str, Any]:
+    """One contender, measured once."""
+    options = VARIANTS.get(name)
+    if options is None:
+        import faiss
+        import torch
+
+        torch.set_num_threads(threads)
+        faiss.omp_set_num_threads(threads)
+        search = PEERS[name]
+    else:
+        search = partial(nearest, **options)
+    # Theirs get float32, ours what a store maps: float16 on disk.
+    dtype = np.float32 if options is None else None
+    search(*_vectors(work, dtype, WARM), threads)
+    meter = Meter()  # made before the vectors are there, so that they count
+    source, target = _vectors(work, dtype)
+    with meter:
+        found = search(source, target, threads)
+    fourth = [np.load(Path(work) / f"{side}.fourth.npy") for side in ("source", "target")]
+    source, target = _vectors(work)
+    both = [
+        recall(source, target, found[0], fourth[0]),
+        recall(target, source, found[1], fourth[1]),
+    ]
+    return meter.result(sum(map(len, found)), **{"recall@4": round(sum(both) / 2, 6)})
+
+
+def measure(
+    paths: list[Path], count: int, d: int, rounds: int, threads: int, work: Path
+) -> list[dict[str, Any]]:
+    arguments = {"paths": [str(path) for path in paths], "count": count, "d": d}
+    shared = {"threads": threads, "work": str(work)}
+    made = need(Job("vectors", "search:prepare", {**arguments, **shared}), threads)
+    jobs = [Job(name, "search:job", {"name": name, **shared}) for name in [*VARIANTS, *PEERS]]
+    found = rows(alternate(jobs, rounds, threads), OURS)
+    vectors = sum(made["sentences"])
+    for row in found:
+        row |= {"in": made["sentences"], "dimension": d}
+        if "sentences" in row:
+            row["memory, bytes a vector"] = round(row["memory MiB"] * 2**20 / vectors)
+            # The arithmetic of one product of both sides, whatever was done.
+            needed = 2 * d * made["sentences"][0] * made["sentences"][1] / 1e9
+            row["of one product, GFLOP/s"] = float(
+                f"{needed * row['sentences'] / vectors / row['seconds']:.3g}"
+            )
+    return found
