@@ -129,7 +129,9 @@ class VectorWriter:
     def append(self, vectors: np.ndarray) -> None:
         """The next rows: ``(b, d)``, finite, of unit length or zero."""
         with _disk_errors():
-            self._vectors[self._next : self._next + len(vectors)] = vectors.astype(np.float16)
+            self._vectors[self._next : self._next + len(vectors)] = vectors.astype(
+                np.float16, copy=False
+            )
         self._next += len(vectors)
 
     def seal(self) -> None:
