@@ -1,6 +1,6 @@
 """Sentences to unit vectors: SentencePiece pieces, averaged (P19, section 3)."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -141,7 +141,7 @@ class Encoder:
 
     def stream(
         self, blocks: Iterable[Sequence[str]], dtype: Any = np.float32
-    ) -> Iterator[np.ndarray]:
+    ) -> Generator[np.ndarray, None, None]:
         """Vectors of each block of sentences, in order: ``(len(block), d)`` float32 or float16.
 
         As :meth:`encode`, for text of any length: ``blocks`` is drawn from in the caller's thread

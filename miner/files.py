@@ -9,6 +9,7 @@ import gzip
 import io
 import lzma
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterator
@@ -63,6 +64,37 @@ def open_output(path: StrPath, *, binary: bool = False) -> Iterator[IO[Any]]:
         if error.filename not in (None, partial, final):
             raise
         raise resource_error(error, origin) from error
+
+
+@contextmanager
+def atomic_file(path: StrPath) -> Iterator[Path]:
+    """As :func:`open_output`, for a library that opens its file itself: yield the name to give it.
+
+    Raises ResourceError as well where something else than a file stands at ``path``.
+    """
+    final = Path(os.path.realpath(path))
+    partial = final.with_name(f".{final.name}.{os.getpid()}.partial")
+    try:
+        if final.exists() and not final.is_file():
+            raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
+        yield partial
+        _sync(partial)
+        os.replace(partial, final)
+    except OSError as error:
+        raise resource_error(error, path) from error
+    finally:
+        with suppress(OSError):
+            partial.unlink()
+
+
+@contextmanager
+def hdf5_errors() -> Iterator[None]:
+    """Where HDF5 raises a RuntimeError for what the system refused, an OSError with its number."""
+    try:
+        yield
+    except RuntimeError as error:
+        number = re.search(r"errno = (\d+)", str(error))
+        raise OSError(int(number[1]) if number else errno.EIO, str(error)) from error
 
 
 @contextmanager

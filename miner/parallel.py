@@ -1,7 +1,7 @@
 """Work on a stream by several threads: results in order, memory bounded."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
@@ -15,7 +15,7 @@ AHEAD = 2
 
 def in_order(
     function: Callable[[Item], Result], items: Iterable[Item], threads: int
-) -> Iterator[Result]:
+) -> Generator[Result, None, None]:
     """``function(item)`` of each item, in the order of ``items``, by several threads.
 
     Items are drawn in the caller's thread, while the others work, and never more than

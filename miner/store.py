@@ -11,19 +11,17 @@
 ids of its own. Rows are appended and the store then sealed; one that is not sealed never opens.
 """
 
-import errno
 import hashlib
 import mmap
-import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import h5py
 import numpy as np
 
 from miner.errors import ArtifactError
-from miner.files import one_line
+from miner.files import hdf5_errors, one_line
 
 EMBEDDINGS = "embeddings.h5"
 SENTENCES = "sentences.txt"
@@ -91,7 +89,7 @@ class TextWriter:
         if self._lengths:
             offset = np.concatenate([offset, np.cumsum(np.concatenate(self._lengths))])
         n = len(offset) - 1
-        with _disk_errors(), h5py.File(self.directory / EMBEDDINGS, "w") as file:
+        with hdf5_errors(), h5py.File(self.directory / EMBEDDINGS, "w") as file:
             file.create_dataset("offset", data=offset)
             file.create_dataset("line", data=_joined(self._lines, np.int64))
             file.create_dataset("file", data=_joined(self._files, np.int32))
@@ -128,7 +126,7 @@ class VectorWriter:
 
     def append(self, vectors: np.ndarray) -> None:
         """The next rows: ``(b, d)``, finite, of unit length or zero."""
-        with _disk_errors():
+        with hdf5_errors():
             self._vectors[self._next : self._next + len(vectors)] = vectors.astype(
                 np.float16, copy=False
             )
@@ -138,13 +136,13 @@ class VectorWriter:
         """Declare the store complete; refuses (ValueError) while rows are missing."""
         if self._next != len(self._vectors):
             raise ValueError(f"{self._next} vectors for {len(self._vectors)} sentences")
-        with _disk_errors():
+        with hdf5_errors():
             self._file.attrs["sealed"] = True
             self._file.close()
 
     def close(self) -> None:
         """Close the file, sealed or not; what cannot be written any more is given up."""
-        with suppress(OSError), _disk_errors():
+        with suppress(OSError), hdf5_errors():
             self._file.close()
 
 
@@ -246,16 +244,6 @@ def unsealed_texts(directory: Path) -> Texts:
 
 def _joined(parts: list[np.ndarray], dtype: type) -> np.ndarray:
     return np.concatenate(parts) if parts else np.empty(0, dtype=dtype)
-
-
-@contextmanager
-def _disk_errors() -> Iterator[None]:
-    """Where HDF5 raises a RuntimeError for what the system refused, an OSError with its number."""
-    try:
-        yield
-    except RuntimeError as error:
-        number = re.search(r"errno = (\d+)", str(error))
-        raise OSError(int(number[1]) if number else errno.EIO, str(error)) from error
 
 
 def _mapped(path: Path, dataset: h5py.Dataset) -> np.ndarray:

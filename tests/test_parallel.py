@@ -84,6 +84,6 @@ def test_closed_early_it_stops(threads: int) -> None:
     before = threading.active_count()
     results = in_order(work, range(1000), threads)
     assert next(results) == 0
-    results.close()  # type: ignore[attr-defined]
+    results.close()
     assert threading.active_count() == before
     assert len(started) <= 1 + threads * AHEAD + 1

@@ -102,10 +102,11 @@ def _to_half(row, shifted, out):
     for j in range(len(row)):
         sign = (bits[j] >> np.uint32(16)) & np.uint32(0x8000)
         size = bits[j] & np.uint32(0x7FFFFFFF)
-        even = (size >> np.uint32(13)) & np.uint32(1)
-        half = np.uint32((size + np.uint32(0xFFF) + even - np.uint32(112 << 23)) >> np.uint32(13))
         if size < np.uint32(0x38800000):  # 2^-14
             half = np.uint32(shifted_bits[j] - np.uint32(0x3F000000))  # the bits of 0.5
+        else:
+            even = np.uint32(0xFFF) + ((size >> np.uint32(13)) & np.uint32(1))
+            half = np.uint32((size - np.uint32(112 << 23) + even) >> np.uint32(13))
         if size >= np.uint32(0x477FF000):  # what rounds to 2^16 and more: infinity
             half = np.uint32(0x7C00)
         if size > np.uint32(0x7F800000):  # NaN
