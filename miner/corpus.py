@@ -9,12 +9,22 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
 from miner.errors import CorpusError
 from miner.files import MAGIC, StrPath
-from miner.records import Record, Want, display_name, hold, is_blank, raw_records, read_records
+from miner.records import (
+    Record,
+    Want,
+    display_name,
+    hold,
+    is_blank,
+    raw_records,
+    read_plain,
+    read_records,
+)
 
 FORMATS = ("plain", "bucc", "tsv", "jsonl", "parquet")
 ON_ERROR = ("fail", "replace", "skip")
@@ -114,6 +124,9 @@ class Reader:
 
     def __iter__(self) -> Iterator[Corpus]:
         self.lines = self.empty = self.undecodable = self.replaced = 0
+        if self.format == "plain":
+            yield from self._plain()
+            return
         kept: list[tuple[str, str, int]] = []
         for line, fields, replaced in read_records(
             self.origin, self.format, self._wants, self.header, self.on_error
@@ -133,6 +146,27 @@ class Reader:
                     kept = []
         if kept:
             yield _corpus(kept, self.origin)
+
+    def _plain(self) -> Iterator[Corpus]:
+        """What the iteration over a plain file yields, many lines at a time."""
+        for texts, replaced in read_plain(
+            self.origin, self._wants, self.header, self.on_error, self.block
+        ):
+            lines = np.arange(self.lines + 1, self.lines + 1 + len(texts))
+            without = [i for i, text in enumerate(texts) if not text or text.isspace()]
+            undecodable = sum(texts[i] is None for i in without)
+            self.lines += len(texts)
+            self.undecodable += undecodable
+            self.empty += len(without) - undecodable
+            self.replaced += replaced
+            for i in without:
+                texts[i] = ""
+            sentences = cast(list[str], texts)
+            if without and not self.every:
+                lines = np.delete(lines, without)
+                sentences = [text for text in sentences if text]
+            if sentences:
+                yield Corpus(list(map(str, lines.tolist())), sentences, lines, self.origin)
 
     def count(self, held: bytes | None = None) -> int:
         """Records of the file, or of its bytes ``held`` in memory; raises CorpusError.

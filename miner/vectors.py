@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from miner.corpus import Reader
 from miner.encoder import CHUNK, Encoder
 from miner.errors import ArtifactError, CorpusError
 from miner.files import atomic_file, hdf5_errors, open_output
+from miner.records import display_name
 
 BLOCK = 16_384
 HDF5 = (".h5", ".hdf5")
@@ -96,11 +97,11 @@ def encode_corpus(
     """A vector for every record of the files ``corpus``, in order, into the file ``path``.
 
     Unit vectors, float16 or float32; the zero row for a record without a sentence, so that the
-    file is one of :meth:`miner.index.Index.build_from_vectors`. ``.npy``, or, ``.h5`` and
-    ``.hdf5``, an HDF5 dataset ``embeddings``: contiguous, except where the records cannot be
-    counted first because the corpus can be read only once. The file appears when it is whole, and
-    what is in memory does not grow with the corpus. ``reading`` goes to
-    :class:`miner.corpus.Reader`.
+    file is one of :meth:`miner.index.Index.build_from_vectors`. It is ``.npy``, or, ``.h5`` or
+    ``.hdf5``, an HDF5 dataset ``embeddings``; both open by memory map. The records of a file are
+    counted first; what can be read only once cannot be counted, and goes to ``.npy`` alone. The
+    file appears when it is whole, and what is in memory does not grow with the corpus. ``reading``
+    goes to :class:`miner.corpus.Reader`.
 
     Raises ValueError for another suffix, CorpusError, DependencyError, ResourceError.
     """
@@ -109,8 +110,13 @@ def encode_corpus(
         raise ValueError(f"{path}: not one of {', '.join(SUFFIXES)}")
     report("counting lines", 0, None)
     readers = [Reader(origin, every=True, block=CHUNK, **reading) for origin in corpus]
-    countable = all(os.path.isfile(reader.origin) for reader in readers)
-    total = sum(reader.count() for reader in readers) if countable else None
+    once = [reader.origin for reader in readers if not os.path.isfile(reader.origin)]
+    if once and path.suffix in HDF5 and (once[0] == "-" or os.path.exists(once[0])):
+        raise CorpusError(
+            f"{display_name(once[0])}: can be read only once, and an {path.suffix} file needs the "
+            "number of lines first; write .npy, or save the text to a file"
+        )
+    total = None if once else sum(reader.count() for reader in readers)
     tally = Encoded()
 
     def texts() -> Iterator[Sequence[str]]:
@@ -138,8 +144,11 @@ def encode_corpus(
             )
         tally.unknown = zero - tally.empty - tally.undecodable
 
-    write = _write_npy if path.suffix == ".npy" else _write_hdf5
-    write(path, blocks(), encoder.dimension, np.dtype(dtype), total)
+    kind = np.dtype(dtype)
+    if path.suffix == ".npy":
+        _write_npy(path, blocks(), encoder.dimension, kind, total)
+    else:
+        _write_hdf5(path, blocks(), encoder.dimension, kind, total or 0)
     return tally
 
 
@@ -157,29 +166,29 @@ def _write_npy(
         for block in blocks:
             file.write(block.data)
             written += len(block)
-        file.seek(0)
-        header(written)
+        if rows is None:
+            file.seek(0)
+            header(written)
 
 
 def _write_hdf5(
-    path: Path, blocks: Iterable[np.ndarray], dimension: int, dtype: np.dtype, rows: int | None
+    path: Path, blocks: Iterable[np.ndarray], dimension: int, dtype: np.dtype, rows: int
 ) -> None:
-    # Only a dataset in chunks can grow, and only one in a single piece opens by memory map.
-    layout = {} if rows is not None else {"maxshape": (None, dimension), "chunks": True}
-    with atomic_file(path) as partial, hdf5_errors():
-        file = h5py.File(partial, "w")
-        try:
-            dataset = file.create_dataset("embeddings", (rows or 0, dimension), dtype, **layout)
-            written = 0
+    with atomic_file(path) as partial:
+        with hdf5_errors(), h5py.File(partial, "w") as file:
+            # In one piece, so that it opens by memory map, and with its place in the file settled.
+            layout = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+            layout.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+            layout.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+            space = h5py.h5s.create_simple((rows, dimension))
+            kind = h5py.h5t.py_create(dtype)
+            dataset = h5py.h5d.create(file.id, b"embeddings", kind, space, layout)
+            start = dataset.get_offset()
+        # Written past HDF5, which may end the process where a disk is full.
+        with open(partial, "r+b") as plain:
+            plain.seek(start or 0)  # no place for no rows
             for block in blocks:
-                if rows is None:
-                    dataset.resize(written + len(block), axis=0)
-                dataset[written : written + len(block)] = block
-                written += len(block)
-            file.close()
-        finally:  # after a failure it may fail again on what it still holds
-            with suppress(OSError, RuntimeError):
-                file.close()
+                plain.write(block.data)
 
 
 def _raw(path: Path, dimension: int | None) -> np.ndarray:

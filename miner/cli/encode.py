@@ -26,7 +26,7 @@ Examples:
     "--output",
     required=True,
     metavar="FILE",
-    help=".npy, or .h5 (HDF5, dataset 'embeddings').",
+    help=".npy, or .h5 (HDF5, dataset 'embeddings'; not from standard input).",
 )
 @options.model
 @click.option(
