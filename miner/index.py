@@ -175,10 +175,10 @@ class Index:
                     f"{vectors} has {len(array)} vectors but {corpus} has {sources[0].records} "
                     "lines; there must be one vector for every line, empty lines included"
                 )
-            total = writer.close(array.shape[1])
             # Vector i is of record i; a header is a line but no record.
             header = bool(reading.get("header")) and Reader(corpus, **reading).format == "tsv"
             records = writer.lines() - 1 - header
+            total = writer.close(array.shape[1])
             output = store.VectorWriter(directory)
             try:
                 done = 0
