@@ -20,8 +20,9 @@ from pathlib import Path
 import h5py
 import numpy as np
 
+from miner import hdf5
 from miner.errors import ArtifactError
-from miner.files import hdf5_errors, one_line
+from miner.files import one_line
 
 EMBEDDINGS = "embeddings.h5"
 SENTENCES = "sentences.txt"
@@ -93,14 +94,21 @@ class TextWriter:
             (self.directory / IDS).unlink()
         columns = (self._offsets, self._lines, self._files, self._hashes)
         offset, line, number, hashes = (column.map() for column in columns)
-        with hdf5_errors(), h5py.File(self.directory / EMBEDDINGS, "w") as file:
-            file.create_dataset("offset", data=offset)
-            file.create_dataset("line", data=line)
-            file.create_dataset("file", data=number)
-            file.create_dataset("first", data=self._first(hashes, offset))
-            file.create_dataset("embeddings", shape=(len(line), dimension), dtype=np.float16)
+        tables = {"offset": offset, "line": line, "file": number}
+        tables["first"] = self._first(hashes, offset)
+        path = self.directory / EMBEDDINGS
+        with hdf5.errors(), h5py.File(path, "w") as file:
+            places = {
+                name: hdf5.reserve(file, name, table.shape, table.dtype)
+                for name, table in tables.items()
+            }
+            hdf5.reserve(file, "embeddings", (len(line), dimension), np.float16)
             file.attrs["own_ids"] = self._own_ids
             file.attrs["sealed"] = False
+        with open(path, "r+b") as plain:
+            for name, table in tables.items():
+                plain.seek(places[name])
+                plain.write(table.data)
         for column in columns:
             column.remove()
         return len(line)
@@ -154,29 +162,30 @@ class VectorWriter:
     """Vectors into the room that :meth:`TextWriter.close` made, in the order of the rows."""
 
     def __init__(self, directory: Path):
-        self._file = h5py.File(directory / EMBEDDINGS, "r+")
-        self._vectors = self._file["embeddings"]
+        self._path = directory / EMBEDDINGS
+        with h5py.File(self._path, "r") as file:
+            self._rows = len(file["embeddings"])
+            start = file["embeddings"].id.get_offset() or 0  # none for no rows
+        self._file = open(self._path, "r+b")  # noqa: SIM115 (closed by close())
+        self._file.seek(start)
         self._next = 0
 
     def append(self, vectors: np.ndarray) -> None:
         """The next rows: ``(b, d)``, finite, of unit length or zero."""
-        with hdf5_errors():
-            self._vectors[self._next : self._next + len(vectors)] = vectors.astype(
-                np.float16, copy=False
-            )
+        self._file.write(np.ascontiguousarray(vectors, dtype=np.float16).data)
         self._next += len(vectors)
 
     def seal(self) -> None:
         """Declare the store complete; refuses (ValueError) while rows are missing."""
-        if self._next != len(self._vectors):
-            raise ValueError(f"{self._next} vectors for {len(self._vectors)} sentences")
-        with hdf5_errors():
-            self._file.attrs["sealed"] = True
-            self._file.close()
+        if self._next != self._rows:
+            raise ValueError(f"{self._next} vectors for {self._rows} sentences")
+        self._file.close()
+        with hdf5.errors(), h5py.File(self._path, "r+") as file:
+            file.attrs["sealed"] = True
 
     def close(self) -> None:
         """Close the file, sealed or not; what cannot be written any more is given up."""
-        with suppress(OSError), hdf5_errors():
+        with suppress(OSError):
             self._file.close()
 
 

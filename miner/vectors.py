@@ -10,10 +10,11 @@ from typing import Any
 import h5py
 import numpy as np
 
+from miner import hdf5
 from miner.corpus import Reader
 from miner.encoder import CHUNK, Encoder
 from miner.errors import ArtifactError, CorpusError
-from miner.files import atomic_file, hdf5_errors, open_output
+from miner.files import atomic_file, open_output
 from miner.records import display_name
 
 BLOCK = 16_384
@@ -175,18 +176,10 @@ def _write_hdf5(
     path: Path, blocks: Iterable[np.ndarray], dimension: int, dtype: np.dtype, rows: int
 ) -> None:
     with atomic_file(path) as partial:
-        with hdf5_errors(), h5py.File(partial, "w") as file:
-            # In one piece, so that it opens by memory map, and with its place in the file settled.
-            layout = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
-            layout.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
-            layout.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
-            space = h5py.h5s.create_simple((rows, dimension))
-            kind = h5py.h5t.py_create(dtype)
-            dataset = h5py.h5d.create(file.id, b"embeddings", kind, space, layout)
-            start = dataset.get_offset()
-        # Written past HDF5, which may end the process where a disk is full.
+        with hdf5.errors(), h5py.File(partial, "w") as file:
+            start = hdf5.reserve(file, "embeddings", (rows, dimension), dtype)
         with open(partial, "r+b") as plain:
-            plain.seek(start or 0)  # no place for no rows
+            plain.seek(start)
             for block in blocks:
                 plain.write(block.data)
 
