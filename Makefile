@@ -31,6 +31,7 @@ bench: $(VENV)/developing
 	$(BIN)/python -m benchmarks.quality --data $(DATA)
 	$(BIN)/python -m benchmarks.precision --data $(DATA)
 	$(BIN)/python -m benchmarks.secondlook --data $(DATA)
+	$(BIN)/python -m benchmarks.encoding --data $(DATA)
 	$(BIN)/python -m benchmarks.training --data $(DATA)
 	$(BIN)/python -m benchmarks.readme
 
