@@ -241,7 +241,9 @@ class Store:
         """``(m,) int64`` ascending: rows that can be neighbours, each text once, no zero rows."""
         keep = self.first == np.arange(len(self))
         for start in range(0, len(self), BLOCK):
-            keep[start : start + BLOCK] &= self.vectors[start : start + BLOCK].any(axis=1)
+            # Bits but the sign's: many times as fast as asking float16.
+            bits = self.vectors[start : start + BLOCK].view(np.uint16) & 0x7FFF
+            keep[start : start + BLOCK] &= bits.any(axis=1)
         return np.flatnonzero(keep)
 
 

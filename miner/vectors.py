@@ -135,7 +135,8 @@ def encode_corpus(
                 tally.records += len(vectors)
                 if total is not None and tally.records > total:
                     break
-                zero += len(vectors) - int(np.count_nonzero(vectors.any(axis=1)))
+                bits = vectors.view(f"u{vectors.itemsize}")  # many times as fast as float16
+                zero += len(vectors) - int(np.count_nonzero(bits.any(axis=1)))
                 yield vectors
                 report("encoding", tally.records, total)
         if total is not None and tally.records != total:
