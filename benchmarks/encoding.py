@@ -49,15 +49,18 @@ def exhaust(items: Any) -> None:
         pass
 
 
-def alone(encoder: Encoder, sentences: list[str]) -> None:
+def alone(encoder: Encoder) -> Callable[[Sequence[str]], object]:
     processor = sentencepiece.SentencePieceProcessor()
     processor.LoadFromSerializedProto(encoder.model.vocabulary)
 
     def cut(chunk: list[str]) -> None:
         processor.encode(chunk, num_threads=1)
 
-    with ThreadPoolExecutor(encoder.threads) as pool:
-        exhaust(pool.map(cut, chunks(sentences)))
+    def work(sentences: Sequence[str]) -> None:
+        with ThreadPoolExecutor(encoder.threads) as pool:
+            exhaust(pool.map(cut, chunks(list(sentences))))
+
+    return work
 
 
 def others(encoder: Encoder) -> dict[str, Callable[[Sequence[str]], object]]:
@@ -112,7 +115,7 @@ def main() -> None:
         corpus, output = Path(place) / "text", Path(place) / "vectors.npy"
         corpus.write_text("".join(f"{line}\n" for line in sentences), encoding="utf-8")
         works: dict[str, Callable[[Sequence[str]], object]] = {
-            ALONE: lambda sentences: alone(encoder, list(sentences)),
+            ALONE: alone(encoder),
             "list to float32": lambda sentences: exhaust(encoder.stream(chunks(list(sentences)))),
             "list to float16": lambda sentences: exhaust(
                 encoder.stream(chunks(list(sentences)), np.float16)
