@@ -9,12 +9,22 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
 from miner.errors import CorpusError
 from miner.files import MAGIC, StrPath
-from miner.records import Record, Want, display_name, hold, is_blank, raw_records, read_records
+from miner.records import (
+    Record,
+    Want,
+    display_name,
+    hold,
+    is_blank,
+    raw_records,
+    read_plain,
+    read_records,
+)
 
 FORMATS = ("plain", "bucc", "tsv", "jsonl", "parquet")
 ON_ERROR = ("fail", "replace", "skip")
@@ -73,6 +83,7 @@ class Reader:
         number from 1 (default 1) or, with ``header``, a name; for jsonl and parquet a name
         (default "text"). id_column: likewise for the id; jsonl and parquet use "id" if it is there.
     header: the first line of a tsv names the columns; it has a line number but is no record.
+    every: a record without a sentence counts as ever, and is yielded too, with the sentence "".
     on_error: what bytes that are not UTF-8 do anywhere in a line: "fail" raises, "replace" puts
         U+FFFD, "skip" drops the record. A lone surrogate in JSON (``"\\ud800"``) counts as such.
 
@@ -93,13 +104,14 @@ class Reader:
         column: int | str | None = None,
         id_column: int | str | None = None,
         header: bool = False,
+        every: bool = False,
         block: int = 8192,
     ) -> None:
         self.origin = os.fspath(path)
         self.format = _format(self.origin, format, on_error)
         if block < 1:
             raise ValueError(f"block is {block}; it must be at least 1")
-        self.header, self.on_error, self.block = header, on_error, block
+        self.header, self.on_error, self.every, self.block = header, on_error, every, block
         self.lines = self.empty = self.undecodable = self.replaced = 0
         named = self.format in ("jsonl", "parquet")
         if column is None and self.format not in ("plain", "bucc"):
@@ -112,23 +124,57 @@ class Reader:
 
     def __iter__(self) -> Iterator[Corpus]:
         self.lines = self.empty = self.undecodable = self.replaced = 0
+        if self.format == "plain":
+            yield from self._plain()
+            return
         kept: list[tuple[str, str, int]] = []
         for line, fields, replaced in read_records(
             self.origin, self.format, self._wants, self.header, self.on_error
         ):
             self.lines += 1
             self.replaced += replaced
+            sentence, name = ("", "") if fields is None else fields
             if fields is None:
                 self.undecodable += 1
-            elif is_blank(fields[0]):
+            elif is_blank(sentence):
                 self.empty += 1
-            else:
-                kept.append((fields[1] or str(line), fields[0], line))
+                sentence = ""
+            if sentence or self.every:
+                kept.append((name or str(line), sentence, line))
                 if len(kept) == self.block:
                     yield _corpus(kept, self.origin)
                     kept = []
         if kept:
             yield _corpus(kept, self.origin)
+
+    def _plain(self) -> Iterator[Corpus]:
+        """What the iteration over a plain file yields, many lines at a time."""
+        for texts, replaced in read_plain(
+            self.origin, self._wants, self.header, self.on_error, self.block
+        ):
+            lines = np.arange(self.lines + 1, self.lines + 1 + len(texts))
+            without = [i for i, text in enumerate(texts) if not text or text.isspace()]
+            undecodable = sum(texts[i] is None for i in without)
+            self.lines += len(texts)
+            self.undecodable += undecodable
+            self.empty += len(without) - undecodable
+            self.replaced += replaced
+            for i in without:
+                texts[i] = ""
+            sentences = cast(list[str], texts)
+            if without and not self.every:
+                lines = np.delete(lines, without)
+                sentences = [text for text in sentences if text]
+            if sentences:
+                yield Corpus(list(map(str, lines.tolist())), sentences, lines, self.origin)
+
+    def count(self, held: bytes | None = None) -> int:
+        """Records of the file, or of its bytes ``held`` in memory; raises CorpusError.
+
+        None is decoded, so this is much faster than the iteration.
+        """
+        records = sum(1 for _ in raw_records(self.origin, self.format, self._wants, held))
+        return max(0, records - (self.header and self.format == "tsv"))
 
 
 def read(
@@ -222,14 +268,7 @@ def _aligned(sides: Sequence[Reader]) -> Iterator[Record]:
     if sides[0].origin == sides[1].origin == "-":
         raise CorpusError("standard input cannot be both sides; give a file for one of them")
     held = [hold(side.origin) for side in sides]
-    counts = [
-        sum(1 for _ in raw_records(side.origin, side.format, side._wants, data))
-        for side, data in zip(sides, held, strict=True)
-    ]
-    counts = [
-        max(0, count - (side.header and side.format == "tsv"))
-        for count, side in zip(counts, sides, strict=True)
-    ]
+    counts = [side.count(data) for side, data in zip(sides, held, strict=True)]
     if counts[0] != counts[1]:
         raise CorpusError(
             f"{names[0]} has {counts[0]} lines but {names[1]} has {counts[1]}; "

@@ -15,8 +15,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from miner import backend
-from miner.errors import DependencyError, ResourceError
+from miner import backend, gpu
+from miner.errors import DependencyError
 
 ENGINES = ("fused", "faiss")
 # Rows and columns of one product of the float32 engine: the block stays in a shared cache.
@@ -102,23 +102,7 @@ def choose(engine: str, device: str, exact: bool, threads: int) -> Engine:
 
 def resolve_device(device: str, engine: str) -> str:
     """``auto`` to ``cuda`` or ``cpu``; asking for what there is not is a ResourceError."""
-    if engine == "faiss":
-        return backend.resolve_device(device)
-    if device == "cpu":
-        return device
-    reason = ""
-    try:
-        found = cuda_kernels().available()[0]
-    except DependencyError as error:
-        found, reason = False, f" ({error})"
-    if found:
-        return "cuda"
-    if device == "cuda":
-        raise ResourceError(
-            f"--device cuda: torch finds no GPU here{reason}; use --device cpu, or --engine faiss "
-            "with a GPU build of FAISS"
-        )
-    return "cpu"
+    return backend.resolve_device(device) if engine == "faiss" else gpu.resolve_device(device)
 
 
 class Bytes:

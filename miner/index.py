@@ -15,7 +15,7 @@ import numpy as np
 
 from miner import backend, store
 from miner.corpus import Reader
-from miner.encoder import Encoder
+from miner.encoder import CHUNK, Encoder
 from miner.errors import ArtifactError, CorpusError, MismatchError
 from miner.files import atomic_directory
 from miner.vectors import open_vectors, unit_blocks
@@ -175,10 +175,10 @@ class Index:
                     f"{vectors} has {len(array)} vectors but {corpus} has {sources[0].records} "
                     "lines; there must be one vector for every line, empty lines included"
                 )
-            total = writer.close(array.shape[1])
             # Vector i is of record i; a header is a line but no record.
             header = bool(reading.get("header")) and Reader(corpus, **reading).format == "tsv"
             records = writer.lines() - 1 - header
+            total = writer.close(array.shape[1])
             output = store.VectorWriter(directory)
             try:
                 done = 0
@@ -285,9 +285,9 @@ def _encode(
         if old is not None:
             for start in range(0, done, store.BLOCK):
                 output.append(old[start : start + store.BLOCK])
-        for sentences in _new_sentences(directory, done):
-            output.append(encoder.encode(sentences))
-            done += len(sentences)
+        for vectors in encoder.stream(_new_sentences(directory, done), np.float16):
+            output.append(vectors)
+            done += len(vectors)
             report("encoding", done, total)
         output.seal()
     finally:
@@ -296,8 +296,8 @@ def _encode(
 
 def _new_sentences(directory: Path, start: int) -> Iterator[list[str]]:
     texts = store.unsealed_texts(directory)
-    for first in range(start, len(texts), store.BLOCK):
-        yield texts.slice(first, min(first + store.BLOCK, len(texts)))
+    for first in range(start, len(texts), CHUNK):
+        yield texts.slice(first, min(first + CHUNK, len(texts)))
 
 
 def _finish(

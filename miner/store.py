@@ -11,17 +11,16 @@
 ids of its own. Rows are appended and the store then sealed; one that is not sealed never opens.
 """
 
-import errno
 import hashlib
 import mmap
-import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import h5py
 import numpy as np
 
+from miner import hdf5
 from miner.errors import ArtifactError
 from miner.files import one_line
 
@@ -38,12 +37,16 @@ class TextWriter:
     def __init__(self, directory: Path):
         self.directory = directory
         self._sentences = open(directory / SENTENCES, "wb")  # noqa: SIM115 (closed by close())
-        self._lengths: list[np.ndarray] = []
-        self._lines: list[np.ndarray] = []
-        self._files: list[np.ndarray] = []
-        self._hashes: list[np.ndarray] = []
         self._id_file = open(directory / IDS, "wb")  # noqa: SIM115
         self._own_ids = False
+        # HDF5 wants to know their length first. Until then they are files: in memory they would
+        # be most of what a large corpus takes.
+        self._offsets = _Column(directory / "offset.partial", np.int64)
+        self._lines = _Column(directory / "line.partial", np.int64)
+        self._files = _Column(directory / "file.partial", np.int32)
+        self._hashes = _Column(directory / "hash.partial", np.uint64)
+        self._offsets.append(np.zeros(1))
+        self._end = 0
 
     def append(
         self, sentences: Sequence[str], ids: Sequence[str], lines: np.ndarray, file: int
@@ -56,9 +59,11 @@ class TextWriter:
         own_ids = any(map(str.__ne__, ids, map(str, lines.tolist())))
         self._own_ids |= own_ids
         n = len(encoded)
-        self._lengths.append(np.fromiter(map(len, encoded), dtype=np.int64, count=n))
-        self._lines.append(np.asarray(lines, dtype=np.int64))
-        self._files.append(np.full(n, file, dtype=np.int32))
+        ends = self._end + np.cumsum(np.fromiter(map(len, encoded), dtype=np.int64, count=n))
+        self._end = int(ends[-1]) if n else self._end
+        self._offsets.append(ends)
+        self._lines.append(lines)
+        self._files.append(np.full(n, file))
         digests = b"".join(hashlib.blake2b(text, digest_size=8).digest() for text in encoded)
         self._hashes.append(np.frombuffer(digests, dtype=np.uint64))
         return own_ids
@@ -78,8 +83,8 @@ class TextWriter:
                 )
 
     def lines(self) -> np.ndarray:
-        """``(n,) int64``: the line, or record, of every row so far."""
-        return _joined(self._lines, np.int64)
+        """``(n,) int64``: the line, or record, of every row; until the writer is closed."""
+        return self._lines.map()
 
     def close(self, dimension: int) -> int:
         """Write the row tables and room for vectors of this dimension; returns the rows."""
@@ -87,62 +92,100 @@ class TextWriter:
         self._id_file.close()
         if not self._own_ids:
             (self.directory / IDS).unlink()
-        offset = np.zeros(1, dtype=np.int64)
-        if self._lengths:
-            offset = np.concatenate([offset, np.cumsum(np.concatenate(self._lengths))])
-        n = len(offset) - 1
-        with _disk_errors(), h5py.File(self.directory / EMBEDDINGS, "w") as file:
-            file.create_dataset("offset", data=offset)
-            file.create_dataset("line", data=_joined(self._lines, np.int64))
-            file.create_dataset("file", data=_joined(self._files, np.int32))
-            file.create_dataset("first", data=self._first(offset))
-            file.create_dataset("embeddings", shape=(n, dimension), dtype=np.float16)
+        columns = (self._offsets, self._lines, self._files, self._hashes)
+        offset, line, number, hashes = (column.map() for column in columns)
+        tables = {"offset": offset, "line": line, "file": number}
+        tables["first"] = self._first(hashes, offset)
+        path = self.directory / EMBEDDINGS
+        with hdf5.errors(), h5py.File(path, "w") as file:
+            places = {
+                name: hdf5.reserve(file, name, table.shape, table.dtype)
+                for name, table in tables.items()
+            }
+            hdf5.reserve(file, "embeddings", (len(line), dimension), np.float16)
             file.attrs["own_ids"] = self._own_ids
             file.attrs["sealed"] = False
-        return n
+        with open(path, "r+b") as plain:
+            for name, table in tables.items():
+                plain.seek(places[name])
+                plain.write(table.data)
+        for column in columns:
+            column.remove()
+        return len(line)
 
-    def _first(self, offset: np.ndarray) -> np.ndarray:
+    def _first(self, hashes: np.ndarray, offset: np.ndarray) -> np.ndarray:
         """``(n,) int64``: the first row of the same text. Equal hashes are checked by text."""
-        hashes = _joined(self._hashes, np.uint64)
-        _, first, group = np.unique(hashes, return_index=True, return_inverse=True)
-        found = first[group].astype(np.int64)
-        repeats = np.flatnonzero(found != np.arange(len(found)))
-        if len(repeats):
-            texts = Texts(self.directory / SENTENCES, offset)
-            same = [
-                texts.raw(row) == texts.raw(first)
-                for row, first in zip(repeats.tolist(), found[repeats].tolist(), strict=True)
-            ]
-            collided = repeats[~np.array(same)]
-            found[collided] = collided
+        texts = Texts(self.directory / SENTENCES, offset)
+        # Equal hashes side by side, in the order of the rows. From here block by block, so that
+        # this and the result are all that is in memory.
+        order = np.asarray(np.argsort(hashes, kind="stable"))
+        found = np.empty(len(order), dtype=np.int64)
+        first = before = 0
+        for start in range(0, len(order), BLOCK):
+            rows = order[start : start + BLOCK]
+            of_row = hashes[rows]
+            begins = np.append(start == 0 or of_row[0] != before, of_row[1:] != of_row[:-1])
+            # Where each row's group begins; -1 is in the block before.
+            place = np.maximum.accumulate(np.where(begins, np.arange(len(rows)), -1))
+            firsts = np.where(place < 0, first, rows[place])
+            first, before = firsts[-1], of_row[-1]
+            for i in np.flatnonzero(~begins).tolist():
+                if texts.raw(rows[i]) != texts.raw(firsts[i]):
+                    firsts[i] = rows[i]
+            found[rows] = firsts
         return found
+
+
+class _Column:
+    """Numbers that a file holds while they come in."""
+
+    def __init__(self, path: Path, dtype: type):
+        self._path, self._dtype = path, dtype
+        self._file = open(path, "wb")  # noqa: SIM115 (closed by remove())
+
+    def append(self, values: np.ndarray) -> None:
+        self._file.write(np.ascontiguousarray(values, dtype=self._dtype).data)
+
+    def map(self) -> np.ndarray:
+        """All numbers so far, by memory map."""
+        self._file.flush()
+        if not self._path.stat().st_size:
+            return np.empty(0, dtype=self._dtype)
+        return np.asarray(np.memmap(self._path, dtype=self._dtype, mode="r"))
+
+    def remove(self) -> None:
+        self._file.close()
+        self._path.unlink()
 
 
 class VectorWriter:
     """Vectors into the room that :meth:`TextWriter.close` made, in the order of the rows."""
 
     def __init__(self, directory: Path):
-        self._file = h5py.File(directory / EMBEDDINGS, "r+")
-        self._vectors = self._file["embeddings"]
+        self._path = directory / EMBEDDINGS
+        with h5py.File(self._path, "r") as file:
+            self._rows = len(file["embeddings"])
+            start = file["embeddings"].id.get_offset() or 0  # none for no rows
+        self._file = open(self._path, "r+b")  # noqa: SIM115 (closed by close())
+        self._file.seek(start)
         self._next = 0
 
     def append(self, vectors: np.ndarray) -> None:
         """The next rows: ``(b, d)``, finite, of unit length or zero."""
-        with _disk_errors():
-            self._vectors[self._next : self._next + len(vectors)] = vectors.astype(np.float16)
+        self._file.write(np.ascontiguousarray(vectors, dtype=np.float16).data)
         self._next += len(vectors)
 
     def seal(self) -> None:
         """Declare the store complete; refuses (ValueError) while rows are missing."""
-        if self._next != len(self._vectors):
-            raise ValueError(f"{self._next} vectors for {len(self._vectors)} sentences")
-        with _disk_errors():
-            self._file.attrs["sealed"] = True
-            self._file.close()
+        if self._next != self._rows:
+            raise ValueError(f"{self._next} vectors for {self._rows} sentences")
+        self._file.close()
+        with hdf5.errors(), h5py.File(self._path, "r+") as file:
+            file.attrs["sealed"] = True
 
     def close(self) -> None:
         """Close the file, sealed or not; what cannot be written any more is given up."""
-        with suppress(OSError), _disk_errors():
+        with suppress(OSError):
             self._file.close()
 
 
@@ -198,7 +241,9 @@ class Store:
         """``(m,) int64`` ascending: rows that can be neighbours, each text once, no zero rows."""
         keep = self.first == np.arange(len(self))
         for start in range(0, len(self), BLOCK):
-            keep[start : start + BLOCK] &= self.vectors[start : start + BLOCK].any(axis=1)
+            # Bits but the sign's: many times as fast as asking float16.
+            bits = self.vectors[start : start + BLOCK].view(np.uint16) & 0x7FFF
+            keep[start : start + BLOCK] &= bits.any(axis=1)
         return np.flatnonzero(keep)
 
 
@@ -240,20 +285,6 @@ def unsealed_texts(directory: Path) -> Texts:
     """The sentences of a store whose vectors are still to come."""
     with h5py.File(directory / EMBEDDINGS, "r") as file:
         return Texts(directory / SENTENCES, file["offset"][()])
-
-
-def _joined(parts: list[np.ndarray], dtype: type) -> np.ndarray:
-    return np.concatenate(parts) if parts else np.empty(0, dtype=dtype)
-
-
-@contextmanager
-def _disk_errors() -> Iterator[None]:
-    """Where HDF5 raises a RuntimeError for what the system refused, an OSError with its number."""
-    try:
-        yield
-    except RuntimeError as error:
-        number = re.search(r"errno = (\d+)", str(error))
-        raise OSError(int(number[1]) if number else errno.EIO, str(error)) from error
 
 
 def _mapped(path: Path, dataset: h5py.Dataset) -> np.ndarray:

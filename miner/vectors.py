@@ -1,14 +1,26 @@
-"""Vectors from elsewhere (LASER, LaBSE, …): ``.npy``, HDF5 and headerless raw files."""
+"""Files of vectors: those from elsewhere (LASER, LaBSE, …), and those of :func:`encode_corpus`."""
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
 
-from miner.errors import ArtifactError
+from miner import hdf5
+from miner.corpus import Reader
+from miner.encoder import CHUNK, Encoder
+from miner.errors import ArtifactError, CorpusError
+from miner.files import atomic_file, open_output
+from miner.records import display_name
 
 BLOCK = 16_384
+HDF5 = (".h5", ".hdf5")
+# What encode_corpus can write.
+SUFFIXES = (".npy", *HDF5)
 
 
 def open_vectors(path: str | Path, dimension: int | None = None) -> np.ndarray:
@@ -23,7 +35,7 @@ def open_vectors(path: str | Path, dimension: int | None = None) -> np.ndarray:
         if path.suffix == ".npy":
             # Unlike np.load, this takes .npy alone and never a pickle.
             array: np.ndarray = np.lib.format.open_memmap(path, mode="r")
-        elif path.suffix in (".h5", ".hdf5"):
+        elif path.suffix in HDF5:
             array = _hdf5(path)
         else:
             array = _raw(path, dimension)
@@ -42,7 +54,8 @@ def open_vectors(path: str | Path, dimension: int | None = None) -> np.ndarray:
 def unit_blocks(array: np.ndarray, rows: np.ndarray, name: str) -> Iterator[np.ndarray]:
     """The ``rows`` of ``array``, normalised: ``(b, d) float32`` blocks, zero rows kept zero.
 
-    Raises :class:`~miner.errors.ArtifactError` at the first row with NaN or infinity.
+    Rows that are unit vectors already, as far as their type can tell, stay as they are, to the
+    bit. Raises :class:`~miner.errors.ArtifactError` at the first row with NaN or infinity.
     """
     for start in range(0, len(rows), BLOCK):
         part = rows[start : start + BLOCK]
@@ -54,7 +67,122 @@ def unit_blocks(array: np.ndarray, rows: np.ndarray, name: str) -> Iterator[np.n
                 f"{name}: vector {bad + 1} of {len(array)} holds NaN or infinity; encode it again"
             )
         norm = np.linalg.norm(block.astype(np.float64), axis=1, keepdims=True)
+        norm[np.abs(norm - 1) <= 2 * np.finfo(array.dtype).eps] = 1
         yield np.divide(block, norm, out=np.zeros_like(block), where=norm > 0, casting="unsafe")
+
+
+@dataclass
+class Encoded:
+    """What became of a corpus: ``records`` in it, and as many rows.
+
+    Zero rows have those that are ``empty``, ``undecodable``, or ``unknown``: without a piece that
+    the model knows. In ``replaced`` bytes were replaced.
+    """
+
+    records: int = 0
+    empty: int = 0
+    undecodable: int = 0
+    replaced: int = 0
+    unknown: int = 0
+
+
+def encode_corpus(
+    encoder: Encoder,
+    corpus: Sequence[str | Path],
+    path: str | Path,
+    *,
+    dtype: Any = np.float16,
+    report: Callable[[str, int, int | None], None] = lambda stage, done, total: None,
+    **reading: Any,
+) -> Encoded:
+    """A vector for every record of the files ``corpus``, in order, into the file ``path``.
+
+    Unit vectors, float16 or float32; the zero row for a record without a sentence, so that the
+    file is one of :meth:`miner.index.Index.build_from_vectors`. It is ``.npy``, or, ``.h5`` or
+    ``.hdf5``, an HDF5 dataset ``embeddings``; both open by memory map. The records of a file are
+    counted first; what can be read only once cannot be counted, and goes to ``.npy`` alone. The
+    file appears when it is whole, and what is in memory does not grow with the corpus. ``reading``
+    goes to :class:`miner.corpus.Reader`.
+
+    Raises ValueError for another suffix, CorpusError, DependencyError, ResourceError.
+    """
+    path = Path(path)
+    if path.suffix not in SUFFIXES:
+        raise ValueError(f"{path}: not one of {', '.join(SUFFIXES)}")
+    report("counting lines", 0, None)
+    readers = [Reader(origin, every=True, block=CHUNK, **reading) for origin in corpus]
+    once = [reader.origin for reader in readers if not os.path.isfile(reader.origin)]
+    if once and path.suffix in HDF5 and (once[0] == "-" or os.path.exists(once[0])):
+        raise CorpusError(
+            f"{display_name(once[0])}: can be read only once, and an {path.suffix} file needs the "
+            "number of lines first; write .npy, or save the text to a file"
+        )
+    total = None if once else sum(reader.count() for reader in readers)
+    tally = Encoded()
+
+    def texts() -> Iterator[Sequence[str]]:
+        for reader in readers:
+            for block in reader:
+                yield block.sentences
+            tally.empty += reader.empty
+            tally.undecodable += reader.undecodable
+            tally.replaced += reader.replaced
+
+    def blocks() -> Iterator[np.ndarray]:
+        zero = 0
+        with closing(encoder.stream(texts(), dtype)) as stream:
+            for vectors in stream:
+                tally.records += len(vectors)
+                if total is not None and tally.records > total:
+                    break
+                bits = vectors.view(f"u{vectors.itemsize}")  # many times as fast as float16
+                zero += len(vectors) - int(np.count_nonzero(bits.any(axis=1)))
+                yield vectors
+                report("encoding", tally.records, total)
+        if total is not None and tally.records != total:
+            raise CorpusError(
+                f"{', '.join(map(str, corpus))}: changed while it was read; run again once it is "
+                "complete"
+            )
+        tally.unknown = zero - tally.empty - tally.undecodable
+
+    kind = np.dtype(dtype)
+    if path.suffix == ".npy":
+        _write_npy(path, blocks(), encoder.dimension, kind, total)
+    else:
+        _write_hdf5(path, blocks(), encoder.dimension, kind, total or 0)
+    return tally
+
+
+def _write_npy(
+    path: Path, blocks: Iterable[np.ndarray], dimension: int, dtype: np.dtype, rows: int | None
+) -> None:
+    def header(rows: int) -> None:
+        """numpy pads it, so that it takes the same place for any number of rows."""
+        description = {"descr": dtype.str, "fortran_order": False, "shape": (rows, dimension)}
+        np.lib.format.write_array_header_1_0(file, description)
+
+    with open_output(path, binary=True) as file:
+        header(rows or 0)
+        written = 0
+        for block in blocks:
+            file.write(block.data)
+            written += len(block)
+        if rows is None:
+            file.seek(0)
+            header(written)
+
+
+def _write_hdf5(
+    path: Path, blocks: Iterable[np.ndarray], dimension: int, dtype: np.dtype, rows: int
+) -> None:
+    with atomic_file(path) as partial:
+        with hdf5.errors(), h5py.File(partial, "w") as file:
+            start = hdf5.reserve(file, "embeddings", (rows, dimension), dtype)
+        with open(partial, "r+b") as plain:
+            plain.seek(start)
+            for block in blocks:
+                plain.write(block.data)
 
 
 def _raw(path: Path, dimension: int | None) -> np.ndarray:

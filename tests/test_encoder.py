@@ -13,10 +13,19 @@ from hypothesis import strategies as st
 
 from miner import encoder as encoders
 from miner.encoder import Encoder, Tokenizer
-from miner.kernels.pool import mean_pool, mean_pool_reference
+from miner.flat import offsets_of
+from miner.kernels.pool import _to_half, mean_pool, mean_pool_half, mean_pool_reference
+from miner.model import Model, quantise
 
 # Nothing in these that the small vocabulary knows.
 WITHOUT_PIECES = ["", " ", "\t \u3000", "日本語の文", "привет", "\U0001f600", "▁", "▁ ▁"]
+
+
+def reference(encoder: Encoder, sentences: list[str]) -> np.ndarray:
+    """Vectors in double precision, over the float32 table of the model."""
+    table = encoder.model.table()
+    ones = np.ones(len(table), dtype=np.float32)
+    return mean_pool_reference(table, ones, *encoder.tokenizer(sentences))
 
 
 def raw(vocabulary: bytes) -> sentencepiece.SentencePieceProcessor:
@@ -28,28 +37,91 @@ def raw(vocabulary: bytes) -> sentencepiece.SentencePieceProcessor:
 # --- the kernel ---------------------------------------------------------------------------------
 
 
+def random_table(
+    generator: np.random.Generator, size: int, d: int, dtype: type
+) -> tuple[np.ndarray, np.ndarray]:
+    """A table and the scales of its rows, some rows zero."""
+    table = generator.normal(size=(size, d)).astype(np.float32)
+    table[generator.random(size) < 0.1] = 0
+    if dtype is np.int8:
+        return quantise(table)
+    return table, np.ones(size, dtype=np.float32)
+
+
 @settings(max_examples=150, deadline=None)
 @given(
     st.integers(0, 2**32 - 1),
     st.integers(1, 40),
     st.integers(1, 20),
     st.lists(st.integers(0, 12), max_size=12),
+    st.sampled_from([np.int8, np.float32]),
 )
-def test_mean_pool_is_its_reference(seed: int, d: int, size: int, lengths: list[int]) -> None:
+def test_mean_pool_is_its_reference(
+    seed: int, d: int, size: int, lengths: list[int], dtype: type
+) -> None:
     """Random shapes; zero lengths are empty sentences, and 20 pieces at most repeat often."""
     generator = np.random.default_rng(seed)
-    table = generator.normal(size=(size, d)).astype(np.float32)
+    table, scales = random_table(generator, size, d, dtype)
     offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
     ids = generator.integers(size, size=offsets[-1]).astype(np.int32)
     out = np.full((len(lengths), d), np.nan, dtype=np.float32)
-    mean_pool(table, ids, offsets, out)
-    expected = mean_pool_reference(table, ids, offsets)
-    # Float32 sums of up to 12 terms: an error of 12 roundings, against the length of the sum.
-    total = np.array([np.linalg.norm(table[ids[a:b]].sum(0)) for a, b in _spans(offsets)])
-    size_of_terms = np.array([np.abs(table[ids[a:b]]).sum() for a, b in _spans(offsets)])
+    mean_pool(table, scales, ids, offsets, out)
+    expected = mean_pool_reference(table, scales, ids, offsets)
+    # Float32 sums of up to 12 terms, each rounded: an error of 13 roundings, against the length of
+    # the sum.
+    rows = table.astype(np.float64) * scales[:, None]
+    total = np.array([np.linalg.norm(rows[ids[a:b]].sum(0)) for a, b in _spans(offsets)])
+    size_of_terms = np.array([np.abs(rows[ids[a:b]]).sum() for a, b in _spans(offsets)])
+    # Where rows cancel out but for their rounding, any direction is right.
     allowed = 2.0**-22 * (1 + size_of_terms / np.maximum(total, 1e-30))
     assert (np.abs(out - expected) <= allowed[:, None]).all()
-    np.testing.assert_array_equal(out.any(axis=1), np.array(lengths, dtype=bool))
+    empty = size_of_terms == 0
+    assert not out[empty].any()
+
+    halves = np.ones((len(lengths), d), dtype=np.float16)
+    mean_pool_half(table, scales, ids, offsets, halves.view(np.uint16))
+    np.testing.assert_array_equal(halves.view(np.uint16), out.astype(np.float16).view(np.uint16))
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 70), st.integers(0, 40))
+def test_an_int8_table_gives_the_bits_of_its_float32_table(seed: int, d: int, n: int) -> None:
+    """Nothing is added that was not rounded to float32 first, as a fused multiply-add would."""
+    generator = np.random.default_rng(seed)
+    table, scales = random_table(generator, 50, d, np.int8)
+    offsets = offsets_of(generator.integers(0, 30, n))
+    ids = generator.integers(len(table), size=offsets[-1]).astype(np.int32)
+    out, expected = (np.full((n, d), np.nan, dtype=np.float32) for _ in range(2))
+    mean_pool(table, scales, ids, offsets, out)
+    floats = table.astype(np.float32) * scales[:, None]
+    mean_pool(floats, np.ones(len(table), np.float32), ids, offsets, expected)
+    np.testing.assert_array_equal(out.view(np.uint32), expected.view(np.uint32))
+    for row, (start, end) in enumerate(_spans(offsets)):
+        total = np.zeros(d, dtype=np.float32)
+        for piece in ids[start:end]:
+            total += floats[piece]
+        length = np.sqrt(np.square(total.astype(np.float64)).sum())
+        if length:
+            np.testing.assert_allclose(out[row], total * np.float32(1 / length), rtol=2e-7)
+
+
+def test_rounding_to_float16_is_numpys() -> None:
+    """Every float16, its neighbours among the float32s, every tie, and random bits."""
+    halves = np.arange(2**16, dtype=np.uint16).view(np.float16).astype(np.float32)
+    finite = np.sort(halves[np.isfinite(halves)])
+    ties = (finite[1:] + finite[:-1]) / 2
+    large = np.array([65519.99, 65520, -65520, 1e38], dtype=np.float32)
+    exact = np.concatenate([halves[~np.isnan(halves)], ties, large])
+    around = [np.nextafter(exact, np.float32(side)) for side in (-np.inf, np.inf)]
+    bits = np.random.default_rng(3).integers(2**32, size=100_000, dtype=np.uint32)
+    values = np.concatenate([exact, *around, bits.view(np.float32)])
+    out = np.empty(len(values), dtype=np.uint16)
+    _to_half(values, np.empty_like(values), out)
+    with np.errstate(invalid="ignore", over="ignore"):
+        expected = values.astype(np.float16)
+    nan = np.isnan(values)
+    np.testing.assert_array_equal(out[~nan], expected.view(np.uint16)[~nan])
+    assert np.isnan(out.view(np.float16)[nan]).all()
 
 
 def _spans(offsets: np.ndarray) -> list[tuple[int, int]]:
@@ -59,14 +131,15 @@ def _spans(offsets: np.ndarray) -> list[tuple[int, int]]:
 def test_rows_that_cancel_out_give_the_zero_row() -> None:
     table = np.array([[1, -2], [-1, 2]], dtype=np.float32)
     out = np.ones((1, 2), dtype=np.float32)
-    mean_pool(table, np.array([0, 1], np.int32), np.array([0, 2]), out)
+    mean_pool(table, np.ones(2, np.float32), np.array([0, 1], np.int32), np.array([0, 2]), out)
     assert not out.any()
 
 
 def test_repeated_pieces_count_each_time() -> None:
     table = np.eye(2, dtype=np.float32)
     out = np.empty((1, 2), dtype=np.float32)
-    mean_pool(table, np.array([0, 0, 0, 1, 1, 1, 1], np.int32), np.array([0, 7]), out)
+    ids = np.array([0, 0, 0, 1, 1, 1, 1], np.int32)
+    mean_pool(table, np.ones(2, np.float32), ids, np.array([0, 7]), out)
     np.testing.assert_allclose(out, [[0.6, 0.8]], rtol=1e-6)
 
 
@@ -126,7 +199,7 @@ def test_vectors_are_of_unit_length_or_zero(
 
 
 def test_vectors_are_the_reference_of_table_and_pieces(encoder: Encoder, german: list[str]) -> None:
-    expected = mean_pool_reference(encoder.model.table(), *encoder.tokenizer(german))
+    expected = reference(encoder, german)
     np.testing.assert_allclose(encoder.encode(german), expected, atol=1e-6)
 
 
@@ -165,9 +238,7 @@ def test_a_line_of_a_megabyte(encoder: Encoder, german: list[str]) -> None:
     assert time.perf_counter() - started < 20
     assert np.linalg.norm(vectors[0]) == pytest.approx(1, abs=1e-6)
     np.testing.assert_array_equal(vectors[1], encoder.encode([german[0]])[0])
-    ids, offsets = encoder.tokenizer([line])
-    expected = mean_pool_reference(encoder.model.table(), ids, offsets)[0]
-    np.testing.assert_allclose(vectors[0], expected, atol=1e-3)
+    np.testing.assert_allclose(vectors[0], reference(encoder, [line])[0], atol=1e-3)
 
 
 def test_translations_are_close_in_the_small_model(
@@ -176,3 +247,35 @@ def test_translations_are_close_in_the_small_model(
     """What the tests of mining rest on."""
     nearest = (encoder.encode(german) @ encoder.encode(english).T).argmax(axis=1)
     assert (nearest == np.arange(len(german))).mean() > 0.9
+
+
+# --- streams ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("block", [1, 7, 1000])
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_a_stream_gives_the_vectors_of_each_block(
+    tiny_model: Path, german: list[str], threads: int, block: int, dtype: type
+) -> None:
+    encoder = Encoder.load(tiny_model, threads)
+    sentences = [*german, *WITHOUT_PIECES]
+    blocks = [sentences[start : start + block] for start in range(0, len(sentences), block)]
+    vectors = list(encoder.stream(iter(blocks), dtype))
+    assert [len(part) for part in vectors] == [len(part) for part in blocks]
+    assert {part.dtype for part in vectors} == {np.dtype(dtype)}
+    expected = encoder.encode(sentences).astype(dtype)
+    np.testing.assert_array_equal(np.concatenate(vectors), expected)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.float16, np.float32])
+def test_the_bits_of_a_models_own_table(
+    vocabulary: bytes, weights: np.ndarray, german: list[str], dtype: type
+) -> None:
+    """Whatever a model is kept in, its vectors are those of :meth:`Model.table`."""
+    scales = None
+    if dtype is np.int8:
+        weights, scales = quantise(weights.astype(np.float32))
+    model = Model(vocabulary, weights.astype(dtype, copy=False), scales)
+    as_floats = Encoder(Model(vocabulary, model.table()))
+    np.testing.assert_array_equal(Encoder(model).encode(german), as_floats.encode(german))

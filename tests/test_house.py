@@ -17,12 +17,14 @@ from miner.cli import cli
 
 ROOT = Path(__file__).parent.parent
 HEAVY = ("torch", "faiss", "numba", "pandas")
+# The modules of the miner that have use for torch, in their functions.
+TORCH = ("miner.gpu", "miner.cli.train")
 
 # A room imports rooms of lower floors, or its neighbours on the same one; never upwards.
 FLOORS = (
     ("errors",),
-    ("flat", "files", "records", "corpus", "margin", "evaluate", "machine", "kernels"),
-    ("lexicon", "model", "encoder", "store", "vectors", "backend", "index"),
+    ("flat", "files", "records", "corpus", "margin", "evaluate", "machine", "parallel", "kernels"),
+    ("lexicon", "model", "gpu", "encoder", "hdf5", "store", "vectors", "backend", "index"),
     ("engines", "checkpoint", "neighbors"),
     ("verify",),
     ("pairs", "search", "threshold", "explain", "filters"),
@@ -135,23 +137,31 @@ def test_only_the_backend_imports_faiss(name: str) -> None:
     assert ("faiss" in tops) == (name == "miner.backend")
 
 
-@pytest.mark.parametrize("name", MINER)
-def test_only_the_train_command_imports_train(name: str) -> None:
-    def of_train(tree: ast.AST) -> list[str]:
-        return [
-            other
-            for other in imports(tree, MINER | TRAIN)
-            if other.split(".")[0] in ("train", "torch")
-        ]
+def inside_and_everywhere(name: str, tops: tuple[str, ...]) -> tuple[list[str], list[str]]:
+    """Imports of some packages in a module's functions, and in all of it; sorted."""
+
+    def found(tree: ast.AST) -> list[str]:
+        return [other for other in imports(tree, MINER | TRAIN) if other.split(".")[0] in tops]
 
     tree = ast.parse(MINER[name].read_text(encoding="utf-8"))
-    bodies = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "train"]
-    inside = [other for body in bodies for other in of_train(body)]
-    if name == "miner.cli.train":
-        assert any(other.startswith("train") for other in inside)
-        assert sorted(of_train(tree)) == sorted(inside), "not at the head of the file"
-    else:
-        assert set(of_train(tree)) <= ({"torch"} if name == ON_GPU else set())
+    bodies = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    return sorted(other for body in bodies for other in found(body)), sorted(found(tree))
+
+
+@pytest.mark.parametrize("name", MINER)
+def test_only_the_train_command_imports_train(name: str) -> None:
+    inside, everywhere = inside_and_everywhere(name, ("train",))
+    assert inside == everywhere, "not at the head of the file"
+    assert bool(everywhere) == (name == "miner.cli.train")
+
+
+@pytest.mark.parametrize("name", MINER)
+def test_torch_is_imported_only_where_it_is_used(name: str) -> None:
+    inside, everywhere = inside_and_everywhere(name, ("torch",))
+    if name == ON_GPU:
+        return
+    assert inside == everywhere, "not at the head of the file"
+    assert bool(everywhere) == (name in TORCH)
 
 
 @pytest.mark.parametrize("name", TRAIN)

@@ -282,9 +282,9 @@ def test_add_encodes_new_text_alone(
     seen: list[str] = []
 
     class Watched(Encoder):
-        def encode(self, sentences: Sequence[str]) -> np.ndarray:
+        def _encode(self, sentences: Sequence[str], out: np.ndarray) -> None:
             seen.extend(sentences)
-            return super().encode(sentences)
+            super()._encode(sentences, out)
 
     assert len(built.add(Watched.load(tiny_model), english_file)) == 120
     assert seen == english

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -115,6 +116,38 @@ def test_texts_of_one_hash_are_told_apart(tmp_path: Path, monkeypatch: pytest.Mo
     assert [first[row] for row in (0, 1, 3)] == [0, 1, 3]
     assert first[2] == 0
     assert set(opened.distinct().tolist()) == {0, 1, 3}
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 100])
+@pytest.mark.parametrize("hashes", [1, 3, 2**64])
+def test_the_first_row_of_each_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int, hashes: int
+) -> None:
+    """Whatever the block, and however many texts share a hash."""
+    blake2b = hashlib.blake2b
+
+    class Digest:
+        def __init__(self, text: bytes, digest_size: int):
+            whole = int.from_bytes(blake2b(text, digest_size=digest_size).digest(), "little")
+            self.short = (whole % hashes).to_bytes(8, "little")
+
+        def digest(self) -> bytes:
+            return self.short
+
+    monkeypatch.setattr(store.hashlib, "blake2b", Digest)
+    monkeypatch.setattr(store, "BLOCK", block)
+    texts = [str(number) for number in np.random.default_rng(block).integers(0, 12, 60)]
+    found = write(tmp_path, texts).first
+    # Of a text whose hash another text had before, no repeat is found: that is allowed.
+    if hashes == 2**64:
+        assert found.tolist() == [texts.index(text) for text in texts]
+    for row, first in enumerate(found.tolist()):
+        assert first <= row and texts[first] == texts[row] and found[first] == first
+
+
+def test_nothing_but_the_store_is_left(tmp_path: Path) -> None:
+    write(tmp_path, ["a", "b"], ["x", "y"])
+    assert {entry.name for entry in tmp_path.iterdir()} == {EMBEDDINGS, SENTENCES, IDS}
 
 
 def test_distinct_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ import click
 import miner
 from miner.cli import options
 from miner.cli.doctor import doctor
+from miner.cli.encode import encode
 from miner.cli.evaluate import evaluate
 from miner.cli.explain import explain
 from miner.cli.index import index
@@ -35,7 +36,7 @@ def cli() -> None:
     """Find and score translation pairs in text of two languages."""
 
 
-for command in (mine, train, index, search, explain, evaluate, doctor):
+for command in (mine, train, index, encode, search, explain, evaluate, doctor):
     cli.add_command(command)
 
 

@@ -7,7 +7,7 @@ import click
 import psutil
 
 import miner
-from miner import backend
+from miner import backend, gpu
 from miner.encoder import Encoder
 from miner.machine import memory_budget, thread_count
 
@@ -41,6 +41,7 @@ def doctor() -> None:
     click.echo(
         f"{'GPUs':14} {gpus} usable by FAISS; --device auto is {backend.resolve_device('auto')}"
     )
+    click.echo(f"{'encoding':14} --device auto is {gpu.resolve_device('auto')}")
     model = Encoder.load("default").model
     click.echo(
         f"{'default model':14} {model.fingerprint}: {len(model.weights)} pieces, "

@@ -30,6 +30,7 @@ Examples:
     help="Vectors from elsewhere, one for each line: .npy, .h5, or raw float32 (float16: .f16).",
 )
 @click.option("--dim", type=click.IntRange(1), help="Dimension of raw --embeddings.")
+@options.device
 @options.threads
 @options.reading
 def index(
@@ -40,6 +41,7 @@ def index(
     add: bool,
     embeddings: str | None,
     dim: int | None,
+    device: str,
     threads: int | None,
     **reading: Any,
 ) -> None:
@@ -67,10 +69,10 @@ def index(
                 **reading,
             )
         elif add:
-            encoder = Encoder.load(model, threads)
+            encoder = Encoder.load(model, threads, device)
             built = Index.open(output).add(encoder, corpus, report=report, **reading)
         else:
-            encoder = Encoder.load(model, threads)
+            encoder = Encoder.load(model, threads, device)
             built = Index.build(encoder, corpus, output, index=factory, report=report, **reading)
     click.echo(describe(built, output), err=True)
 

@@ -68,12 +68,9 @@ def mine(
     wishes = Wishes.of(settings)
     if source == target == "-":
         raise click.UsageError("only one of SOURCE and TARGET can be standard input")
-    for corpus in (source, target):
-        for output in filter(None, (wishes.output, wishes.page)):
-            both = Path(corpus).is_file() and Path(output).exists()
-            if both and Path(corpus).samefile(output):
-                raise click.UsageError(f"{output} is the corpus {corpus}, which it would replace")
-    encoder = Encoder.load(model, threads)
+    options.spare((source, target), wishes.output, wishes.page)
+    # A GPU asked for is one to search on; encoding takes it if torch is there to do so.
+    encoder = Encoder.load(model, threads, "cpu" if settings["device"] == "cpu" else "auto")
     rank = settings.pop("rank")
     verifier = None
     if rank == "probability" or (rank is None and encoder.model.verifier is not None):

@@ -2,8 +2,9 @@
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import click
@@ -180,6 +181,14 @@ machine = several(
     ),
 )
 
+device = click.option(
+    "--device",
+    type=click.Choice(["auto", "cpu", "cuda"]),
+    default="auto",
+    show_default=True,
+    help="Where to add up vectors; cuda without a GPU is an error. Never changes the result.",
+)
+
 threads = click.option(
     "--threads", type=click.IntRange(1), help="Threads [all cores]; never changes the result."
 )
@@ -233,6 +242,15 @@ factory = click.option(
     help="flat is exact; a FAISS factory string such as IVF1024,PQ50x8 makes a compressed index, "
     "whose answers are scored again exactly.",
 )
+
+
+def spare(inputs: Iterable[str], *outputs: str | None) -> None:
+    """Refuse (UsageError) an output that is one of the input files, which it would replace."""
+    for corpus in inputs:
+        for output in filter(None, outputs):
+            both = Path(corpus).is_file() and Path(output).exists()
+            if both and Path(corpus).samefile(output):
+                raise click.UsageError(f"{output} is the corpus {corpus}, which it would replace")
 
 
 _interrupted = False

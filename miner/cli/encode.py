@@ -1,0 +1,78 @@
+"""``miner encode``: a corpus to a file of vectors."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from miner.cli import options
+from miner.encoder import Encoder
+from miner.vectors import SUFFIXES, Encoded, encode_corpus
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  miner encode news.de -o news.de.npy
+  miner encode part1.de.gz part2.de.gz --model models/de-en -o de.h5
+  miner encode crawl.jsonl.zst --column text --dtype float32 -o crawl.h5
+  zcat news.de.gz | miner encode - -o news.de.npy
+  miner index news.de --embeddings news.de.npy -o work/de"""
+)
+@click.argument("corpus", nargs=-1, required=True)
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="FILE",
+    help=".npy, or .h5 (HDF5, dataset 'embeddings'; not from standard input).",
+)
+@options.model
+@click.option(
+    "--dtype",
+    type=click.Choice(["float16", "float32"]),
+    default="float16",
+    show_default=True,
+    help="Type of the vectors; an index keeps float16.",
+)
+@options.device
+@options.threads
+@options.reading
+def encode(
+    corpus: tuple[str, ...],
+    output: str,
+    model: str,
+    dtype: str,
+    device: str,
+    threads: int | None,
+    **reading: Any,
+) -> None:
+    """Encode CORPUS into a file of unit vectors, one for every line.
+
+    CORPUS is one file or several, plain or compressed, or - for standard input. Row i is of line
+    i, a header not counted; lines that are empty or left out have a row of zeros. The file appears
+    when all is done, not before.
+    """
+    if Path(output).suffix not in SUFFIXES:
+        raise click.UsageError(f"-o {output}: vectors go to {', '.join(SUFFIXES)}, by its suffix")
+    options.spare(corpus, output)
+    encoder = Encoder.load(model, threads, device)
+    with options.staged_bar() as report:
+        encoded = encode_corpus(
+            encoder, corpus, output, dtype=np.dtype(dtype), report=report, **reading
+        )
+    click.echo(describe(encoded, encoder.dimension, output), err=True)
+
+
+def describe(encoded: Encoded, dimension: int, name: str) -> str:
+    """What was written, on one line; every line of the input is accounted for."""
+    notes = {
+        "empty": encoded.empty,
+        "not UTF-8 and left out": encoded.undecodable,
+        "with bytes replaced": encoded.replaced,
+        "without a piece that the model knows": encoded.unknown,
+    }
+    parts = [f"{encoded.records} vectors of {dimension} dimensions"]
+    parts += [f"{count} {what}" for what, count in notes.items() if count]
+    return f"{name}: {', '.join(parts)}"
