@@ -232,7 +232,7 @@ def run(
         target,
         features,
     )
-    return Search(pairs, settings, forward, backward, verifier, *texts, recall)
+    return Search(pairs, settings, forward, backward, verifier, *texts, recall=recall)
 
 
 def require_one_model(source: Index, target: Index) -> None:

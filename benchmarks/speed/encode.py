@@ -33,7 +33,7 @@ def sentencepiece(threads: int, sample: Path) -> peers.Encode:
     processor = Encoder.load("default").tokenizer.processor
 
     def pieces(chunk: list[str]) -> int:
-        return sum(map(len, processor.encode(chunk, return_type="numpy", num_threads=1)))
+        return sum(map(len, processor.encode(chunk, num_threads=1)))
 
     def encode(texts: list[str]) -> np.ndarray:
         chunks = [texts[start : start + CHUNK] for start in range(0, len(texts), CHUNK)]
