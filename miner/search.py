@@ -232,7 +232,7 @@ def run(
         target,
         features,
     )
-    return Search(pairs, settings, forward, backward, verifier, *texts, recall=recall)
+    return Search(pairs, settings, forward, backward, verifier, texts[0], texts[1], recall)
 
 
 def require_one_model(source: Index, target: Index) -> None:

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from miner.kernels.embed import (
-    column_best,
-    column_best_reference,
     group_by_id,
+    margin_gradient,
     mean_batch,
     mean_batch_reference,
     scale_both,
@@ -171,18 +170,36 @@ def test_threads_do_not_show(numba_threads):
     assert all(result == results[0] for result in results)
 
 
-@given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.integers(1, 1200), st.integers(1, 12))
-def test_column_best(seed, rows, columns, block):
+@given(
+    st.integers(0, 2**32 - 1), st.integers(1, 9), st.integers(1, 40), st.sampled_from([0, 0.4, 2])
+)
+def test_margin_gradient_is_that_of_torch(seed, n, d, margin):
+    torch = pytest.importorskip("torch")
+    losses = pytest.importorskip("train.losses")
     generator = np.random.default_rng(seed)
-    similarity = generator.integers(-3, 4, (rows, columns)).astype(np.float32)  # many ties
-    similarity[generator.random(similarity.shape) < 0.3] = -np.inf
-    best = np.full(columns, -np.inf, np.float32)
-    row = np.full(columns, -1)
-    for start in range(0, rows, block):
-        column_best(similarity[start : start + block], start, best, row)
-    value, first = column_best_reference(similarity)
-    assert best.tolist() == value.tolist()
-    assert row.tolist() == np.where(value > -np.inf, first, -1).tolist()
+    means = generator.normal(size=(4 * n, d)).astype(np.float32)
+    if generator.random() < 0.3:
+        means[generator.integers(4 * n)] = 0
+    gradient = np.full_like(means, np.nan)
+    value = margin_gradient(means, margin, gradient)
+    tensor = torch.from_numpy(means.astype(np.float64)).requires_grad_()
+    expected = losses.margin_loss(*tensor.chunk(4), margin)
+    expected.backward()
+    assert value == pytest.approx(expected.item(), abs=1e-5)
+    # At the kink, and of a zero vector, the gradient is anybody's.
+    cosine = torch.nn.functional.normalize(tensor.detach(), dim=1).chunk(4)
+    pair = (cosine[0] * cosine[1]).sum(1)
+    kink = [
+        (margin - pair + (cosine[x] * cosine[y]).sum(1)).abs().numpy() < 1e-5
+        for x, y in ((0, 3), (1, 2))
+    ]
+    sure = ~np.tile(kink[0] | kink[1], 4) & means.any(axis=1)
+    for zero in np.flatnonzero(~means.any(axis=1)):
+        sure[zero % n :: n] = False
+    # Times the length, since a short vector has a large gradient, with large errors.
+    length = np.linalg.norm(means, axis=1, keepdims=True)
+    wanted = tensor.grad.numpy() * length
+    np.testing.assert_allclose((gradient * length)[sure], wanted[sure], atol=1e-5)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 20), st.integers(0, 20))

@@ -10,15 +10,14 @@ from dataclasses import dataclass
 import numba
 import numpy as np
 import torch
-from torch import Tensor
 
 from miner.errors import ResourceError
-from miner.kernels.embed import group_by_id, mean_batch, sparse_adam
+from miner.kernels.embed import group_by_id, margin_gradient, mean_batch, sparse_adam
 from miner.machine import thread_count
 from train.checkpoint import Checkpoint
 from train.config import TrainConfig
 from train.data import PairData, Sentences, dropped, join
-from train.losses import margin_loss, softmax_loss
+from train.losses import softmax_loss
 from train.negatives import hardest, related
 from train.validate import enough, mining_f1
 
@@ -49,8 +48,9 @@ class EpochEnd:
 
 
 Report = Callable[[Progress | EpochEnd], None]
-# Sentences to pool, and the loss as a function of their means.
-Batch = tuple[Sentences, Callable[[Tensor], Tensor]]
+# Sentences to pool, and the loss and its gradient as a function of their means.
+Loss = Callable[[np.ndarray], tuple[float, np.ndarray]]
+Batch = tuple[Sentences, Loss]
 
 
 class State:
@@ -158,27 +158,30 @@ class Trainer:
         if same is not None:
             same.fill_diagonal_(False)
 
-        def loss(means: Tensor) -> Tensor:
+        def loss(pooled: np.ndarray) -> tuple[float, np.ndarray]:
+            means = torch.from_numpy(pooled).requires_grad_()
             source, target = means.chunk(2)
-            return softmax_loss(source, target, same, config.scale, config.margin)
+            value = softmax_loss(source, target, same, config.scale, config.margin)
+            value.backward()
+            assert means.grad is not None
+            return float(value.detach()), means.grad.numpy()
 
         yield join([data.source.take(rows), data.target.take(rows)]), loss
 
     def _margin_batches(self, rows: np.ndarray) -> Iterator[Batch]:
         """Mini-batches of the mega-batch ``rows``, each pair with its two hardest negatives."""
         config, data = self.config, self.data
-        with all_threads():
-            target_negative, source_negative = hardest(
-                encode(self.state.table, data.source.take(rows)),
-                encode(self.state.table, data.target.take(rows)),
-                data.source_text[rows],
-                data.target_text[rows],
-            )
+        target_negative, source_negative = hardest(
+            encode(self.state.table, data.source.take(rows)),
+            encode(self.state.table, data.target.take(rows)),
+            data.source_text[rows],
+            data.target_text[rows],
+        )
         usable = np.flatnonzero((target_negative >= 0) & (source_negative >= 0))
 
-        def loss(means: Tensor) -> Tensor:
-            source, target, against_target, against_source = means.chunk(4)
-            return margin_loss(source, target, against_target, against_source, config.margin)
+        def loss(pooled: np.ndarray) -> tuple[float, np.ndarray]:
+            gradient = np.empty_like(pooled)
+            return margin_gradient(pooled, config.margin, gradient), gradient
 
         for start in range(0, len(usable), config.batch):
             part = usable[start : start + config.batch]
@@ -197,22 +200,19 @@ class Trainer:
             )
             yield both.take(order), loss
 
-    def _step(self, sentences: Sentences, loss: Callable[[Tensor], Tensor], rate: float) -> float:
+    def _step(self, sentences: Sentences, loss: Loss, rate: float) -> float:
         """Forward, backward, one Adam step on the rows in use; returns the loss."""
         state = self.state
         pooled = np.empty((len(sentences), state.table.shape[1]), dtype=np.float32)
         mean_batch(state.table, sentences.ids, sentences.offsets, pooled)
-        means = torch.from_numpy(pooled).requires_grad_()
-        value = loss(means)
-        value.backward()
-        assert means.grad is not None
+        value, gradient = loss(pooled)
         rows, starts, owners = group_by_id(sentences.ids, sentences.offsets, len(state.table))
         state.step += 1
         sparse_adam(
             state.table,
             state.first,
             state.second,
-            means.grad.numpy(),
+            gradient,
             sentences.offsets,
             rows,
             starts,
@@ -223,7 +223,7 @@ class Trainer:
             BETA2,
             EPSILON,
         )
-        return float(value.detach())
+        return value
 
     def _finish_epoch(self) -> EpochEnd:
         """Score the held-out task, keep the table if it is the best yet, go to the next epoch."""
@@ -266,8 +266,7 @@ def step_threads(config: TrainConfig) -> Iterator[None]:
     """The threads of a step, whatever another library has set: the last bit depends on torch's.
 
     One for the margin objective, whose mini-batches of a hundred pairs are so small that more
-    would only wait for each other; only the choice among a mega-batch, for which
-    :func:`all_threads` is, is large.
+    would only wait for each other; the choice among a mega-batch brings threads of its own.
     """
     threads = 1 if config.objective == "margin" else thread_count()
     before = torch.get_num_threads(), numba.get_num_threads()
@@ -278,17 +277,6 @@ def step_threads(config: TrainConfig) -> Iterator[None]:
     finally:
         torch.set_num_threads(before[0])
         numba.set_num_threads(before[1])
-
-
-@contextmanager
-def all_threads() -> Iterator[None]:
-    """As many threads as there are for compiled loops, within :func:`step_threads`."""
-    before = numba.get_num_threads()
-    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
-    try:
-        yield
-    finally:
-        numba.set_num_threads(before)
 
 
 @contextmanager

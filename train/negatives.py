@@ -9,10 +9,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from miner.kernels.embed import column_best
+from miner.engines import Lists, choose
+from miner.kernels.exact import rescore
+from miner.machine import thread_count
 
-# Rows of one block of the similarity matrix: bounds the memory, not the result.
-BLOCK = 2048
+# The nearest that are looked at: the pair itself, copies, and what rounding may put in front.
+KEPT = 8
 
 
 def related(source_text: np.ndarray, target_text: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
@@ -34,6 +36,19 @@ def related(source_text: np.ndarray, target_text: np.ndarray) -> Iterator[tuple[
                 yield row, rows
 
 
+def hardest_reference(
+    source: np.ndarray, target: np.ndarray, source_text: np.ndarray, target_text: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """What :func:`hardest` finds, by the whole matrix in double precision."""
+    similarity = (source.astype(np.float64) @ target.T.astype(np.float64)).astype(np.float32)
+    np.fill_diagonal(similarity, -np.inf)
+    for row, rows in related(source_text, target_text):
+        similarity[row, rows] = -np.inf
+    best = similarity.argmax(axis=1), similarity.argmax(axis=0)
+    some = np.isfinite(similarity.max(axis=1)), np.isfinite(similarity.max(axis=0))
+    return np.where(some[0], best[0], -1), np.where(some[1], best[1], -1)
+
+
 def hardest(
     source: np.ndarray, target: np.ndarray, source_text: np.ndarray, target_text: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -41,28 +56,51 @@ def hardest(
 
     ``source, target (n, d) float32`` unit rows, pairs by row. Returns ``target_negative`` (for
     source ``i`` the row of a target) and ``source_negative`` (for target ``i`` the row of a
-    source), each ``(n,) int64``, -1 where there is none. Ties go to the lower row. One pass over
-    blocks of the similarity matrix gives both directions.
+    source), each ``(n,) int64``, -1 where there is none. Ties go to the lower row.
+
+    The engine that mines finds the few nearest in both directions in one pass; among these the
+    exact cosine decides.
     """
     n = len(source)
-    forbidden: list[list[np.ndarray]] = [[] for _ in range(n)]
-    for row, rows in related(source_text, target_text):
-        forbidden[row].append(rows)
-    target_negative = np.full(n, -1, dtype=np.int64)
-    source_negative = np.full(n, -1, dtype=np.int64)
-    best = np.full(n, -np.inf, dtype=np.float32)  # of source_negative so far
-    for start in range(0, n, BLOCK):
-        end = min(start + BLOCK, n)
-        similarity = source[start:end] @ target.T  # (block, n)
-        # The relation is symmetric, so that one mask serves both directions.
-        similarity[np.arange(end - start), np.arange(start, end)] = -np.inf
-        for row in range(start, end):
-            for rows in forbidden[row]:
-                similarity[row - start, rows] = -np.inf
+    lists = Lists.empty(n, min(n, KEPT)), Lists.empty(n, min(n, KEPT))
+    engine = choose("fused", "cpu", False, thread_count())
+    rows, columns = (
+        engine.prepare(side, columns=second) for side, second in ((source, False), (target, True))
+    )
+    if n:
+        engine.merge(rows, 0, columns, 0, lists)
+    forbidden: dict[int, list[np.ndarray]] = {}
+    for row, others in related(source_text, target_text):
+        forbidden.setdefault(row, []).append(others)
+    # The relation is symmetric: one table serves both directions.
+    return (
+        _best(source, target, lists[0].position, forbidden),
+        _best(target, source, lists[1].position, forbidden),
+    )
 
-        nearest = similarity.argmax(axis=1)
-        found = similarity[np.arange(end - start), nearest] > -np.inf
-        target_negative[start:end][found] = nearest[found]
 
-        column_best(similarity, start, best, source_negative)
-    return target_negative, source_negative
+def _best(
+    queries: np.ndarray,
+    base: np.ndarray,
+    candidates: np.ndarray,
+    forbidden: dict[int, list[np.ndarray]],
+) -> np.ndarray:
+    """The nearest of each row's ``candidates (n, w)`` that is a negative; of all, if none is."""
+    n = len(queries)
+    candidates = np.where(candidates == np.arange(n)[:, None], -1, candidates).astype(np.int64)
+    for row, parts in forbidden.items():
+        candidates[row, np.isin(candidates[row], np.concatenate(parts))] = -1
+    similarity = np.empty(candidates.shape, dtype=np.float32)
+    rescore(queries, base, candidates, similarity)
+    # By similarity, of equals the lower row.
+    order = np.lexsort((candidates, -similarity), axis=1)[:, :1]
+    best = np.take_along_axis(candidates, order, axis=1)[:, 0]
+    for row in np.flatnonzero(best < 0).tolist():
+        exact = np.empty((1, n), dtype=np.float32)
+        rescore(queries[row : row + 1], base, np.arange(n)[None, :], exact)
+        exact[0, row] = -np.inf
+        for part in forbidden.get(row, ()):
+            exact[0, part] = -np.inf
+        if np.isfinite(exact.max()):
+            best[row] = exact.argmax()
+    return best

@@ -1,4 +1,4 @@
-"""The two loops of training an averaging encoder: pooling a batch, and a sparse Adam step.
+"""The loops of training an averaging encoder: pooling a batch, its gradient, a sparse Adam step.
 
 Flat ids and offsets as in :mod:`miner.kernels.pool`. Work is split by output row, never by
 input, so results are bitwise the same for any number of threads.
@@ -104,27 +104,49 @@ def sparse_adam(
             weights[j] -= size * m[j] / (np.sqrt(v[j]) + small)
 
 
-def column_best_reference(similarity: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The largest value of every column and the first row that has it, in plain numpy."""
-    return similarity.max(axis=0), similarity.argmax(axis=0)
-
-
 @numba.njit(parallel=True, cache=True, error_model="numpy")
-def column_best(similarity, start, best, row):
-    """Merge a block of rows, the first of which is ``start``, into the best of every column.
+def margin_gradient(means, margin, gradient):
+    """Value of the two-sided margin loss (P19, equation 1, and its mirror image), and its gradient.
 
-    ``similarity (b, n) float32``; ``best (n,) float32`` and ``row (n,) int64`` change in place. A
-    tie keeps what is there, so that with blocks in ascending order it goes to the lower row.
-    Numpy's argmax over the first axis walks down the columns and takes many times as long.
+    ``means (4 n, d) float32`` are sources, targets, negatives of the source language and negatives
+    of the target language, not normalised; ``gradient``, of that shape, is overwritten. The
+    reference is :func:`train.losses.margin_loss`. Returns the mean over the n pairs.
     """
-    b, n = similarity.shape
-    strip = 512  # columns of one thread at a time: their state stays in the cache
-    for s in numba.prange((n + strip - 1) // strip):
-        for i in range(b):
-            for c in range(s * strip, min(n, (s + 1) * strip)):
-                if similarity[i, c] > best[c]:
-                    best[c] = similarity[i, c]
-                    row[c] = start + i
+    n, d = len(means) // 4, means.shape[1]
+    losses = np.empty(n, np.float64)
+    for i in numba.prange(n):
+        inverse = np.empty(4, np.float32)
+        for side in range(4):
+            square = np.float32(0.0)
+            row = means[side * n + i]
+            for j in range(d):
+                square += row[j] * row[j]
+            inverse[side] = np.float32(1.0) / max(np.sqrt(square), np.float32(1e-12))
+        s, t, sn, tn = means[i], means[n + i], means[2 * n + i], means[3 * n + i]
+        pair = forward = backward = np.float32(0.0)
+        for j in range(d):
+            pair += s[j] * t[j]
+            forward += s[j] * tn[j]
+            backward += t[j] * sn[j]
+        pair *= inverse[0] * inverse[1]
+        forward *= inverse[0] * inverse[3]
+        backward *= inverse[1] * inverse[2]
+        there = max(np.float32(margin) - pair + forward, np.float32(0.0))
+        back = max(np.float32(margin) - pair + backward, np.float32(0.0))
+        losses[i] = np.float64(there) + np.float64(back)
+        # 1 / n for each side that is within the margin; by the unit vectors, then through the
+        # normalisation, which takes out what points along the vector itself.
+        h = np.float32(1.0 / n) if there > 0 else np.float32(0.0)
+        g = np.float32(1.0 / n) if back > 0 else np.float32(0.0)
+        along_s, along_t = h * forward - (h + g) * pair, g * backward - (h + g) * pair
+        for j in range(d):
+            us, ut = s[j] * inverse[0], t[j] * inverse[1]
+            usn, utn = sn[j] * inverse[2], tn[j] * inverse[3]
+            gradient[i, j] = (h * utn - (h + g) * ut - along_s * us) * inverse[0]
+            gradient[n + i, j] = (g * usn - (h + g) * us - along_t * ut) * inverse[1]
+            gradient[2 * n + i, j] = g * (ut - backward * usn) * inverse[2]
+            gradient[3 * n + i, j] = h * (us - forward * utn) * inverse[3]
+    return losses.mean()
 
 
 def scale_both_reference(
