@@ -81,6 +81,10 @@ def nearest_both(
     _use_threads(threads)
     if source.ann is not None or target.ann is not None:
         engine = "faiss"  # nothing else reads its indexes
+        if device == "cuda" and not backend.gpu_count():
+            device = "cpu"  # a GPU that torch sees, and not FAISS
+        if checkpoint is not None and checkpoint.keep:
+            checkpoint.note(f"{checkpoint.path} is not used: compressed indexes have no such state")
     chosen = choose(engine, device, exact, threads)
     search = _Search(source, target, k, memory, chosen, report, checkpoint)
     forward, backward = search.candidates()
@@ -163,7 +167,7 @@ class _Search:
         plan = Plan((), self.block).grown((0, 0), (n, m))
         if self.checkpoint is not None:
             plan = self.checkpoint.resume(self.engine.name, self.source, self.target, lists, plan)
-        left = sum((s_end - s) * (t_end - t) for s, s_end, t, t_end in plan.blocks())
+        left = plan.cells
         # Of all rows of both sides, those that this share of the matrix stands for.
         weight = self.total / max(1, n * m)
         self._advance(self.total - left * weight)

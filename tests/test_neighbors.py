@@ -1,4 +1,4 @@
-"""miner.neighbors and its kernels: the exact lists, whatever FAISS, blocks and threads do."""
+"""miner.neighbors and its kernels: the exact lists, whatever the engine, blocks and threads do."""
 
 from __future__ import annotations
 
@@ -58,9 +58,28 @@ def same(actual: tuple[Neighbors, Neighbors], expected: tuple[Neighbors, Neighbo
         assert found.similarity.dtype == np.float32 and found.row.dtype == np.int64
 
 
-def check(source: Side, target: Side, k: int, **settings: Any) -> None:
+# What promises the lists of the definition.
+EXACT = ("floats", "faiss", "cuda")
+
+
+def nearest(
+    kind: str, source: Side, target: Side, k: int, **settings: Any
+) -> tuple[Neighbors, Neighbors]:
+    """A search by bytes, floats, faiss, or what serves a GPU, on the CPU."""
+    wishes = {"memory": PLENTY, "threads": 2} | settings
+    if kind == "faiss":
+        return nearest_both(source, target, k, engine="faiss", **wishes)
+    if kind != "cuda":
+        return nearest_both(source, target, k, exact=kind == "floats", **wishes)
+    pytest.importorskip("torch", reason="a search on a GPU is done with torch")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(neighbors, "choose", lambda *rest: engines.Cuda("cpu"))
+        return nearest_both(source, target, k, **wishes)
+
+
+def check(kind: str, source: Side, target: Side, k: int, **settings: Any) -> None:
     expected = brute(source, target, k), brute(target, source, k)
-    same(nearest_both(source, target, k, **{"memory": PLENTY, "threads": 2} | settings), expected)
+    same(nearest(kind, source, target, k, **settings), expected)
 
 
 # --- kernels ------------------------------------------------------------------------------------
@@ -126,6 +145,7 @@ def test_a_similarity_is_one_number_from_both_sides() -> None:
 # --- exact search -------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("kind", EXACT)
 @QUICK
 @given(
     st.integers(0, 2**32 - 1),
@@ -138,6 +158,7 @@ def test_a_similarity_is_one_number_from_both_sides() -> None:
 )
 def test_lists_are_those_of_brute_force(
     monkeypatch: pytest.MonkeyPatch,
+    kind: str,
     seed: int,
     n: int,
     m: int,
@@ -151,39 +172,45 @@ def test_lists_are_those_of_brute_force(
     generator = np.random.default_rng(seed)
     source = side(coarse(generator, n, d), generator.random(n) < 0.8)
     target = side(coarse(generator, m, d), generator.random(m) < 0.8)
-    check(source, target, k, threads=threads)
+    check(kind, source, target, k, threads=threads)
 
 
+@pytest.mark.parametrize("kind", EXACT)
 @pytest.mark.parametrize("block", [60, 256, 16_384])
 @pytest.mark.parametrize("threads", [1, 2])
-def test_lists_of_random_vectors(block: int, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lists_of_random_vectors(
+    kind: str, block: int, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(neighbors, "BLOCK", block)
     generator = np.random.default_rng(3)
     source, target = units(generator, 300, 48), units(generator, 410, 48)
     source[:5] = target[::100]
-    check(side(source), side(target), 4, threads=threads)
+    check(kind, side(source), side(target), 4, threads=threads)
 
 
-def test_more_ties_than_faiss_keeps() -> None:
+@pytest.mark.parametrize("kind", [*EXACT, "bytes"])
+def test_more_ties_than_are_kept(kind: str) -> None:
     """200 rows of equal similarity: which of them FAISS keeps is chance, ours are the first."""
     generator = np.random.default_rng(4)
     target = np.tile(units(generator, 1, 16), (200, 1))
     target[150] = units(generator, 1, 16)
-    check(side(units(generator, 20, 16)), side(target), 4)
+    check(kind, side(units(generator, 20, 16)), side(target), 4)
 
 
-def test_one_row_each() -> None:
+@pytest.mark.parametrize("kind", [*EXACT, "bytes"])
+def test_one_row_each(kind: str) -> None:
     vectors = units(np.random.default_rng(5), 1, 8)
-    check(side(vectors), side(vectors), 3)
+    check(kind, side(vectors), side(vectors), 3)
 
 
+@pytest.mark.parametrize("kind", [*EXACT, "bytes"])
 @pytest.mark.parametrize("empty", ["source", "target", "both", "zero rows"])
-def test_empty_sides(empty: str) -> None:
+def test_empty_sides(kind: str, empty: str) -> None:
     vectors = units(np.random.default_rng(6), 4, 8)
     nothing = np.zeros((3, 8), np.float16) if empty == "zero rows" else vectors[:0]
     source = vectors if empty == "target" else nothing
     target = vectors if empty == "source" else nothing
-    check(side(source), side(target), 2)
+    check(kind, side(source), side(target), 2)
 
 
 def test_k_must_be_positive() -> None:
@@ -192,206 +219,22 @@ def test_k_must_be_positive() -> None:
         nearest_both(vectors, vectors, 0, memory=PLENTY)
 
 
-def test_a_large_k_on_a_small_corpus_takes_little_memory() -> None:
+@pytest.mark.parametrize("kind", ["floats", "faiss", "bytes"])
+def test_a_large_k_on_a_small_corpus_takes_little_memory(kind: str) -> None:
     """Lists are no longer than the other side, whatever k."""
     generator = np.random.default_rng(8)
-    check(side(units(generator, 30, 300)), side(units(generator, 40, 300)), 20_000, memory=64 << 20)
+    source, target = side(units(generator, 30, 300)), side(units(generator, 40, 300))
+    check(kind, source, target, 20_000, memory=64 << 20)
 
 
-def test_progress_adds_up(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", [*EXACT, "bytes"])
+def test_progress_adds_up(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(neighbors, "BLOCK", 8)
     generator = np.random.default_rng(9)
     seen: list[tuple[int, int]] = []
-    nearest_both(
-        side(units(generator, 30, 8)),
-        side(units(generator, 21, 8)),
-        2,
-        memory=PLENTY,
-        report=lambda done, total: seen.append((done, total)),
-    )
+    source, target = side(units(generator, 30, 8)), side(units(generator, 21, 8))
+    nearest(kind, source, target, 2, report=lambda *progress: seen.append(progress))
     assert seen[-1] == (51, 51)
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
 
 
-# --- FAISS is not trusted -----------------------------------------------------------------------
-
-
-def untrustworthy(seed: int, noise: float) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
-    """A flat_search whose similarities are off by up to ``noise``, and whose ties are shuffled."""
-    generator = np.random.default_rng(seed)
-
-    def flat_search(
-        queries: np.ndarray, base: np.ndarray, k: int, device: str
-    ) -> tuple[np.ndarray, np.ndarray]:
-        exact = queries.astype(np.float64) @ base.astype(np.float64).T
-        seen = (exact + generator.uniform(-noise, noise, size=exact.shape)).astype(np.float32)
-        chance = generator.permuted(np.tile(np.arange(len(base)), (len(queries), 1)), axis=1)
-        order = np.lexsort((chance, -seen), axis=1)[:, :k]
-        return np.take_along_axis(seen, order, axis=1), order.astype(np.int64)
-
-    return flat_search
-
-
-@QUICK
-@given(
-    st.integers(0, 2**32 - 1),
-    st.booleans(),
-    st.integers(1, 3),
-    st.sampled_from([5, 16, 256]),
-    st.sampled_from([0.0, 1.0]),
-)
-def test_faiss_rounding_and_ties_do_not_show(
-    monkeypatch: pytest.MonkeyPatch, seed: int, ties: bool, k: int, block: int, noise: float
-) -> None:
-    generator = np.random.default_rng(seed)
-    d = 6
-    if ties:
-        source, target = coarse(generator, 20, d), coarse(generator, 60, d)
-    else:  # nearly equal: the differences are of the size of the noise
-        source, target = (np.tile(units(generator, 1, d), (n, 1)) for n in (20, 60))
-        source[::3] = np.nextafter(source[::3], np.float16(0))
-        target[::2, : d // 2] = np.nextafter(target[::2, : d // 2], np.float16(0))
-    monkeypatch.setattr(neighbors, "BLOCK", block)
-    monkeypatch.setattr(backend, "flat_search", untrustworthy(seed, noise * d * 2.0**-24))
-    check(side(source), side(target), k)
-
-
-def test_the_second_look_is_rare_and_happens(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ordinary vectors are settled by FAISS's list; only lists full of ties are searched again."""
-    searched: list[int] = []
-    original = neighbors._scan
-
-    def counted(queries: np.ndarray, *rest: Any) -> Any:
-        searched.append(len(queries))
-        return original(queries, *rest)
-
-    monkeypatch.setattr(neighbors, "_scan", counted)
-    generator = np.random.default_rng(10)
-    source, target = units(generator, 200, 64), units(generator, 200, 64)
-    check(side(source), side(target), 4)
-    assert not searched
-    target[:100] = target[0]
-    source[0] = target[0]
-    check(side(source), side(target), 4)
-    assert 0 < sum(searched) < 200
-
-
-# --- memory -------------------------------------------------------------------------------------
-
-
-def test_too_little_memory() -> None:
-    generator = np.random.default_rng(11)
-    source = side(units(generator, 500, 64))
-    with pytest.raises(ResourceError, match="--memory 0M is too little.*give at least") as caught:
-        nearest_both(source, source, 4, memory=1000)
-    assert "\n" not in str(caught.value)
-
-
-def test_less_memory_means_smaller_blocks_and_the_same_lists(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    generator = np.random.default_rng(12)
-    source, target = side(units(generator, 700, 32)), side(units(generator, 900, 32))
-    sizes: list[int] = []
-    original = backend.flat_search
-
-    def watched(queries: np.ndarray, base: np.ndarray, *rest: Any) -> Any:
-        sizes.append(max(len(queries), len(base)))
-        return original(queries, base, *rest)
-
-    monkeypatch.setattr(backend, "flat_search", watched)
-    roomy = nearest_both(source, target, 4, memory=PLENTY, threads=2)
-    assert max(sizes) == 900
-    sizes.clear()
-    lists = 1600 * 8 * 12
-    tight = nearest_both(source, target, 4, memory=lists + 600_000, threads=2)
-    assert max(sizes) == 256
-    same(tight, roomy)
-
-
-@pytest.mark.parametrize("k", [1, 4, 16])
-@pytest.mark.parametrize("kind", ["flat", "compressed"])
-def test_memory_is_bounded(k: int, kind: str) -> None:
-    """What numpy allocates stays within the bound, beside the lists that are returned."""
-    generator = np.random.default_rng(13)
-    n, d = 12_000, 64
-    vectors = units(generator, n, d)
-    ann = None
-    if kind == "compressed":
-        import faiss
-
-        ann = faiss.index_factory(d, "IVF64,Flat", faiss.METRIC_INNER_PRODUCT)
-        ann.train(vectors.astype(np.float32))
-        ann.add(vectors.astype(np.float32))
-    source = side(vectors, ann=ann)
-    target = side(units(generator, 3000, d))
-    small = side(vectors[:300])
-    nearest_both(small, small, k, memory=PLENTY)  # compiles the kernels
-    returned = (n + 3000) * k * 12
-    memory = (n + 3000) * (k + neighbors.SLACK) * 12 + (6 << 20) * (1 + k // 8)
-    tracemalloc.start()
-    try:
-        nearest_both(source, target, k, memory=memory, threads=2)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak - returned < memory
-
-
-# --- compressed indexes -------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("factory", ["IVF4,Flat", "PQ4x4", "IVF8,PQ4x4", "SQ8", "HNSW8"])
-@pytest.mark.parametrize("both", [True, False])
-def test_a_compressed_index_returns_exact_scores(factory: str, both: bool) -> None:
-    import faiss
-
-    generator = np.random.default_rng(14)
-    d, k = 16, 3
-
-    def compressed(n: int) -> Side:
-        vectors = units(generator, n, d)
-        vectors[5] = 0
-        plain = side(vectors)
-        ann = faiss.index_factory(d, factory, faiss.METRIC_INNER_PRODUCT)
-        base = plain.block(0, n)
-        ann.train(base)
-        ann.add(base)
-        return Side(vectors, plain.rows, ann)
-
-    source, target = compressed(400), compressed(500)
-    if not both:
-        target = Side(target.vectors, target.rows)
-    forward, backward = nearest_both(source, target, k, memory=PLENTY, threads=2)
-    for queries, base, found in ((source, target, forward), (target, source, backward)):
-        exact = rescore_reference(queries.vectors, base.vectors, found.row)
-        np.testing.assert_array_equal(found.similarity, exact)
-        assert (found.row[5] == -1).all() and not (found.row == 5).any()
-        listed = found.row[queries.rows]
-        assert (listed[:, 0] >= 0).mean() > 0.9
-        for similarity, row in zip(found.similarity, found.row, strict=True):
-            real = row[row >= 0]
-            assert len(set(real.tolist())) == len(real)
-            keys = list(zip(-similarity[row >= 0], real, strict=True))
-            assert keys == sorted(keys)
-        wanted = brute(queries, base, k)
-        recall = np.mean(
-            [
-                len(set(a) & set(b)) / k
-                for a, b in zip(listed.tolist(), wanted.row[queries.rows].tolist(), strict=True)
-            ]
-        )
-        assert recall > (0.9 if base.ann is None else 0.3)
-    if not both:
-        same((forward, forward), (brute(source, target, k),) * 2)
-
-
-def test_a_compressed_index_with_fewer_rows_than_asked_for() -> None:
-    import faiss
-
-    generator = np.random.default_rng(15)
-    vectors = units(generator, 6, 8)
-    ann = faiss.index_factory(8, "HNSW8", faiss.METRIC_INNER_PRODUCT)
-    ann.add(vectors.astype(np.float32))
-    source = side(vectors, ann=ann)
-    check(source, source, 10)
