@@ -2,85 +2,30 @@
 
 from __future__ import annotations
 
-import tracemalloc
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-
-from miner import backend, neighbors
-from miner.errors import ResourceError
-from miner.kernels.exact import rescore, rescore_reference, scan, scan_reference
-from miner.margin import Neighbors
-from miner.neighbors import Side, nearest_both
-
-PLENTY = 1 << 32
-QUICK = settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+from sides import (
+    ALL,
+    EXACT,
+    PLENTY,
+    QUICK,
+    brute,
+    check,
+    coarse,
+    nearest,
+    realistic,
+    same,
+    side,
+    units,
 )
 
-
-def coarse(generator: np.random.Generator, n: int, d: int) -> np.ndarray:
-    """``(n, d) float16`` of few values, at most unit length: exact ties and copies abound."""
-    return (generator.integers(-2, 3, size=(n, d)) / (2 * d)).astype(np.float16)
-
-
-def units(generator: np.random.Generator, n: int, d: int) -> np.ndarray:
-    vectors = generator.normal(size=(n, d))
-    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float16)
-
-
-def side(vectors: np.ndarray, keep: np.ndarray | None = None, ann: Any = None) -> Side:
-    chosen = vectors.any(axis=1) if keep is None else keep & vectors.any(axis=1)
-    return Side(vectors, np.flatnonzero(chosen), ann)
-
-
-def brute(queries: Side, base: Side, k: int) -> Neighbors:
-    """The lists by definition: by similarity descending, then row; only rows that take part."""
-    similarity = np.full((len(queries.vectors), k), -np.inf, dtype=np.float32)
-    row = np.full((len(queries.vectors), k), -1, dtype=np.int64)
-    wide = base.vectors.astype(np.float64)
-    for query in queries.rows:
-        exact = (wide[base.rows] @ queries.vectors[query].astype(np.float64)).astype(np.float32)
-        best = sorted(range(len(exact)), key=lambda i: (-exact[i], base.rows[i]))[:k]
-        similarity[query, : len(best)] = exact[best]
-        row[query, : len(best)] = base.rows[best]
-    return Neighbors(similarity, row)
-
-
-def same(actual: tuple[Neighbors, Neighbors], expected: tuple[Neighbors, Neighbors]) -> None:
-    for found, wanted in zip(actual, expected, strict=True):
-        np.testing.assert_array_equal(found.row, wanted.row)
-        np.testing.assert_array_equal(found.similarity, wanted.similarity)
-        assert found.similarity.dtype == np.float32 and found.row.dtype == np.int64
-
-
-# What promises the lists of the definition.
-EXACT = ("floats", "faiss", "cuda")
-
-
-def nearest(
-    kind: str, source: Side, target: Side, k: int, **settings: Any
-) -> tuple[Neighbors, Neighbors]:
-    """A search by bytes, floats, faiss, or what serves a GPU, on the CPU."""
-    wishes = {"memory": PLENTY, "threads": 2} | settings
-    if kind == "faiss":
-        return nearest_both(source, target, k, engine="faiss", **wishes)
-    if kind != "cuda":
-        return nearest_both(source, target, k, exact=kind == "floats", **wishes)
-    pytest.importorskip("torch", reason="a search on a GPU is done with torch")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(neighbors, "choose", lambda *rest: engines.Cuda("cpu"))
-        return nearest_both(source, target, k, **wishes)
-
-
-def check(kind: str, source: Side, target: Side, k: int, **settings: Any) -> None:
-    expected = brute(source, target, k), brute(target, source, k)
-    same(nearest(kind, source, target, k, **settings), expected)
-
+from miner import neighbors
+from miner.index import Index
+from miner.kernels.exact import rescore, rescore_reference, scan, scan_reference
+from miner.neighbors import Side, nearest_both
+from miner.search import search
 
 # --- kernels ------------------------------------------------------------------------------------
 
@@ -188,7 +133,7 @@ def test_lists_of_random_vectors(
     check(kind, side(source), side(target), 4, threads=threads)
 
 
-@pytest.mark.parametrize("kind", [*EXACT, "bytes"])
+@pytest.mark.parametrize("kind", ALL)
 def test_more_ties_than_are_kept(kind: str) -> None:
     """200 rows of equal similarity: which of them FAISS keeps is chance, ours are the first."""
     generator = np.random.default_rng(4)
@@ -197,13 +142,13 @@ def test_more_ties_than_are_kept(kind: str) -> None:
     check(kind, side(units(generator, 20, 16)), side(target), 4)
 
 
-@pytest.mark.parametrize("kind", [*EXACT, "bytes"])
+@pytest.mark.parametrize("kind", ALL)
 def test_one_row_each(kind: str) -> None:
     vectors = units(np.random.default_rng(5), 1, 8)
     check(kind, side(vectors), side(vectors), 3)
 
 
-@pytest.mark.parametrize("kind", [*EXACT, "bytes"])
+@pytest.mark.parametrize("kind", ALL)
 @pytest.mark.parametrize("empty", ["source", "target", "both", "zero rows"])
 def test_empty_sides(kind: str, empty: str) -> None:
     vectors = units(np.random.default_rng(6), 4, 8)
@@ -227,7 +172,7 @@ def test_a_large_k_on_a_small_corpus_takes_little_memory(kind: str) -> None:
     check(kind, source, target, 20_000, memory=64 << 20)
 
 
-@pytest.mark.parametrize("kind", [*EXACT, "bytes"])
+@pytest.mark.parametrize("kind", ALL)
 def test_progress_adds_up(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(neighbors, "BLOCK", 8)
     generator = np.random.default_rng(9)
@@ -238,3 +183,123 @@ def test_progress_adds_up(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
 
 
+# --- the engine of bytes ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", [4, 8])
+@pytest.mark.parametrize("d", [64, 256])
+def test_bytes_miss_a_neighbour_about_never(k: int, d: int) -> None:
+    generator = np.random.default_rng(21)
+    source, target = (side(part) for part in realistic(generator, 3000, 2500, d))
+    found = nearest("bytes", source, target, k)
+    wanted = nearest("floats", source, target, k)
+    for lists, truth, base, other in zip(
+        found, wanted, (target, source), (source, target), strict=True
+    ):
+        hits = sum(
+            len(set(a) & set(b))
+            for a, b in zip(lists.row.tolist(), truth.row.tolist(), strict=True)
+        )
+        assert hits / truth.row.size >= 0.9995
+        exact = rescore_reference(other.vectors, base.vectors, lists.row)
+        np.testing.assert_array_equal(lists.similarity, exact)
+        assert (np.diff(lists.similarity, axis=1) <= 0).all()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"block": 60}, {"block": 256}, {"block": 1000}, {"threads": 1}, {"threads": 3},
+     {"memory": 3 << 20}, {"block": 60, "threads": 3}],
+    ids=str,
+)  # fmt: skip
+def test_lists_of_bytes_do_not_depend_on_the_machine(
+    settings: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Among them misses: vectors so close that bytes cannot tell them apart."""
+    generator = np.random.default_rng(22)
+    near = units(generator, 1, 32) + 0.002 * units(generator, 900, 32)
+    source, target = side(near[:400].astype(np.float16)), side(near[400:].astype(np.float16))
+    wanted = nearest("bytes", source, target, 4)
+    assert not np.array_equal(wanted[0].row, nearest("floats", source, target, 4)[0].row)
+    monkeypatch.setattr(neighbors, "BLOCK", settings.pop("block", neighbors.BLOCK))
+    same(nearest("bytes", source, target, 4, **settings), wanted)
+
+
+@pytest.mark.parametrize("settings", [{"engine": "faiss"}, {"exact": True}], ids=str)
+def test_engines_agree_on_text(indexes: tuple[Index, Index], settings: dict[str, object]) -> None:
+    usual, other = (search(*indexes, device="cpu", threads=2, **given) for given in ({}, settings))
+    assert len(usual) > 50
+    for name in ("score", "source_row", "target_row", "cosine", "forward_rank", "backward_rank"):
+        np.testing.assert_array_equal(getattr(usual, name), getattr(other, name))
+
+
+def test_without_avx2_floats_serve(monkeypatch: pytest.MonkeyPatch) -> None:
+    from miner import engines
+    from miner.kernels import tile
+
+    assert isinstance(engines.choose("fused", "cpu", True, 2), engines.Floats)
+    if tile.has_avx2():
+        assert isinstance(engines.choose("fused", "cpu", False, 2), engines.Bytes)
+    monkeypatch.setattr(tile, "has_avx2", lambda: False)
+    assert isinstance(engines.choose("fused", "cpu", False, 2), engines.Floats)
+    generator = np.random.default_rng(23)
+    check("bytes", side(units(generator, 90, 16)), side(units(generator, 70, 16)), 4)
+
+
+# --- compressed indexes -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("factory", ["IVF4,Flat", "PQ4x4", "IVF8,PQ4x4", "SQ8", "HNSW8"])
+@pytest.mark.parametrize("both", [True, False])
+def test_a_compressed_index_returns_exact_scores(factory: str, both: bool) -> None:
+    import faiss
+
+    generator = np.random.default_rng(14)
+    d, k = 16, 3
+
+    def compressed(n: int) -> Side:
+        vectors = units(generator, n, d)
+        vectors[5] = 0
+        plain = side(vectors)
+        ann = faiss.index_factory(d, factory, faiss.METRIC_INNER_PRODUCT)
+        base = plain.block(0, n)
+        ann.train(base)
+        ann.add(base)
+        return Side(vectors, plain.rows, ann)
+
+    source, target = compressed(400), compressed(500)
+    if not both:
+        target = Side(target.vectors, target.rows)
+    forward, backward = nearest_both(source, target, k, memory=PLENTY, threads=2)
+    for queries, base, found in ((source, target, forward), (target, source, backward)):
+        exact = rescore_reference(queries.vectors, base.vectors, found.row)
+        np.testing.assert_array_equal(found.similarity, exact)
+        assert (found.row[5] == -1).all() and not (found.row == 5).any()
+        listed = found.row[queries.rows]
+        assert (listed[:, 0] >= 0).mean() > 0.9
+        for similarity, row in zip(found.similarity, found.row, strict=True):
+            real = row[row >= 0]
+            assert len(set(real.tolist())) == len(real)
+            keys = list(zip(-similarity[row >= 0], real, strict=True))
+            assert keys == sorted(keys)
+        wanted = brute(queries, base, k)
+        recall = np.mean(
+            [
+                len(set(a) & set(b)) / k
+                for a, b in zip(listed.tolist(), wanted.row[queries.rows].tolist(), strict=True)
+            ]
+        )
+        assert recall > (0.9 if base.ann is None else 0.3)
+    if not both:
+        same((forward, forward), (brute(source, target, k),) * 2)
+
+
+def test_a_compressed_index_with_fewer_rows_than_asked_for() -> None:
+    import faiss
+
+    generator = np.random.default_rng(15)
+    vectors = units(generator, 6, 8)
+    ann = faiss.index_factory(8, "HNSW8", faiss.METRIC_INNER_PRODUCT)
+    ann.add(vectors.astype(np.float32))
+    source = side(vectors, ann=ann)
+    check("faiss", source, source, 10)
