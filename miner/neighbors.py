@@ -178,6 +178,7 @@ class _Search:
             if self.checkpoint is not None and self.checkpoint.due:
                 self.engine.flush(lists)
                 self.checkpoint.save(lists, plan)
+        self.held.clear()  # room for what comes next
         self.engine.flush(lists)
         if self.checkpoint is not None:
             self.checkpoint.finish(lists, plan)
@@ -228,36 +229,41 @@ class _Search:
 
     def settle(self, queries: Side, base: Side, lists: Lists) -> Neighbors:
         """Exact scores for the candidates, sorted and cut to k, in rows of the whole corpora."""
-        from miner.kernels.exact import rescore
-
         similarity = np.full((len(queries.vectors), self.k), -np.inf, dtype=np.float32)
         row = np.full((len(queries.vectors), self.k), -1, dtype=np.int64)
-        if not len(base):
-            return Neighbors(similarity, row)
-        rounding = self.engine.rounding(queries.vectors.shape[1])
-        for start in range(0, len(queries), self.block):
-            found = lists.position[start : start + self.block]
-            used, local = np.unique(found, return_inverse=True)
-            vectors = queries.block(start, start + self.block)
-            pool = base.at(used[used >= 0])
-            local = local.reshape(found.shape) - np.count_nonzero(used < 0)
-            scores = np.empty(found.shape, dtype=np.float32)
-            rescore(vectors, pool, local, scores)
-            order = np.lexsort((found, -scores), axis=1)[:, : self.k]
-            best = np.take_along_axis(scores, order, axis=1)
-            place = np.take_along_axis(found, order, axis=1)
-            if base.ann is None and rounding is not None and found.shape[1] < len(base):
-                # The engine dropped everything it saw below its last place: safe only if that,
-                # give or take its rounding, is below the k-th.
-                unsure = lists.least[start : start + self.block] + rounding >= best[:, -1]
-                if unsure.any():
-                    best[unsure], place[unsure] = _scan(
-                        vectors[unsure], base, best.shape[1], self.block
-                    )
+        for start in range(0, len(queries) if len(base) else 0, self.block):
+            best, place = self._settled(queries, base, lists, start)
             part = queries.rows[start : start + self.block]
             similarity[part, : best.shape[1]] = best
             row[part, : best.shape[1]] = np.where(place >= 0, base.rows[place], -1)
         return Neighbors(similarity, row)
+
+    def _settled(
+        self, queries: Side, base: Side, lists: Lists, start: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The same for one block: similarities and positions."""
+        from miner.kernels.exact import rescore
+
+        found = lists.position[start : start + self.block]
+        used, local = np.unique(found, return_inverse=True)
+        vectors = queries.block(start, start + self.block)
+        pool = base.at(used[used >= 0])
+        local = local.reshape(found.shape) - np.count_nonzero(used < 0)
+        scores = np.empty(found.shape, dtype=np.float32)
+        rescore(vectors, pool, local, scores)
+        order = np.lexsort((found, -scores), axis=1)[:, : self.k]
+        best = np.take_along_axis(scores, order, axis=1)
+        place = np.take_along_axis(found, order, axis=1)
+        rounding = self.engine.rounding(queries.vectors.shape[1])
+        if base.ann is None and rounding is not None and found.shape[1] < len(base):
+            # The engine dropped everything it saw below its last place: safe only if that, give or
+            # take its rounding, is below the k-th.
+            unsure = lists.least[start : start + self.block] + rounding >= best[:, -1]
+            if unsure.any():
+                best[unsure], place[unsure] = _scan(
+                    vectors[unsure], base, best.shape[1], self.block
+                )
+        return best, place
 
 
 def _scan(queries: np.ndarray, base: Side, k: int, block: int) -> tuple[np.ndarray, np.ndarray]:
