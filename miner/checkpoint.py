@@ -20,6 +20,7 @@ import numpy as np
 
 from miner.engines import Lists
 from miner.errors import ArtifactError
+from miner.files import one_line
 
 FORMAT = "bitext-miner search state"
 VERSION = 1
@@ -246,7 +247,9 @@ class _Other(Exception):
 
 
 def _reason(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error).split("\n")[0]
+    # HDF5 has a text of several lines where the system has a few words.
+    number = getattr(error, "errno", None)
+    return os.strerror(number) if number else one_line(str(error))
 
 
 def _digest(side: Rows, count: int) -> str:
