@@ -14,7 +14,7 @@ from miner.neighbors import Side, nearest_both
 
 PLENTY = 1 << 32
 QUICK = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 # Engines that promise the lists of the definition, and the one that does not.
 EXACT = ("floats", "faiss", "cuda")
