@@ -7,10 +7,12 @@ own; :mod:`miner.neighbors` scores what was kept again.
 """
 
 import importlib
+import math
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from queue import SimpleQueue
 from typing import Any, Protocol
 
 import numpy as np
@@ -44,18 +46,33 @@ class Lists:
         )
 
     @property
+    def width(self) -> int:
+        return self.position.shape[1]
+
+    @property
     def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return self.similarity, self.position, self.least
 
-    def merge(self, start: int, similarity: np.ndarray, position: np.ndarray) -> None:
-        """Put candidates of the rows from ``start`` in; the order of merges does not matter."""
+    def merged(
+        self, start: int, similarity: np.ndarray, position: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The lists of the rows from ``start`` and more candidates of theirs, best first."""
         part = slice(start, start + len(similarity))
         values = np.concatenate([self.similarity[part], similarity], axis=1)
         places = np.concatenate([self.position[part], position], axis=1)
         order = np.lexsort((places, -values), axis=1)[:, : self.position.shape[1]]
-        self.similarity[part] = np.take_along_axis(values, order, axis=1)
-        self.position[part] = np.take_along_axis(places, order, axis=1)
-        self.least[part] = self.similarity[part, -1]
+        return np.take_along_axis(values, order, axis=1), np.take_along_axis(places, order, axis=1)
+
+    def put(self, start: int, similarity: np.ndarray, position: np.ndarray) -> None:
+        """Replace the lists of the rows from ``start``; takes no memory."""
+        part = slice(start, start + len(similarity))
+        self.similarity[part] = similarity
+        self.position[part] = position
+        self.least[part] = similarity[:, -1]
+
+    def merge(self, start: int, similarity: np.ndarray, position: np.ndarray) -> None:
+        """Put candidates of the rows from ``start`` in; the order of merges does not matter."""
+        self.put(start, *self.merged(start, similarity, position))
 
 
 class Engine(Protocol):
@@ -79,7 +96,11 @@ class Engine(Protocol):
         """``vectors (b, d) float32`` in the form that :meth:`merge` takes."""
 
     def merge(self, rows: Any, s: int, columns: Any, t: int, lists: tuple[Lists, Lists]) -> None:
-        """Merge the block of ``rows`` from ``s`` and ``columns`` from ``t``."""
+        """Merge the block of ``rows`` from ``s`` and ``columns`` from ``t``.
+
+        After MemoryError, or what is ``exhausted``, the lists are such that the block can be merged
+        again, in parts.
+        """
 
     def flush(self, lists: tuple[Lists, Lists]) -> None:
         """Bring the lists up to date, where they are kept elsewhere meanwhile."""
@@ -178,12 +199,24 @@ class Floats:
 
         arrays = (*lists[0].arrays, *lists[1].arrays)
 
+        # Memory runs out here or not at all: a product of another shape may be rounded otherwise,
+        # so that the same pair would be in a list twice.
+        free: SimpleQueue[np.ndarray] = SimpleQueue()
+        sides = (min(PART, -(-len(side) // cuts(self.threads))) for side in (rows, columns))
+        size = math.prod(sides)
+        for _ in range(self.threads):
+            free.put(np.empty(size, np.float32))
+
         def work(part: tuple[int, int], other: tuple[int, int]) -> None:
+            room = free.get()
             for i in range(*part, PART):
                 left = rows[i : min(i + PART, part[1])]
                 for j in range(*other, PART):
-                    block = left @ columns[j : min(j + PART, other[1])].T
+                    right = columns[j : min(j + PART, other[1])]
+                    block = room[: len(left) * len(right)].reshape(len(left), len(right))
+                    np.matmul(left, right.T, out=block)
                     merge_block(block, s + i, t + j, *arrays)
+            free.put(room)
 
         with threadpool_limits(1):
             crosswise(len(rows), len(columns), self.threads, work)
@@ -212,11 +245,16 @@ class Faiss:
         return vectors
 
     def merge(self, rows: Any, s: int, columns: Any, t: int, lists: tuple[Lists, Lists]) -> None:
-        for queries, start, base, first, into in (
-            (rows, s, columns, t, lists[0]),
-            (columns, t, rows, s, lists[1]),
-        ):
-            into.merge(start, *self.search(queries, base, first, into.position.shape[1]))
+        # Both directions or none: after MemoryError the block comes again, and would be in twice.
+        made = [
+            (into, start, into.merged(start, *self.search(queries, base, first, into.width)))
+            for queries, start, base, first, into in (
+                (rows, s, columns, t, lists[0]),
+                (columns, t, rows, s, lists[1]),
+            )
+        ]
+        for into, start, better in made:
+            into.put(start, *better)
 
     def search(
         self, queries: np.ndarray, base: np.ndarray, first: int, width: int
@@ -289,6 +327,11 @@ def strips(size: int, number: int) -> list[tuple[int, int]]:
     return list(zip(edges, edges[1:], strict=False))
 
 
+def cuts(threads: int) -> int:
+    """Strips of either side: a few more than threads let one go on where another is late."""
+    return 1 if threads == 1 else threads + max(1, threads // 2)
+
+
 def crosswise(
     rows: int,
     columns: int,
@@ -297,10 +340,9 @@ def crosswise(
 ) -> None:
     """Call ``work(strip of rows, strip of columns)`` for all of a matrix, on several threads.
 
-    No two calls at a time share a row or a column, so that both lists can be changed in place. A
-    few strips more than threads let a thread go on where another is late.
+    No two calls at a time share a row or a column, so that both lists can be changed in place.
     """
-    number = 1 if threads == 1 else threads + max(1, threads // 2)
+    number = cuts(threads)
     waiting = {
         (part, other): None for part in strips(rows, number) for other in strips(columns, number)
     }

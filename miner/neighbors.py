@@ -83,6 +83,10 @@ def nearest_both(
     _use_threads(threads)
     if source.ann is not None or target.ann is not None:
         engine = "faiss"  # nothing else reads its indexes
+        if device == "cuda" and not backend.gpu_count():
+            device = "cpu"  # a GPU that torch sees, and not FAISS
+        if checkpoint is not None and checkpoint.keep:
+            checkpoint.note(f"{checkpoint.path} is not used: compressed indexes have no such state")
     chosen = choose(engine, device, exact, threads)
     search = _Search(source, target, k, memory, chosen, report, checkpoint)
     forward, backward = search.candidates()
@@ -165,7 +169,7 @@ class _Search:
         plan = Plan((), self.block).grown((0, 0), (n, m))
         if self.checkpoint is not None:
             plan = self.checkpoint.resume(self.engine.name, self.source, self.target, lists, plan)
-        left = sum((s_end - s) * (t_end - t) for s, s_end, t, t_end in plan.blocks())
+        left = plan.cells
         # Of all rows of both sides, those that this share of the matrix stands for.
         weight = self.total / max(1, n * m)
         self._advance(self.total - left * weight)
@@ -176,6 +180,7 @@ class _Search:
             if self.checkpoint is not None and self.checkpoint.due:
                 self.engine.flush(lists)
                 self.checkpoint.save(lists, plan)
+        self.held.clear()  # room for what comes next
         self.engine.flush(lists)
         if self.checkpoint is not None:
             self.checkpoint.finish(lists, plan)
@@ -226,36 +231,41 @@ class _Search:
 
     def settle(self, queries: Side, base: Side, lists: Lists) -> Neighbors:
         """Exact scores for the candidates, sorted and cut to k, in rows of the whole corpora."""
-        from miner.kernels.exact import rescore
-
         similarity = np.full((len(queries.vectors), self.k), -np.inf, dtype=np.float32)
         row = np.full((len(queries.vectors), self.k), -1, dtype=np.int64)
-        if not len(base):
-            return Neighbors(similarity, row)
-        rounding = self.engine.rounding(queries.vectors.shape[1])
-        for start in range(0, len(queries), self.block):
-            found = lists.position[start : start + self.block]
-            used, local = np.unique(found, return_inverse=True)
-            vectors = queries.block(start, start + self.block)
-            pool = base.at(used[used >= 0])
-            local = local.reshape(found.shape) - np.count_nonzero(used < 0)
-            scores = np.empty(found.shape, dtype=np.float32)
-            rescore(vectors, pool, local, scores)
-            order = np.lexsort((found, -scores), axis=1)[:, : self.k]
-            best = np.take_along_axis(scores, order, axis=1)
-            place = np.take_along_axis(found, order, axis=1)
-            if base.ann is None and rounding is not None and found.shape[1] < len(base):
-                # The engine dropped everything it saw below its last place: safe only if that,
-                # give or take its rounding, is below the k-th.
-                unsure = lists.least[start : start + self.block] + rounding >= best[:, -1]
-                if unsure.any():
-                    best[unsure], place[unsure] = _scan(
-                        vectors[unsure], base, best.shape[1], self.block
-                    )
+        for start in range(0, len(queries) if len(base) else 0, self.block):
+            best, place = self._settled(queries, base, lists, start)
             part = queries.rows[start : start + self.block]
             similarity[part, : best.shape[1]] = best
             row[part, : best.shape[1]] = np.where(place >= 0, base.rows[place], -1)
         return Neighbors(similarity, row)
+
+    def _settled(
+        self, queries: Side, base: Side, lists: Lists, start: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The same for one block: similarities and positions."""
+        from miner.kernels.exact import rescore
+
+        found = lists.position[start : start + self.block]
+        used, local = np.unique(found, return_inverse=True)
+        vectors = queries.block(start, start + self.block)
+        pool = base.at(used[used >= 0])
+        local = local.reshape(found.shape) - np.count_nonzero(used < 0)
+        scores = np.empty(found.shape, dtype=np.float32)
+        rescore(vectors, pool, local, scores)
+        order = np.lexsort((found, -scores), axis=1)[:, : self.k]
+        best = np.take_along_axis(scores, order, axis=1)
+        place = np.take_along_axis(found, order, axis=1)
+        rounding = self.engine.rounding(queries.vectors.shape[1])
+        if base.ann is None and rounding is not None and found.shape[1] < len(base):
+            # The engine dropped everything it saw below its last place: safe only if that, give or
+            # take its rounding, is below the k-th.
+            unsure = lists.least[start : start + self.block] + rounding >= best[:, -1]
+            if unsure.any():
+                best[unsure], place[unsure] = _scan(
+                    vectors[unsure], base, best.shape[1], self.block
+                )
+        return best, place
 
 
 def _scan(queries: np.ndarray, base: Side, k: int, block: int) -> tuple[np.ndarray, np.ndarray]:

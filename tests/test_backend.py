@@ -87,7 +87,10 @@ def test_no_gpu(monkeypatch: pytest.MonkeyPatch, indexes: tuple[Index, Index]) -
     fake(monkeypatch, gpus=0)
     assert backend.gpu_count() == 0
     assert backend.resolve_device("auto") == backend.resolve_device("cpu") == "cpu"
-    for ask in (lambda: backend.resolve_device("cuda"), lambda: search(*indexes, device="cuda")):
+    for ask in (
+        lambda: backend.resolve_device("cuda"),
+        lambda: search(*indexes, device="cuda", engine="faiss"),
+    ):
         with pytest.raises(ResourceError, match="--device cuda.*--device cpu") as caught:
             ask()
         assert "\n" not in str(caught.value)
@@ -108,13 +111,13 @@ def test_a_gpu_is_used(monkeypatch: pytest.MonkeyPatch, indexes: tuple[Index, In
     assert backend.resolve_device("cpu") == "cpu"
     for device in ("cuda", "auto"):
         calls.clear()
-        on_gpu = search(*indexes, device=device, threads=2)
+        on_gpu = search(*indexes, device=device, engine="faiss", threads=2)
         assert [call[1:4] for call in calls] == [((60, 32), (60, 32), 8)] * 2
         assert calls[0][0] is calls[1][0], "the resources are made once"
         np.testing.assert_array_equal(on_gpu.score, on_cpu.score)
         np.testing.assert_array_equal(on_gpu.source_row, on_cpu.source_row)
     calls.clear()
-    search(*indexes, device="cpu", threads=2)
+    search(*indexes, device="cpu", engine="faiss", threads=2)
     assert not calls
 
 

@@ -1,67 +1,31 @@
-"""miner.neighbors and its kernels: the exact lists, whatever FAISS, blocks and threads do."""
+"""miner.neighbors and its kernels: the exact lists, whatever the engine, blocks and threads do."""
 
 from __future__ import annotations
 
-import tracemalloc
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-
-from miner import backend, neighbors
-from miner.errors import ResourceError
-from miner.kernels.exact import rescore, rescore_reference, scan, scan_reference
-from miner.margin import Neighbors
-from miner.neighbors import Side, nearest_both
-
-PLENTY = 1 << 32
-QUICK = settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+from sides import (
+    ALL,
+    EXACT,
+    PLENTY,
+    QUICK,
+    brute,
+    check,
+    coarse,
+    nearest,
+    realistic,
+    same,
+    side,
+    units,
 )
 
-
-def coarse(generator: np.random.Generator, n: int, d: int) -> np.ndarray:
-    """``(n, d) float16`` of few values, at most unit length: exact ties and copies abound."""
-    return (generator.integers(-2, 3, size=(n, d)) / (2 * d)).astype(np.float16)
-
-
-def units(generator: np.random.Generator, n: int, d: int) -> np.ndarray:
-    vectors = generator.normal(size=(n, d))
-    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float16)
-
-
-def side(vectors: np.ndarray, keep: np.ndarray | None = None, ann: Any = None) -> Side:
-    chosen = vectors.any(axis=1) if keep is None else keep & vectors.any(axis=1)
-    return Side(vectors, np.flatnonzero(chosen), ann)
-
-
-def brute(queries: Side, base: Side, k: int) -> Neighbors:
-    """The lists by definition: by similarity descending, then row; only rows that take part."""
-    similarity = np.full((len(queries.vectors), k), -np.inf, dtype=np.float32)
-    row = np.full((len(queries.vectors), k), -1, dtype=np.int64)
-    wide = base.vectors.astype(np.float64)
-    for query in queries.rows:
-        exact = (wide[base.rows] @ queries.vectors[query].astype(np.float64)).astype(np.float32)
-        best = sorted(range(len(exact)), key=lambda i: (-exact[i], base.rows[i]))[:k]
-        similarity[query, : len(best)] = exact[best]
-        row[query, : len(best)] = base.rows[best]
-    return Neighbors(similarity, row)
-
-
-def same(actual: tuple[Neighbors, Neighbors], expected: tuple[Neighbors, Neighbors]) -> None:
-    for found, wanted in zip(actual, expected, strict=True):
-        np.testing.assert_array_equal(found.row, wanted.row)
-        np.testing.assert_array_equal(found.similarity, wanted.similarity)
-        assert found.similarity.dtype == np.float32 and found.row.dtype == np.int64
-
-
-def check(source: Side, target: Side, k: int, **settings: Any) -> None:
-    expected = brute(source, target, k), brute(target, source, k)
-    same(nearest_both(source, target, k, **{"memory": PLENTY, "threads": 2} | settings), expected)
-
+from miner import neighbors
+from miner.index import Index
+from miner.kernels.exact import rescore, rescore_reference, scan, scan_reference
+from miner.neighbors import Side, nearest_both
+from miner.search import search
 
 # --- kernels ------------------------------------------------------------------------------------
 
@@ -126,6 +90,7 @@ def test_a_similarity_is_one_number_from_both_sides() -> None:
 # --- exact search -------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("kind", EXACT)
 @QUICK
 @given(
     st.integers(0, 2**32 - 1),
@@ -138,6 +103,7 @@ def test_a_similarity_is_one_number_from_both_sides() -> None:
 )
 def test_lists_are_those_of_brute_force(
     monkeypatch: pytest.MonkeyPatch,
+    kind: str,
     seed: int,
     n: int,
     m: int,
@@ -151,39 +117,45 @@ def test_lists_are_those_of_brute_force(
     generator = np.random.default_rng(seed)
     source = side(coarse(generator, n, d), generator.random(n) < 0.8)
     target = side(coarse(generator, m, d), generator.random(m) < 0.8)
-    check(source, target, k, threads=threads)
+    check(kind, source, target, k, threads=threads)
 
 
+@pytest.mark.parametrize("kind", EXACT)
 @pytest.mark.parametrize("block", [60, 256, 16_384])
 @pytest.mark.parametrize("threads", [1, 2])
-def test_lists_of_random_vectors(block: int, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lists_of_random_vectors(
+    kind: str, block: int, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(neighbors, "BLOCK", block)
     generator = np.random.default_rng(3)
     source, target = units(generator, 300, 48), units(generator, 410, 48)
     source[:5] = target[::100]
-    check(side(source), side(target), 4, threads=threads)
+    check(kind, side(source), side(target), 4, threads=threads)
 
 
-def test_more_ties_than_faiss_keeps() -> None:
+@pytest.mark.parametrize("kind", ALL)
+def test_more_ties_than_are_kept(kind: str) -> None:
     """200 rows of equal similarity: which of them FAISS keeps is chance, ours are the first."""
     generator = np.random.default_rng(4)
     target = np.tile(units(generator, 1, 16), (200, 1))
     target[150] = units(generator, 1, 16)
-    check(side(units(generator, 20, 16)), side(target), 4)
+    check(kind, side(units(generator, 20, 16)), side(target), 4)
 
 
-def test_one_row_each() -> None:
+@pytest.mark.parametrize("kind", ALL)
+def test_one_row_each(kind: str) -> None:
     vectors = units(np.random.default_rng(5), 1, 8)
-    check(side(vectors), side(vectors), 3)
+    check(kind, side(vectors), side(vectors), 3)
 
 
+@pytest.mark.parametrize("kind", ALL)
 @pytest.mark.parametrize("empty", ["source", "target", "both", "zero rows"])
-def test_empty_sides(empty: str) -> None:
+def test_empty_sides(kind: str, empty: str) -> None:
     vectors = units(np.random.default_rng(6), 4, 8)
     nothing = np.zeros((3, 8), np.float16) if empty == "zero rows" else vectors[:0]
     source = vectors if empty == "target" else nothing
     target = vectors if empty == "source" else nothing
-    check(side(source), side(target), 2)
+    check(kind, side(source), side(target), 2)
 
 
 def test_k_must_be_positive() -> None:
@@ -192,150 +164,86 @@ def test_k_must_be_positive() -> None:
         nearest_both(vectors, vectors, 0, memory=PLENTY)
 
 
-def test_a_large_k_on_a_small_corpus_takes_little_memory() -> None:
+@pytest.mark.parametrize("kind", ["floats", "faiss", "bytes"])
+def test_a_large_k_on_a_small_corpus_takes_little_memory(kind: str) -> None:
     """Lists are no longer than the other side, whatever k."""
     generator = np.random.default_rng(8)
-    check(side(units(generator, 30, 300)), side(units(generator, 40, 300)), 20_000, memory=64 << 20)
+    source, target = side(units(generator, 30, 300)), side(units(generator, 40, 300))
+    check(kind, source, target, 20_000, memory=64 << 20)
 
 
-def test_progress_adds_up(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", ALL)
+def test_progress_adds_up(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(neighbors, "BLOCK", 8)
     generator = np.random.default_rng(9)
     seen: list[tuple[int, int]] = []
-    nearest_both(
-        side(units(generator, 30, 8)),
-        side(units(generator, 21, 8)),
-        2,
-        memory=PLENTY,
-        report=lambda done, total: seen.append((done, total)),
-    )
+    source, target = side(units(generator, 30, 8)), side(units(generator, 21, 8))
+    nearest(kind, source, target, 2, report=lambda *progress: seen.append(progress))
     assert seen[-1] == (51, 51)
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
 
 
-# --- FAISS is not trusted -----------------------------------------------------------------------
+# --- the engine of bytes ------------------------------------------------------------------------
 
 
-def untrustworthy(seed: int, noise: float) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
-    """A flat_search whose similarities are off by up to ``noise``, and whose ties are shuffled."""
-    generator = np.random.default_rng(seed)
+@pytest.mark.parametrize("k", [4, 8])
+@pytest.mark.parametrize("d", [64, 256])
+def test_bytes_miss_a_neighbour_about_never(k: int, d: int) -> None:
+    generator = np.random.default_rng(21)
+    source, target = (side(part) for part in realistic(generator, 3000, 2500, d))
+    found = nearest("bytes", source, target, k)
+    wanted = nearest("floats", source, target, k)
+    for lists, truth, base, other in zip(
+        found, wanted, (target, source), (source, target), strict=True
+    ):
+        hits = sum(
+            len(set(a) & set(b))
+            for a, b in zip(lists.row.tolist(), truth.row.tolist(), strict=True)
+        )
+        assert hits / truth.row.size >= 0.9995
+        exact = rescore_reference(other.vectors, base.vectors, lists.row)
+        np.testing.assert_array_equal(lists.similarity, exact)
+        assert (np.diff(lists.similarity, axis=1) <= 0).all()
 
-    def flat_search(
-        queries: np.ndarray, base: np.ndarray, k: int, device: str
-    ) -> tuple[np.ndarray, np.ndarray]:
-        exact = queries.astype(np.float64) @ base.astype(np.float64).T
-        seen = (exact + generator.uniform(-noise, noise, size=exact.shape)).astype(np.float32)
-        chance = generator.permuted(np.tile(np.arange(len(base)), (len(queries), 1)), axis=1)
-        order = np.lexsort((chance, -seen), axis=1)[:, :k]
-        return np.take_along_axis(seen, order, axis=1), order.astype(np.int64)
 
-    return flat_search
-
-
-@QUICK
-@given(
-    st.integers(0, 2**32 - 1),
-    st.booleans(),
-    st.integers(1, 3),
-    st.sampled_from([5, 16, 256]),
-    st.sampled_from([0.0, 1.0]),
-)
-def test_faiss_rounding_and_ties_do_not_show(
-    monkeypatch: pytest.MonkeyPatch, seed: int, ties: bool, k: int, block: int, noise: float
+@pytest.mark.parametrize(
+    "settings",
+    [{"block": 60}, {"block": 256}, {"block": 1000}, {"threads": 1}, {"threads": 3},
+     {"memory": 3 << 20}, {"block": 60, "threads": 3}],
+    ids=str,
+)  # fmt: skip
+def test_lists_of_bytes_do_not_depend_on_the_machine(
+    settings: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    generator = np.random.default_rng(seed)
-    d = 6
-    if ties:
-        source, target = coarse(generator, 20, d), coarse(generator, 60, d)
-    else:  # nearly equal: the differences are of the size of the noise
-        source, target = (np.tile(units(generator, 1, d), (n, 1)) for n in (20, 60))
-        source[::3] = np.nextafter(source[::3], np.float16(0))
-        target[::2, : d // 2] = np.nextafter(target[::2, : d // 2], np.float16(0))
-    monkeypatch.setattr(neighbors, "BLOCK", block)
-    monkeypatch.setattr(backend, "flat_search", untrustworthy(seed, noise * d * 2.0**-24))
-    check(side(source), side(target), k)
+    """Among them misses: vectors so close that bytes cannot tell them apart."""
+    generator = np.random.default_rng(22)
+    near = units(generator, 1, 32) + 0.002 * units(generator, 900, 32)
+    source, target = side(near[:400].astype(np.float16)), side(near[400:].astype(np.float16))
+    wanted = nearest("bytes", source, target, 4)
+    assert not np.array_equal(wanted[0].row, nearest("floats", source, target, 4)[0].row)
+    monkeypatch.setattr(neighbors, "BLOCK", settings.pop("block", neighbors.BLOCK))
+    same(nearest("bytes", source, target, 4, **settings), wanted)
 
 
-def test_the_second_look_is_rare_and_happens(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ordinary vectors are settled by FAISS's list; only lists full of ties are searched again."""
-    searched: list[int] = []
-    original = neighbors._scan
-
-    def counted(queries: np.ndarray, *rest: Any) -> Any:
-        searched.append(len(queries))
-        return original(queries, *rest)
-
-    monkeypatch.setattr(neighbors, "_scan", counted)
-    generator = np.random.default_rng(10)
-    source, target = units(generator, 200, 64), units(generator, 200, 64)
-    check(side(source), side(target), 4)
-    assert not searched
-    target[:100] = target[0]
-    source[0] = target[0]
-    check(side(source), side(target), 4)
-    assert 0 < sum(searched) < 200
+@pytest.mark.parametrize("settings", [{"engine": "faiss"}, {"exact": True}], ids=str)
+def test_engines_agree_on_text(indexes: tuple[Index, Index], settings: dict[str, object]) -> None:
+    usual, other = (search(*indexes, device="cpu", threads=2, **given) for given in ({}, settings))
+    assert len(usual) > 50
+    for name in ("score", "source_row", "target_row", "cosine", "forward_rank", "backward_rank"):
+        np.testing.assert_array_equal(getattr(usual, name), getattr(other, name))
 
 
-# --- memory -------------------------------------------------------------------------------------
+def test_without_avx2_floats_serve(monkeypatch: pytest.MonkeyPatch) -> None:
+    from miner import engines
+    from miner.kernels import tile
 
-
-def test_too_little_memory() -> None:
-    generator = np.random.default_rng(11)
-    source = side(units(generator, 500, 64))
-    with pytest.raises(ResourceError, match="--memory 0M is too little.*give at least") as caught:
-        nearest_both(source, source, 4, memory=1000)
-    assert "\n" not in str(caught.value)
-
-
-def test_less_memory_means_smaller_blocks_and_the_same_lists(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    generator = np.random.default_rng(12)
-    source, target = side(units(generator, 700, 32)), side(units(generator, 900, 32))
-    sizes: list[int] = []
-    original = backend.flat_search
-
-    def watched(queries: np.ndarray, base: np.ndarray, *rest: Any) -> Any:
-        sizes.append(max(len(queries), len(base)))
-        return original(queries, base, *rest)
-
-    monkeypatch.setattr(backend, "flat_search", watched)
-    roomy = nearest_both(source, target, 4, memory=PLENTY, threads=2)
-    assert max(sizes) == 900
-    sizes.clear()
-    lists = 1600 * 8 * 12
-    tight = nearest_both(source, target, 4, memory=lists + 600_000, threads=2)
-    assert max(sizes) == 256
-    same(tight, roomy)
-
-
-@pytest.mark.parametrize("k", [1, 4, 16])
-@pytest.mark.parametrize("kind", ["flat", "compressed"])
-def test_memory_is_bounded(k: int, kind: str) -> None:
-    """What numpy allocates stays within the bound, beside the lists that are returned."""
-    generator = np.random.default_rng(13)
-    n, d = 12_000, 64
-    vectors = units(generator, n, d)
-    ann = None
-    if kind == "compressed":
-        import faiss
-
-        ann = faiss.index_factory(d, "IVF64,Flat", faiss.METRIC_INNER_PRODUCT)
-        ann.train(vectors.astype(np.float32))
-        ann.add(vectors.astype(np.float32))
-    source = side(vectors, ann=ann)
-    target = side(units(generator, 3000, d))
-    small = side(vectors[:300])
-    nearest_both(small, small, k, memory=PLENTY)  # compiles the kernels
-    returned = (n + 3000) * k * 12
-    memory = (n + 3000) * (k + neighbors.SLACK) * 12 + (6 << 20) * (1 + k // 8)
-    tracemalloc.start()
-    try:
-        nearest_both(source, target, k, memory=memory, threads=2)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak - returned < memory
+    assert isinstance(engines.choose("fused", "cpu", True, 2), engines.Floats)
+    if tile.has_avx2():
+        assert isinstance(engines.choose("fused", "cpu", False, 2), engines.Bytes)
+    monkeypatch.setattr(tile, "has_avx2", lambda: False)
+    assert isinstance(engines.choose("fused", "cpu", False, 2), engines.Floats)
+    generator = np.random.default_rng(23)
+    check("bytes", side(units(generator, 90, 16)), side(units(generator, 70, 16)), 4)
 
 
 # --- compressed indexes -------------------------------------------------------------------------
@@ -394,4 +302,4 @@ def test_a_compressed_index_with_fewer_rows_than_asked_for() -> None:
     ann = faiss.index_factory(8, "HNSW8", faiss.METRIC_INNER_PRODUCT)
     ann.add(vectors.astype(np.float32))
     source = side(vectors, ann=ann)
-    check(source, source, 10)
+    check("faiss", source, source, 10)

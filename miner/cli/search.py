@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import click
@@ -66,6 +67,9 @@ def search(source: str, target: str, model: str | None, state: str | None, **set
     choose.
     """
     wishes = Wishes.of(settings)
+    for other in filter(None, (wishes.output, wishes.page)):
+        if state is not None and Path(state).resolve() == Path(other).resolve():
+            raise click.UsageError(f"--state {state} is where the results go; name another file")
     first, second = Index.open(source), Index.open(target)
     require_one_model(first, second)
     rank = settings.pop("rank")
@@ -78,7 +82,7 @@ def search(source: str, target: str, model: str | None, state: str | None, **set
     checkpoint = None
     if state is not None:
         checkpoint = Checkpoint(state, keep=True, note=say)
-    elif wishes.output != "-":
+    elif wishes.is_file:
         checkpoint = Checkpoint(f"{wishes.output}.state.h5", keep=False, note=say)
     mine_indexes(first, second, verifier, wishes, checkpoint, **settings)
 
@@ -129,6 +133,12 @@ class Wishes:
     def chosen(self) -> bool:
         """Whether the user said how much to keep."""
         return (self.threshold, self.target_precision, self.top_n) != (None, None, None)
+
+    @property
+    def is_file(self) -> bool:
+        """Whether the pairs go into a file, and not to standard output, a device or a pipe."""
+        place = Path(self.output)
+        return self.output != "-" and (place.is_file() or not place.exists())
 
     def check(self, verifier: Verifier | None, reason: str = "margins do without") -> None:
         """Refuse, before any work, what cannot be done with or without a verifier."""
@@ -198,6 +208,8 @@ def mine_indexes(
             applied = float(kept.score[-1]) if len(kept) else float("inf")
         reports.write(wishes.page, found, estimate, applied)
         click.echo(f"report written to {wishes.page}", err=True)
+    if checkpoint is not None:
+        checkpoint.close()
     if len(pairs) and (estimate is not None or not wishes.chosen):
         click.echo(table(pairs, estimate), err=True)
     where = "standard output" if wishes.output == "-" else wishes.output

@@ -1,0 +1,87 @@
+"""Vectors to search in, the lists by definition, and a search by each engine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+
+from miner import engines, neighbors
+from miner.margin import Neighbors
+from miner.neighbors import Side, nearest_both
+
+PLENTY = 1 << 32
+QUICK = settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+# Engines that promise the lists of the definition, and the one that does not.
+EXACT = ("floats", "faiss", "cuda")
+ALL = (*EXACT, "bytes")
+
+
+def coarse(generator: np.random.Generator, n: int, d: int) -> np.ndarray:
+    """``(n, d) float16`` of few values, at most unit length: exact ties and copies abound."""
+    return (generator.integers(-2, 3, size=(n, d)) / (2 * d)).astype(np.float16)
+
+
+def units(generator: np.random.Generator, n: int, d: int) -> np.ndarray:
+    return units_of(generator.normal(size=(n, d)))
+
+
+def units_of(vectors: np.ndarray) -> np.ndarray:
+    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float16)
+
+
+def side(vectors: np.ndarray, keep: np.ndarray | None = None, ann: Any = None) -> Side:
+    chosen = vectors.any(axis=1) if keep is None else keep & vectors.any(axis=1)
+    return Side(vectors, np.flatnonzero(chosen), ann)
+
+
+def brute(queries: Side, base: Side, k: int) -> Neighbors:
+    """The lists by definition: by similarity descending, then row; only rows that take part."""
+    similarity = np.full((len(queries.vectors), k), -np.inf, dtype=np.float32)
+    row = np.full((len(queries.vectors), k), -1, dtype=np.int64)
+    wide = base.vectors.astype(np.float64)
+    for query in queries.rows:
+        exact = (wide[base.rows] @ queries.vectors[query].astype(np.float64)).astype(np.float32)
+        best = sorted(range(len(exact)), key=lambda i: (-exact[i], base.rows[i]))[:k]
+        similarity[query, : len(best)] = exact[best]
+        row[query, : len(best)] = base.rows[best]
+    return Neighbors(similarity, row)
+
+
+def same(actual: tuple[Neighbors, Neighbors], expected: tuple[Neighbors, Neighbors]) -> None:
+    for found, wanted in zip(actual, expected, strict=True):
+        np.testing.assert_array_equal(found.row, wanted.row)
+        np.testing.assert_array_equal(found.similarity, wanted.similarity)
+        assert found.similarity.dtype == np.float32 and found.row.dtype == np.int64
+
+
+def nearest(
+    kind: str, source: Side, target: Side, k: int, **settings: Any
+) -> tuple[Neighbors, Neighbors]:
+    """A search by bytes, floats, faiss, or what serves a GPU, on the CPU."""
+    wishes = {"memory": PLENTY, "threads": 2} | settings
+    if kind == "faiss":
+        return nearest_both(source, target, k, engine="faiss", **wishes)
+    if kind != "cuda":
+        return nearest_both(source, target, k, exact=kind == "floats", **wishes)
+    pytest.importorskip("torch", reason="a search on a GPU is done with torch")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(neighbors, "choose", lambda *rest: engines.Cuda("cpu"))
+        return nearest_both(source, target, k, **wishes)
+
+
+def check(kind: str, source: Side, target: Side, k: int, **settings: Any) -> None:
+    expected = brute(source, target, k), brute(target, source, k)
+    same(nearest(kind, source, target, k, **settings), expected)
+
+
+def realistic(generator: np.random.Generator, n: int, m: int, d: int) -> list[np.ndarray]:
+    """Vectors of two sides as a model makes them: clusters, and translations among them."""
+    centre = generator.normal(size=(max(1, n // 20), d)) * np.linspace(1.5, 0.2, d)
+    topic = centre[generator.integers(len(centre), size=max(n, m))]
+    sentence = topic + generator.normal(size=topic.shape)
+    return [units_of(sentence[:size] + 0.4 * generator.normal(size=(size, d))) for size in (n, m)]

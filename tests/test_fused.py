@@ -1,0 +1,333 @@
+"""miner.kernels.tile, fused and blocks: every loop against its plain reference, bit for bit."""
+
+from __future__ import annotations
+
+from types import FunctionType
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from miner.engines import Lists
+from miner.kernels import blocks, fused
+from miner.kernels.fused import (
+    COLUMNS,
+    LARGEST,
+    ROWS,
+    SQUARES,
+    UP,
+    Pack,
+    merge,
+    pack,
+    similarity_reference,
+    tile_reference,
+)
+from miner.kernels.tile import has_avx2, lowest_bit, tile_avx2
+
+NEEDS_AVX2 = pytest.mark.skipif(not has_avx2(), reason="this processor has no AVX2")
+SEEDS = st.integers(0, 2**32 - 1)
+SOME = settings(max_examples=60, deadline=None)
+KINDS = ("normal", "ties", "equal", "sparse", "one huge", "tiny", "zero")
+
+
+def vectors(seed: int, n: int, d: int, kind: str) -> np.ndarray:
+    """``(n, d) float32`` of a kind; some rows of zeros, some copies."""
+    generator = np.random.default_rng(seed)
+    made = generator.normal(size=(n, d))
+    if kind == "ties":
+        made = generator.integers(-2, 3, size=(n, d))
+    elif kind == "equal":  # all components alike: what comes closest to an overflow
+        made = np.sign(made[:, :1]) * np.ones((n, d))
+    elif kind == "sparse":
+        made *= generator.random((n, d)) < 0.1
+    elif kind == "one huge":
+        made[np.arange(n), generator.integers(0, d, size=n)] = 1e4
+    elif kind == "tiny":
+        made *= 1e-30
+    elif kind == "zero":
+        made *= 0
+    if n > 4:
+        made[1] = 0
+        made[4] = made[2]
+    return np.ascontiguousarray(made, dtype=np.float32)
+
+
+def unpacked(made: Pack, up: int) -> np.ndarray:
+    """The bytes of a pack, ``(t * width, quads * 4) int64``."""
+    whole = made.tiles.astype(np.int64).transpose(0, 2, 1, 3)
+    return whole.reshape(len(made.scale), 4 * made.tiles.shape[1]) - up
+
+
+# --- bytes --------------------------------------------------------------------------------------
+
+
+@SOME
+@given(SEEDS, st.integers(0, 40), st.integers(1, 70), st.sampled_from(KINDS), st.booleans())
+def test_bytes_are_near_the_vectors_and_small_enough(
+    seed: int, n: int, d: int, kind: str, columns: bool
+) -> None:
+    made = vectors(seed, n, d, kind)
+    packed = pack(made, columns=columns)
+    width, up = (COLUMNS, UP) if columns else (ROWS, 0)
+    assert packed.tiles.shape == (-(-n // width), -(-d // 4), width, 4) and packed.count == n
+    assert packed.tiles.dtype == (np.uint8 if columns else np.int8)
+    found = unpacked(packed, up)
+    assert np.abs(found).max(initial=0) <= LARGEST
+    assert not found[n:].any() and not found[:, d:].any() and not packed.scale[n:].any()
+    shape = len(found), found.shape[1] // 4, 2, 2
+    squares = (found**2).reshape(shape).sum(axis=(1, 3))
+    assert squares.max(initial=0) <= SQUARES
+    # Half a step of rounding, and the scale is a float32.
+    away = np.abs(found[:n, :d] * packed.scale[:n, None].astype(np.float64) - made)
+    assert (away <= 0.5001 * packed.scale[:n, None]).all()
+    assert (packed.scale[:n] > 0).tolist() == made.any(axis=1).tolist()
+    sums = -UP * found.reshape(shape).sum(axis=(1, 3))
+    halves = packed.correction.view(np.int16).reshape(-1, 2)
+    np.testing.assert_array_equal(halves, sums.astype(np.int16))
+
+
+@pytest.mark.parametrize("d", [1, 3, 4, 255, 256, 300, 1024])
+def test_bytes_use_the_room_there_is(d: int) -> None:
+    """The largest byte, or a length within 2 % of what 16 bits hold."""
+    for kind in ("normal", "equal", "sparse", "one huge"):
+        for row in unpacked(pack(vectors(5, 3, d, kind), columns=False), 0)[:3:2]:
+            squares = (row**2).reshape(-1, 2, 2).sum(axis=(0, 2)).max()
+            # Of equal components, all go up by one, or none.
+            assert np.abs(row).max(initial=0) == LARGEST or squares > (
+                0.6 if kind == "equal" else 0.96
+            ) * SQUARES or not row.any()  # fmt: skip
+
+
+def test_packing_in_parts_is_packing_at_once() -> None:
+    made = vectors(6, 100, 30, "normal")
+    whole, parts = pack(made, columns=True), fused.empty_pack(100, 30, columns=True)
+    for first, last in ((3, 7), (0, 3)):
+        fused.quantise(made, parts.tiles, UP, parts.scale, parts.correction, first, last)
+    for one, other in ((whole.tiles, parts.tiles), (whole.scale, parts.scale)):
+        np.testing.assert_array_equal(one, other)
+
+
+# --- one tile -----------------------------------------------------------------------------------
+
+
+def compiled(tile: Any) -> Any:
+    """A tile's function to be called from Python; an intrinsic cannot be."""
+
+    @numba.njit
+    def call(
+        a, a_at, b, b_at, quads, correction, a_scale, row, b_scale, column,
+        row_least, row_at, column_least, column_at, out, hits,
+    ):  # fmt: skip
+        return tile(
+            a, a_at, b, b_at, quads, correction, a_scale, row, b_scale, column,
+            row_least, row_at, column_least, column_at, out, hits,
+        )  # fmt: skip
+
+    return call
+
+
+REFERENCE, AVX2 = compiled(tile_reference), compiled(tile_avx2)
+
+
+def run_tile(call: Any, left: Pack, i: int, right: Pack, j: int, least: Any) -> tuple[Any, ...]:
+    quads = left.tiles.shape[1]
+    out, hits = np.full(ROWS * COLUMNS, np.nan, np.float32), np.full(ROWS, -1, np.int32)
+    any_hit = call(
+        left.tiles.reshape(-1), i * quads * ROWS * 4, right.tiles.reshape(-1),
+        j * quads * COLUMNS * 4, quads, left.correction, left.scale, i * ROWS, right.scale,
+        j * COLUMNS, least[0], 0, least[1], 3, out, hits,
+    )  # fmt: skip
+    return any_hit, hits, out.reshape(ROWS, COLUMNS)
+
+
+@NEEDS_AVX2
+@SOME
+@given(SEEDS, st.integers(1, 300), st.sampled_from(KINDS), st.sampled_from(KINDS), st.booleans())
+def test_the_tile_is_its_reference(seed: int, d: int, kind: str, other: str, all_in: bool) -> None:
+    left = pack(vectors(seed, 2 * ROWS, d, kind), columns=False)
+    right = pack(vectors(seed + 1, 3 * COLUMNS, d, other), columns=True)
+    wanted = similarity_reference(left, right)
+    # Least similarities that the products reach exactly, or just not, and some out of reach.
+    generator = np.random.default_rng(seed)
+    least = [generator.choice(wanted.reshape(-1), size) for size in (ROWS, COLUMNS + 3)]
+    least[0][::2] = np.nextafter(least[0][::2], np.float32(np.inf))
+    least[0][-1] = -np.inf if all_in else np.inf
+    found, plain = (run_tile(call, left, 1, right, 2, least) for call in (AVX2, REFERENCE))
+    for one, two in zip(found, plain, strict=True):
+        np.testing.assert_array_equal(one, two)
+    part = wanted[ROWS : 2 * ROWS, 2 * COLUMNS : 3 * COLUMNS]
+    np.testing.assert_array_equal(found[2], part)
+    hit = (part >= least[0][:, None]) | (part >= least[1][3:])
+    np.testing.assert_array_equal(found[1] >> np.arange(COLUMNS)[:, None] & 1, hit.T)
+    assert found[0] == np.bitwise_or.reduce(found[1])
+
+
+@NEEDS_AVX2
+@pytest.mark.parametrize("d", [1, 2, 4, 5, 64, 128, 256, 300, 1024, 4096])
+def test_sums_of_16_bits_do_not_overflow(d: int) -> None:
+    """Vectors that make the sums as large as they can be, of either sign, alone and in pairs."""
+    rows = np.zeros((ROWS, d), np.float32)
+    rows[0], rows[1] = 1, -1
+    rows[2, : min(d, 8)] = 1
+    rows[3, 0] = -1
+    rows[4] = np.where(np.arange(d) % 4 < 2, 1, 0)
+    rows[5] = np.where(np.arange(d) % 2, -1, 1)
+    columns = np.concatenate([rows, -rows, rows * 1e-20])
+    left, right = pack(rows, columns=False), pack(columns, columns=True)
+    least = np.full(ROWS, np.inf, np.float32), np.full(COLUMNS + 3, np.inf, np.float32)
+    found = run_tile(AVX2, left, 0, right, 0, least)[2]
+    np.testing.assert_array_equal(found, similarity_reference(left, right)[:, :COLUMNS])
+    # And it is what the vectors' own product is, but for half a step in each component.
+    some, others = rows.astype(np.float64), columns[:COLUMNS].astype(np.float64)
+    steps = 0.5001 * left.scale[:, None], 0.5001 * right.scale[:COLUMNS]
+    bound = steps[0] * np.abs(others).sum(axis=1) + np.abs(some).sum(axis=1)[:, None] * steps[1]
+    assert (np.abs(found - some @ others.T) <= bound + d * steps[0] * steps[1]).all()
+
+
+@NEEDS_AVX2
+def test_lowest_bit() -> None:
+    @numba.njit
+    def call(mask):
+        return lowest_bit(mask)
+
+    for mask in (1, 2, 12, 1 << 15, -1 << 31, 0):
+        expected = 32 if mask == 0 else (mask & -mask).bit_length() - 1
+        assert call(np.int32(mask)) == expected
+
+
+# --- lists --------------------------------------------------------------------------------------
+
+
+def with_reference() -> Any:
+    """:func:`merge` compiled anew, around the tile for machines without AVX2."""
+    plain = merge.py_func
+    space = dict(plain.__globals__, tile=tile_reference)
+    made = FunctionType(plain.__code__, space, "merge_without_avx2")
+    return numba.njit(nogil=True, error_model="numpy")(made)
+
+
+WITHOUT_AVX2 = with_reference()
+
+
+def brute(matrix: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
+    """Lists of the rows by definition: similarity descending, then position; empty places last."""
+    similarity = np.full((len(matrix), width), -np.inf, np.float32)
+    position = np.full((len(matrix), width), -1, np.int32)
+    order = np.argsort(-matrix, axis=1, kind="stable")[:, :width]
+    similarity[:, : order.shape[1]] = np.take_along_axis(matrix, order, axis=1)
+    position[:, : order.shape[1]] = order
+    return similarity, position
+
+
+def check(lists: tuple[Lists, Lists], matrix: np.ndarray) -> None:
+    for found, whole in zip(lists, (matrix, matrix.T), strict=True):
+        similarity, position = brute(whole, found.width)
+        np.testing.assert_array_equal(found.similarity, similarity)
+        np.testing.assert_array_equal(found.position, position)
+        np.testing.assert_array_equal(found.least, similarity[:, -1])
+
+
+def merge_packs(
+    call: Any, left: Pack, s: int, right: Pack, t: int, strip: int, lists: tuple[Lists, Lists]
+) -> None:
+    """All of a block, by strips of so many tiles."""
+    for i in range(0, len(left.tiles), strip):
+        for j in range(0, len(right.tiles), strip):
+            call(
+                left.tiles, left.scale, left.correction, left.count, right.tiles, right.scale,
+                right.count, i, min(i + strip, len(left.tiles)), j,
+                min(j + strip, len(right.tiles)), s, t, *lists[0].arrays, *lists[1].arrays,
+            )  # fmt: skip
+
+
+@pytest.mark.parametrize("call", [merge, WITHOUT_AVX2], ids=["fast", "plain"])
+@SOME
+@given(
+    SEEDS,
+    st.tuples(st.integers(1, 60), st.integers(1, 60)),
+    st.integers(1, 20),
+    st.sampled_from(["normal", "ties", "ties", "equal", "zero"]),
+    st.tuples(st.integers(1, 70), st.integers(1, 70)),
+    st.tuples(st.integers(1, 60), st.integers(1, 60)),
+    st.sampled_from([1, 2, 100]),
+)
+def test_merged_blocks_are_the_lists(
+    call: Any,
+    seed: int,
+    sizes: tuple[int, int],
+    d: int,
+    kind: str,
+    widths: tuple[int, int],
+    steps: tuple[int, int],
+    strip: int,
+) -> None:
+    """Ties, copies, zero rows, lists longer than the side; blocks in any order, some twice."""
+    sides = [vectors(seed + i, size, d, kind) for i, size in enumerate(sizes)]
+    lists = Lists.empty(sizes[0], widths[0]), Lists.empty(sizes[1], widths[1])
+    corners = [(s, t) for s in range(0, sizes[0], steps[0]) for t in range(0, sizes[1], steps[1])]
+    generator = np.random.default_rng(seed)
+    corners += [corners[0], corners[-1]]
+    generator.shuffle(corners)
+    for s, t in corners:
+        left = pack(sides[0][s : s + steps[0]], columns=False)
+        right = pack(sides[1][t : t + steps[1]], columns=True)
+        merge_packs(call, left, s, right, t, strip, lists)
+    whole = pack(sides[0], columns=False), pack(sides[1], columns=True)
+    check(lists, similarity_reference(*whole))
+
+
+@pytest.mark.parametrize("near", [1, 1 << 20])
+def test_more_rows_than_a_cache_holds(near: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """NEAR bounds what is gone through at a time, and changes nothing."""
+    monkeypatch.setattr(fused, "NEAR", near)
+    left = pack(vectors(1, 100, 8, "normal"), columns=False)
+    right = pack(vectors(2, 90, 8, "normal"), columns=True)
+    lists = Lists.empty(100, 5), Lists.empty(90, 3)
+    merge_packs(with_reference(), left, 0, right, 0, 100, lists)
+    check(lists, similarity_reference(left, right))
+
+
+@SOME
+@given(
+    SEEDS,
+    st.tuples(st.integers(1, 40), st.integers(1, 150)),
+    st.booleans(),
+    st.tuples(st.integers(1, 45), st.integers(1, 45)),
+    st.tuples(st.integers(1, 40), st.integers(1, 150)),
+)
+def test_merged_blocks_of_floats_are_the_lists(
+    seed: int,
+    sizes: tuple[int, int],
+    ties: bool,
+    widths: tuple[int, int],
+    steps: tuple[int, int],
+) -> None:
+    generator = np.random.default_rng(seed)
+    matrix = generator.normal(size=sizes).astype(np.float32)
+    matrix = np.round(matrix) + np.float32(0) if ties else matrix
+    lists = Lists.empty(sizes[0], widths[0]), Lists.empty(sizes[1], widths[1])
+    corners = [(s, t) for s in range(0, sizes[0], steps[0]) for t in range(0, sizes[1], steps[1])]
+    corners += [corners[0]]
+    generator.shuffle(corners)
+    for s, t in corners:
+        block = np.ascontiguousarray(matrix[s : s + steps[0], t : t + steps[1]])
+        blocks.merge_block(block, s, t, *lists[0].arrays, *lists[1].arrays)
+    check(lists, matrix)
+
+
+@SOME
+@given(SEEDS, st.integers(1, 12), st.integers(1, 100), st.integers(1, 20))
+def test_merge_block_is_its_reference(seed: int, n: int, m: int, width: int) -> None:
+    """From lists that hold something, and ties with what they hold."""
+    generator = np.random.default_rng(seed)
+    old, new = (np.round(generator.normal(size=(n, m)) * 2).astype(np.float32) for _ in range(2))
+    old, new = old + np.float32(0), new + np.float32(0)  # -0.0 is no tie's business
+    lists = Lists.empty(n, width), Lists.empty(2 * m, n)
+    blocks.merge_block(old, 0, 0, *lists[0].arrays, *lists[1].arrays)
+    wanted = blocks.merge_reference(new, m, lists[0].similarity, lists[0].position)
+    blocks.merge_block(new, 0, m, *lists[0].arrays, *lists[1].arrays)
+    np.testing.assert_array_equal(lists[0].similarity, wanted[0])
+    np.testing.assert_array_equal(lists[0].position, wanted[1])

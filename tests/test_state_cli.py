@@ -1,0 +1,304 @@
+"""``miner search`` and ``mine`` that are stopped and go on, or done again with more text."""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import h5py
+import pytest
+
+from miner import checkpoint, engines, neighbors
+from miner.cli import main, options
+from miner.cli import search as command
+from miner.index import Index
+from miner.pairs import Pairs
+
+Miner = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def miner(capsys: pytest.CaptureFixture[str]) -> Miner:
+    """Run a command; its exit code, standard output and standard error."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        code = main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def sides(verifying: tuple[Index, Index]) -> tuple[Path, Path]:
+    return verifying[0].path, verifying[1].path
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A state after every block, of which the small text has 16."""
+    monkeypatch.setattr(checkpoint, "EVERY", 0.0)
+    monkeypatch.setattr(neighbors, "BLOCK", 16)
+
+
+@pytest.fixture
+def merges(monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
+    """Grows with every block that is merged; an interrupt comes with the block after its first."""
+    blocks: list[int | None] = [None]
+    for engine in (engines.Bytes, engines.Floats):
+
+        def merge(self: Any, *rest: Any, original: Any = engine.merge) -> None:
+            if len(blocks) - 1 == blocks[0]:
+                raise KeyboardInterrupt
+            blocks.append(1)
+            original(self, *rest)
+
+        monkeypatch.setattr(engine, "merge", merge)
+    return blocks
+
+
+def test_a_stopped_search_goes_on(
+    miner: Miner, sides: tuple[Path, Path], tmp_path: Path, small: None, merges: list[int | None]
+) -> None:
+    """Its state lies beside the output, and is gone when that is written."""
+    code, _, _ = miner("search", *sides, "--no-estimate", "-o", tmp_path / "scratch.tsv")
+    assert code == 0 and os.listdir(tmp_path) == ["scratch.tsv"]
+    out, state = tmp_path / "pairs.tsv", tmp_path / "pairs.tsv.state.h5"
+    merges[:] = [5]
+    code, _, err = miner("search", *sides, "-o", out)
+    assert code == 130
+    assert err.strip() == f"miner: interrupted; to go on, repeat: miner search {sides[0]} " + (
+        f"{sides[1]} -o {out}"
+    )
+    assert state.exists() and not out.exists()
+    merges[:] = [None]
+    code, _, err = miner("search", *sides, "-o", out, "--no-estimate")
+    assert code == 0 and f"{state}: going on from 3" in err
+    assert len(merges) - 1 == 16 - 5
+    assert sorted(os.listdir(tmp_path)) == ["pairs.tsv", "scratch.tsv"]
+    assert out.read_bytes() == (tmp_path / "scratch.tsv").read_bytes()
+
+
+def test_pairs_that_cannot_be_written_do_not_cost_the_search(
+    miner: Miner, sides: tuple[Path, Path], tmp_path: Path, small: None,
+    merges: list[int | None], monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    def full(*rest: Any, **settings: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left", str(tmp_path / "o"))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Pairs, "write", full)
+        code, _, err = miner("search", *sides, "-o", tmp_path / "o", "--no-estimate")
+    assert code == 1 and "no space left" in err and os.listdir(tmp_path) == ["o.state.h5"]
+    merges[:] = [None]
+    code, _, err = miner("search", *sides, "-o", tmp_path / "o", "--no-estimate")
+    assert code == 0 and "searched already" in err and len(merges) == 1
+    assert os.listdir(tmp_path) == ["o"]
+
+
+def test_a_state_serves_every_later_search(
+    miner: Miner, sides: tuple[Path, Path], tmp_path: Path, merges: list[int | None]
+) -> None:
+    """The estimate searches decoys as well, and neither uses nor changes the state."""
+    state = tmp_path / "search.h5"
+    code, first, once = miner("search", *sides, "--state", state, "--target-precision", "0.9")
+    assert code == 0
+    with h5py.File(state) as file:
+        assert json.loads(file.attrs["state"])["sizes"] == [60, 60]
+    number = len(merges)
+    merges[:] = [None]
+    code, second, again = miner("search", *sides, "--state", state, "--target-precision", "0.9")
+    assert code == 0 and second == first and len(merges) == number - 1
+    note, rest = again.split("\n", 1)
+    assert "60 x 60 sentences are searched already, 0 and 0 are new" in note and rest == once
+    code, third, err = miner("search", *sides, "--state", state, "-k", "3", "--no-estimate")
+    assert code == 0 and "of another search (another k); starting anew" in err
+    assert third == miner("search", *sides, "-k", "3", "--no-estimate")[1]
+
+
+@pytest.mark.parametrize("parts", [(40, 60), (60, 45), (35, 25)])
+def test_added_text_is_all_that_is_searched(
+    miner: Miner, verifying_model: Path, sides: tuple[Path, Path], german: list[str],
+    english: list[str], tmp_path: Path, parts: tuple[int, int], merges: list[int | None],
+) -> None:  # fmt: skip
+    for name, lines, part in zip("ab", (german, english), parts, strict=True):
+        for end, text in (("1", lines[:part]), ("2", lines[part:])):
+            (tmp_path / (name + end)).write_text("\n".join([*text, ""]), encoding="utf-8")
+        miner("index", tmp_path / f"{name}1", "--model", verifying_model, "-o", tmp_path / name)
+    state = "--state", tmp_path / "search.h5"
+    assert miner("search", tmp_path / "a", tmp_path / "b", *state)[0] == 0
+    for name in "ab":
+        more = "--add", "--model", verifying_model
+        assert miner("index", tmp_path / f"{name}2", *more, "-o", tmp_path / name)[0] == 0
+    code, out, err = miner("search", tmp_path / "a", tmp_path / "b", *state, "--no-estimate")
+    assert code == 0 and f"{60 - parts[0]} and {60 - parts[1]} are new" in err
+    assert out == miner("search", *sides, "--no-estimate")[1] and len(out.splitlines()) > 50
+
+
+def test_mine_goes_on_in_its_directory(
+    miner: Miner, verifying_model: Path, german_file: Path, english_file: Path, tmp_path: Path,
+    small: None, merges: list[int | None],
+) -> None:  # fmt: skip
+    line = ["mine", german_file, english_file, "--model", verifying_model, "--threshold", "0.2"]
+    line += ["--no-estimate"]
+    wanted = miner(*line)
+    assert wanted[0] == 0 and len(wanted[1].splitlines()) > 30
+    line += ["--work", tmp_path / "work"]
+    merges[:] = [3]
+    code, out, err = miner(*line)
+    assert code == 130 and out == "" and "interrupted" in err
+    merges[:] = [None]
+    code, out, err = miner(*line)
+    assert code == 0 and out == wanted[1] and "going on from" in err and len(merges) == 1 + 13
+    code, out, err = miner(*line)
+    assert code == 0 and out == wanted[1] and "searched already" in err and len(merges) == 1 + 13
+    assert sorted(os.listdir(tmp_path / "work")) == ["search.h5", "source", "target"]
+
+
+def test_a_search_that_is_killed_goes_on(
+    miner: Miner, sides: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """kill -9, in the midst of it; a state that is half written is never read."""
+    code, wanted, _ = miner("search", *sides, "--no-estimate")
+    assert code == 0
+    slow = (
+        "import sys, time; from miner import checkpoint, engines, neighbors; from miner.cli import "
+        "main\ncheckpoint.EVERY, neighbors.BLOCK = 0.0, 8\nold = checkpoint.Checkpoint.save\n"
+        "def save(*rest):\n    old(*rest); time.sleep(0.1)\n"
+        "checkpoint.Checkpoint.save = save\nsys.exit(main(sys.argv[1:]))"
+    )
+    out, state = tmp_path / "pairs.tsv", tmp_path / "pairs.tsv.state.h5"
+    line = ["search", *map(str, sides), "--no-estimate", "--threads", "2", "-o", str(out)]
+    running = subprocess.Popen([sys.executable, "-c", slow, *line], stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 60
+        while not state.exists():
+            assert running.poll() is None and time.monotonic() < deadline
+            time.sleep(0.01)
+        time.sleep(0.3)
+        running.send_signal(signal.SIGKILL)
+        running.wait(60)
+    finally:
+        running.kill()
+    assert running.returncode == -signal.SIGKILL and not out.exists()
+    code, _, err = miner(*line)
+    assert code == 0 and "going on from" in err
+    assert out.read_text(encoding="utf-8") == wanted
+    assert os.listdir(tmp_path) == ["pairs.tsv"]
+
+
+# --- which file ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("option", ["-o", "--report"])
+def test_the_state_is_not_the_output(
+    miner: Miner, sides: tuple[Path, Path], tmp_path: Path, option: str
+) -> None:
+    place = tmp_path / "one.file"
+    other = tmp_path / "." / "one.file"
+    code, out, err = miner("search", *sides, "--state", place, option, other)
+    assert code == 2 and "is where the results go; name another file" in " ".join(err.split())
+    assert out == "" and not os.listdir(tmp_path)
+
+
+def test_a_file_of_something_else_is_not_replaced(
+    miner: Miner, sides: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """By --state, and by the default: a text, the vectors of an index, an index."""
+    text = tmp_path / "pairs.tsv.state.h5"
+    text.write_text("mine\n")
+    vectors = sides[0] / "embeddings.h5"
+    before = vectors.read_bytes()
+    for arguments in (("--state", vectors), ("--state", sides[1]), ("-o", tmp_path / "pairs.tsv")):
+        code, out, err = miner("search", *sides, *arguments)
+        assert code == 1 and out == "" and "not the state of a search" in err
+        assert len(err.splitlines()) == 1
+    assert text.read_text() == "mine\n" and vectors.read_bytes() == before
+
+
+@pytest.mark.parametrize("output", ["-", "/dev/null", "fifo"])
+def test_no_state_beside_what_is_no_file(
+    miner: Miner, sides: tuple[Path, Path], tmp_path: Path, output: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    def refused(*rest: Any, **settings: Any) -> None:
+        pytest.fail("a state")
+
+    reader = None
+    if output == "fifo":
+        output = str(tmp_path / "fifo")
+        os.mkfifo(output)
+        reader = subprocess.Popen(["cat", output], stdout=subprocess.PIPE)
+    monkeypatch.setattr(sys.modules[command.callback.__module__], "Checkpoint", refused)
+    code, out, _ = miner("search", *sides, "-o", output, "--no-estimate")
+    piped = reader.communicate(timeout=60)[0].decode() if reader else ""
+    assert code == 0 and bool(out or piped) == (output != "/dev/null")
+
+
+# --- engines ------------------------------------------------------------------------------------
+
+
+def test_engines_find_the_same_pairs(miner: Miner, sides: tuple[Path, Path]) -> None:
+    found = [
+        miner("search", *sides, *arguments, "--device", "cpu")
+        for arguments in ((), ("--engine", "fused"), ("--engine", "faiss"), ("--exact",),
+                          ("--threads", "1"), ("--memory", "64M"))
+    ]  # fmt: skip
+    assert {code for code, _, _ in found} == {0}
+    assert len({out for _, out, _ in found}) == 1 and len({err for _, _, err in found}) == 1
+    code, _, err = miner("search", *sides, "--engine", "scann")
+    assert code == 2 and "'scann' is not one of 'fused', 'faiss'" in err
+
+
+@pytest.mark.parametrize("engine", ["fused", "faiss"])
+def test_no_gpu(miner: Miner, sides: tuple[Path, Path], engine: str) -> None:
+    try:
+        engines.resolve_device("cuda", engine)
+    except engines.ResourceError:
+        pass
+    else:
+        pytest.skip("there is a GPU here")
+    code, out, err = miner("search", *sides, "--device", "cuda", "--engine", engine)
+    assert code == 1 and out == "" and len(err.splitlines()) == 1
+    assert "--device cuda" in err and "use --device cpu" in err
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("operations", [0.0, 1e12])
+def test_the_bar_shows_the_rate(operations: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal, beside the machine's peak; what an earlier run did is not counted."""
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setattr(options, "matrix_peak", lambda: 1e11)
+    with options.bar("searching", "sentences", operations) as report:
+        report(500, 1000)
+        time.sleep(0.12)
+        report(1000, 1000)
+    shown = sys.stderr.getvalue()
+    assert "searching: 100%" in shown and "1000/1000" in shown
+    assert ("GFLOP/s" in shown) == bool(operations)
+    if operations:
+        rate = float(shown.rsplit(" GFLOP/s", 1)[0].rsplit(" ", 1)[1])
+        assert 100 < rate < 5e11 / 0.12 / 1e9 + 1
+        assert "x peak" in shown
+
+
+def test_no_bar_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    monkeypatch.setattr(options, "matrix_peak", lambda: pytest.fail("measured for nobody"))
+    with options.bar("searching", "sentences", 1e12) as report:
+        report(0, 10)
+        report(10, 10)
+    assert sys.stderr.getvalue() == ""
