@@ -37,7 +37,9 @@ SIZES = {
     "softmax, batch 1024, 20k pieces, d=300": TrainConfig(
         batch=1024, pieces=20_000, dimension=300, dropout=0.0
     ),
+    # It grows from 1 to 120, and is 60 or more for most of a training.
     "p19 recipe, its mega-batch at 20": dataclasses.replace(RECIPES["p19"], megabatch=20, anneal=0),
+    "p19 recipe, its mega-batch at 60": dataclasses.replace(RECIPES["p19"], megabatch=60, anneal=0),
 }
 
 

@@ -265,10 +265,10 @@ def encode(table: np.ndarray, sentences: Sentences) -> np.ndarray:
 def step_threads(config: TrainConfig) -> Iterator[None]:
     """The threads of a step, whatever another library has set: the last bit depends on torch's.
 
-    One for the margin objective, whose mini-batches of a hundred pairs are so small that more
+    Two for the margin objective, whose mini-batches of a hundred pairs are so small that more
     would only wait for each other; the choice among a mega-batch brings threads of its own.
     """
-    threads = 1 if config.objective == "margin" else thread_count()
+    threads = min(2, thread_count()) if config.objective == "margin" else thread_count()
     before = torch.get_num_threads(), numba.get_num_threads()
     torch.set_num_threads(threads)
     numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
