@@ -15,7 +15,7 @@ from miner.machine import memory_budget, thread_count
 from miner.margin import Candidates, Neighbors
 from miner.neighbors import Report, Side, measured_recall, nearest_both
 from miner.pairs import Pairs, each_copy
-from miner.verify import Text, Verifier
+from miner.verify import Alone, Text, Verifier
 
 DUPLICATES = ("first", "each")
 RANKS = ("probability", "margin")
@@ -67,9 +67,9 @@ class Search:
     """A search and all that it saw, so that more can be asked of it.
 
     ``pairs`` is the result; ``forward`` and ``backward`` the neighbour lists that it comes from.
-    ``verifier``, ``source_text`` and ``target_text`` are None where margins rank. ``recall`` is the
-    share of true neighbours in ``forward`` and ``backward``, measured on a sample; None where both
-    indexes are flat.
+    ``verifier``, ``source_text``, ``target_text`` and ``alone``, what the verifier says of every
+    candidate by itself, are None where margins rank. ``recall`` is the share of true neighbours in
+    ``forward`` and ``backward``, measured on a sample; None where both indexes are flat.
     """
 
     pairs: Pairs
@@ -79,6 +79,7 @@ class Search:
     verifier: Verifier | None
     source_text: Text | None
     target_text: Text | None
+    alone: Alone | None = None
     recall: tuple[float, float] | None = None
 
 
@@ -219,7 +220,7 @@ def run(
             verifier.prepare(index.store.texts.slice(0, len(index)), settings.threads)
             for index in (source, target)
         ]
-    found, features = choose(settings, forward, backward, verifier, *texts)
+    found, features, alone = choose(settings, forward, backward, verifier, texts[0], texts[1])
     pairs = Pairs(
         found.score,
         found.source_row,
@@ -232,7 +233,7 @@ def run(
         target,
         features,
     )
-    return Search(pairs, settings, forward, backward, verifier, texts[0], texts[1], recall)
+    return Search(pairs, settings, forward, backward, verifier, texts[0], texts[1], alone, recall)
 
 
 def require_one_model(source: Index, target: Index) -> None:
@@ -256,15 +257,21 @@ def choose(
     verifier: Verifier | None,
     source: Text | None,
     target: Text | None,
-) -> tuple[Candidates, np.ndarray | None]:
-    """The pairs that the retrieval keeps of all candidates, best first, and their features."""
+    known: Alone | None = None,
+) -> tuple[Candidates, np.ndarray | None, Alone | None]:
+    """The pairs that the retrieval keeps of all candidates, best first.
+
+    With a verifier also their features, but for those of ``known`` candidates, and what is known of
+    every candidate by itself.
+    """
     found = margins.candidates(forward, backward, settings.margin)
     if verifier is None or source is None or target is None:
-        return margins.retrieve(found, settings.retrieval), None
-    probability, own, among = verifier.look(found, forward, backward, source, target)
+        return margins.retrieve(found, settings.retrieval), None, None
+    probability, among, alone = verifier.look(found, forward, backward, source, target, known)
     chosen = margins.retrieve(replace(found, score=probability), settings.retrieval)
-    # Candidates ascend by (source, target), one of each: that finds the chosen ones again.
-    width = len(backward)
-    key = found.source_row * width + found.target_row
-    place = np.searchsorted(key, chosen.source_row * width + chosen.target_row)
-    return chosen, np.concatenate([own[place], among[place]], axis=1)
+    if known is not None:
+        return chosen, None, alone
+    # Of the chosen alone: kept of all, they would be the most that a search holds.
+    own = verifier.pieces.compare(source, target, chosen.source_row, chosen.target_row)
+    place = alone.place(chosen.source_row, chosen.target_row)
+    return chosen, np.concatenate([own, among[place]], axis=1), alone

@@ -288,7 +288,7 @@ def _compete(
     # Without a compressed index of the sources: the decoys' neighbours are to be exact.
     forward, backward = found.settings.nearest(replace(sources, ann=None), decoys)
     first = len(found.backward)
-    chosen, _ = choose(
+    chosen, _, _ = choose(
         found.settings,
         _merged(found.forward, forward, first),
         Neighbors(
@@ -298,6 +298,7 @@ def _compete(
         found.verifier,
         found.source_text,
         found.target_text.join(text),
+        found.alone,
     )
     decoy = chosen.target_row >= first
     return chosen.score[decoy], chosen.target_row[decoy] - first

@@ -51,6 +51,8 @@ AMONG = (
     "rank",
 )
 FEATURES = (*ALONE, *AMONG)
+# Candidates that are compared at a time.
+PART = 1 << 18
 # A lead counts up to this; a pair without a rival leads by as much.
 FAR = 12.0
 
@@ -332,11 +334,50 @@ class Verifier:
         backward: Neighbors,
         source: Text,
         target: Text,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Probability ``(m,) float64`` and the features ``ALONE`` and ``AMONG`` of every candidate.
+        known: "Alone | None" = None,
+    ) -> tuple[np.ndarray, np.ndarray, "Alone"]:
+        """Probability ``(m,) float64`` and the features ``AMONG`` of every candidate.
 
-        The candidates are all of a search, since they are each other's rivals.
+        The candidates are all of a search, since they are each other's rivals. What is ``known`` of
+        some by themselves is not computed again; the third is what is known then.
         """
-        own = self.pieces.compare(source, target, candidates.source_row, candidates.target_row)
-        among = compare_neighbours(candidates, forward, backward, self.alone.logit(own))
-        return sigmoid(self.among.logit(among)), own, among
+        alone = Alone.empty(candidates) if known is None else known.of(candidates)
+        new = np.flatnonzero(np.isnan(alone.logit))
+        # By the part: the features of all would take much memory.
+        for start in range(0, len(new), PART):
+            part = new[start : start + PART]
+            own = self.pieces.compare(
+                source, target, candidates.source_row[part], candidates.target_row[part]
+            )
+            alone.logit[part] = self.alone.logit(own)
+        among = compare_neighbours(candidates, forward, backward, alone.logit)
+        return sigmoid(self.among.logit(among)), among, alone
+
+
+@dataclass(frozen=True, eq=False)
+class Alone:
+    """What the first function says of pairs: ``key (m,) int64``, ascending; ``logit (m,) float64``.
+
+    A key is the source's row, times 2**32, plus the target's.
+    """
+
+    key: np.ndarray
+    logit: np.ndarray
+
+    @classmethod
+    def empty(cls, candidates: Candidates) -> "Alone":
+        """Nothing known of candidates, which ascend by (source, target): NaN."""
+        key = (candidates.source_row << 32) + candidates.target_row
+        return cls(key, np.full(len(key), np.nan))
+
+    def of(self, candidates: Candidates) -> "Alone":
+        """What is known of these candidates; NaN where nothing is."""
+        found = Alone.empty(candidates)
+        place = np.minimum(np.searchsorted(self.key, found.key), max(0, len(self.key) - 1))
+        same = self.key[place] == found.key if len(self.key) else np.zeros(len(found.key), bool)
+        found.logit[same] = self.logit[place[same]]
+        return found
+
+    def place(self, source_row: np.ndarray, target_row: np.ndarray) -> np.ndarray:
+        """Where these pairs, all of them among the keys, stand."""
+        return np.searchsorted(self.key, (source_row << 32) + target_row)

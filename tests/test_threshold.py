@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,7 @@ from miner.threshold import (
     false_discovery,
     rounded,
 )
-from miner.verify import Verifier, prepare, sigmoid
+from miner.verify import Pieces, Text, Verifier, prepare, sigmoid
 
 
 def world(
@@ -162,6 +163,27 @@ def test_estimating_a_search(verifying: tuple[Index, Index], english: list[str])
     assert (again.q_value == guess.q_value).all()
     with pytest.raises(ResourceError, match="only 60 decoys"):
         estimate(found, english)
+
+
+def test_what_the_search_knows_is_not_computed_again(
+    verifying: tuple[Index, Index], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = run(*verifying, verifier_for(verifying[0]))
+    assert found.alone is not None and np.isfinite(found.alone.logit).all()
+    anew = estimate(replace(found, alone=None))
+    compared: list[int] = []  # targets that were searched already
+    original = Pieces.compare
+
+    def counted(self: Pieces, source: Text, target: Text, *rows: np.ndarray) -> np.ndarray:
+        compared.append(int(np.count_nonzero(rows[1] < len(found.backward))))
+        return original(self, source, target, *rows)
+
+    monkeypatch.setattr(Pieces, "compare", counted)
+    reused = estimate(found)
+    assert compared and not sum(compared)
+    for name in ("score", "wrong", "q_value"):
+        np.testing.assert_array_equal(getattr(reused, name), getattr(anew, name))
+    assert (reused.decoys, reused.matched) == (anew.decoys, anew.matched)
 
 
 def test_translations_among_the_decoys_are_seen(
