@@ -437,6 +437,28 @@ def test_checkpoint_cut_short(checkpoint, left):
         checkpoint.load_state()
 
 
+def test_checkpoint_of_the_pairs(checkpoint):
+    data, _ = material(50)
+    assert checkpoint.load_pairs() is None
+    checkpoint.save_pairs(data)
+    found = checkpoint.load_pairs()
+    for one, other in (
+        (found.source.ids, data.source.ids),
+        (found.source.offsets, data.source.offsets),
+        (found.target.ids, data.target.ids),
+        (found.target.offsets, data.target.offsets),
+        (found.source_text, data.source_text),
+        (found.target_text, data.target_text),
+    ):
+        assert one.dtype == other.dtype and one.tolist() == other.tolist()
+    path = checkpoint.directory / "pairs.h5"
+    for left in (b"", path.read_bytes()[:1000], b"text"):
+        path.write_bytes(left)
+        with pytest.raises(ArtifactError, match="pairs.h5: cannot be read.*--restart") as caught:
+            checkpoint.load_pairs()
+        assert "\n" not in str(caught.value)
+
+
 def test_checkpoint_is_replaced_whole_or_not(checkpoint, monkeypatch):
     checkpoint.save_state({"step": np.array(1)})
 

@@ -1,22 +1,32 @@
-"""Where a killed training goes on from: one file beside the model to be, replaced atomically."""
+"""Where a killed training goes on from: files beside the model to be, replaced atomically."""
 
+import io
 import json
 import os
 import shutil
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
+import h5py
 import numpy as np
 
 from miner.errors import ArtifactError
 from miner.files import resource_error
+from train.data import PairData, Sentences
+
+# Datasets of the pairs.
+PAIRS = (
+    *("source_ids", "source_offsets", "target_ids", "target_offsets"),
+    *("source_text", "target_text"),
+)
 
 
 class Checkpoint:
     """The directory ``.NAME.training`` beside the model ``NAME``.
 
-    It holds the vocabulary and the last state of the training, each written whole or not at all.
+    It holds the vocabulary, the pairs cut into its pieces, and the last state of the training, each
+    written whole or not at all.
     ``key`` names the configuration and the text; a checkpoint of another key is not continued.
     """
 
@@ -43,6 +53,45 @@ class Checkpoint:
             self.directory.mkdir(parents=True)
             self._write("sp.model", lambda file: file.write(vocabulary))
             self._write("key.json", lambda file: file.write(self.key.encode()))
+        except OSError as error:
+            raise resource_error(error, self.directory) from error
+
+    def load_pairs(self) -> PairData | None:
+        """The pairs that :meth:`save_pairs` wrote, or None."""
+        path = self.directory / "pairs.h5"
+        if not path.exists():
+            return None
+        try:
+            with h5py.File(path, "r") as file:
+                arrays = {name: file[name][()] for name in PAIRS}
+        except (OSError, KeyError, RuntimeError) as error:
+            reason = str(error).split("\n")[0]
+            raise ArtifactError(
+                f"{path}: cannot be read ({reason}); give --restart to begin anew"
+            ) from None
+        source, target = (
+            Sentences(arrays[f"{side}_ids"], arrays[f"{side}_offsets"])
+            for side in ("source", "target")
+        )
+        return PairData(source, target, arrays["source_text"], arrays["target_text"])
+
+    def save_pairs(self, pairs: PairData) -> None:
+        """Keep what cutting all text into pieces takes time to make."""
+        arrays = (
+            *(pairs.source.ids, pairs.source.offsets, pairs.target.ids, pairs.target.offsets),
+            *(pairs.source_text, pairs.target_text),
+        )
+
+        def write(file: IO[bytes]) -> None:
+            # Made in memory: where a disk is full, HDF5 may end the process.
+            whole = io.BytesIO()
+            with h5py.File(whole, "w") as made:
+                for name, array in zip(PAIRS, arrays, strict=True):
+                    made[name] = array
+            file.write(whole.getbuffer())
+
+        try:
+            self._write("pairs.h5", write)
         except OSError as error:
             raise resource_error(error, self.directory) from error
 

@@ -72,8 +72,11 @@ def train_model(
         report(f"going on from {checkpoint.directory}")
 
     tokenizer = Tokenizer(vocabulary)
-    report(f"cutting {len(source)} pairs into pieces")
-    everything = pairs.prepare(tokenizer, source, target)
+    everything = checkpoint.load_pairs()
+    if everything is None:
+        report(f"cutting {len(source)} pairs into pieces")
+        everything = pairs.prepare(tokenizer, source, target)
+        checkpoint.save_pairs(everything)
     training, held = pairs.split(everything, config.heldout, config.seed)
     unknown = len(source) - len(everything)
     shared = len(everything) - len(training) - len(held)
