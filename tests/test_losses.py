@@ -7,6 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from train import losses  # noqa: E402
 from train.losses import margin_loss, softmax_loss  # noqa: E402
 
 
@@ -83,7 +84,7 @@ def masks():
 def test_softmax_is_its_definition(same, scale, margin):
     arrays = vectors(1, 2)
     inputs = tensors(arrays)
-    loss = softmax_loss(*inputs, torch.from_numpy(same), scale, margin)
+    loss = softmax_loss(*inputs, torch.from_numpy(np.argwhere(same)), scale, margin)
     assert loss.item() == pytest.approx(softmax_reference(*arrays, same, scale, margin), rel=1e-9)
 
     loss.backward()
@@ -101,7 +102,7 @@ def test_softmax_in_float32_at_its_extremes(scale, turn):
     arrays[0][3] = -turn * arrays[1][3]
     same = masks()[2]
     inputs = [torch.tensor(array, dtype=torch.float32, requires_grad=True) for array in arrays]
-    loss = softmax_loss(*inputs, torch.from_numpy(same), scale, 0.0)
+    loss = softmax_loss(*inputs, torch.from_numpy(np.argwhere(same)), scale, 0.0)
     loss.backward()
     expected = softmax_reference(*arrays, same, scale, 0.0)
     assert loss.item() == pytest.approx(expected, rel=1e-4, abs=1e-5)
@@ -110,9 +111,24 @@ def test_softmax_in_float32_at_its_extremes(scale, turn):
         np.testing.assert_allclose(tensor.grad.numpy(), gradient, rtol=1e-3, atol=1e-4 * scale)
 
 
+@pytest.mark.parametrize("most", [1, 7, 10, 15])
+def test_softmax_in_blocks_is_the_same(most, monkeypatch):
+    """Blocks of one row, of two with one left over, of three."""
+    same = torch.from_numpy(np.argwhere(masks()[2]))
+    found = []
+    for limit in (losses.MOST, most):
+        monkeypatch.setattr(losses, "MOST", limit)
+        inputs = tensors(vectors(1, 2))
+        loss = softmax_loss(*inputs, same, 20.0, 0.2)
+        loss.backward()
+        found.append([loss.detach().numpy(), *(tensor.grad.numpy() for tensor in inputs)])
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-14)
+
+
 def test_softmax_without_a_mask_is_with_an_empty_one():
     source, target = tensors(vectors(2, 2))
-    empty = torch.zeros((5, 5), dtype=torch.bool)
+    empty = torch.zeros((0, 2), dtype=torch.int64)
     with_none = softmax_loss(source, target, None, 20.0, 0.2)
     assert with_none.item() == softmax_loss(source, target, empty, 20.0, 0.2).item()
 
@@ -126,7 +142,7 @@ def test_masked_copies_do_not_count():
     # Rows i and i + 4 are the same pair; of all others one copy is masked as well.
     same = torch.zeros((8, 8), dtype=torch.bool)
     same[:4, 4:] = same[4:, :4] = True
-    assert softmax_loss(*twice, same, 10.0, 0.1).item() == pytest.approx(alone, rel=1e-12)
+    assert softmax_loss(*twice, same.nonzero(), 10.0, 0.1).item() == pytest.approx(alone, rel=1e-12)
     assert unmasked > alone + 0.1
 
 

@@ -150,13 +150,14 @@ class Trainer:
     def _batches(self, rows: np.ndarray) -> Iterator[Batch]:
         """The one batch of ``rows`` for the softmax objective: sources, then targets."""
         config, data = self.config, self.data
+        pairs = [
+            np.stack([np.full(len(others), row), others], axis=1)
+            for row, others in related(data.source_text[rows], data.target_text[rows])
+        ]
         same = None
-        for row, others in related(data.source_text[rows], data.target_text[rows]):
-            if same is None:
-                same = torch.zeros((len(rows), len(rows)), dtype=torch.bool)
-            same[row, others] = True
-        if same is not None:
-            same.fill_diagonal_(False)
+        if pairs:
+            both = np.concatenate(pairs)
+            same = torch.from_numpy(both[both[:, 0] != both[:, 1]])
 
         def loss(pooled: np.ndarray) -> tuple[float, np.ndarray]:
             means = torch.from_numpy(pooled).requires_grad_()

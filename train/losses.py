@@ -8,6 +8,8 @@ from miner.kernels.embed import scale_both
 
 # exp(-x) is a normal float32 up to this x.
 LARGEST_EXPONENT = 87.0
+# Cosines that are in memory at a time; 32 MB of them.
+MOST = 1 << 23
 
 
 def softmax_loss(
@@ -16,7 +18,7 @@ def softmax_loss(
     """In-batch softmax with additive margin, both directions (Yang et al. 2019, equation 4).
 
     ``source, target (b, d)``: row ``i`` translates row ``i``; all other rows of the opposite
-    language are negatives, but for those where ``same (b, b) bool`` is true: copies of the true
+    language are negatives, but for the pairs of rows in ``same (p, 2) int64``: copies of the true
     partner, or pairs of a copy of this sentence. Returns a scalar, the mean over both directions.
     """
     s, t = F.normalize(source, dim=1), F.normalize(target, dim=1)
@@ -33,35 +35,56 @@ def softmax_loss_reference(
     true = torch.eye(len(cosine), dtype=cosine.dtype, device=cosine.device)
     logits = scale * (cosine - margin * true)
     if same is not None:
-        logits = logits.masked_fill(same, float("-inf"))
+        none = logits.new_tensor(float("-inf"))
+        logits = logits.index_put((same[:, 0], same[:, 1]), none)
     rows = torch.arange(len(logits), device=logits.device)
     return 0.5 * (F.cross_entropy(logits, rows) + F.cross_entropy(logits.T, rows))
 
 
 class _FusedSoftmax(torch.autograd.Function):
-    """Value and gradient from one matrix, in place: the exponentials serve both directions."""
+    """Value and gradient from one matrix, in place: the exponentials serve both directions.
+
+    A matrix that is too large comes in blocks of rows, each of them twice: first for the sums over
+    rows and columns, then for the gradient.
+    """
 
     @staticmethod
     def forward(  # type: ignore[no-untyped-def]
         ctx, s: Tensor, t: Tensor, same: Tensor | None, scale: float, margin: float
     ) -> Tensor:
-        # Nothing is subtracted before the exponentials, as a softmax would do for each row and then
-        # for each column: by LARGEST_EXPONENT they neither overflow nor vanish.
-        work = (scale * s) @ t.T  # (b, b)
-        work.diagonal().sub_(scale * margin)
-        true = work.diagonal().clone()
-        if same is not None:
-            work.masked_fill_(same, float("-inf"))
-        work.exp_()
-        rows, columns = work.sum(dim=1), work.sum(dim=0)
+        n = len(s)
+        height = max(1, MOST // n)
+        true = scale * ((s * t).sum(dim=1) - margin)
+
+        def exponentials(start: int) -> Tensor:
+            # Nothing is subtracted before, as a softmax would do for each row and then for each
+            # column: by LARGEST_EXPONENT they neither overflow nor vanish.
+            work = (scale * s[start : start + height]) @ t.T  # (height, n)
+            work.diagonal(start).sub_(scale * margin)
+            if same is not None:
+                here = same[(same[:, 0] >= start) & (same[:, 0] < start + height)]
+                work[here[:, 0] - start, here[:, 1]] = float("-inf")
+            return work.exp_()
+
+        rows, columns = torch.empty_like(true), torch.zeros_like(true)
+        work = None
+        for start in range(0, n, height):
+            work = exponentials(start)
+            rows[start : start + height] = work.sum(dim=1)
+            columns += work.sum(dim=0)
         loss = 0.5 * ((rows.log() - true).mean() + (columns.log() - true).mean())
         # By the cosines: (softmax over the row + softmax over the column - 2 on the true pair),
         # times the scale, halved, a mean over the batch.
-        share = scale / (2 * len(s))
-        scale_both(work.numpy(), (share / rows).numpy(), (share / columns).numpy())
-        gradient = work
-        gradient.diagonal().sub_(2 * share)
-        ctx.save_for_backward(gradient @ t, gradient.T @ s)
+        share = scale / (2 * n)
+        by_row, by_column = (share / rows).numpy(), (share / columns).numpy()
+        by_source, by_target = torch.empty_like(s), torch.zeros_like(t)
+        for start in range(0, n, height):
+            gradient = work if work is not None and height >= n else exponentials(start)
+            scale_both(gradient.numpy(), by_row[start : start + height], by_column)
+            gradient.diagonal(start).sub_(2 * share)
+            by_source[start : start + height] = gradient @ t
+            by_target += gradient.T @ s[start : start + height]
+        ctx.save_for_backward(by_source, by_target)
         return loss
 
     @staticmethod
