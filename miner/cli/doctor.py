@@ -7,7 +7,7 @@ import click
 import psutil
 
 import miner
-from miner import backend, gpu
+from miner import backend, engines, gpu
 from miner.encoder import Encoder
 from miner.machine import memory_budget, thread_count
 
@@ -37,11 +37,10 @@ def doctor() -> None:
         f"{'memory':14} {memory.available / 2**30:.1f} of {memory.total / 2**30:.1f} GiB free; "
         f"a search takes at most {memory_budget() / 2**30:.1f}"
     )
-    gpus = backend.gpu_count()
-    click.echo(
-        f"{'GPUs':14} {gpus} usable by FAISS; --device auto is {backend.resolve_device('auto')}"
-    )
-    click.echo(f"{'encoding':14} --device auto is {gpu.resolve_device('auto')}")
+    click.echo(f"{'GPUs':14} {backend.gpu_count()} usable by FAISS")
+    device = gpu.resolve_device("auto")
+    engine = engines.choose("fused", device, False, thread_count()).name
+    click.echo(f"{'device':14} --device auto is {device}; the search works on {engine}")
     model = Encoder.load("default").model
     click.echo(
         f"{'default model':14} {model.fingerprint}: {len(model.weights)} pieces, "
