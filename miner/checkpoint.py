@@ -18,6 +18,7 @@ from typing import Any, Protocol
 import h5py
 import numpy as np
 
+from miner import hdf5
 from miner.engines import Lists
 from miner.errors import ArtifactError
 from miner.files import one_line
@@ -110,7 +111,8 @@ class Checkpoint:
     ):
         self.path, self.keep, self.note = Path(path), keep, note
         self.written, self.took = time.monotonic(), 0.0
-        self.usable = True
+        # Whether a state can be written; whether the file is of this search.
+        self.usable, self.used = True, False
         self._known: dict[tuple[int, int], str] = {}
         if self.path.exists():
             self._meta()
@@ -125,7 +127,9 @@ class Checkpoint:
             return plan
         meta = self._meta()
         try:
-            return self._resume(meta, lists, plan.block)
+            rest = self._resume(meta, lists, plan.block)
+            self.used = True
+            return rest
         except _Other as other:
             self.note(f"{self.path} is of another search ({other}); starting anew")
             return plan
@@ -187,12 +191,25 @@ class Checkpoint:
         final = Path(os.path.realpath(self.path))
         partial = final.with_name(f".{final.name}.partial")
         try:
-            with h5py.File(partial, "w") as file:
+            tables = {
+                f"{name}/{kind}": getattr(part, kind)
+                for name, part in zip(("forward", "backward"), lists, strict=True)
+                for kind in ("similarity", "position")
+            }
+            with hdf5.errors(), h5py.File(partial, "w") as file:
                 file.attrs["state"] = json.dumps(meta)
-                for name, part in zip(("forward", "backward"), lists, strict=True):
-                    file[f"{name}/similarity"] = part.similarity
-                    file[f"{name}/position"] = part.position
+                for name in ("forward", "backward"):
+                    file.create_group(name)
+                places = {
+                    name: hdf5.reserve(file, name, table.shape, table.dtype)
+                    for name, table in tables.items()
+                }
+            with open(partial, "r+b") as plain:
+                for name, table in tables.items():
+                    plain.seek(places[name])
+                    plain.write(table.data)
             os.replace(partial, final)
+            self.used = True
         except (OSError, RuntimeError) as error:
             # The search itself is well.
             self.usable = False
@@ -212,7 +229,7 @@ class Checkpoint:
 
     def close(self) -> None:
         """Remove what is no longer needed, once the results are safe."""
-        if not self.keep:
+        if self.used and not self.keep:
             with suppress(OSError):
                 self.path.unlink()
 

@@ -93,7 +93,7 @@ class Engine(Protocol):
     def bytes_per_row(self, dimension: int) -> int: ...
 
     def prepare(self, vectors: np.ndarray, *, columns: bool) -> Any:
-        """``vectors (b, d) float32`` in the form that :meth:`merge` takes."""
+        """``vectors (b, d)``, float16 or float32, in the form that :meth:`merge` takes."""
 
     def merge(self, rows: Any, s: int, columns: Any, t: int, lists: tuple[Lists, Lists]) -> None:
         """Merge the block of ``rows`` from ``s`` and ``columns`` from ``t``.
@@ -144,12 +144,14 @@ class Bytes:
 
     def prepare(self, vectors: np.ndarray, *, columns: bool) -> Any:
         from miner.kernels.fused import UP, empty_pack, quantise
+        from miner.kernels.half import bits
 
         made = empty_pack(*vectors.shape, columns=columns)
+        numbers = bits(vectors)
         up = UP if columns else 0
 
         def work(start: int, end: int) -> None:
-            quantise(vectors, made.tiles, up, made.scale, made.correction, start, end)
+            quantise(numbers, made.tiles, up, made.scale, made.correction, start, end)
 
         parts = strips(len(made.tiles), self.threads)
         with ThreadPoolExecutor(self.threads) as pool:
@@ -190,7 +192,7 @@ class Floats:
         return 4 * dimension + 4 * PART
 
     def prepare(self, vectors: np.ndarray, *, columns: bool) -> Any:
-        return vectors
+        return vectors.astype(np.float32, copy=False)
 
     def merge(self, rows: Any, s: int, columns: Any, t: int, lists: tuple[Lists, Lists]) -> None:
         from threadpoolctl import threadpool_limits
@@ -242,7 +244,7 @@ class Faiss:
         return 4 * dimension
 
     def prepare(self, vectors: np.ndarray, *, columns: bool) -> Any:
-        return vectors
+        return vectors.astype(np.float32, copy=False)
 
     def merge(self, rows: Any, s: int, columns: Any, t: int, lists: tuple[Lists, Lists]) -> None:
         # Both directions or none: after MemoryError the block comes again, and would be in twice.
@@ -287,9 +289,7 @@ class Cuda:
         return 4 * dimension
 
     def prepare(self, vectors: np.ndarray, *, columns: bool) -> Any:
-        half = vectors.astype(np.float16)
-        # Vectors of an index are float16 already.
-        return self.kernels.upload(half if (half == vectors).all() else vectors, self.device)
+        return self.kernels.upload(vectors, self.device)
 
     def merge(self, rows: Any, s: int, columns: Any, t: int, lists: tuple[Lists, Lists]) -> None:
         if self.lists is None:

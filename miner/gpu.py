@@ -19,7 +19,7 @@ DRIVERS = ("/dev/nvidiactl", "/dev/dxg")
 
 
 def resolve_device(device: str) -> str:
-    """``auto``, ``cpu`` or ``cuda`` to the device that encodes: ``cpu`` or ``cuda``.
+    """``auto``, ``cpu`` or ``cuda`` to the device to encode and to search on.
 
     Raises :class:`~miner.errors.ResourceError` where cuda is asked for and torch sees no GPU,
     :class:`~miner.errors.DependencyError` where torch is missing.
@@ -28,8 +28,10 @@ def resolve_device(device: str) -> str:
         return device
     present = any(map(os.path.exists, DRIVERS))
     if device == "auto":
-        usable = present and importlib.util.find_spec("torch") and _torch().cuda.is_available()
-        return "cuda" if usable else "cpu"
+        try:
+            return "cuda" if present and _torch().cuda.is_available() else "cpu"
+        except DependencyError:
+            return "cpu"
     if not present or not _torch().cuda.is_available():
         raise ResourceError(
             "--device cuda: there is no GPU here that torch can use; use --device cpu, or install "
@@ -84,5 +86,5 @@ def _torch() -> Any:
         return importlib.import_module("torch")
     except ImportError:
         raise DependencyError(
-            "--device cuda: encoding on a GPU needs torch; run: pip install torch"
+            '--device cuda needs torch; run: pip install "bitext-miner[gpu]"'
         ) from None

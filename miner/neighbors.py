@@ -16,7 +16,7 @@ import numpy as np
 
 from miner import backend
 from miner.checkpoint import Checkpoint, Plan
-from miner.engines import Engine, Faiss, Lists, choose
+from miner.engines import Bytes, Engine, Faiss, Floats, Lists, choose
 from miner.errors import ResourceError
 from miner.machine import thread_count
 from miner.margin import Neighbors
@@ -28,6 +28,10 @@ LEAST_BLOCK = 256
 REFINE = 8
 # Sentences by which the recall of a compressed index is measured.
 SAMPLE = 1000
+# Sentences by which bytes are tried before a search, of how many of the other side, and the share
+# of neighbours that they may miss there.
+PROBES, PROBED = 512, 4096
+MISSED = 0.0002
 
 
 @dataclass(frozen=True)
@@ -45,11 +49,12 @@ class Side:
         return len(self.rows)
 
     def block(self, start: int, end: int) -> np.ndarray:
-        """Vectors of the rows at positions ``start`` to ``end``: ``(b, d) float32``."""
-        return self.at(np.arange(start, min(end, len(self))))
+        """Vectors of the rows at positions ``start`` to ``end``: ``(b, d)``, as they are stored."""
+        return np.asarray(self.vectors[self.rows[start:end]])
 
-    def at(self, positions: np.ndarray) -> np.ndarray:
-        return np.ascontiguousarray(self.vectors[self.rows[positions]], dtype=np.float32)
+    def floats(self, start: int, end: int) -> np.ndarray:
+        """The same as float32."""
+        return self.block(start, end).astype(np.float32, copy=False)
 
 
 Report = Callable[[int, int], None]
@@ -75,19 +80,28 @@ def nearest_both(
     makes the fused one multiply in float32, and search again what rounding may have changed.
     ``memory`` bounds, in bytes, what the search allocates beyond these two. ``report(done, total)``
     counts rows searched, over both directions. ``checkpoint`` keeps what is done on disk. Raises
-    ValueError for k < 1, ResourceError for too little memory.
+    ValueError for k < 1, ResourceError for too little memory, and where ``exact`` is asked of a
+    compressed index.
     """
     if k < 1:
         raise ValueError(f"k is {k}; it must be at least 1")
     threads = thread_count(threads)
-    _use_threads(threads)
     if source.ann is not None or target.ann is not None:
+        if exact:
+            raise ResourceError(
+                "--exact needs flat indexes, and one is compressed; build it with --index flat"
+            )
         engine = "faiss"  # nothing else reads its indexes
         if device == "cuda" and not backend.gpu_count():
             device = "cpu"  # a GPU that torch sees, and not FAISS
         if checkpoint is not None and checkpoint.keep:
             checkpoint.note(f"{checkpoint.path} is not used: compressed indexes have no such state")
     chosen = choose(engine, device, exact, threads)
+    _use_threads(threads, chosen)
+    if isinstance(chosen, Bytes) and not (
+        _bytes_suffice(source, target, k) and _bytes_suffice(target, source, k)
+    ):
+        chosen = Floats(threads)
     search = _Search(source, target, k, memory, chosen, report, checkpoint)
     forward, backward = search.candidates()
     return (
@@ -152,12 +166,12 @@ class _Search:
         assert isinstance(self.engine, Faiss)
         lists = Lists.empty(len(queries), width)
         for start in range(0, len(queries), self.block):
-            vectors = queries.block(start, start + self.block)
+            vectors = queries.floats(start, start + self.block)
             if base.ann is not None:
                 lists.merge(start, *base.ann.search(vectors, width))
             else:
                 for first in range(0, len(base), self.block):
-                    part = base.block(first, first + self.block)
+                    part = base.floats(first, first + self.block)
                     lists.merge(start, *self.engine.search(vectors, part, first, width))
             self._advance(len(vectors))
         return lists
@@ -188,6 +202,17 @@ class _Search:
 
     def _merge(self, s: int, s_end: int, t: int, t_end: int, lists: tuple[Lists, Lists]) -> None:
         """Search one block; where the memory does not suffice, in quarters."""
+        if self._fits(s, s_end, t, t_end, lists):
+            return
+        # What was merged before memory ran out is merged again, which changes nothing.
+        s_half, t_half = (s + s_end + 1) // 2, (t + t_end + 1) // 2
+        for part in ((s, s_half), (s_half, s_end)):
+            for other in ((t, t_half), (t_half, t_end)):
+                if part[0] < part[1] and other[0] < other[1]:
+                    self._merge(*part, *other, lists)
+
+    def _fits(self, s: int, s_end: int, t: int, t_end: int, lists: tuple[Lists, Lists]) -> bool:
+        """Merge one block; False, with nothing of it left in memory, if memory ran out."""
         try:
             rows = self._prepared(self.source, s, s_end, columns=False)
             columns = self._prepared(self.target, t, t_end, columns=True)
@@ -197,16 +222,13 @@ class _Search:
                 raise
             if max(s_end - s, t_end - t) <= LEAST_BLOCK:
                 raise ResourceError(
-                    f"out of memory in a block of {s_end - s} x {t_end - t} sentences; give less "
-                    "--memory, or free some"
+                    f"out of memory in a block of {s_end - s} x {t_end - t} sentences; free some, "
+                    "give less --memory, or --device cpu"
                 ) from error
             self.held.clear()
-            # What was merged before memory ran out is merged again, which changes nothing.
-            s_half, t_half = (s + s_end + 1) // 2, (t + t_end + 1) // 2
-            for part in ((s, s_half), (s_half, s_end)):
-                for other in ((t, t_half), (t_half, t_end)):
-                    if part[0] < part[1] and other[0] < other[1]:
-                        self._merge(*part, *other, lists)
+            self.spare = 0  # what is held next would be the first to fail again
+            return False
+        return True
 
     def _prepared(self, side: Side, start: int, end: int, *, columns: bool) -> Any:
         """A block ready for the engine; those of rows, which come again, are held if they fit."""
@@ -245,14 +267,14 @@ class _Search:
     ) -> tuple[np.ndarray, np.ndarray]:
         """The same for one block: similarities and positions."""
         from miner.kernels.exact import rescore
+        from miner.kernels.half import bits
 
         found = lists.position[start : start + self.block]
-        used, local = np.unique(found, return_inverse=True)
         vectors = queries.block(start, start + self.block)
-        pool = base.at(used[used >= 0])
-        local = local.reshape(found.shape) - np.count_nonzero(used < 0)
         scores = np.empty(found.shape, dtype=np.float32)
-        rescore(vectors, pool, local, scores)
+        rescore(
+            bits(vectors), bits(base.vectors), np.where(found >= 0, base.rows[found], -1), scores
+        )
         order = np.lexsort((found, -scores), axis=1)[:, : self.k]
         best = np.take_along_axis(scores, order, axis=1)
         place = np.take_along_axis(found, order, axis=1)
@@ -263,7 +285,7 @@ class _Search:
             unsure = lists.least[start : start + self.block] + rounding >= best[:, -1]
             if unsure.any():
                 best[unsure], place[unsure] = _scan(
-                    vectors[unsure], base, best.shape[1], self.block
+                    vectors[unsure].astype(np.float32), base, best.shape[1], self.block
                 )
         return best, place
 
@@ -275,7 +297,7 @@ def _scan(queries: np.ndarray, base: Side, k: int, block: int) -> tuple[np.ndarr
     similarity = np.full((len(queries), k), -np.inf, dtype=np.float32)
     position = np.full((len(queries), k), -1, dtype=np.int64)
     for start in range(0, len(base), block):
-        scan(queries, base.block(start, start + block), start, similarity, position)
+        scan(queries, base.floats(start, start + block), start, similarity, position)
     return similarity, position
 
 
@@ -288,13 +310,55 @@ def measured_recall(queries: Side, base: Side, found: Neighbors) -> float:
     k = min(found.row.shape[1], len(base))
     if not len(rows) or not k:
         return 1.0
-    true, _ = _scan(queries.at(rows), base, k, BLOCK)
+    sample = queries.vectors[queries.rows[rows]].astype(np.float32)
+    true, _ = _scan(sample, base, k, BLOCK)
     listed = found.similarity[queries.rows[rows]]
     return float(np.mean(listed[:, :k] >= true[:, -1:]))
 
 
-def _use_threads(threads: int) -> None:
+def _bytes_suffice(queries: Side, base: Side, k: int) -> bool:
+    """Whether the engine of bytes finds the neighbours of these vectors, by a sample of them.
+
+    It does where components are of one size, as those of a trained model are. Where a few of them
+    are huge in all vectors, nothing is left of the others in a byte.
+    """
+    from miner.kernels.fused import merge, pack
+
+    probes, probed = _sample(queries, PROBES), _sample(base, PROBED)
+    width = min(k, len(probed))
+    if not len(probes) or not width:
+        return True
+    lists = (
+        Lists.empty(len(probes), min(k + Bytes.slack, len(probed))),
+        Lists.empty(len(probed), 1),
+    )
+    rows, columns = pack(probes, columns=False), pack(probed, columns=True)
+    tiles = 0, len(rows.tiles), 0, len(columns.tiles)
+    merge(
+        rows.tiles, rows.scale, rows.correction, rows.count, columns.tiles, columns.scale,
+        columns.count, *tiles, 0, 0, *lists[0].arrays, *lists[1].arrays,
+    )  # fmt: skip
+    floats = probed.astype(np.float32)
+    missed = 0
+    for start in range(0, len(probes), 32):
+        cosine = probes[start : start + 32].astype(np.float32) @ floats.T
+        # Nearer than the k-th by more than a float32 product may be off, and not in the list.
+        near = cosine > np.partition(cosine, -width, axis=1)[:, -width, None] + 1e-5
+        found = lists[0].position[start : start + 32].astype(np.int64)
+        np.put_along_axis(near, found, False, axis=1)
+        missed += int(near.sum())
+    return missed <= MISSED * len(probes) * width
+
+
+def _sample(side: Side, size: int) -> np.ndarray:
+    """At most ``size`` of a side's vectors, evenly spread: ``(b, d)``."""
+    rows = np.linspace(0, len(side) - 1, min(size, len(side))).astype(np.int64)
+    return np.asarray(side.vectors[side.rows[rows]])
+
+
+def _use_threads(threads: int, engine: Engine) -> None:
     import numba
 
-    backend.use_threads(threads)
+    if isinstance(engine, Faiss):
+        backend.use_threads(threads)
     numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]

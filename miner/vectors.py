@@ -111,6 +111,9 @@ def encode_corpus(
         raise ValueError(f"{path}: not one of {', '.join(SUFFIXES)}")
     report("counting lines", 0, None)
     readers = [Reader(origin, every=True, block=CHUNK, **reading) for origin in corpus]
+    for reader in readers:
+        if reader.origin != "-" and not os.path.exists(reader.origin):
+            next(iter(reader), None)  # says so, before any work
     once = [reader.origin for reader in readers if not os.path.isfile(reader.origin)]
     if once and path.suffix in HDF5 and (once[0] == "-" or os.path.exists(once[0])):
         raise CorpusError(

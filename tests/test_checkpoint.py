@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sides import EXACT, nearest, realistic, same, side
 
 from miner import checkpoint as checkpoints
-from miner import engines, neighbors
+from miner import engines, hdf5, neighbors
 from miner.checkpoint import Checkpoint, Plan
 from miner.errors import ArtifactError
 from miner.margin import Neighbors
@@ -379,7 +379,7 @@ def test_a_full_disk(searched: Searches, monkeypatch: pytest.MonkeyPatch) -> Non
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(h5py.Group, "__setitem__", full)
+        patch.setattr(hdf5, "reserve", full)
         found = searched()
     same(found, searched.scratch())
     assert any("No space left" in note for note in searched.notes)
@@ -406,6 +406,6 @@ def test_a_state_is_of_no_use_to_compressed_indexes(searched: Searches) -> None:
 
     source, target = searched.sides(N, M)
     ann = faiss.index_factory(D, "Flat", faiss.METRIC_INNER_PRODUCT)
-    ann.add(source.block(0, N))
+    ann.add(source.floats(0, N))
     searched(sides=(Side(source.vectors, source.rows, ann), target))
     assert "is not used" in searched.notes[0] and not searched.path.exists()

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sides import ALL, EXACT, PLENTY, QUICK, check, coarse, nearest, realistic, same, side, units
 
-from miner import backend, engines, machine, neighbors
+from miner import backend, engines, gpu, machine, neighbors
 from miner.engines import Bytes, Faiss, Floats, Lists, crosswise, strips
 from miner.errors import DependencyError, ResourceError
 from miner.neighbors import LEAST_BLOCK, Side, nearest_both
@@ -337,13 +337,15 @@ def test_an_error_in_a_thread_stops_the_others(threads: int) -> None:
 # --- devices ------------------------------------------------------------------------------------
 
 
-def test_no_torch_and_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("driver", [True, False])
+def test_no_torch_and_no_gpu(driver: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing() -> Any:
-        raise DependencyError("torch is not usable (No module named 'torch')")
+        raise DependencyError("--device cuda needs torch")
 
-    monkeypatch.setattr(engines, "cuda_kernels", missing)
+    monkeypatch.setattr(gpu, "DRIVERS", ("/dev/null",) if driver else ())
+    monkeypatch.setattr(gpu, "_torch", missing)
     assert engines.resolve_device("auto", "fused") == "cpu"
-    with pytest.raises(ResourceError, match="--device cuda.*No module.*use --device cpu") as caught:
+    with pytest.raises((ResourceError, DependencyError), match="--device cuda") as caught:
         engines.resolve_device("cuda", "fused")
     assert "\n" not in str(caught.value)
 

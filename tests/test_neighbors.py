@@ -206,6 +206,20 @@ def test_bytes_miss_a_neighbour_about_never(k: int, d: int) -> None:
         assert (np.diff(lists.similarity, axis=1) <= 0).all()
 
 
+@pytest.mark.parametrize("shared", [0.0, 0.8, 0.95])
+def test_huge_components_that_all_share_cost_no_neighbour(shared: float) -> None:
+    """As vectors of some transformers have them: nothing is left of the others in a byte."""
+    generator = np.random.default_rng(24)
+    vectors = generator.normal(size=(2, 1500, 128))
+    vectors *= np.sqrt(1 - shared**2) / np.linalg.norm(vectors, axis=2, keepdims=True)
+    vectors[:, :, 5] = shared
+    source, target = (side(part.astype(np.float16)) for part in vectors)
+    found = nearest_both(source, target, 8, memory=PLENTY)
+    for one, other, lists in ((source, target, found[0]), (target, source, found[1])):
+        wanted = brute(one, other, 8)
+        assert (lists.similarity >= wanted.similarity[:, -1:]).mean() >= 0.9995
+
+
 @pytest.mark.parametrize(
     "settings",
     [{"block": 60}, {"block": 256}, {"block": 1000}, {"threads": 1}, {"threads": 3},
@@ -216,6 +230,7 @@ def test_lists_of_bytes_do_not_depend_on_the_machine(
     settings: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Among them misses: vectors so close that bytes cannot tell them apart."""
+    monkeypatch.setattr(neighbors, "_bytes_suffice", lambda *arguments: True)
     generator = np.random.default_rng(22)
     near = units(generator, 1, 32) + 0.002 * units(generator, 900, 32)
     source, target = side(near[:400].astype(np.float16)), side(near[400:].astype(np.float16))
@@ -262,7 +277,7 @@ def test_a_compressed_index_returns_exact_scores(factory: str, both: bool) -> No
         vectors[5] = 0
         plain = side(vectors)
         ann = faiss.index_factory(d, factory, faiss.METRIC_INNER_PRODUCT)
-        base = plain.block(0, n)
+        base = plain.floats(0, n)
         ann.train(base)
         ann.add(base)
         return Side(vectors, plain.rows, ann)

@@ -198,13 +198,16 @@ def test_nothing_is_precise_enough(
     assert "inf" not in re.findall(r"<th>threshold</th><td>(.*?)</td>", page.read_text())
 
 
-def test_a_report_that_cannot_be_written_loses_no_pairs(
-    miner: Miner, sides: tuple[Path, Path], tmp_path: Path
+@pytest.mark.parametrize("option", ["--report", "-o"])
+def test_what_cannot_be_written_is_said_before_the_search(
+    miner: Miner, sides: tuple[Path, Path], tmp_path: Path, option: str
 ) -> None:
-    page = tmp_path / "missing" / "report.html"
-    code, _, err = miner("search", *sides, "--report", page, "-o", tmp_path / "pairs.tsv")
-    assert code == 1 and "no such directory" in err
-    assert (tmp_path / "pairs.tsv").exists()
+    places = {"-o": tmp_path / "pairs.tsv", option: tmp_path / "missing" / "report.html"}
+    arguments = [argument for pair in places.items() for argument in pair]
+    code, _, err = miner("search", *sides, *arguments)
+    assert code == 1 and len(err.splitlines()) == 1
+    assert "report.html" in err and "no such directory" in err
+    assert not any(tmp_path.iterdir())
 
 
 def test_an_argument_that_is_not_text(miner: Miner, verifying_model: Path) -> None:

@@ -20,6 +20,7 @@ import pytest
 from miner import checkpoint, engines, neighbors
 from miner.cli import main, options
 from miner.cli import search as command
+from miner.errors import ResourceError
 from miner.index import Index
 from miner.pairs import Pairs
 
@@ -263,7 +264,7 @@ def test_engines_find_the_same_pairs(miner: Miner, sides: tuple[Path, Path]) -> 
 def test_no_gpu(miner: Miner, sides: tuple[Path, Path], engine: str) -> None:
     try:
         engines.resolve_device("cuda", engine)
-    except engines.ResourceError:
+    except ResourceError:
         pass
     else:
         pytest.skip("there is a GPU here")

@@ -2,9 +2,9 @@
 
 Products of square matrices by torch, float32 and int8 (where torch has it), in operations a second,
 two for each multiplication; copying 512 MiB in slices on all threads, bytes read and written both
-counted; gathering random rows of 2 KiB, a piece of the model that ships, out of a table that no
-cache holds (512 MiB) and out of the model's own size (66 MiB). Best of a few runs in each round,
-the median of the rounds.
+counted; gathering random rows of 512 float32, 2 KiB, out of a table that no cache holds (512 MiB)
+and out of one with as many rows as the model that ships (66 MiB; its own are a quarter). Best of
+a few runs in each round, the median of the rounds.
 """
 
 import statistics

@@ -17,10 +17,12 @@ import numpy as np
 from benchmarks.speed import peers, search, text
 from benchmarks.speed.process import Job, Meter, alternate, rows, run
 from miner import Encoder, Index
-from miner.search import search as mine
+from miner.search import run as mine
+from miner.search import verifier_for
+from miner.threshold import estimate
 
 OURS = "ours, by margin"
-PROBABLE = "ours, by probability (the default)"
+PROBABLE = "ours, by probability, with the estimate of precision (the default)"
 THEIRS = "StaticEmbedding and FAISS Flat, by margin"
 RANKS = {OURS: "margin", PROBABLE: "probability"}
 WARM = 2000
@@ -39,16 +41,13 @@ def ours(
 
     sides = [Index.build(encoder, path, work / path.stem) for path in (source, target)]
     stage("text to indexes")
-    pairs = mine(
-        sides[0],
-        sides[1],
-        rank=rank,
-        encoder=encoder if rank == "probability" else None,
-        memory=search.MEMORY,
-        device="cpu",
-        threads=threads,
-    )
+    verifier = verifier_for(sides[0], rank, encoder if rank == "probability" else None)
+    found = mine(sides[0], sides[1], verifier, memory=search.MEMORY, device="cpu", threads=threads)
     stage("search")
+    pairs = found.pairs
+    if verifier is not None and pairs.target.distinct > WARM:
+        estimate(found)
+        stage("estimate")
     pairs.write(work / "pairs.tsv")
     stage("pairs to file")
     return len(pairs), seconds
@@ -57,7 +56,7 @@ def ours(
 def theirs(encode: peers.Encode, source: Path, target: Path, work: Path, threads: int) -> int:
     """The number of pairs."""
     texts = [
-        list(dict.fromkeys(path.read_text(encoding="utf-8").splitlines()))
+        list(dict.fromkeys(path.read_text(encoding="utf-8").removesuffix("\n").split("\n")))
         for path in (source, target)
     ]
     vectors = [encode(side) for side in texts]
@@ -133,6 +132,7 @@ def growth(
 ) -> list[dict[str, Any]]:
     """Ours at several sizes, once each, with the exponent of n that the seconds grow by."""
     out = []
+    sizes = sorted({min(n, *map(len, sides)) for n in sizes})
     for name in RANKS:
         points = []
         for n in sizes:

@@ -19,6 +19,8 @@ def tables(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) 
 
 
 def limits(results: dict[str, Any]) -> list[str]:
+    if "failed" in results or "missing" in results:
+        return [f"The machine at its best: {why(results)}."]
     found = [f"{name} {value:,}" for name, value in results.items() if "/s" in name]
     return [f"The machine at its best, {results['threads']} threads: {'; '.join(found)}."]
 

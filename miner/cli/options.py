@@ -177,7 +177,7 @@ machine = several(
         "--exact",
         is_flag=True,
         help="Products in float32, and what rounding may have changed is searched again: the lists "
-        "are then those of the definition. Without it, about one neighbour in 100,000 is missed.",
+        "are then those of the definition, to the last place. Flat indexes only.",
     ),
 )
 

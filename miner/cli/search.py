@@ -1,5 +1,6 @@
 """``miner search``: two index directories to pairs."""
 
+import errno
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from miner.cli import options
 from miner.corpus import read
 from miner.encoder import Encoder
 from miner.errors import MinerError
+from miner.files import resource_error
 from miner.index import Index
 from miner.pairs import Pairs, each_copy
 from miner.search import Search, require_one_model, run, verifier_for
@@ -147,6 +149,10 @@ class Wishes:
                 f"scores are probabilities here, so --threshold {self.threshold:g} would keep "
                 "nothing; give one below 1, or --rank margin"
             )
+        for name in filter(None, (self.output, self.page)):
+            parent = Path(name).parent
+            if not parent.is_dir():  # now, and not after the search
+                raise resource_error(FileNotFoundError(errno.ENOENT, ""), name)
         for option, given in (
             ("--target-precision", self.target_precision is not None),
             ("--report", self.page is not None),

@@ -8,6 +8,8 @@ the search came from and whatever the block size, the thread count or the device
 import numba
 import numpy as np
 
+from miner.kernels.half import widen
+
 # Queries that one pass over the base serves; their vectors stay in the cache.
 TOGETHER = 16
 
@@ -31,7 +33,7 @@ def scan_reference(queries: np.ndarray, base: np.ndarray, k: int) -> tuple[np.nd
 def _dot(a, b):
     total = 0.0
     for j in range(len(a)):
-        total += np.float64(a[j]) * np.float64(b[j])
+        total += np.float64(widen(a[j])) * np.float64(widen(b[j]))
     return np.float32(total)
 
 
@@ -39,7 +41,8 @@ def _dot(a, b):
 def rescore(queries, base, rows, out):
     """``out[i, j] = queries[i] · base[rows[i, j]]``; -inf where ``rows`` is -1.
 
-    ``queries (n, d) float32``, ``base (m, d) float32``, ``rows (n, c) int64`` < m.
+    ``queries (n, d)`` and ``base (m, d)``, float32 or :func:`miner.kernels.half.bits` of float16;
+    ``rows (n, c) int64`` < m.
     """
     for i in numba.prange(rows.shape[0]):
         for j in range(rows.shape[1]):

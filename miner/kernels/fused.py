@@ -6,7 +6,7 @@ matrix is never written down; what beats a last place goes into the list. Caller
 kept again, exactly.
 
 The arithmetic is exact but for the rounding to bytes, and made of integers, so that similarities
-and lists are the same for every block size, order of blocks, thread count and processor. That the
+and lists are the same for every block size, order of blocks and thread count. That the
 fast instructions' 16-bit sums do not overflow is seen to by :func:`quantise`: of the four bytes
 that meet in a lane, the products of the first two are summed apart from those of the last two, and
 by Cauchy and Schwarz neither sum exceeds the product of the vectors' lengths, which are kept within
@@ -19,6 +19,7 @@ from typing import Any
 import numba
 import numpy as np
 
+from miner.kernels.half import bits, widen
 from miner.kernels.tile import COLUMNS, ROWS, has_avx2, lowest_bit, tile_avx2
 
 # The largest byte: one of the factors travels as an unsigned byte, this much higher, and two
@@ -48,10 +49,11 @@ class Pack:
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
 def quantise(vectors, tiles, up, scale, correction, first, last):
-    """Round ``vectors (n, d) float32`` to bytes, into the tiles ``first`` to ``last``.
+    """Round ``vectors (n, d)`` to bytes, into the tiles ``first`` to ``last``.
 
-    Each vector is scaled as far as its largest component and its length allow; a zero vector gets
-    the scale 0. The other arguments are those of :class:`Pack`.
+    They are float32, or float16 as :func:`miner.kernels.half.bits`. Each vector is scaled as far as
+    its largest component and its length allow; a zero vector gets the scale 0. The other arguments
+    are those of :class:`Pack`.
     """
     n, d = vectors.shape
     quads, width = tiles.shape[1], tiles.shape[2]
@@ -64,7 +66,7 @@ def quantise(vectors, tiles, up, scale, correction, first, last):
             row[:] = np.float32(0.0)
             if i < n:
                 for j in range(d):
-                    value = vectors[i, j]
+                    value = widen(vectors[i, j])
                     row[j] = value
                     largest = max(largest, abs(value))
                     square[(j % 4) // 2] += np.float64(value) * np.float64(value)
@@ -104,10 +106,10 @@ def empty_pack(count: int, dimension: int, *, columns: bool) -> Pack:
 
 
 def pack(vectors: np.ndarray, *, columns: bool) -> Pack:
-    """``vectors (n, d) float32`` ready to be multiplied, as rows or as columns."""
+    """``vectors (n, d)``, float32 or float16, ready to be multiplied, as rows or as columns."""
     made = empty_pack(len(vectors), vectors.shape[1], columns=columns)
     up = UP if columns else 0
-    quantise(vectors, made.tiles, up, made.scale, made.correction, 0, len(made.tiles))
+    quantise(bits(vectors), made.tiles, up, made.scale, made.correction, 0, len(made.tiles))
     return made
 
 
@@ -126,7 +128,7 @@ def tile_reference(
     a, a_at, b, b_at, quads, correction, a_scale, row, b_scale, column,
     row_least, row_at, column_least, column_at, out, hits,
 ):  # fmt: skip
-    """What :func:`miner.kernels.tile.tile_avx2` computes, and what serves without AVX2.
+    """What :func:`miner.kernels.tile.tile_avx2` computes.
 
     ``out[r * 16 + c] = (row r · column c) * b_scale[c] * a_scale[r]``; bit ``c`` of ``hits[r]``
     says that this is no less than ``row_least[r]`` or no less than ``column_least[c]``. Returns the

@@ -26,6 +26,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from miner.files import one_line
+
 try:
     import triton
     import triton.language as tl
@@ -286,7 +288,9 @@ def _find(sources: Tensor, targets: Tensor, row_least: Tensor, column_least: Ten
         except Exception as error:  # whatever stands between a GPU and a compiler
             _trouble = error
             warnings.warn(
-                f"searching without Triton, and slower: {error}", RuntimeWarning, stacklevel=2
+                f"searching without Triton, and slower: {one_line(str(error))}",
+                RuntimeWarning,
+                stacklevel=2,
             )
     return _find_torch(sources, targets, row_least, column_least)
 
