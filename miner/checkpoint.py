@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import h5py
 import numpy as np
@@ -22,6 +22,7 @@ from miner import hdf5
 from miner.engines import Lists
 from miner.errors import ArtifactError
 from miner.files import one_line
+from miner.side import Side
 
 FORMAT = "bitext-miner search state"
 VERSION = 1
@@ -31,18 +32,6 @@ EVERY = 30.0
 ROWS = 16_384
 
 Rectangle = tuple[int, int, int, int]
-
-
-class Rows(Protocol):
-    """One side of a search; :class:`miner.neighbors.Side` is one."""
-
-    @property
-    def vectors(self) -> np.ndarray: ...
-
-    @property
-    def rows(self) -> np.ndarray: ...
-
-    def __len__(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -118,7 +107,7 @@ class Checkpoint:
             self._meta()
 
     def resume(
-        self, engine: str, source: Rows, target: Rows, lists: tuple[Lists, Lists], plan: Plan
+        self, engine: str, source: Side, target: Side, lists: tuple[Lists, Lists], plan: Plan
     ) -> Plan:
         """Fill the empty ``lists`` with what the file holds; returns what is left of ``plan``."""
         sides = (source, target)
@@ -269,7 +258,7 @@ def _reason(error: Exception) -> str:
     return os.strerror(number) if number else one_line(str(error))
 
 
-def _digest(side: Rows, count: int) -> str:
+def _digest(side: Side, count: int) -> str:
     """Identifies the first ``count`` rows that take part, by their vectors."""
     digest = hashlib.blake2b(digest_size=16)
     for start in range(0, count, ROWS):

@@ -9,7 +9,7 @@ either, and miss a neighbour about never.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,41 +20,14 @@ from miner.engines import Bytes, Engine, Faiss, Floats, Lists, choose
 from miner.errors import ResourceError
 from miner.machine import thread_count
 from miner.margin import Neighbors
+from miner.recall import bytes_suffice, scan
+from miner.side import Side
 
 # Rows of either side in one block of the similarity matrix; halved until it fits the memory.
 BLOCK = 16_384
 LEAST_BLOCK = 256
 # A compressed index is asked for this many times k neighbours, to be re-ranked exactly.
 REFINE = 8
-# Sentences by which the recall of a compressed index is measured.
-SAMPLE = 1000
-# Sentences by which bytes are tried before a search, of how many of the other side, and the share
-# of neighbours that they may miss there.
-PROBES, PROBED = 512, 4096
-MISSED = 0.0002
-
-
-@dataclass(frozen=True)
-class Side:
-    """What takes part in a search: the ``rows (m,) int64``, ascending, of ``vectors (n, d)``.
-
-    ``ann`` is a FAISS index over those rows, or None for an exact search.
-    """
-
-    vectors: np.ndarray
-    rows: np.ndarray
-    ann: Any = None
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def block(self, start: int, end: int) -> np.ndarray:
-        """Vectors of the rows at positions ``start`` to ``end``: ``(b, d)``, as they are stored."""
-        return np.asarray(self.vectors[self.rows[start:end]])
-
-    def floats(self, start: int, end: int) -> np.ndarray:
-        """The same as float32."""
-        return self.block(start, end).astype(np.float32, copy=False)
 
 
 Report = Callable[[int, int], None]
@@ -99,7 +72,7 @@ def nearest_both(
     chosen = choose(engine, device, exact, threads)
     _use_threads(threads, chosen)
     if isinstance(chosen, Bytes) and not (
-        _bytes_suffice(source, target, k) and _bytes_suffice(target, source, k)
+        bytes_suffice(source, target, k) and bytes_suffice(target, source, k)
     ):
         chosen = Floats(threads)
     search = _Search(source, target, k, memory, chosen, report, checkpoint)
@@ -284,76 +257,10 @@ class _Search:
             # take its rounding, is below the k-th.
             unsure = lists.least[start : start + self.block] + rounding >= best[:, -1]
             if unsure.any():
-                best[unsure], place[unsure] = _scan(
+                best[unsure], place[unsure] = scan(
                     vectors[unsure].astype(np.float32), base, best.shape[1], self.block
                 )
         return best, place
-
-
-def _scan(queries: np.ndarray, base: Side, k: int, block: int) -> tuple[np.ndarray, np.ndarray]:
-    """Exact top-k of all of ``base``, without an engine: similarities and positions, ``(n, k)``."""
-    from miner.kernels.exact import scan
-
-    similarity = np.full((len(queries), k), -np.inf, dtype=np.float32)
-    position = np.full((len(queries), k), -1, dtype=np.int64)
-    for start in range(0, len(base), block):
-        scan(queries, base.floats(start, start + block), start, similarity, position)
-    return similarity, position
-
-
-def measured_recall(queries: Side, base: Side, found: Neighbors) -> float:
-    """The share of the true k nearest in ``base`` that ``found`` has, for a sample of ``queries``.
-
-    Counted by similarity, so that of several equally near ones any counts. 1.0 without a query.
-    """
-    rows = np.linspace(0, len(queries) - 1, min(SAMPLE, len(queries))).astype(np.int64)
-    k = min(found.row.shape[1], len(base))
-    if not len(rows) or not k:
-        return 1.0
-    sample = queries.vectors[queries.rows[rows]].astype(np.float32)
-    true, _ = _scan(sample, base, k, BLOCK)
-    listed = found.similarity[queries.rows[rows]]
-    return float(np.mean(listed[:, :k] >= true[:, -1:]))
-
-
-def _bytes_suffice(queries: Side, base: Side, k: int) -> bool:
-    """Whether the engine of bytes finds the neighbours of these vectors, by a sample of them.
-
-    It does where components are of one size, as those of a trained model are. Where a few of them
-    are huge in all vectors, nothing is left of the others in a byte.
-    """
-    from miner.kernels.fused import merge, pack
-
-    probes, probed = _sample(queries, PROBES), _sample(base, PROBED)
-    width = min(k, len(probed))
-    if not len(probes) or not width:
-        return True
-    lists = (
-        Lists.empty(len(probes), min(k + Bytes.slack, len(probed))),
-        Lists.empty(len(probed), 1),
-    )
-    rows, columns = pack(probes, columns=False), pack(probed, columns=True)
-    tiles = 0, len(rows.tiles), 0, len(columns.tiles)
-    merge(
-        rows.tiles, rows.scale, rows.correction, rows.count, columns.tiles, columns.scale,
-        columns.count, *tiles, 0, 0, *lists[0].arrays, *lists[1].arrays,
-    )  # fmt: skip
-    floats = probed.astype(np.float32)
-    missed = 0
-    for start in range(0, len(probes), 32):
-        cosine = probes[start : start + 32].astype(np.float32) @ floats.T
-        # Nearer than the k-th by more than a float32 product may be off, and not in the list.
-        near = cosine > np.partition(cosine, -width, axis=1)[:, -width, None] + 1e-5
-        found = lists[0].position[start : start + 32].astype(np.int64)
-        np.put_along_axis(near, found, False, axis=1)
-        missed += int(near.sum())
-    return missed <= MISSED * len(probes) * width
-
-
-def _sample(side: Side, size: int) -> np.ndarray:
-    """At most ``size`` of a side's vectors, evenly spread: ``(b, d)``."""
-    rows = np.linspace(0, len(side) - 1, min(size, len(side))).astype(np.int64)
-    return np.asarray(side.vectors[side.rows[rows]])
 
 
 def _use_threads(threads: int, engine: Engine) -> None:

@@ -13,8 +13,10 @@ from miner.errors import ArtifactError, MismatchError
 from miner.index import Index
 from miner.machine import memory_budget, thread_count
 from miner.margin import Candidates, Neighbors
-from miner.neighbors import Report, Side, measured_recall, nearest_both
+from miner.neighbors import Report, nearest_both
 from miner.pairs import Pairs, each_copy
+from miner.recall import measured_recall
+from miner.side import Side
 from miner.verify import Alone, Text, Verifier
 
 DUPLICATES = ("first", "each")

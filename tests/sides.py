@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, settings
 
 from miner import engines, neighbors
 from miner.margin import Neighbors
-from miner.neighbors import Side, nearest_both
+from miner.neighbors import nearest_both
+from miner.side import Side
 
 PLENTY = 1 << 32
 QUICK = settings(

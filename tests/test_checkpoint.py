@@ -20,7 +20,7 @@ from miner import engines, hdf5, neighbors
 from miner.checkpoint import Checkpoint, Plan
 from miner.errors import ArtifactError
 from miner.margin import Neighbors
-from miner.neighbors import Side
+from miner.side import Side
 
 N, M, D, K, BLOCK = 250, 300, 16, 3, 100
 VECTORS = realistic(np.random.default_rng(31), 2 * N, 2 * M, D)

@@ -17,7 +17,8 @@ from sides import ALL, EXACT, PLENTY, QUICK, check, coarse, nearest, realistic, 
 from miner import backend, engines, gpu, machine, neighbors
 from miner.engines import Bytes, Faiss, Floats, Lists, crosswise, strips
 from miner.errors import DependencyError, ResourceError
-from miner.neighbors import LEAST_BLOCK, Side, nearest_both
+from miner.neighbors import LEAST_BLOCK, nearest_both
+from miner.side import Side
 
 
 def test_lists_can_be_merged_in_any_order() -> None:
@@ -107,13 +108,13 @@ def test_rounding_of_floats_does_not_show(block: int, monkeypatch: pytest.Monkey
 def test_the_second_look_is_rare_and_happens(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ordinary vectors are settled by the first list; only lists full of ties are scanned for."""
     searched: list[int] = []
-    original = neighbors._scan
+    original = neighbors.scan
 
     def counted(queries: np.ndarray, *rest: Any) -> Any:
         searched.append(len(queries))
         return original(queries, *rest)
 
-    monkeypatch.setattr(neighbors, "_scan", counted)
+    monkeypatch.setattr(neighbors, "scan", counted)
     generator = np.random.default_rng(10)
     source, target = units(generator, 200, 64), units(generator, 200, 64)
     check(kind, side(source), side(target), 4)

@@ -25,7 +25,7 @@ FLOORS = (
     ("errors",),
     ("flat", "files", "records", "corpus", "margin", "evaluate", "machine", "parallel", "kernels"),
     ("lexicon", "model", "gpu", "encoder", "hdf5", "store", "vectors", "backend", "index"),
-    ("engines", "checkpoint", "neighbors"),
+    ("side", "engines", "checkpoint", "recall", "neighbors"),
     ("verify",),
     ("pairs", "search", "threshold", "explain", "filters"),
     ("report",),

@@ -24,8 +24,9 @@ from sides import (
 from miner import neighbors
 from miner.index import Index
 from miner.kernels.exact import rescore, rescore_reference, scan, scan_reference
-from miner.neighbors import Side, nearest_both
+from miner.neighbors import nearest_both
 from miner.search import search
+from miner.side import Side
 
 # --- kernels ------------------------------------------------------------------------------------
 
@@ -230,7 +231,7 @@ def test_lists_of_bytes_do_not_depend_on_the_machine(
     settings: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Among them misses: vectors so close that bytes cannot tell them apart."""
-    monkeypatch.setattr(neighbors, "_bytes_suffice", lambda *arguments: True)
+    monkeypatch.setattr(neighbors, "bytes_suffice", lambda *arguments: True)
     generator = np.random.default_rng(22)
     near = units(generator, 1, 32) + 0.002 * units(generator, 900, 32)
     source, target = side(near[:400].astype(np.float16)), side(near[400:].astype(np.float16))

@@ -12,7 +12,8 @@ import numpy as np
 from miner.encoder import Encoder
 from miner.machine import memory_budget
 from miner.margin import candidates
-from miner.neighbors import Side, nearest_both
+from miner.neighbors import nearest_both
+from miner.side import Side
 from miner.verify import ALONE, AMONG, Logistic, Pieces, compare_neighbours, prepare
 
 # Neighbours in each direction, as a search has by default.

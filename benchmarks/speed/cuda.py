@@ -17,7 +17,8 @@ import numpy as np
 from benchmarks.speed import text
 from benchmarks.speed.process import Job, run
 from miner import Encoder
-from miner.neighbors import Side, nearest_both
+from miner.neighbors import nearest_both
+from miner.side import Side
 
 K = 4
 MEMORY = 8 << 30

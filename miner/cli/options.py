@@ -218,8 +218,7 @@ estimating = several(
         "estimating",
         default=True,
         show_default=True,
-        help="Estimate precision: a search for some 20,000 more targets, and another look at all "
-        "candidates.",
+        help="Estimate precision: a search for some 20,000 more targets, and a look at them.",
     ),
     click.option("--report", "page", metavar="FILE", help="Write an HTML page to look at."),
 )
