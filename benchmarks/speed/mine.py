@@ -32,7 +32,8 @@ def ours(
     encoder: Encoder, source: Path, target: Path, work: Path, rank: str, threads: int
 ) -> tuple[int, dict[str, float]]:
     """The number of pairs, and the seconds of each stage."""
-    seconds, started = {}, time.perf_counter()
+    seconds: dict[str, float] = {}
+    started = time.perf_counter()
 
     def stage(name: str) -> None:
         nonlocal started
