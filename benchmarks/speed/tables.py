@@ -92,26 +92,23 @@ def mine(results: dict[str, Any]) -> list[str]:
 
 
 def growth(results: dict[str, Any]) -> list[str]:
-    lines = [
-        "The same at more lines (ours, one run each); peak memory is that of the whole process:",
-        "",
-        "| ranked | lines a side | text to indexes | search | pairs to file | seconds | peak |",
-        "|---|---|---|---|---|---|---|",
-    ]
+    lines = ["Seconds at more lines (one run each); peak memory is that of the whole process:", ""]
     for row in results["rows"]:
+        stages = next((list(p["stages"]) for p in row["points"] if "seconds" in p), [])
+        lines += [
+            f"| {' | '.join(['lines a side', *stages, 'all', 'peak'])} |",
+            "|" + "---|" * (len(stages) + 3),
+        ]
         for point in row["points"]:
-            if "seconds" not in point:
-                lines.append(f"| {row['name']} | {point['a side']:,} | {why(point)} | | | | |")
-                continue
-            stages = " | ".join(f"{value:,.1f}" for value in point["stages"].values())
-            lines.append(
-                f"| {row['name']} | {point['a side']:,} | {stages} | {point['seconds']:,.1f} "
-                f"| {point['peak MiB']:,} MiB |"
-            )
-    exponents = [
-        f"{row['name']}: n^{row['exponents']['all']}" for row in results["rows"] if row["exponents"]
-    ]
-    return [*lines, "", f"Seconds grow by {'; '.join(exponents)}."]
+            if "seconds" in point:
+                cells = [f"{value:,.1f}" for value in (*point["stages"].values(), point["seconds"])]
+                cells.append(f"{point['peak MiB']:,} MiB")
+            else:
+                cells = [why(point), *[""] * (len(stages) + 1)]
+            lines.append(f"| {point['a side']:,} | {' | '.join(cells)} |")
+        grown = "; ".join(f"{name} n^{value}" for name, value in row["exponents"].items())
+        lines += ["", f"{row['name'].capitalize()}. Seconds grow by {grown}."]
+    return lines
 
 
 def cuda(results: dict[str, Any]) -> list[str]:
