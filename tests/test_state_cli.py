@@ -303,3 +303,15 @@ def test_no_bar_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         report(0, 10)
         report(10, 10)
     assert sys.stderr.getvalue() == ""
+
+
+def test_pairs_can_go_where_mine_keeps_its_work(
+    miner: Miner, german_file: Path, english_file: Path, verifying_model: Path, tmp_path: Path
+) -> None:
+    place = tmp_path / "out"
+    code, _, err = miner(
+        "mine", german_file, english_file, "--model", verifying_model, "--no-estimate",
+        "--work", place, "-o", place / "pairs.tsv",
+    )  # fmt: skip
+    assert code == 0, err
+    assert (place / "pairs.tsv").exists()

@@ -75,6 +75,8 @@ def mine(
     verifier = None
     if rank == "probability" or (rank is None and encoder.model.verifier is not None):
         verifier = Verifier(encoder)
+    if work is not None:
+        Path(work).mkdir(parents=True, exist_ok=True)  # where the pairs may go, too
     wishes.check(verifier, *[f"{model} carries no verifier"] * (rank is None))
     if not wishes.chosen:
         wishes = by_default(wishes, encoder, verifier, settings)
