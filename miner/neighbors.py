@@ -26,6 +26,8 @@ from miner.side import Side
 # Rows of either side in one block of the similarity matrix; halved until it fits the memory.
 BLOCK = 16_384
 LEAST_BLOCK = 256
+# Pairs of sentences up to which float32 products take no longer than trying bytes.
+SMALL = 1 << 23
 # A compressed index is asked for this many times k neighbours, to be re-ranked exactly.
 REFINE = 8
 
@@ -72,7 +74,9 @@ def nearest_both(
     chosen = choose(engine, device, exact, threads)
     _use_threads(threads, chosen)
     if isinstance(chosen, Bytes) and not (
-        bytes_suffice(source, target, k) and bytes_suffice(target, source, k)
+        len(source) * len(target) > SMALL
+        and bytes_suffice(source, target, k)
+        and bytes_suffice(target, source, k)
     ):
         chosen = Floats(threads)
     search = _Search(source, target, k, memory, chosen, report, checkpoint)

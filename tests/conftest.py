@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import sentencepiece
 
+from miner import neighbors
 from miner.encoder import Encoder, Tokenizer
 from miner.index import Index
 from miner.lexicon import Lexicon
@@ -25,6 +26,13 @@ hypothesis.settings.load_profile("miner")
 
 def sentences(language: str) -> list[str]:
     return (DATA / f"tiny.{language}").read_text(encoding="utf-8").splitlines()
+
+
+@pytest.fixture(autouse=True)
+def as_large(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Searches take the engine of large corpora, but for those that users see first."""
+    if request.module.__name__ not in ("test_readme", "test_demo"):
+        monkeypatch.setattr(neighbors, "SMALL", 0)
 
 
 @pytest.fixture(scope="session")

@@ -211,7 +211,7 @@ def test_bytes_miss_a_neighbour_about_never(k: int, d: int) -> None:
 def test_huge_components_that_all_share_cost_no_neighbour(shared: float) -> None:
     """As vectors of some transformers have them: nothing is left of the others in a byte."""
     generator = np.random.default_rng(24)
-    vectors = generator.normal(size=(2, 1500, 128))
+    vectors = generator.normal(size=(2, 700, 128))
     vectors *= np.sqrt(1 - shared**2) / np.linalg.norm(vectors, axis=2, keepdims=True)
     vectors[:, :, 5] = shared
     source, target = (side(part.astype(np.float16)) for part in vectors)
