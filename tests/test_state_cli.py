@@ -173,7 +173,8 @@ def test_a_search_that_is_killed_goes_on(
     assert code == 0
     slow = (
         "import sys, time; from miner import checkpoint, engines, neighbors; from miner.cli import "
-        "main\ncheckpoint.EVERY, neighbors.BLOCK, neighbors.SMALL = 0.0, 8, 0\nold = checkpoint.Checkpoint.save\n"
+        "main\ncheckpoint.EVERY, neighbors.BLOCK, neighbors.SMALL = 0.0, 8, 0\n"
+        "old = checkpoint.Checkpoint.save\n"
         "def save(*rest):\n    old(*rest); time.sleep(0.1)\n"
         "checkpoint.Checkpoint.save = save\nsys.exit(main(sys.argv[1:]))"
     )
