@@ -107,8 +107,8 @@ class _Search:
         self.forward_width, self.backward_width = self._width(target), self._width(source)
         widest = max(self.forward_width, self.backward_width)
         d = source.vectors.shape[1]
-        # The lists of both sides; per row of a block, both sides' vectors, float32 and prepared,
-        # the vectors of what is scored again (as they are read, too), and what sorts these.
+        # The lists of both sides; per row of a block, both sides' vectors, float32 and prepared, or
+        # what sorts the candidates of a row, with ample room: scoring reads vectors where they are.
         lists = len(source) * (self.forward_width * 8 + 4) + len(target) * (
             self.backward_width * 8 + 4
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from pathlib import Path
 
 import hypothesis
@@ -11,6 +12,7 @@ import pytest
 import sentencepiece
 
 from miner import neighbors
+from miner.cli import main
 from miner.encoder import Encoder, Tokenizer
 from miner.index import Index
 from miner.lexicon import Lexicon
@@ -203,3 +205,20 @@ def indexes(
 ) -> tuple[Index, Index]:
     """Indexes of the small text, German and English; tests must not change them."""
     return both_sides(encoder, german_file, english_file, tmp_path_factory.mktemp("indexes"))
+
+
+@pytest.fixture
+def miner(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Run a command; its exit code, standard output and standard error."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        code = main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def sides(verifying: tuple[Index, Index]) -> tuple[Path, Path]:
+    return verifying[0].path, verifying[1].path

@@ -10,29 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from miner.cli import main
 from miner.index import Index
 from miner.threshold import Estimate
 from miner.verify import FEATURES
 
 Miner = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def miner(capsys: pytest.CaptureFixture[str]) -> Miner:
-    """Run a command; its exit code, standard output and standard error."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        code = main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
-
-
-@pytest.fixture
-def sides(verifying: tuple[Index, Index]) -> tuple[Path, Path]:
-    return verifying[0].path, verifying[1].path
 
 
 def test_without_options_a_table_is_printed(miner: Miner, sides: tuple[Path, Path]) -> None:

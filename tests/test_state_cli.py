@@ -18,30 +18,12 @@ import h5py
 import pytest
 
 from miner import checkpoint, engines, neighbors
-from miner.cli import main, options
+from miner.cli import options
 from miner.cli import search as command
 from miner.errors import ResourceError
-from miner.index import Index
 from miner.pairs import Pairs
 
 Miner = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def miner(capsys: pytest.CaptureFixture[str]) -> Miner:
-    """Run a command; its exit code, standard output and standard error."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        code = main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
-
-
-@pytest.fixture
-def sides(verifying: tuple[Index, Index]) -> tuple[Path, Path]:
-    return verifying[0].path, verifying[1].path
 
 
 @pytest.fixture
