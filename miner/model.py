@@ -35,6 +35,28 @@ VERIFIER = "verifier.json"
 DECOYS = "decoys.txt.xz"
 VECTOR_FILES = (VOCABULARY, WEIGHTS, SCALES)
 VERIFYING_FILES = (LEXICON, VERIFIER, DECOYS)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What an encoder is: the units it reads, and the network over them (None: their mean)."""
+
+    units: str
+    network: str | None = None
+    both_ways: bool = False
+
+
+ENCODERS = {
+    "sp": Kind("piece"),
+    "word": Kind("word"),
+    "trigram": Kind("trigram"),
+    "lstm": Kind("word", "lstm"),
+    "blstm": Kind("word", "lstm", both_ways=True),
+    "lstm-sp": Kind("piece", "lstm"),
+    "blstm-sp": Kind("piece", "lstm", both_ways=True),
+    "gran-lstm": Kind("word", "gran-lstm"),
+    "gran-gru": Kind("word", "gran-gru"),
+}
 DEFAULT = Path(__file__).parent / "models" / "default"
 
 
