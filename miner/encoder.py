@@ -1,6 +1,7 @@
 """Sentences to unit vectors: SentencePiece pieces, averaged (P19, section 3)."""
 
 from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -9,13 +10,16 @@ import numpy as np
 
 from miner import gpu
 from miner import model as models
-from miner.errors import ArtifactError
+from miner.errors import ArtifactError, DependencyError
 from miner.flat import offsets_of
 from miner.machine import thread_count
+from miner.model import ENCODERS, Part
 from miner.parallel import in_order
 
 # (ids, offsets, out): writes a unit vector for each list of ids into out, float32 or float16.
 Pool = Callable[[np.ndarray, np.ndarray, np.ndarray], None]
+# (ids, offsets): a vector, not normalised, for each list of ids: (n, D) float32.
+Means = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 # Sentences a thread takes at a time: small enough to spread a short file over all cores, large
 # enough that Python's share of the work does not show.
@@ -75,38 +79,70 @@ class Encoder:
     """A model ready to encode.
 
     ``threads`` tokenise and, with the ``device`` cpu, add up; with cuda a GPU adds up, and auto is
-    cuda where torch sees a GPU. The vectors are the same. Raises
-    :class:`~miner.errors.ArtifactError` for a model whose files do not fit each other, and
-    ResourceError or DependencyError for a GPU that is asked for and not there.
+    cuda where torch sees a GPU. The vectors are the same (those of recurrent encoders differ in
+    their last bits). ``side``, "source" or "target", says which column of its training text a
+    model with separate vocabularies is to read, and does nothing to others. Raises
+    :class:`~miner.errors.ArtifactError` for a model whose files do not fit each other or that
+    wants a side, and ResourceError or DependencyError for a GPU that is asked for and not there.
 
     >>> Encoder.load("default").encode(["Guten Morgen!", "Good morning!"]).shape
     (2, 512)
     """
 
-    def __init__(self, model: models.Model, threads: int | None = None, device: str = "cpu"):
+    def __init__(
+        self,
+        model: models.Model,
+        threads: int | None = None,
+        device: str = "cpu",
+        side: str | None = None,
+    ):
         self.model = model
         self.threads = thread_count(threads)
         self.device = gpu.resolve_device(device)
-        self.tokenizer = Tokenizer(model.vocabulary, str(model.path or "model"))
-        if self.tokenizer.size != len(model.weights):
+        design, name = model.design, self.name
+        if design.separate and side is None:
             raise ArtifactError(
-                f"{model.path}: {len(model.weights)} embeddings for a vocabulary of "
-                f"{self.tokenizer.size} pieces; the files are of two models"
+                f"{name}: has a vocabulary for each column of its training text; say which of the "
+                "two this text is in, source or target (--side)"
             )
-        if self.device == "cuda":
-            self._pool: Pool = gpu.pool(model.table(), "cuda")
+        # None for a model that does not tell sides apart.
+        self.side = side if design.separate else None
+        self.tokenizers = {units: _tokenizer(model, units, side) for units in design.units}
+        # What a second look compares, where there is one.
+        self.tokenizer = self.tokenizers[design.units[0]]
+        for encoder, part in zip(design.encoders, model.parts, strict=True):
+            size = self.tokenizers[ENCODERS[encoder].units].size
+            if size != len(part.weights):
+                raise ArtifactError(
+                    f"{name}: {len(part.weights)} embeddings for a vocabulary of {size}; copy or "
+                    "train the model again"
+                )
+        self._recurrent = any(ENCODERS[encoder].network for encoder in design.encoders)
+        self._average: Pool | None = None
+        self._pools: list[tuple[str, Means]] = []
+        if self._recurrent or len(model.parts) > 1:
+            self._pools = [
+                (ENCODERS[encoder].units, self._mean_of(encoder, part))
+                for encoder, part in zip(design.encoders, model.parts, strict=True)
+            ]
+        elif self.device == "cuda":
+            self._average = gpu.pool(model.parts[0].table(), "cuda")
         else:
-            self._pool = _cpu_pool(model)
+            self._average = _cpu_pool(model.parts[0])
 
     @classmethod
     def load(
-        cls, path: str | Path = "default", threads: int | None = None, device: str = "cpu"
+        cls,
+        path: str | Path = "default",
+        threads: int | None = None,
+        device: str = "cpu",
+        side: str | None = None,
     ) -> "Encoder":
         """Open a model directory; ``default`` is the model that ships with the package.
 
         Raises :class:`~miner.errors.ArtifactError` for anything wrong with it.
         """
-        return cls(models.load(path), threads, device)
+        return cls(models.load(path), threads, device, side)
 
     @property
     def dimension(self) -> int:
@@ -135,8 +171,9 @@ class Encoder:
             self._encode(sentences[start : start + CHUNK], out[start : start + CHUNK])
 
         starts = range(0, len(sentences), CHUNK)
-        for _ in in_order(work, starts, min(self.threads, max(1, len(starts)))):
-            pass
+        with self._own_threads():
+            for _ in in_order(work, starts, min(self.threads, max(1, len(starts)))):
+                pass
         return out
 
     def stream(
@@ -155,19 +192,65 @@ class Encoder:
             self._encode(block, out)
             return out
 
-        return in_order(work, blocks, self.threads)
+        with self._own_threads():
+            yield from in_order(work, blocks, self.threads)
 
     def _encode(self, sentences: Sequence[str], out: np.ndarray) -> None:
-        self._pool(*self.tokenizer(sentences), out)
+        tokens = {units: tokenizer(sentences) for units, tokenizer in self.tokenizers.items()}
+        if self._average is not None:
+            self._average(*tokens[self.model.design.units[0]], out)
+            return
+        from miner.kernels.pool import normalise_rows
+
+        vectors = [pool(*tokens[units]) for units, pool in self._pools]
+        if len(vectors) == 1:
+            joined = vectors[0]
+        elif self.model.design.combine == "add":
+            joined = sum(vectors[1:], start=vectors[0])
+        else:
+            joined = np.concatenate(vectors, axis=1)
+        normalise_rows(joined)
+        out[...] = joined
+
+    def _mean_of(self, encoder: str, part: Part) -> Means:
+        """What gives the vectors of one part of a mixed model."""
+        if ENCODERS[encoder].network is None:
+            return _mean_pool(part)
+        try:
+            from miner.recurrent import RecurrentPool
+        except ImportError:
+            raise DependencyError(
+                f'{self.name}: {encoder} needs torch; run: pip install "bitext-miner[train]"'
+            ) from None
+        return RecurrentPool(encoder, part, self.model.design, self.device, self.name)
+
+    def _own_threads(self) -> AbstractContextManager[None]:
+        """Keeps torch, where it takes part, from starting threads beside ours."""
+        if not self._recurrent:
+            return nullcontext()
+        from miner.recurrent import single_threaded
+
+        return single_threaded()
 
 
-def _cpu_pool(model: models.Model) -> Pool:
-    """The kernel over the table as the model has it, or over float32 for a float16 model."""
-    if model.scales is None:
-        table, scales = model.table(), np.ones(len(model.weights), dtype=np.float32)
-    else:
-        # A copy: the kernel is compiled once for arrays that can be written to, not for maps too.
-        table, scales = np.array(model.weights, order="C"), model.scales
+def _tokenizer(model: models.Model, units: str, side: str | None) -> Tokenizer:
+    """What cuts text into a model's pieces, words or trigrams."""
+    vocabulary = model.vocabularies[units]
+    name = str((model.path or Path("model")) / models.VOCABULARIES[units])
+    return Tokenizer(vocabulary, name)
+
+
+def _stored(part: Part) -> tuple[np.ndarray, np.ndarray]:
+    """The table as a part has it, or in float32 for float16, and a scale for each row."""
+    if part.scales is None:
+        return part.table(), np.ones(len(part.weights), dtype=np.float32)
+    # A copy: the kernel is compiled once for arrays that can be written to, not for maps too.
+    return np.array(part.weights, order="C"), part.scales
+
+
+def _cpu_pool(part: Part) -> Pool:
+    """The kernel that does all of an averaging encoder's work in one go."""
+    table, scales = _stored(part)
 
     def pool(ids: np.ndarray, offsets: np.ndarray, out: np.ndarray) -> None:
         from miner.kernels.pool import mean_pool, mean_pool_half
@@ -176,5 +259,19 @@ def _cpu_pool(model: models.Model) -> Pool:
             mean_pool_half(table, scales, ids, offsets, out.view(np.uint16))
         else:
             mean_pool(table, scales, ids, offsets, out)
+
+    return pool
+
+
+def _mean_pool(part: Part) -> Means:
+    """The means of an averaging part, not normalised."""
+    table, scales = _stored(part)
+
+    def pool(ids: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        from miner.kernels.pool import mean_rows
+
+        out = np.empty((len(offsets) - 1, table.shape[1]), dtype=np.float32)
+        mean_rows(table, scales, ids, offsets, out)
+        return out
 
     return pool

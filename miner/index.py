@@ -68,6 +68,8 @@ class Index:
         self.store = store.Store(path)
         self.fingerprint: str = meta["model"]["fingerprint"]
         self.model_name: str = meta["model"]["name"]
+        # Of a model with separate vocabularies.
+        self.side: str | None = meta["model"].get("side")
         self.factory: str = meta["index"]
         self.distinct: int = meta["distinct"]
         self.sources = [Source(**entry) for entry in meta["sources"]]
@@ -143,6 +145,8 @@ class Index:
             # Absolute: the index may be searched from elsewhere.
             name = str(Path(encoder.name).resolve()) if encoder.model.path else encoder.name
             model = {"name": name, "fingerprint": encoder.fingerprint}
+            if encoder.side is not None:
+                model["side"] = encoder.side
             _finish(directory, model, sources, index, report)
         return cls.open(path)
 
@@ -211,6 +215,10 @@ class Index:
             raise MismatchError(
                 f"{self.path} was built by {self.model_name} ({self.fingerprint}), not by "
                 f"{encoder.name} ({encoder.fingerprint}); add with the model that built it"
+            )
+        if encoder.side != self.side:
+            raise MismatchError(
+                f"{self.path} was built with --side {self.side}, not with {encoder.side}"
             )
         with atomic_directory(self.path, marker=META) as directory:
             writer = store.TextWriter(directory)

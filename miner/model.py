@@ -2,17 +2,22 @@
 
 A directory holds ``config.json`` (format version, encoder, dimension, normalisation, training
 configuration, SHA-256 of the other files), ``sp.model`` (SentencePiece) and ``weights.npy``
-((V, d), float16, or int8 with one float32 scale a row in ``scales.npy``). A model that can take a
-second look at its candidates also has ``lexicon.npz`` and ``verifier.json`` (see
-:mod:`miner.lexicon`, :mod:`miner.verify`) and ``decoys.txt.xz``, sentences of its training text to
-estimate precision with (:mod:`miner.threshold`). Nothing is pickled; arrays open by memory map. The
-fingerprint identifies the vectors a model makes, and the second look has no part in it: two indexes
-can be searched against each other only when theirs are equal.
+((V, d), float16, or int8 with one float32 scale a row in ``scales.npy``). Any other encoder than
+``sp`` has an ``encoder.json`` that says how its parts make a vector (:class:`Design`), a vocabulary
+for each kind of unit (``sp.model``, ``words.txt``, ``trigrams.txt``; ``morphs.txt`` for Morfessor),
+and for each part ``NAME.weights.npy``, perhaps ``NAME.scales.npy``, and ``NAME.network.npz`` where
+it is recurrent. A model that can take a second look at its candidates also has ``lexicon.npz`` and
+``verifier.json`` (see :mod:`miner.lexicon`, :mod:`miner.verify`) and ``decoys.txt.xz``, sentences
+of its training text to estimate precision with (:mod:`miner.threshold`). Nothing is pickled; arrays
+open by memory map. The fingerprint identifies the vectors a model makes, and the second look has no
+part in it: two indexes can be searched against each other only when theirs are equal.
 """
 
+import dataclasses
 import hashlib
 import json
 import lzma
+import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,13 +32,14 @@ from miner.lexicon import Lexicon
 FORMAT = "bitext-miner model"
 VERSION = 1
 CONFIG = "config.json"
-VOCABULARY = "sp.model"
-WEIGHTS = "weights.npy"
-SCALES = "scales.npy"
+DESIGN = "encoder.json"
+# A vocabulary for each kind of unit, and the model that cuts words into morphs.
+VOCABULARIES = {"piece": "sp.model", "word": "words.txt", "trigram": "trigrams.txt"}
+SEGMENTATION = "morphs.txt"
+WEIGHTS, SCALES, NETWORK = "weights.npy", "scales.npy", "network.npz"
 LEXICON = "lexicon.npz"
 VERIFIER = "verifier.json"
 DECOYS = "decoys.txt.xz"
-VECTOR_FILES = (VOCABULARY, WEIGHTS, SCALES)
 VERIFYING_FILES = (LEXICON, VERIFIER, DECOYS)
 
 
@@ -61,18 +67,102 @@ DEFAULT = Path(__file__).parent / "models" / "default"
 
 
 @dataclass(frozen=True)
+class Design:
+    """How a model's parts make one vector; see ``train.config.TrainConfig``, whose words these are.
+
+    ``encoder`` names the parts, of :data:`ENCODERS`, with "+" between them; ``combine`` is "add" or
+    "concat"; ``pooling`` ("mean" or "max") and ``directions`` ("concat" or "average") are for
+    recurrent parts; ``separate`` means that the two columns of the training text share no
+    embedding, so that an encoder must know which of the two it reads.
+    """
+
+    encoder: str = "sp"
+    combine: str = "add"
+    pooling: str = "mean"
+    directions: str = "concat"
+    fold_case: bool = True
+    separate: bool = False
+
+    def __post_init__(self) -> None:
+        good = (
+            all(name in ENCODERS for name in self.encoders)
+            and len(set(self.encoders)) == len(self.encoders)
+            and self.combine in ("add", "concat")
+            and self.pooling in ("mean", "max")
+            and self.directions in ("concat", "average")
+        )
+        if not good:
+            raise ValueError(f"no such encoder: {self}")
+
+    @property
+    def encoders(self) -> tuple[str, ...]:
+        """The names of the parts."""
+        return tuple(self.encoder.split("+"))
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """What the parts read, each once; first what a second look compares."""
+        read = {ENCODERS[name].units for name in self.encoders}
+        return tuple(units for units in VOCABULARIES if units in read)
+
+    @property
+    def plain(self) -> bool:
+        """Whether this is the one encoder that needs no ``encoder.json``: ``sp`` by itself."""
+        return self.encoder == "sp" and not self.separate
+
+    def files(self) -> dict[str, tuple[str, str, str]]:
+        """The names of the files of weights, scales and network of each part."""
+        if self.plain:
+            return {"sp": (WEIGHTS, SCALES, NETWORK)}
+        return {
+            name: (f"{name}.{WEIGHTS}", f"{name}.{SCALES}", f"{name}.{NETWORK}")
+            for name in self.encoders
+        }
+
+    def vector_files(self) -> list[str]:
+        """All that the vectors may depend on."""
+        vocabularies = [VOCABULARIES[units] for units in self.units]
+        parts = [name for names in self.files().values() for name in names]
+        return [DESIGN, SEGMENTATION, *vocabularies, *parts]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One of a model's encoders: the embeddings of its units, and the network over them.
+
+    ``weights (V, d)`` float16, float32 or int8, with ``scales (V,) float32`` for int8 and ``None``
+    otherwise; ``network`` has the arrays of :class:`miner.recurrent.Network`, float32, by name, and
+    is empty for an average.
+    """
+
+    weights: np.ndarray
+    scales: np.ndarray | None = None
+    network: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    def table(self) -> np.ndarray:
+        """The embeddings as ``(V, d) float32``, in memory."""
+        table = np.asarray(self.weights, dtype=np.float32)
+        if self.scales is not None:
+            table *= self.scales[:, None]
+        return np.ascontiguousarray(table)
+
+
+@dataclass(frozen=True)
 class Model:
     """A loaded model.
 
-    ``vocabulary`` is the serialised SentencePiece model; ``weights (V, d)`` float16 or int8, with
-    ``scales (V,) float32`` for int8 and ``None`` otherwise; ``threshold`` the score that was best
-    on the held-out mining task of the training (``None`` where there was none). ``verifier`` and
-    ``lexicon`` make the second look (both or neither); ``decoys`` are sentences to save with them.
+    ``parts`` are as many as ``design.encoders``; ``vocabularies`` has a serialised vocabulary for
+    each of ``design.units``; ``segmentation`` the Morfessor model of the words, if any;
+    ``threshold`` the score that was best on the held-out mining task of the training (``None``
+    where there was none). ``verifier`` and ``lexicon`` make the second look (both or neither);
+    ``decoys`` are sentences to save with them.
     """
 
-    vocabulary: bytes
-    weights: np.ndarray
-    scales: np.ndarray | None = None
+    parts: tuple[Part, ...]
+    vocabularies: Mapping[str, bytes]
+    dimension: int
+    design: Design = Design()
+    segmentation: bytes | None = None
     threshold: float | None = None
     training: Mapping[str, Any] = field(default_factory=dict)
     verifier: Mapping[str, Any] | None = None
@@ -81,24 +171,57 @@ class Model:
     fingerprint: str = ""
     path: Path | None = None
 
-    @property
-    def dimension(self) -> int:
-        return int(self.weights.shape[1])
+    @classmethod
+    def of_pieces(
+        cls, vocabulary: bytes, weights: np.ndarray, scales: np.ndarray | None = None, **more: Any
+    ) -> "Model":
+        """The encoder ``sp``: a SentencePiece model, and the embeddings of its pieces."""
+        part = Part(weights, scales)
+        return cls((part,), {"piece": vocabulary}, int(weights.shape[1]), **more)
 
-    def table(self) -> np.ndarray:
-        """The piece embeddings as ``(V, d) float32``, in memory."""
-        table = np.asarray(self.weights, dtype=np.float32)
-        if self.scales is not None:
-            table *= self.scales[:, None]
-        return np.ascontiguousarray(table)
+    @property
+    def verifying(self) -> Part | None:
+        """The part whose units a second look compares: pieces or words that both columns share."""
+        if self.design.separate or self.design.units[0] == "trigram":
+            return None
+        for name, part in zip(self.design.encoders, self.parts, strict=True):
+            if ENCODERS[name].units == self.design.units[0]:
+                return part
+        return None
+
+    @property
+    def parameters(self) -> int:
+        """How many numbers were learned."""
+        arrays = [array for part in self.parts for array in part.network.values()]
+        arrays += [part.weights for part in self.parts]
+        return sum(array.size for array in arrays)
+
+    def describe(self) -> str:
+        """A few words for people: encoder, size, type."""
+        sizes = " + ".join(
+            f"{len(part.weights)} {ENCODERS[name].units}s"
+            for name, part in zip(self.design.encoders, self.parts, strict=True)
+        )
+        encoder = "" if self.design.plain else f"{self.design.encoder}, "
+        return f"{encoder}{sizes}, {self.dimension} dimensions, {self.parts[0].weights.dtype}"
 
     def save(self, path: str | Path) -> "Model":
         """Write the directory (built beside, renamed last; an old model there is replaced)."""
+        design = self.design
         with atomic_directory(path, marker=CONFIG) as directory:
-            (directory / VOCABULARY).write_bytes(self.vocabulary)
-            np.save(directory / WEIGHTS, self.weights, allow_pickle=False)
-            if self.scales is not None:
-                np.save(directory / SCALES, self.scales, allow_pickle=False)
+            if not design.plain:
+                text = json.dumps(dataclasses.asdict(design), indent=2) + "\n"
+                (directory / DESIGN).write_text(text, encoding="utf-8")
+            for units in design.units:
+                (directory / VOCABULARIES[units]).write_bytes(self.vocabularies[units])
+            if self.segmentation is not None:
+                (directory / SEGMENTATION).write_bytes(self.segmentation)
+            for part, names in zip(self.parts, design.files().values(), strict=True):
+                np.save(directory / names[0], part.weights, allow_pickle=False)
+                if part.scales is not None:
+                    np.save(directory / names[1], part.scales, allow_pickle=False)
+                if part.network:
+                    np.savez(directory / names[2], **part.network)  # type: ignore[arg-type]
             if self.verifier is not None and self.lexicon is not None:
                 (directory / LEXICON).write_bytes(self.lexicon.to_bytes())
                 text = json.dumps(self.verifier, indent=1) + "\n"
@@ -107,16 +230,16 @@ class Model:
                 (directory / DECOYS).write_bytes(lzma.compress(lines.encode("utf-8")))
             files, verifying = (
                 {name: _sha256(directory / name) for name in names if (directory / name).exists()}
-                for names in (VECTOR_FILES, VERIFYING_FILES)
+                for names in (design.vector_files(), VERIFYING_FILES)
             )
             config = {
                 "format": FORMAT,
                 "version": VERSION,
-                "encoder": "sp",
+                "encoder": design.encoder,
                 "dimension": self.dimension,
-                "pieces": int(self.weights.shape[0]),
+                **({"pieces": len(self.parts[0].weights)} if design.plain else {}),
                 "normalisation": "unit length",
-                "dtype": str(self.weights.dtype),
+                "dtype": str(self.parts[0].weights.dtype),
                 "threshold": self.threshold,
                 "fingerprint": _fingerprint(files),
                 "files": files,
@@ -154,15 +277,16 @@ def load(path: str | Path = "default") -> Model:
     directory = resolve(path)
     config = _config(directory)
     files = config["files"]
-    _check(directory, files, VECTOR_FILES)
-    if not {VOCABULARY, WEIGHTS} <= set(files) or _fingerprint(files) != config["fingerprint"]:
+    design = _design(directory, files)
+    _check(directory, files, design.vector_files())
+    if _fingerprint(files) != config["fingerprint"]:
         raise ArtifactError(f"{directory / CONFIG}: fingerprint and files do not agree")
-    weights = _open_array(directory / WEIGHTS, (config["pieces"], config["dimension"]))
-    if weights.dtype not in (np.float16, np.float32, np.int8):
-        raise ArtifactError(f"{directory / WEIGHTS}: holds {weights.dtype}, not float16 or int8")
-    scales = None
-    if weights.dtype == np.int8:
-        scales = np.array(_open_array(directory / SCALES, (config["pieces"],)))
+    needed = [VOCABULARIES[units] for units in design.units]
+    needed += [names[0] for names in design.files().values()]
+    if missing := [name for name in needed if name not in files]:
+        raise ArtifactError(f"{directory / CONFIG}: lists no {', '.join(missing)}")
+    shape = (config.get("pieces"), config["dimension"]) if design.plain else None
+    parts = tuple(_part(directory, files, names, shape) for names in design.files().values())
     verifier = lexicon = None
     verifying = config.get("verification") or {}
     if not isinstance(verifying, dict):
@@ -174,9 +298,13 @@ def load(path: str | Path = "default") -> Model:
         lexicon = Lexicon.from_bytes((directory / LEXICON).read_bytes(), str(directory / LEXICON))
         verifier = json.loads((directory / VERIFIER).read_text(encoding="utf-8"))
     return Model(
-        vocabulary=(directory / VOCABULARY).read_bytes(),
-        weights=weights,
-        scales=scales,
+        parts=parts,
+        vocabularies={
+            units: (directory / VOCABULARIES[units]).read_bytes() for units in design.units
+        },
+        dimension=config["dimension"],
+        design=design,
+        segmentation=(directory / SEGMENTATION).read_bytes() if SEGMENTATION in files else None,
         threshold=config.get("threshold"),
         training=config.get("training", {}),
         verifier=verifier,
@@ -184,6 +312,44 @@ def load(path: str | Path = "default") -> Model:
         fingerprint=config["fingerprint"],
         path=directory,
     )
+
+
+def _design(directory: Path, files: Mapping[str, str]) -> Design:
+    """What ``encoder.json`` says, if the model has one."""
+    path = directory / DESIGN
+    if DESIGN not in files:
+        return Design()
+    _check(directory, {DESIGN: files[DESIGN]}, [DESIGN])
+    try:
+        return Design(**json.loads(path.read_text(encoding="utf-8")))
+    except (TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise ArtifactError(
+            f"{path}: not an encoder that this program knows ({error}); install the bitext-miner "
+            "that wrote it"
+        ) from None
+
+
+def _part(
+    directory: Path,
+    files: Mapping[str, str],
+    names: tuple[str, str, str],
+    shape: tuple[int, int] | None,
+) -> Part:
+    """Weights, scales and network of the files ``names``."""
+    weights = _open_array(directory / names[0], shape)
+    if weights.dtype not in (np.float16, np.float32, np.int8) or weights.ndim != 2:
+        raise ArtifactError(f"{directory / names[0]}: holds {weights.dtype}, not float16 or int8")
+    scales = None
+    if weights.dtype == np.int8:
+        scales = np.array(_open_array(directory / names[1], (len(weights),)))
+    network = {}
+    if names[2] in files:
+        try:
+            with np.load(directory / names[2], allow_pickle=False) as arrays:
+                network = dict(arrays)
+        except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+            raise ArtifactError(f"{directory / names[2]}: not a network ({error})") from None
+    return Part(weights, scales, network)
 
 
 def _check(directory: Path, files: Mapping[str, str], known: Sequence[str]) -> None:
@@ -225,20 +391,21 @@ def _config(directory: Path) -> dict[str, Any]:
             f"{path}: format version {config.get('version')}, this program reads {VERSION}; "
             "install the bitext-miner that wrote it"
         )
-    missing = {"files", "fingerprint", "pieces", "dimension"} - set(config)
-    if missing:
-        raise ArtifactError(f"{path}: lacks {', '.join(sorted(missing))}")
-    if not isinstance(config["files"], dict):
+    files = config.get("files", {})
+    if not isinstance(files, dict):
         raise ArtifactError(f"{path}: its 'files' is no table of files")
+    needed = {"files", "fingerprint", "dimension", *(() if DESIGN in files else ("pieces",))}
+    if missing := needed - set(config):
+        raise ArtifactError(f"{path}: lacks {', '.join(sorted(missing))}")
     return config
 
 
-def _open_array(path: Path, shape: tuple[int, ...]) -> np.ndarray:
+def _open_array(path: Path, shape: tuple[int, ...] | None) -> np.ndarray:
     try:
         array = np.lib.format.open_memmap(path, mode="r")  # takes .npy alone, never a pickle
     except (OSError, ValueError, OverflowError) as error:
         raise ArtifactError(f"{path}: not a readable array ({error})") from None
-    if array.shape != shape:
+    if shape is not None and array.shape != shape:
         raise ArtifactError(f"{path}: shape {array.shape}, {CONFIG} says {shape}")
     return array
 

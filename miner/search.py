@@ -9,7 +9,7 @@ from miner import engines
 from miner import margin as margins
 from miner.checkpoint import Checkpoint
 from miner.encoder import Encoder
-from miner.errors import ArtifactError, MismatchError
+from miner.errors import ArtifactError, DependencyError, MismatchError
 from miner.index import Index
 from miner.machine import memory_budget, thread_count
 from miner.margin import Candidates, Neighbors
@@ -154,7 +154,7 @@ def verifier_for(
         return None
     try:
         return _verifier(index, encoder)
-    except (ArtifactError, MismatchError) as error:
+    except (ArtifactError, DependencyError, MismatchError) as error:
         if rank is not None or (encoder is not None and encoder.fingerprint != index.fingerprint):
             raise
         note(str(error))
@@ -165,7 +165,8 @@ def _verifier(index: Index, encoder: Encoder | None) -> Verifier:
     if encoder is None and index.external:
         raise ArtifactError(f"{index.path} has vectors from elsewhere, which nothing can verify")
     try:
-        encoder = encoder or Encoder.load(index.model_name)
+        # The side does not matter: a model with two has no verifier, which is said below.
+        encoder = encoder or Encoder.load(index.model_name, side="source")
     except ArtifactError as error:
         raise ArtifactError(
             f"{index.path} was built by {index.model_name}, which cannot be opened ({error}); say "

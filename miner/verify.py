@@ -318,10 +318,11 @@ class Verifier:
             raise ArtifactError(
                 f"{encoder.name}: its verifier cannot be used ({error}); train the model again"
             ) from None
-        if len(model.lexicon.frequency) != len(model.weights):
+        part = model.verifying
+        if part is None or len(model.lexicon.frequency) != len(part.weights):
             raise ArtifactError(f"{encoder.name}: lexicon and embeddings are of two models")
         self.encoder = encoder
-        self.pieces = Pieces(model.table(), model.lexicon)
+        self.pieces = Pieces(part.table(), model.lexicon)
 
     def prepare(self, sentences: Sequence[str], threads: int | None = None) -> Text:
         """Sentences ready for :meth:`look`."""

@@ -106,7 +106,7 @@ def tiny_model(
 ) -> Path:
     """A model directory; tests must not change it (copy it first)."""
     path = tmp_path_factory.mktemp("model") / "tiny"
-    Model(vocabulary, weights, threshold=1.05, training={"seed": 7}).save(path)
+    Model.of_pieces(vocabulary, weights, threshold=1.05, training={"seed": 7}).save(path)
     return path
 
 
@@ -116,7 +116,7 @@ def other_model(
 ) -> Path:
     """Another model of the same vocabulary and dimension."""
     path = tmp_path_factory.mktemp("model") / "other"
-    Model(vocabulary, weights[:, ::-1].copy()).save(path)
+    Model.of_pieces(vocabulary, weights[:, ::-1].copy()).save(path)
     return path
 
 
@@ -143,7 +143,7 @@ def verifying_model(
     words = " ".join(sentences("en")).split()
     decoys = [" ".join(generator.choice(words, generator.integers(4, 12))) for _ in range(700)]
     path = tmp_path_factory.mktemp("model") / "verifying"
-    Model(
+    Model.of_pieces(
         vocabulary,
         weights,
         threshold=1.05,

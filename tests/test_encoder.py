@@ -23,7 +23,7 @@ WITHOUT_PIECES = ["", " ", "\t \u3000", "日本語の文", "привет", "\U00
 
 def reference(encoder: Encoder, sentences: list[str]) -> np.ndarray:
     """Vectors in double precision, over the float32 table of the model."""
-    table = encoder.model.table()
+    table = encoder.model.parts[0].table()
     ones = np.ones(len(table), dtype=np.float32)
     return mean_pool_reference(table, ones, *encoder.tokenizer(sentences))
 
@@ -276,6 +276,6 @@ def test_the_bits_of_a_models_own_table(
     scales = None
     if dtype is np.int8:
         weights, scales = quantise(weights.astype(np.float32))
-    model = Model(vocabulary, weights.astype(dtype, copy=False), scales)
-    as_floats = Encoder(Model(vocabulary, model.table()))
+    model = Model.of_pieces(vocabulary, weights.astype(dtype, copy=False), scales)
+    as_floats = Encoder(Model.of_pieces(vocabulary, model.parts[0].table()))
     np.testing.assert_array_equal(Encoder(model).encode(german), as_floats.encode(german))

@@ -21,7 +21,7 @@ from hypothesis.extra import numpy as arrays
 from miner import model as models
 from miner.encoder import Encoder
 from miner.errors import ArtifactError, ResourceError
-from miner.model import CONFIG, SCALES, VOCABULARY, WEIGHTS, Model, load, quantise
+from miner.model import CONFIG, SCALES, SPM, WEIGHTS, Model, load, quantise
 
 
 @pytest.fixture
@@ -65,13 +65,15 @@ def leftovers(directory: Path) -> list[str]:
 
 
 def test_float16_round_trip(vocabulary: bytes, weights: np.ndarray, tmp_path: Path) -> None:
-    saved = Model(vocabulary, weights, threshold=1.25, training={"seed": 3}).save(tmp_path / "m")
+    saved = Model.of_pieces(vocabulary, weights, threshold=1.25, training={"seed": 3}).save(
+        tmp_path / "m"
+    )
     loaded = load(tmp_path / "m")
     for model in (saved, loaded):
-        assert model.weights.dtype == np.float16
-        np.testing.assert_array_equal(model.weights, weights)
-        assert model.vocabulary == vocabulary
-        assert model.scales is None
+        assert model.parts[0].weights.dtype == np.float16
+        np.testing.assert_array_equal(model.parts[0].weights, weights)
+        assert model.vocabularies["piece"] == vocabulary
+        assert model.parts[0].scales is None
         assert model.threshold == 1.25
         assert model.training == {"seed": 3}
         assert model.dimension == weights.shape[1]
@@ -83,22 +85,22 @@ def test_float16_round_trip(vocabulary: bytes, weights: np.ndarray, tmp_path: Pa
 
 
 def test_weights_open_by_memory_map(tiny_model: Path) -> None:
-    assert isinstance(load(tiny_model).weights, np.memmap)
+    assert isinstance(load(tiny_model).parts[0].weights, np.memmap)
 
 
 def test_the_table_of_a_loaded_model_is_a_copy(tiny_model: Path) -> None:
     model = load(tiny_model)
-    model.table()[:] = 0
-    assert np.any(model.weights)
+    model.parts[0].table()[:] = 0
+    assert np.any(model.parts[0].weights)
 
 
 def test_int8_round_trip(vocabulary: bytes, weights: np.ndarray, tmp_path: Path) -> None:
     table = weights.astype(np.float32)
     small, scales = quantise(table)
-    model = Model(vocabulary, small, scales).save(tmp_path / "m")
-    assert model.weights.dtype == np.int8
-    np.testing.assert_array_equal(model.scales, scales)
-    error = np.abs(model.table() - table)
+    model = Model.of_pieces(vocabulary, small, scales).save(tmp_path / "m")
+    assert model.parts[0].weights.dtype == np.int8
+    np.testing.assert_array_equal(model.parts[0].scales, scales)
+    error = np.abs(model.parts[0].table() - table)
     assert (error <= scales[:, None] * 0.5001 + 1e-12).all()
     vectors = Encoder(model).encode(["Der Hund bellt."])
     assert np.linalg.norm(vectors) == pytest.approx(1)
@@ -129,12 +131,16 @@ def test_fingerprint_follows_the_vectors(
     vocabulary: bytes, weights: np.ndarray, tiny_model: Path, tmp_path: Path
 ) -> None:
     original = load(tiny_model).fingerprint
-    again = Model(vocabulary, weights, threshold=9, training={"seed": 8}).save(tmp_path / "a")
+    again = Model.of_pieces(vocabulary, weights, threshold=9, training={"seed": 8}).save(
+        tmp_path / "a"
+    )
     assert again.fingerprint == original, "threshold and training make no other vectors"
     changed = weights.copy()
     changed[-1, -1] += 1
-    assert Model(vocabulary, changed).save(tmp_path / "b").fingerprint != original
-    assert Model(vocabulary, *quantise(changed)).save(tmp_path / "c").fingerprint != original
+    assert Model.of_pieces(vocabulary, changed).save(tmp_path / "b").fingerprint != original
+    assert (
+        Model.of_pieces(vocabulary, *quantise(changed)).save(tmp_path / "c").fingerprint != original
+    )
 
 
 # --- what is refused ----------------------------------------------------------------------------
@@ -165,20 +171,20 @@ def test_a_directory_without_a_configuration(tmp_path: Path) -> None:
     assert CONFIG in refused(tmp_path)
 
 
-@pytest.mark.parametrize("name", [VOCABULARY, WEIGHTS])
+@pytest.mark.parametrize("name", [SPM, WEIGHTS])
 def test_a_missing_file(copied: Path, name: str) -> None:
     (copied / name).unlink()
     assert name in refused(copied)
 
 
-@pytest.mark.parametrize("name", [VOCABULARY, WEIGHTS])
+@pytest.mark.parametrize("name", [SPM, WEIGHTS])
 @pytest.mark.parametrize("keep", [0.0, 0.5, 0.999])
 def test_a_file_cut_short(copied: Path, name: str, keep: float) -> None:
     os.truncate(copied / name, int((copied / name).stat().st_size * keep))
     assert name in refused(copied)
 
 
-@pytest.mark.parametrize("name", [VOCABULARY, WEIGHTS])
+@pytest.mark.parametrize("name", [SPM, WEIGHTS])
 def test_one_altered_byte(copied: Path, name: str) -> None:
     data = bytearray((copied / name).read_bytes())
     data[len(data) // 2] ^= 1
@@ -246,7 +252,7 @@ def test_embeddings_of_another_vocabulary(copied: Path, weights: np.ndarray) -> 
 
 
 def test_a_vocabulary_that_is_none(copied: Path) -> None:
-    (copied / VOCABULARY).write_bytes(b"no SentencePiece model")
+    (copied / SPM).write_bytes(b"no SentencePiece model")
     rehash(copied)
     with pytest.raises(ArtifactError, match="not a SentencePiece model") as caught:
         Encoder.load(copied)
@@ -306,9 +312,9 @@ def test_nothing_is_unpickled(
 
 
 def test_save_replaces_a_model_whole(vocabulary: bytes, weights: np.ndarray, copied: Path) -> None:
-    Model(vocabulary, *quantise(weights.astype(np.float32))).save(copied)
-    Model(vocabulary, weights).save(copied)
-    assert leftovers(copied) == [CONFIG, VOCABULARY, WEIGHTS], "no scales of the model before"
+    Model.of_pieces(vocabulary, *quantise(weights.astype(np.float32))).save(copied)
+    Model.of_pieces(vocabulary, weights).save(copied)
+    assert leftovers(copied) == [CONFIG, SPM, WEIGHTS], "no scales of the model before"
     assert leftovers(copied.parent) == ["model"]
 
 
@@ -318,7 +324,7 @@ def test_a_loaded_model_can_be_saved_over_itself(copied: Path) -> None:
 
 
 def test_save_makes_missing_parents(vocabulary: bytes, weights: np.ndarray, tmp_path: Path) -> None:
-    assert Model(vocabulary, weights).save(tmp_path / "a" / "b" / "m").path.is_dir()
+    assert Model.of_pieces(vocabulary, weights).save(tmp_path / "a" / "b" / "m").path.is_dir()
 
 
 @pytest.mark.parametrize("kind", ["directory", "file"])
@@ -331,7 +337,7 @@ def test_save_never_replaces_what_is_no_model(
     precious = place / "thesis.tex" if kind == "directory" else place
     precious.write_text("years of work")
     with pytest.raises(ArtifactError, match="place"):
-        Model(vocabulary, weights).save(place)
+        Model.of_pieces(vocabulary, weights).save(place)
     assert precious.read_text() == "years of work"
     assert leftovers(tmp_path) == ["place"]
 
@@ -352,7 +358,7 @@ def test_interrupted_save_leaves_the_old_model(
     with monkeypatch.context() as patch:
         patch.setattr(np, "save", fail)
         with pytest.raises(ResourceError if error is OSError else error):
-            Model(vocabulary, weights + 1).save(copied)
+            Model.of_pieces(vocabulary, weights + 1).save(copied)
     assert load(copied).fingerprint == before
     assert leftovers(copied.parent) == ["model"]
 
@@ -362,7 +368,7 @@ def test_save_through_a_link_keeps_the_link(
 ) -> None:
     link = copied.with_name("link")
     link.symlink_to(copied.name)
-    new = Model(vocabulary, weights + 1).save(link)
+    new = Model.of_pieces(vocabulary, weights + 1).save(link)
     assert link.is_symlink()
     assert load(copied).fingerprint == new.fingerprint
     assert leftovers(copied.parent) == ["link", "model"]
@@ -375,14 +381,14 @@ def test_the_working_directory_is_never_replaced(
     before = load(copied).fingerprint
     (copied / "deeper").mkdir()
     with contextlib.chdir(copied / inside), pytest.raises(ArtifactError, match="outside"):
-        Model(vocabulary, weights + 1).save(copied if inside == "deeper" else ".")
+        Model.of_pieces(vocabulary, weights + 1).save(copied if inside == "deeper" else ".")
     assert load(copied).fingerprint == before
 
 
 def test_an_interrupt_between_the_renames_keeps_the_old_model(
     vocabulary: bytes, weights: np.ndarray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    old = Model(vocabulary, weights).save(tmp_path / "model")
+    old = Model.of_pieces(vocabulary, weights).save(tmp_path / "model")
     real, calls = os.rename, []
 
     def interrupted(source: object, target: object) -> None:
@@ -393,6 +399,6 @@ def test_an_interrupt_between_the_renames_keeps_the_old_model(
 
     monkeypatch.setattr(os, "rename", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        Model(vocabulary, weights * 2).save(tmp_path / "model")
+        Model.of_pieces(vocabulary, weights * 2).save(tmp_path / "model")
     assert leftovers(tmp_path) == ["model"]
     assert models.load(tmp_path / "model").fingerprint == old.fingerprint

@@ -151,7 +151,7 @@ def test_int8(run, files, pairs, plain, tmp_path):
     source, target = files
     assert run("--source", source, "--target", target, "--dtype", "int8", *FAST)[0] == 0
     model = models.load(tmp_path / "model")
-    assert model.weights.dtype == np.int8 and model.scales.dtype == np.float32
+    assert model.parts[0].weights.dtype == np.int8 and model.parts[0].scales.dtype == np.float32
     small = Encoder.load(tmp_path / "model").encode(pairs[0])
     cosine = (small * Encoder.load(plain).encode(pairs[0])).sum(axis=1)
     assert cosine.min() > 0.999

@@ -5,6 +5,8 @@ import json
 import os
 import shutil
 import zipfile
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -13,20 +15,15 @@ import numpy as np
 
 from miner.errors import ArtifactError
 from miner.files import resource_error
+from miner.model import SEGMENTATION, VOCABULARIES
 from train.data import PairData, Sentences
-
-# Datasets of the pairs.
-PAIRS = (
-    *("source_ids", "source_offsets", "target_ids", "target_offsets"),
-    *("source_text", "target_text"),
-)
 
 
 class Checkpoint:
     """The directory ``.NAME.training`` beside the model ``NAME``.
 
-    It holds the vocabulary, the pairs cut into its pieces, and the last state of the training, each
-    written whole or not at all.
+    It holds the vocabularies, the pairs cut into their units, and the last state of the training,
+    each written whole or not at all.
     ``key`` names the configuration and the text; a checkpoint of another key is not continued.
     """
 
@@ -35,8 +32,8 @@ class Checkpoint:
         self.directory = target.with_name(f".{target.name}.training")
         self.key = json.dumps(key, sort_keys=True)
 
-    def load_vocabulary(self) -> bytes | None:
-        """The vocabulary of an interrupted training of the same key, or None."""
+    def load_vocabulary(self) -> dict[str, bytes] | None:
+        """The files of :meth:`save_vocabulary` of a training of the same key, or None."""
         key = self.directory / "key.json"
         if not key.exists():
             return None
@@ -45,14 +42,18 @@ class Checkpoint:
                 f"{self.directory}: left by an interrupted training with other options or text; "
                 "repeat its command to go on, or remove it (or give --restart) to begin anew"
             )
-        return (self.directory / "sp.model").read_bytes()
+        names = (*VOCABULARIES.values(), SEGMENTATION)
+        paths = [self.directory / name for name in names]
+        return {path.name: path.read_bytes() for path in paths if path.exists()}
 
-    def save_vocabulary(self, vocabulary: bytes) -> None:
+    def save_vocabulary(self, files: Mapping[str, bytes]) -> None:
+        """Keep the vocabularies, by the names that they have in a model; forget all else."""
         try:
             shutil.rmtree(self.directory, ignore_errors=True)
             self.directory.mkdir(parents=True)
-            self._write("sp.model", lambda file: file.write(vocabulary))
-            self._write("key.json", lambda file: file.write(self.key.encode()))
+            for name, content in files.items():
+                self._write(name, partial(_put, content))
+            self._write("key.json", partial(_put, self.key.encode()))
         except OSError as error:
             raise resource_error(error, self.directory) from error
 
@@ -63,31 +64,37 @@ class Checkpoint:
             return None
         try:
             with h5py.File(path, "r") as file:
-                arrays = {name: file[name][()] for name in PAIRS}
+                source, target = (
+                    [
+                        Sentences(view["ids"][()], view["offsets"][()])
+                        for _, view in sorted(file[side].items())
+                    ]
+                    for side in ("source", "target")
+                )
+                rest = [file[name][()] for name in ("source_text", "target_text", "same")]
         except (OSError, KeyError, RuntimeError) as error:
             reason = str(error).split("\n")[0]
             raise ArtifactError(
                 f"{path}: cannot be read ({reason}); give --restart to begin anew"
             ) from None
-        source, target = (
-            Sentences(arrays[f"{side}_ids"], arrays[f"{side}_offsets"])
-            for side in ("source", "target")
+        sides = (
+            Sentences(first.ids, first.offsets, tuple(also)) for first, *also in (source, target)
         )
-        return PairData(source, target, arrays["source_text"], arrays["target_text"])
+        return PairData(*sides, *rest)
 
     def save_pairs(self, pairs: PairData) -> None:
-        """Keep what cutting all text into pieces takes time to make."""
-        arrays = (
-            *(pairs.source.ids, pairs.source.offsets, pairs.target.ids, pairs.target.offsets),
-            *(pairs.source_text, pairs.target_text),
-        )
+        """Keep what cutting all text into its units takes time to make."""
 
         def write(file: IO[bytes]) -> None:
             # Made in memory: where a disk is full, HDF5 may end the process.
             whole = io.BytesIO()
             with h5py.File(whole, "w") as made:
-                for name, array in zip(PAIRS, arrays, strict=True):
-                    made[name] = array
+                for side, sentences in (("source", pairs.source), ("target", pairs.target)):
+                    for number, view in enumerate(sentences.views):
+                        made[f"{side}/{number}/ids"] = view.ids
+                        made[f"{side}/{number}/offsets"] = view.offsets
+                made["source_text"], made["target_text"] = pairs.source_text, pairs.target_text
+                made["same"] = pairs.same
             file.write(whole.getbuffer())
 
         try:
@@ -126,3 +133,7 @@ class Checkpoint:
             os.replace(temporary, self.directory / name)
         finally:
             temporary.unlink(missing_ok=True)
+
+
+def _put(content: bytes, file: IO[bytes]) -> None:
+    file.write(content)

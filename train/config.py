@@ -2,11 +2,12 @@
 
 import dataclasses
 import math
+import textwrap
 from dataclasses import dataclass
 from typing import Any
 
 from miner.errors import ArtifactError
-from miner.model import ENCODERS
+from miner.model import ENCODERS, Design
 
 # Values of the fields that are words; the first of each is the default.
 CHOICES = {
@@ -155,15 +156,17 @@ class TrainConfig:
         needs = {
             "variational": (recurrent, "a recurrent encoder"),
             "scramble": (recurrent, "a recurrent encoder"),
-            "sampling": ("piece" in self.units, "an encoder of pieces"),
+            "sampling": ("piece" in self.design.units, "an encoder of pieces"),
             "hidden": (recurrent, "a recurrent encoder"),
             "pooling": (recurrent, "a recurrent encoder"),
-            "segmentation": ("word" in self.units, "an encoder of words"),
+            "segmentation": ("word" in self.design.units, "an encoder of words"),
         }
         default = {field.name: field.default for field in dataclasses.fields(self)}
         for name, (there, what) in needs.items():
             if getattr(self, name) != default[name] and not there:
                 raise ValueError(f"{name} is for {what}, which {self.encoder} is not")
+        if self.objective == "softmax" and self.megabatch == 1 and self.negatives != "max":
+            raise ValueError("softmax takes all of a batch for negatives, unless megabatch > 1")
         if self.combine == "add" and len({self.size(name) for name in self.encoders}) > 1:
             sizes = ", ".join(f"{name} {self.size(name)}" for name in self.encoders)
             raise ValueError(f"vectors of different lengths cannot be added: {sizes}")
@@ -174,9 +177,16 @@ class TrainConfig:
         return tuple(self.encoder.split("+"))
 
     @property
-    def units(self) -> tuple[str, ...]:
-        """What each of the encoders reads: piece, word or trigram."""
-        return tuple(ENCODERS[name].units for name in self.encoders)
+    def design(self) -> Design:
+        """What of this the finished model must know."""
+        return Design(
+            encoder=self.encoder,
+            combine=self.combine,
+            pooling=self.pooling,
+            directions=self.directions,
+            fold_case=self.fold_case,
+            separate=self.vocabularies == "separate",
+        )
 
     def states(self, name: str) -> int:
         """Length of the hidden states of the encoder ``name``, of one direction."""
@@ -258,3 +268,62 @@ RECIPES: dict[str, TrainConfig] = {
         _P19, initial=1.0, distribution="normal", megabatch=1, anneal=0, epochs=0
     ),
 }
+
+# What each recipe is, for people.
+NOTES = {
+    "fast": "in-batch softmax with additive margin: what mines best, in the least time",
+    "p19": "Wieting et al. 2019: margin loss, annealed mega-batches, negatives of the other column",
+    "p18": "Wieting and Gimpel 2018: words and trigrams on paraphrases, mega-batches of 40",
+    "p17": "Wieting et al. 2017: an average of words on paraphrases; give it --embeddings to start "
+    "from, and for GRAN --encoder gran-lstm --epochs 3 --negatives mix",
+    "s18": "Sjöblom et al. 2018: contrastive loss on labelled or ranked paraphrases, GRAN over a "
+    "GRU (--label-col, --keep 0.8)",
+    "random": "untrained baselines of Wieting et al. 2019 (--encoder sp or trigram)",
+}
+ENCODER_NOTES = {
+    "sp": "mean of SentencePiece embeddings (P19); the one that ships",
+    "word": "mean of word embeddings (P17); --segmentation morfessor for morphs (S18)",
+    "trigram": "mean of embeddings of character trigrams (P18)",
+    "lstm": "mean or maximum of an LSTM's states over words (P18, P19)",
+    "blstm": "the same in both directions",
+    "lstm-sp": "the same over pieces (P19: --scramble 0.3 --dropout 0.3)",
+    "blstm-sp": "the same over pieces in both directions",
+    "gran-lstm": "mean of words, each through a gate that an LSTM moves (P17)",
+    "gran-gru": "the same by a GRU with leaky rectifiers (S18: --variational)",
+}
+OBJECTIVE_NOTES = {
+    "softmax": "cross-entropy over the batch, the true pair's cosine less a margin; with "
+    "--megabatch the hardest negatives of a pool join the batch",
+    "margin": "the pair must beat a negative of either side by a margin (P17, P18, P19)",
+    "contrastive": "pairs pay their distance, others what they are nearer than a margin, squared; "
+    "labelled pairs, or one negative drawn for each (S18)",
+}
+
+
+def explain() -> str:
+    """Encoders, objectives and recipes, and a table of each recipe's settings."""
+    lines = []
+    for title, notes in (
+        ("Encoders (--encoder; several with +)", ENCODER_NOTES),
+        ("Objectives (--objective)", OBJECTIVE_NOTES),
+        ("Recipes (--recipe)", NOTES),
+    ):
+        lines.append(f"{title}:")
+        for name, note in notes.items():
+            lines += textwrap.wrap(
+                note, 100, initial_indent=f"  {name:12} ", subsequent_indent=" " * 15
+            )
+        lines.append("")
+    lines.append("Settings of the recipes:")
+    lines.append("  ".join([f"  {'':18}", *(f"{name:>12}" for name in RECIPES)]))
+    for field in dataclasses.fields(TrainConfig):
+        values = [getattr(recipe, field.name) for recipe in RECIPES.values()]
+        option = "--" + field.name.replace("_", "-")
+        lines.append("  ".join([f"  {option:18}", *(f"{_shown(value):>12}" for value in values)]))
+    return "\n".join(lines)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)

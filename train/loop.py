@@ -1,9 +1,9 @@
-"""The training loop: batches in an order that the seed decides, one sparse Adam step each."""
+"""The training loop: batches in an order that the seed decides, one step of Adam each."""
 
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -12,16 +12,15 @@ import numpy as np
 import torch
 
 from miner.errors import ResourceError
-from miner.kernels.embed import group_by_id, margin_gradient, mean_batch, sparse_adam
 from miner.machine import thread_count
+from miner.model import ENCODERS
 from train.checkpoint import Checkpoint
 from train.config import TrainConfig
-from train.data import PairData, Sentences, dropped, join
-from train.losses import softmax_loss
-from train.negatives import hardest, related
+from train.data import PairData, Sentences
+from train.encoders import Encoders, inside
+from train.objectives import Loss, batches, labelled_batch
 from train.validate import enough, mining_f1
 
-BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 # Seconds between checkpoints within an epoch.
 CHECKPOINT_EVERY = 60.0
 
@@ -48,21 +47,14 @@ class EpochEnd:
 
 
 Report = Callable[[Progress | EpochEnd], None]
-# Sentences to pool, and the loss and its gradient as a function of their means.
-Loss = Callable[[np.ndarray], tuple[float, np.ndarray]]
-Batch = tuple[Sentences, Loss]
 
 
 class State:
-    """The embeddings, their Adam moments, where the training stands, and the best epoch so far."""
+    """Where the training stands, and the best epoch so far."""
 
-    def __init__(self, size: int, config: TrainConfig):
-        generator = np.random.default_rng([config.seed, 2])
-        x = config.initial
-        self.table = generator.uniform(-x, x, (size, config.dimension)).astype(np.float32)
-        self.first = np.zeros_like(self.table)
-        self.second = np.zeros_like(self.table)
-        self.best = self.table.copy()
+    def __init__(self) -> None:
+        # What was learned by the best epoch, by name.
+        self.best: dict[str, np.ndarray] = {}
         self.best_f1, self.threshold = -1.0, np.nan
         # Optimiser steps ever; epoch, and pairs of it that are done.
         self.step, self.epoch, self.position = 0, 0, 0
@@ -70,15 +62,14 @@ class State:
 
     SCALARS = ("best_f1", "threshold", "loss_sum")
     COUNTERS = ("step", "epoch", "position", "loss_count")
-    TABLES = ("table", "first", "second", "best")
 
     def arrays(self) -> dict[str, np.ndarray]:
-        names = (*self.SCALARS, *self.COUNTERS, *self.TABLES)
-        return {name: np.asarray(getattr(self, name)) for name in names}
+        names = (*self.SCALARS, *self.COUNTERS)
+        best = {f"best/{name}": array for name, array in self.best.items()}
+        return {**{name: np.asarray(getattr(self, name)) for name in names}, **best}
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        for name in self.TABLES:
-            setattr(self, name, arrays[name])
+        self.best = inside("best", arrays)
         for name in self.SCALARS:
             setattr(self, name, float(arrays[name]))
         for name in self.COUNTERS:
@@ -86,53 +77,86 @@ class State:
 
 
 class Trainer:
-    """Trains the averaging encoder on ``data``; ``held`` is the held-out mining task.
+    """Trains the encoders of ``config`` on ``data``; ``held`` is the held-out mining task.
+
+    ``sizes`` are the vocabularies' by kind of unit, in the order of the sentences' views, ``start``
+    their initial embeddings (:class:`train.encoders.Encoders`). ``cut`` gives the data of an epoch,
+    where that is cut anew each time (subword sampling).
 
     Everything random is drawn from the seed, the epoch and the position in it, never from what
     happened before, so that a training continued from a checkpoint takes the very same steps.
     """
 
-    def __init__(self, config: TrainConfig, size: int, data: PairData, held: PairData | None):
+    def __init__(
+        self,
+        config: TrainConfig,
+        sizes: Mapping[str, int],
+        data: PairData,
+        held: PairData | None,
+        device: str = "cpu",
+        start: Mapping[str, np.ndarray] | None = None,
+        cut: Callable[[int], PairData] | None = None,
+    ):
         self.config = config
         self.data = data
         self.held = held if held is not None and enough(held) else None
-        self.state = State(size, config)
+        self.encoders = Encoders(config, sizes, device, start)
+        self.state = State()
+        self.cut = cut
+        # Pairs of both labels teach by themselves; else negatives are found among the others.
+        self.labelled = config.objective == "contrastive" and not data.same.all()
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """All that a training goes on from."""
+        now = {f"now/{name}": array for name, array in self.encoders.arrays().items()}
+        return {**self.state.arrays(), **now}
+
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        """Go back to what :meth:`arrays` gave."""
+        self.state.restore(arrays)
+        self.encoders.restore(inside("now", arrays))
 
     def run(self, checkpoint: Checkpoint | None = None, report: Report = lambda _: None) -> State:
         """Train to the end, or go on to it; an interrupt waits for the step and saves the state."""
         if checkpoint is not None and (saved := checkpoint.load_state()) is not None:
-            self.state.restore(saved)
+            self.restore(saved)
         state, last = self.state, time.monotonic()
+        if self.config.epochs == 0:
+            self._judge(0.0)
         with interrupt_held_back() as interrupted, step_threads(self.config):
             while state.epoch < self.config.epochs:
                 for progress in self.run_epoch():
                     report(progress)
                     due = time.monotonic() - last > CHECKPOINT_EVERY
                     if checkpoint is not None and (due or interrupted()):
-                        checkpoint.save_state(state.arrays())
+                        checkpoint.save_state(self.arrays())
                         last = time.monotonic()
                     if interrupted():
                         raise KeyboardInterrupt
                 report(self._finish_epoch())
                 if checkpoint is not None:
-                    checkpoint.save_state(state.arrays())
+                    checkpoint.save_state(self.arrays())
                     last = time.monotonic()
         return state
 
     def run_epoch(self) -> Iterator[Progress]:
         """The rest of the current epoch; yields after every mega-batch, the state consistent."""
         config, state, n = self.config, self.state, len(self.data)
+        data = self.data if self.cut is None else self.cut(state.epoch)
         order = np.random.default_rng([config.seed, 3, state.epoch]).permutation(n)
         while state.position < n:
             rows = order[state.position : state.position + config.batch * self._megabatch()]
             generator = np.random.default_rng([config.seed, 4, state.epoch, state.position])
-            batches = self._margin_batches if config.objective == "margin" else self._batches
-            for sentences, loss in batches(rows):
+            pool = data.take(rows)
+            found = (
+                [labelled_batch(config, pool)]
+                if self.labelled
+                else batches(config, pool, self.encoders.encode, generator)
+            )
+            for sentences, loss in found:
                 done = (state.epoch * n + state.position) / (config.epochs * n)
                 rate = config.rate * (1 - (1 - config.final_rate) * done)
-                state.loss_sum += self._step(
-                    dropped(sentences, config.dropout, generator), loss, rate
-                )
+                state.loss_sum += self._step(sentences, loss, rate, generator)
                 state.loss_count += 1
             state.position += len(rows)
             mean = state.loss_sum / max(state.loss_count, 1)
@@ -143,95 +167,36 @@ class Trainer:
     def _megabatch(self) -> int:
         """Mini-batches to pool now: annealed by P19's schedule, which persists over epochs."""
         config = self.config
+        if self.labelled:
+            return 1
         if config.anneal == 0:
             return config.megabatch
         return min(config.megabatch, 1 + self.state.step // config.anneal)
 
-    def _batches(self, rows: np.ndarray) -> Iterator[Batch]:
-        """The one batch of ``rows`` for the softmax objective: sources, then targets."""
-        config, data = self.config, self.data
-        pairs = [
-            np.stack([np.full(len(others), row), others], axis=1)
-            for row, others in related(data.source_text[rows], data.target_text[rows])
-        ]
-        same = None
-        if pairs:
-            both = np.concatenate(pairs)
-            same = torch.from_numpy(both[both[:, 0] != both[:, 1]])
-
-        def loss(pooled: np.ndarray) -> tuple[float, np.ndarray]:
-            means = torch.from_numpy(pooled).requires_grad_()
-            source, target = means.chunk(2)
-            value = softmax_loss(source, target, same, config.scale, config.margin)
-            value.backward()
-            assert means.grad is not None
-            return float(value.detach()), means.grad.numpy()
-
-        yield join([data.source.take(rows), data.target.take(rows)]), loss
-
-    def _margin_batches(self, rows: np.ndarray) -> Iterator[Batch]:
-        """Mini-batches of the mega-batch ``rows``, each pair with its two hardest negatives."""
-        config, data = self.config, self.data
-        target_negative, source_negative = hardest(
-            encode(self.state.table, data.source.take(rows)),
-            encode(self.state.table, data.target.take(rows)),
-            data.source_text[rows],
-            data.target_text[rows],
-        )
-        usable = np.flatnonzero((target_negative >= 0) & (source_negative >= 0))
-
-        def loss(pooled: np.ndarray) -> tuple[float, np.ndarray]:
-            gradient = np.empty_like(pooled)
-            return margin_gradient(pooled, config.margin, gradient), gradient
-
-        for start in range(0, len(usable), config.batch):
-            part = usable[start : start + config.batch]
-            sources = np.concatenate([rows[part], rows[source_negative[part]]])
-            targets = np.concatenate([rows[part], rows[target_negative[part]]])
-            n = len(part)
-            both = join([data.source.take(sources), data.target.take(targets)])
-            # join gives s, s-, t, t-; the loss wants s, t, s-, t-
-            order = np.concatenate(
-                [
-                    np.arange(n),
-                    np.arange(2 * n, 3 * n),
-                    np.arange(n, 2 * n),
-                    np.arange(3 * n, 4 * n),
-                ]
-            )
-            yield both.take(order), loss
-
-    def _step(self, sentences: Sentences, loss: Loss, rate: float) -> float:
-        """Forward, backward, one Adam step on the rows in use; returns the loss."""
-        state = self.state
-        pooled = np.empty((len(sentences), state.table.shape[1]), dtype=np.float32)
-        mean_batch(state.table, sentences.ids, sentences.offsets, pooled)
-        value, gradient = loss(pooled)
-        rows, starts, owners = group_by_id(sentences.ids, sentences.offsets, len(state.table))
-        state.step += 1
-        sparse_adam(
-            state.table,
-            state.first,
-            state.second,
-            gradient,
-            sentences.offsets,
-            rows,
-            starts,
-            owners,
-            state.step,
-            rate,
-            BETA1,
-            BETA2,
-            EPSILON,
-        )
+    def _step(
+        self, sentences: Sentences, loss: Loss, rate: float, generator: np.random.Generator
+    ) -> float:
+        """Forward, backward, one step of Adam; returns the loss."""
+        value, gradient = loss(self.encoders.forward(sentences, generator))
+        self.state.step += 1
+        self.encoders.backward(gradient, self.state.step, rate)
         return value
 
     def _finish_epoch(self) -> EpochEnd:
-        """Score the held-out task, keep the table if it is the best yet, go to the next epoch."""
+        """Judge the epoch, keep what it learned if it is the best yet, go to the next."""
         state = self.state
         loss = state.loss_sum / max(state.loss_count, 1)
+        f1, threshold, best = self._judge(loss)
+        state.epoch, state.position = state.epoch + 1, 0
+        state.loss_sum, state.loss_count = 0.0, 0
+        return EpochEnd(state.epoch, loss, f1, threshold, best)
+
+    def _judge(self, loss: float) -> tuple[float | None, float | None, bool]:
+        """F1 and threshold on the held-out task, and whether they are the best, then kept."""
+        state, learned = self.state, self.encoders.learned()
         # float16 is what will be stored, and overflows first.
-        if not (np.isfinite(loss) and np.abs(state.table).max() < np.finfo(np.float16).max):
+        largest = max(np.abs(array).max(initial=0) for array in learned.values())
+        if not (np.isfinite(loss) and largest < np.finfo(np.float16).max):
             raise ResourceError(
                 f"the training diverged in epoch {state.epoch + 1} (loss {loss:.3g}); lower --rate "
                 f"(now {self.config.rate:g}) and give --restart"
@@ -239,37 +204,29 @@ class Trainer:
         f1 = threshold = None
         best = True
         if self.held is not None:
-            score = mining_f1(
-                encode(state.table, self.held.source), encode(state.table, self.held.target)
-            )
+            encode = self.encoders.encode
+            score = mining_f1(encode(self.held.source), encode(self.held.target))
             f1, threshold = score.f1, score.threshold
             # Of equals the later: on an easy task, F1 reaches its end before the training does.
             best = f1 >= state.best_f1
         if best:
-            state.best = state.table.copy()
+            state.best = {name: array.copy() for name, array in learned.items()}
             if f1 is not None and threshold is not None:
                 state.best_f1, state.threshold = f1, threshold
-        state.epoch, state.position = state.epoch + 1, 0
-        state.loss_sum, state.loss_count = 0.0, 0
-        return EpochEnd(state.epoch, loss, f1, threshold, best)
-
-
-def encode(table: np.ndarray, sentences: Sentences) -> np.ndarray:
-    """Unit vectors ``(n, d) float32`` by the embeddings as they are, dropout off."""
-    out = np.empty((len(sentences), table.shape[1]), dtype=np.float32)
-    mean_batch(table, sentences.ids, sentences.offsets, out)
-    norm = np.linalg.norm(out, axis=1, keepdims=True)
-    return np.divide(out, norm, out=out, where=norm > 0)
+        return f1, threshold, best
 
 
 @contextmanager
 def step_threads(config: TrainConfig) -> Iterator[None]:
     """The threads of a step, whatever another library has set: the last bit depends on torch's.
 
-    Two for the margin objective, whose mini-batches of a hundred pairs are so small that more
-    would only wait for each other; the choice among a mega-batch brings threads of its own.
+    Two for an average under the margin objective, whose mini-batches of a hundred pairs are so
+    small that more would only wait for each other; the choice among a mega-batch brings threads of
+    its own.
     """
-    threads = min(2, thread_count()) if config.objective == "margin" else thread_count()
+    recurrent = any(ENCODERS[name].network for name in config.encoders)
+    few = config.objective != "softmax" and not recurrent
+    threads = min(2, thread_count()) if few else thread_count()
     before = torch.get_num_threads(), numba.get_num_threads()
     torch.set_num_threads(threads)
     numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]

@@ -1,24 +1,32 @@
 """A whole training: text in, model directory out."""
 
-from collections.abc import Callable, Sequence
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from miner.corpus import read_bitext
-from miner.encoder import Encoder, Tokenizer
+from miner.encoder import Encoder
 from miner.errors import CorpusError, ResourceError
 from miner.files import replaceable
-from miner.model import CONFIG, Model, quantise
+from miner.gpu import resolve_device
+from miner.model import CONFIG, SEGMENTATION, VOCABULARIES, Model, Part, quantise
+from miner.tokenizer import SIDES, Tokenizer, open_tokenizer
 from train import data as pairs
+from train import select
 from train.checkpoint import Checkpoint
 from train.config import TrainConfig
+from train.embeddings import read_embeddings
+from train.encoders import inside
 from train.lexicon import learn_lexicon
 from train.loop import EpochEnd, Progress, Trainer
 from train.verifier import choose_decoys, enough, learn_verifier
-from train.vocabulary import train_vocabulary
+from train.vocabulary import train_trigrams, train_vocabulary, train_words, words_of
 
 # Gets lines to print, and the progress between them.
 Report = Callable[[str | Progress], None]
@@ -26,7 +34,11 @@ Report = Callable[[str | Progress], None]
 
 @dataclass(frozen=True)
 class TextPair:
-    """A bitext to read: two aligned files, or two columns of one (``target`` None)."""
+    """A bitext to read: two aligned files, or two columns of one (``target`` None).
+
+    Of one file, ``label_col`` says whether a pair means the same (1) or not (0), and ``score_col``
+    how good it is, the higher the better, for ``TrainConfig.keep``.
+    """
 
     source: str
     target: str | None = None
@@ -34,10 +46,22 @@ class TextPair:
     tcol: str = "2"
     header: bool = False
     format: str | None = None
+    label_col: str | None = None
+    score_col: str | None = None
 
     @property
     def name(self) -> str:
         return self.source if self.target is None else f"{self.source} + {self.target}"
+
+
+@dataclass(frozen=True)
+class Read:
+    """All pairs: two lists of sentences, whether each pair means the same, what each file gave."""
+
+    source: list[str]
+    target: list[str]
+    same: np.ndarray
+    counts: list[dict[str, Any]]
 
 
 def train_model(
@@ -46,48 +70,84 @@ def train_model(
     output: str | Path,
     *,
     on_error: str = "fail",
+    embeddings: str | None = None,
     threshold: float | None = None,
     restart: bool = False,
+    device: str = "cpu",
     report: Report = lambda event: None,
 ) -> Model:
     """Train on all ``texts`` together and save the model to ``output``.
 
     Goes on from the checkpoint of an interrupted run with the same configuration and text, unless
     ``restart``; the result is bit for bit that of an uninterrupted one on the same machine.
-    ``threshold`` is what ``miner mine`` keeps by default: by default the best on the held-out task.
-    Raises CorpusError, ArtifactError and ResourceError.
+    ``embeddings`` is a file of word vectors that words start from. ``threshold`` is what ``miner
+    mine`` keeps by default: by default the best on the held-out task. ``device`` (auto, cpu or
+    cuda) is for recurrent encoders. Raises CorpusError, ArtifactError and ResourceError.
     """
     replaceable(output, CONFIG)  # refused now rather than after hours of work
-    source, target, counts = _read(texts, on_error, report)
-    key = {"config": config.as_dict(), "text": pairs.fingerprint(source, target)}
+    device = resolve_device(device)
+    read = _read(texts, config, on_error, report)
+    design = config.design
+    vectors = _read_embeddings(embeddings, config) if embeddings is not None else None
+    key = {
+        "config": config.as_dict(),
+        "text": pairs.fingerprint(read.source, read.target, read.same),
+        **({} if vectors is None else {"embeddings": _digest(vectors[1])}),
+    }
     checkpoint = Checkpoint(output, key)
     if restart:
         checkpoint.remove()
-    vocabulary = checkpoint.load_vocabulary()
-    if vocabulary is None:
-        report(f"learning a vocabulary of {config.pieces} pieces")
-        vocabulary = train_vocabulary([source, target], config)
-        checkpoint.save_vocabulary(vocabulary)
+    files = checkpoint.load_vocabulary()
+    if files is None:
+        files = _learn_vocabularies(read, config, vectors[0] if vectors else (), report)
+        checkpoint.save_vocabulary(files)
     else:
         report(f"going on from {checkpoint.directory}")
 
-    tokenizer = Tokenizer(vocabulary)
+    vocabularies = {units: files[VOCABULARIES[units]] for units in design.units}
+    segmentation = files.get(SEGMENTATION)
+    tokenizers = [
+        {
+            units: open_tokenizer(units, vocabulary, design, segmentation, side=side)
+            for units, vocabulary in vocabularies.items()
+        }
+        for side in SIDES
+    ]
+    sizes = {units: tokenizer.size for units, tokenizer in tokenizers[0].items()}
+    cutters = tuple(list(side.values()) for side in tokenizers)
     everything = checkpoint.load_pairs()
     if everything is None:
-        report(f"cutting {len(source)} pairs into pieces")
-        everything = pairs.prepare(tokenizer, source, target)
+        report(f"cutting {len(read.source)} pairs into {' and '.join(f'{u}s' for u in sizes)}")
+        everything = pairs.prepare(cutters, read.source, read.target, read.same)
         checkpoint.save_pairs(everything)
     training, held = pairs.split(everything, config.heldout, config.seed)
-    unknown = len(source) - len(everything)
+    unknown = len(read.source) - len(everything)
     shared = len(everything) - len(training) - len(held)
     report(
         f"{len(training)} pairs to train on, {len(held)} held out; left out: {unknown} without a "
-        f"known piece, {shared} that share a sentence with a held-out pair"
+        f"known {' or '.join(sizes)}, {shared} that share a sentence with a held-out pair"
     )
     if len(training) < 2:
         checkpoint.remove()  # nothing to go on from: more text must not meet a stale checkpoint
         raise CorpusError(f"only {len(training)} usable pairs: too few to train on")
-    trainer = Trainer(config, tokenizer.size, everything.take(training), everything.take(held))
+    # The distinct sentences by their numbers, which count them in this order.
+    sentences = list(dict.fromkeys(chain(read.source, read.target)))
+    cut = None
+    if config.sampling:
+        cut = partial(_sampled, everything.take(training), sentences, tokenizers, config)
+    start = None
+    if vectors is not None:
+        start, found = _start(vectors, files, config)
+        report(f"{embeddings}: vectors for {found} of {sizes['word']} words")
+    trainer = Trainer(
+        config,
+        sizes,
+        everything.take(training),
+        everything.take(held),
+        device,
+        start,
+        cut,
+    )
     if trainer.held is None:
         report(f"warning: {len(held)} held-out pairs are too few to mine; keeping the last epoch")
 
@@ -109,33 +169,121 @@ def train_model(
         ) from None
     if threshold is None and not np.isnan(state.threshold):
         threshold = state.threshold
-    scales = None
-    weights: np.ndarray = state.best.astype(np.float16)
-    if config.dtype == "int8":
-        weights, scales = quantise(state.best)
+    parts = [_part(inside(name, state.best), config.dtype) for name in config.encoders]
+    dimensions = [part.size for part in trainer.encoders.parts.values()]
     model = Model(
-        vocabulary,
-        weights,
-        scales,
+        tuple(parts),
+        vocabularies,
+        dimensions[0] if config.combine == "add" else sum(dimensions),
+        design,
+        segmentation,
         threshold=threshold,
         training={
             "config": config.as_dict(),
-            "text": counts,
+            "text": read.counts,
             "text fingerprint": key["text"],
+            **({} if embeddings is None else {"embeddings": Path(embeddings).name}),
             "pairs": len(training),
             "held-out pairs": len(held),
             "held-out mining F1": None if state.best_f1 < 0 else state.best_f1,
         },
     )
-    if enough(len(held)):
-        # Sentences are numbered in the order in which they are first met.
-        sentences = list(dict.fromkeys([*source, *target]))
-        model = _with_verifier(model, everything, training, held, sentences, config.seed, report)
+    if model.verifying is None:
+        report("no second look: it compares pieces or words that both columns share")
+    elif enough(len(held)):
+        # A held-out pair is labelled as the same; of the others, only such are translations.
+        kept = training[everything.same[training]]
+        model = _with_verifier(model, everything, kept, held, sentences, config.seed, report)
     else:
-        report(f"warning: {len(held)} held-out pairs are too few to learn to verify candidates")
+        report("warning: too few held-out pairs to learn to verify candidates")
     model = model.save(output)
     checkpoint.remove()
     return model
+
+
+def _learn_vocabularies(
+    read: Read, config: TrainConfig, more: Sequence[str], report: Report
+) -> dict[str, bytes]:
+    """The vocabularies by their files' names; ``more`` are words beyond those of the text."""
+    sides = (read.source, read.target)
+    files = {}
+    for units in config.design.units:
+        name = VOCABULARIES[units]
+        if units == "piece":
+            report(f"learning a vocabulary of {config.pieces} pieces")
+            files[name] = train_vocabulary(sides, config)
+        elif units == "word":
+            report("counting words" if config.segmentation == "none" else "learning morphs")
+            files[name], segmentation = train_words(sides, config, more)
+            if segmentation is not None:
+                files[SEGMENTATION] = segmentation
+        else:
+            report("counting trigrams")
+            files[name] = train_trigrams(sides, config)
+    return files
+
+
+def _sampled(
+    data: pairs.PairData,
+    sentences: Sequence[str],
+    tokenizers: Sequence[Mapping[str, Tokenizer]],
+    config: TrainConfig,
+    epoch: int,
+) -> pairs.PairData:
+    """The pairs with their pieces cut anew, at random (Kudo 2018); other units as they are."""
+
+    def anew(column: int, side: pairs.Sentences, text: np.ndarray) -> pairs.Sentences:
+        tokenizer = tokenizers[column]["piece"]
+        seed = int(np.random.default_rng([config.seed, 7, epoch, column]).integers(1 << 31))
+
+        def cut(chunk: Sequence[str], first: int) -> tuple[np.ndarray, np.ndarray]:
+            return tokenizer.sample(chunk, config.sampling, seed, first)
+
+        sampled = pairs.tokenize_parts(cut, [sentences[i] for i in text.tolist()])
+        return replace(sampled, also=side.also)
+
+    source = anew(0, data.source, data.source_text)
+    return replace(data, source=source, target=anew(1, data.target, data.target_text))
+
+
+def _digest(vectors: np.ndarray) -> str:
+    return hashlib.sha256(vectors.tobytes()).hexdigest()[:16]
+
+
+def _part(learned: Mapping[str, np.ndarray], dtype: str) -> Part:
+    """One encoder as it is stored."""
+    network = inside("network", learned)
+    if dtype == "int8":
+        return Part(*quantise(learned["weights"]), network)
+    return Part(learned["weights"].astype(np.float16), None, network)
+
+
+def _read_embeddings(path: str, config: TrainConfig) -> tuple[list[str], np.ndarray]:
+    """Words and their vectors, to start from; refused where they do not fit the configuration."""
+    if "word" not in config.design.units:
+        raise CorpusError(f"{path}: word vectors are for encoders of words, not {config.encoder}")
+    words, vectors = read_embeddings(path)
+    if vectors.shape[1] != config.dimension:
+        raise CorpusError(
+            f"{path}: has vectors of {vectors.shape[1]} numbers; "
+            f"give --dimension {vectors.shape[1]} (now {config.dimension})"
+        )
+    return words, vectors
+
+
+def _start(
+    vectors: tuple[list[str], np.ndarray], files: Mapping[str, bytes], config: TrainConfig
+) -> tuple[dict[str, np.ndarray], int]:
+    """What each word starts from, ``(V, d) float32``, NaN for those without; how many have one."""
+    rows: dict[str, int] = {}
+    for row, word in enumerate(words_of(vectors[0], config.fold_case)):
+        rows.setdefault(word, row)
+    types = files[VOCABULARIES["word"]].decode("utf-8").splitlines()
+    found = np.array([rows.get(word, -1) for word in types])
+    start = np.where(found[:, None] >= 0, vectors[1][found], np.float32(np.nan))
+    if config.design.separate:
+        start = np.concatenate([start, start])
+    return {"word": start}, int((found >= 0).sum())
 
 
 def _with_verifier(
@@ -149,7 +297,8 @@ def _with_verifier(
 ) -> Model:
     """The model with all that a second look needs."""
     report("learning translation probabilities")
-    lexicon = learn_lexicon(everything.take(training), len(model.weights))
+    assert model.verifying is not None
+    lexicon = learn_lexicon(everything.take(training), len(model.verifying.weights))
     model = replace(model, lexicon=lexicon)
 
     def text(rows: np.ndarray) -> tuple[list[str], list[str]]:
@@ -164,14 +313,14 @@ def _with_verifier(
     return replace(model, verifier=verifier, decoys=choose_decoys(text(training), seed))
 
 
-def _read(
-    texts: Sequence[TextPair], on_error: str, report: Report
-) -> tuple[list[str], list[str], list[dict[str, Any]]]:
-    """All pairs, and what each bitext gave."""
+def _read(texts: Sequence[TextPair], config: TrainConfig, on_error: str, report: Report) -> Read:
+    """All pairs that the configuration keeps."""
     source: list[str] = []
     target: list[str] = []
-    counts = []
+    labels = []
+    counts: list[dict[str, Any]] = []
     for text in texts:
+        columns = [column for column in (text.label_col, text.score_col) if column is not None]
         bitext = read_bitext(
             text.source,
             text.target,
@@ -180,15 +329,41 @@ def _read(
             header=text.header,
             format=text.format,
             on_error=on_error,
+            more=columns,
         )
-        left_out = {"empty": bitext.empty, "not UTF-8": bitext.undecodable}
+        more = list(bitext.more)
+        same = np.ones(len(bitext), dtype=bool)
+        if text.label_col is not None:
+            same = select.labels(more.pop(0), text.name, bitext.lines)
+        score = None
+        if text.score_col is not None:
+            score = select.scores(more.pop(0), text.name, bitext.lines)
+        rows = select.cut(score, len(bitext), config.keep)
+        # Only the contrastive objective can learn from what is no translation.
+        unlike = 0
+        if config.objective != "contrastive":
+            unlike = int((~same[rows]).sum())
+            rows = rows[same[rows]]
+        left_out = {
+            "empty": bitext.empty,
+            "not UTF-8": bitext.undecodable,
+            "cut off": len(bitext) - len(rows) - unlike,
+            "labelled as different": unlike,
+        }
         notes = "".join(f", {count} {why} left out" for why, count in left_out.items() if count)
         if bitext.replaced:
             notes += f", {bitext.replaced} with bytes replaced"
-        report(f"{text.name}: {len(bitext)} pairs{notes}")
-        counts.append({"name": Path(text.source).name, "pairs": len(bitext), **left_out})
-        source += bitext.source
-        target += bitext.target
+        report(f"{text.name}: {len(rows)} pairs{notes}")
+        counts.append({"name": Path(text.source).name, "pairs": len(rows), **left_out})
+        source += [bitext.source[row] for row in rows.tolist()]
+        target += [bitext.target[row] for row in rows.tolist()]
+        labels.append(same[rows])
     if not source:
         raise CorpusError(f"{', '.join(text.name for text in texts)}: no pairs to train on")
-    return source, target, counts
+    together = np.concatenate(labels)
+    if config.sample:
+        rows = select.draw(len(source), config.sample, config.seed)
+        report(f"{len(rows)} of {len(source)} pairs drawn")
+        source, target = ([side[row] for row in rows.tolist()] for side in (source, target))
+        together = together[rows]
+    return Read(source, target, together, counts)

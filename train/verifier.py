@@ -82,7 +82,8 @@ def learn_verifier(
     found = candidates(forward, backward)
     true = numbers[0][found.source_row] == numbers[1][found.target_row]
     source, target = (prepare(encoder.tokenizer, side, encoder.threads) for side in sentences)
-    own = Pieces(encoder.model.table(), lexicon).compare(
+    assert encoder.model.verifying is not None
+    own = Pieces(encoder.model.verifying.table(), lexicon).compare(
         source, target, found.source_row, found.target_row
     )
     if not FEWEST <= true.sum() < len(true):

@@ -27,7 +27,7 @@ def tokenizer_and_table() -> tuple[Any, np.ndarray]:
 
     encoder = Encoder.load("default")
     proto = protocol.ModelProto()  # type: ignore[attr-defined]
-    proto.ParseFromString(encoder.model.vocabulary)
+    proto.ParseFromString(encoder.model.vocabularies["piece"])
     pieces = [(piece.piece, piece.score) for piece in proto.pieces]
     tokenizer = Tokenizer(models.Unigram(pieces, proto.trainer_spec.unk_id, False))
     tokenizer.normalizer = normalizers.Sequence(
@@ -38,7 +38,7 @@ def tokenizer_and_table() -> tuple[Any, np.ndarray]:
         ]
     )
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
-    table = encoder.model.table().copy()
+    table = encoder.model.parts[0].table().copy()
     table[~encoder.tokenizer.meaningful] = 0
     return tokenizer, table
 

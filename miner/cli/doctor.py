@@ -42,10 +42,7 @@ def doctor() -> None:
     engine = engines.choose("fused", device, False, thread_count()).name
     click.echo(f"{'device':14} --device auto is {device}; the search works on {engine}")
     model = Encoder.load("default").model
-    click.echo(
-        f"{'default model':14} {model.fingerprint}: {len(model.weights)} pieces, "
-        f"{model.dimension} dimensions, {model.weights.dtype}"
-    )
+    click.echo(f"{'default model':14} {model.fingerprint}: {model.describe()}")
     click.echo("all is well: 'miner mine' will work")
 
 

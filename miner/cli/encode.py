@@ -29,6 +29,7 @@ Examples:
     help=".npy, or .h5 (HDF5, dataset 'embeddings'; not from standard input).",
 )
 @options.model
+@options.side
 @click.option(
     "--dtype",
     type=click.Choice(["float16", "float32"]),
@@ -43,6 +44,7 @@ def encode(
     corpus: tuple[str, ...],
     output: str,
     model: str,
+    side: str | None,
     dtype: str,
     device: str,
     threads: int | None,
@@ -57,7 +59,7 @@ def encode(
     if Path(output).suffix not in SUFFIXES:
         raise click.UsageError(f"-o {output}: vectors go to {', '.join(SUFFIXES)}, by its suffix")
     options.spare(corpus, output)
-    encoder = Encoder.load(model, threads, device)
+    encoder = Encoder.load(model, threads, device, side)
     with options.staged_bar() as report:
         encoded = encode_corpus(
             encoder, corpus, output, dtype=np.dtype(dtype), report=report, **reading

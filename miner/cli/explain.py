@@ -29,7 +29,7 @@ def explain(model: str, source: str, target: str) -> None:
             sentence.encode("utf-8")
         except UnicodeEncodeError:
             raise click.UsageError(f"{sentence!r} is not UTF-8") from None
-    found = explain_pair(Verifier(Encoder.load(model)), source, target)
+    found = explain_pair(Verifier(Encoder.load(model, side="source")), source, target)
     click.echo(describe(found))
 
 

@@ -22,6 +22,7 @@ Examples:
 @click.argument("corpus", nargs=-1, required=True)
 @click.option("-o", "--output", required=True, metavar="DIR", help="The index directory.")
 @options.model
+@options.side
 @options.factory
 @click.option("--add", is_flag=True, help="Append CORPUS to the index that is in DIR already.")
 @click.option(
@@ -37,6 +38,7 @@ def index(
     corpus: tuple[str, ...],
     output: str,
     model: str,
+    side: str | None,
     factory: str,
     add: bool,
     embeddings: str | None,
@@ -69,10 +71,10 @@ def index(
                 **reading,
             )
         elif add:
-            encoder = Encoder.load(model, threads, device)
+            encoder = Encoder.load(model, threads, device, side)
             built = Index.open(output).add(encoder, corpus, report=report, **reading)
         else:
-            encoder = Encoder.load(model, threads, device)
+            encoder = Encoder.load(model, threads, device, side)
             built = Index.build(encoder, corpus, output, index=factory, report=report, **reading)
     click.echo(describe(built, output), err=True)
 

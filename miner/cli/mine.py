@@ -13,6 +13,7 @@ from miner.cli.index import describe
 from miner.cli.search import Wishes, mine_indexes, say
 from miner.encoder import Encoder
 from miner.index import Index
+from miner.tokenizer import SIDES
 from miner.verify import Verifier
 
 # Estimated precision that is kept where nobody said how much to keep.
@@ -70,7 +71,11 @@ def mine(
         raise click.UsageError("only one of SOURCE and TARGET can be standard input")
     options.spare((source, target), wishes.output, wishes.page)
     # A GPU asked for is one to search on; encoding takes it if torch is there to do so.
-    encoder = Encoder.load(model, threads, "cpu" if settings["device"] == "cpu" else "auto")
+    device = "cpu" if settings["device"] == "cpu" else "auto"
+    encoder = Encoder.load(model, threads, device, side="source")
+    encoders = [encoder, encoder]
+    if encoder.model.design.separate:
+        encoders[1] = Encoder(encoder.model, threads, device, side="target")
     rank = settings.pop("rank")
     verifier = None
     if rank == "probability" or (rank is None and encoder.model.verifier is not None):
@@ -90,10 +95,10 @@ def mine(
     with tempfile.TemporaryDirectory(prefix="miner-") as temporary:
         place = Path(work or temporary)
         indexes = []
-        for name, corpus in (("source", source), ("target", target)):
+        for name, corpus, reader in zip(SIDES, (source, target), encoders, strict=True):
             with options.staged_bar() as report:
                 built = Index.build(
-                    encoder, corpus, place / name, index=factory, report=report, **reading
+                    reader, corpus, place / name, index=factory, report=report, **reading
                 )
             click.echo(describe(built, corpus), err=True)
             indexes.append(built)

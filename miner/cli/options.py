@@ -14,6 +14,7 @@ from miner.corpus import FORMATS, ON_ERROR
 from miner.engines import ENGINES
 from miner.machine import matrix_peak, parse_size
 from miner.margin import MARGINS, RETRIEVALS, canonical
+from miner.tokenizer import SIDES
 
 Decorator = Callable[[Any], Any]
 
@@ -89,6 +90,12 @@ model = click.option(
     show_default=True,
     metavar="DIR",
     help="Model directory; 'default' is the one that ships (de, fr, es, ru, cs and en).",
+)
+
+side = click.option(
+    "--side",
+    type=click.Choice(SIDES),
+    help="Which column of its training text this is, for a model with separate vocabularies.",
 )
 
 reading = several(
@@ -186,7 +193,8 @@ device = click.option(
     type=click.Choice(["auto", "cpu", "cuda"]),
     default="auto",
     show_default=True,
-    help="Where to add up vectors; cuda without a GPU is an error. Never changes the result.",
+    help="Where to add up vectors; cuda without a GPU is an error. Never changes the result, but "
+    "for the last bits of recurrent encoders.",
 )
 
 threads = click.option(

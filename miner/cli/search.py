@@ -75,7 +75,7 @@ def search(source: str, target: str, model: str | None, state: str | None, **set
     first, second = Index.open(source), Index.open(target)
     require_one_model(first, second)
     rank = settings.pop("rank")
-    encoder = None if model is None or rank == "margin" else Encoder.load(model)
+    encoder = None if model is None or rank == "margin" else Encoder.load(model, side="source")
     reasons: list[str] = []
     verifier = verifier_for(first, rank, encoder, reasons.append)
     wishes.check(verifier, *reasons)

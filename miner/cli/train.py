@@ -2,6 +2,7 @@
 
 import dataclasses
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -10,10 +11,44 @@ from tqdm import tqdm
 from miner.cli.options import Number
 from miner.corpus import FORMATS, ON_ERROR
 from miner.errors import DependencyError
+from miner.model import ENCODERS, load
 
-# Recipes and their fields are spelt here, not imported: help must not wait for torch.
-RECIPES = ("fast", "p19")
-OBJECTIVES = ("softmax", "margin")
+# Recipes and the values of fields are spelt here, not imported: only a training imports train.
+RECIPES = ("fast", "p19", "p18", "p17", "s18", "random")
+CHOICES = {
+    "objective": ("softmax", "margin", "contrastive"),
+    "combine": ("add", "concat"),
+    "segmentation": ("none", "morfessor"),
+    "vocabularies": ("shared", "separate"),
+    "directions": ("concat", "average"),
+    "pooling": ("mean", "max"),
+    "distribution": ("uniform", "normal"),
+    "negatives": ("max", "rand", "mix"),
+    "negatives_from": ("opposite", "either"),
+    "dtype": ("float16", "int8"),
+}
+
+
+def choice(field: str, help: str) -> Callable[[Any], Any]:
+    """An option for a field of the configuration that is one of some words."""
+    name = field.replace("_", "-")
+    return click.option(f"--{name}", type=click.Choice(CHOICES[field]), help=help)
+
+
+def list_all(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
+    """Explain encoders, objectives and recipes, and end."""
+    if wanted and not context.resilient_parsing:
+        click.echo(explained())
+        context.exit()
+
+
+def explained() -> str:
+    """All that can be trained, for people to read."""
+    from train.config import RECIPES as recipes
+    from train.config import explain
+
+    assert tuple(recipes) == RECIPES
+    return explain()
 
 
 @click.command(
@@ -23,7 +58,11 @@ Examples:
   miner train --bitext de-en.tsv.xz -o models/de-en
   miner train --bitext de-en.tsv.xz --bitext fr-en.tsv.xz --pieces 50000 -o models/de-fr-en
   miner train --bitext de-en.tsv.xz --recipe p19 -o models/de-en-p19
-  miner train --bitext de-en.tsv.xz --epochs 10 --dimension 512 --batch 2048 -o models/big"""
+  miner train --bitext de-en.tsv.xz --epochs 10 --dimension 512 --batch 2048 -o models/big
+  miner train --bitext de-en.tsv.xz --encoder lstm-sp --scramble 0.3 -o models/lstm
+  miner train --bitext paraphrases.tsv --recipe p18 -o models/english
+  miner train --bitext ranked.tsv --recipe s18 --keep 0.8 -o models/subtitles
+  miner train --list"""
 )
 @click.option("--source", "sources", multiple=True, metavar="FILE", help="Source side; repeatable.")
 @click.option(
@@ -38,6 +77,14 @@ Examples:
 )
 @click.option("--scol", default="1", show_default=True, help="Source column of --bitext.")
 @click.option("--tcol", default="2", show_default=True, help="Target column of --bitext.")
+@click.option(
+    "--label-col", metavar="N|NAME", help="Column of --bitext with 1 for the same, 0 for not."
+)
+@click.option(
+    "--score-col", metavar="N|NAME", help="Column of --bitext that ranks pairs, best highest."
+)
+@click.option("--keep", type=float, help="Share of each bitext to keep: its best, or its first.")
+@click.option("--sample", type=int, help="Pairs to draw from all; 0: take all.")
 @click.option("--header", is_flag=True, help="The first line of a TSV names its columns.")
 @click.option("--format", type=click.Choice(FORMATS), help="Of all files; default by suffix.")
 @click.option(
@@ -51,32 +98,61 @@ Examples:
 @click.option(
     "--recipe",
     type=click.Choice(RECIPES),
-    default="fast",
-    show_default=True,
-    help="Starting point, which the options below override: fast is in-batch softmax with "
-    "additive margin, p19 the annealed mega-batches of Wieting et al. 2019.",
+    help="Starting point, which the options below override: fast [default], or one of the "
+    "papers; see --list.",
 )
+@click.option("--like", metavar="DIR", help="Start from the configuration of this model instead.")
+@click.option(
+    "--encoder",
+    metavar="NAME",
+    help=f"One of {' '.join(ENCODERS)}, or several with + between them, such as word+trigram.",
+)
+@choice("combine", "Add the vectors of several encoders, or put one after the other.")
 @click.option("--pieces", type=int, help="Size of the SentencePiece vocabulary.")
-@click.option("--coverage", type=float, help="Share of characters that the vocabulary covers.")
-@click.option("--vocabulary-sample", type=int, help="Sentences to learn the vocabulary from.")
+@click.option("--coverage", type=float, help="Share of characters that the pieces cover.")
+@click.option("--vocabulary-sample", type=int, help="Sentences to learn the pieces from.")
+@click.option("--types", type=int, help="Words, or trigrams: how many of the most frequent.")
+@choice("segmentation", "Words: cut them into morphs by Morfessor.")
 @click.option("--fold-case/--keep-case", default=None, help="Treat A and a as one letter.")
-@click.option("--dimension", type=int, help="Length of the vectors.")
-@click.option("--objective", type=click.Choice(OBJECTIVES), help="What is minimised.")
+@choice("vocabularies", "Whether what is spelt alike in both columns has one embedding.")
+@click.option("--dimension", type=int, help="Length of an embedding, and of an average of them.")
+@click.option("--hidden", type=int, help="Recurrent: length of a state; 0: by the dimension.")
+@choice("directions", "blstm: both states one after the other, or their average.")
+@choice("pooling", "Recurrent: mean of the states, or their maximum.")
+@click.option("--initial", type=float, help="Embeddings start between minus this and this.")
+@choice("distribution", "Embeddings start uniform, or normal with --initial for deviation.")
+@click.option(
+    "--embeddings",
+    metavar="FILE",
+    help="Words start from these vectors: text of word2vec, GloVe or fastText.",
+)
+@choice("objective", "What is minimised.")
 @click.option("--scale", type=float, help="Softmax: what cosines are multiplied by.")
 @click.option("--margin", type=float, help="What the true pair must win by.")
+@click.option("--lambda-c", type=float, help="Weight of the squares of a recurrent network.")
+@click.option("--lambda-w", type=float, help="Weight of how far embeddings are from their start.")
+@choice("negatives", "The hardest of the pool, random ones, or a mix of both.")
+@choice("negatives_from", "From the opposite column, or from both (one language in both).")
 @click.option("--batch", type=int, help="Pairs of one step.")
-@click.option("--megabatch", type=int, help="Margin: batches pooled to choose negatives from.")
-@click.option(
-    "--anneal", type=int, help="Margin: steps after which the pool grows by one; 0: full."
-)
-@click.option("--initial", type=float, help="Embeddings start between minus this and this.")
-@click.option("--epochs", type=int, help="Times to see every pair.")
+@click.option("--megabatch", type=int, help="Batches pooled to choose negatives from.")
+@click.option("--anneal", type=int, help="Steps after which the pool grows by one; 0: full.")
+@click.option("--epochs", type=int, help="Times to see every pair; 0: leave it random.")
 @click.option("--rate", type=float, help="Learning rate of Adam.")
 @click.option("--final-rate", type=float, help="Share of the rate left at the end (linear).")
-@click.option("--dropout", type=float, help="Share of pieces left out of a mean while training.")
+@click.option("--dropout", type=float, help="Share of tokens left out while training.")
+@click.option("--variational", type=float, help="Recurrent: share of inputs and states dropped.")
+@click.option("--scramble", type=float, help="Recurrent: share of sentences in random order.")
+@click.option("--sampling", type=float, help="Pieces: cut anew each epoch, smoothed so; 0: not.")
 @click.option("--heldout", type=int, help="Pairs kept for the held-out mining task.")
 @click.option("--seed", type=int, help="Decides everything random.")
-@click.option("--dtype", type=click.Choice(["float16", "int8"]), help="Stored embeddings.")
+@choice("dtype", "Type of the stored embeddings.")
+@click.option(
+    "--device",
+    type=click.Choice(["auto", "cpu", "cuda"]),
+    default="auto",
+    show_default=True,
+    help="Where recurrent encoders are trained; cuda without a GPU is an error.",
+)
 @click.option(
     "--threshold",
     type=Number(),
@@ -84,22 +160,35 @@ Examples:
     "[the best on the held-out task].",
 )
 @click.option("--restart", is_flag=True, help="Forget an interrupted training of this DIR.")
+@click.option(
+    "--list",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=list_all,
+    help="Explain encoders, objectives and recipes, with all their settings.",
+)
 def train(
     sources: tuple[str, ...],
     targets: tuple[str, ...],
     bitexts: tuple[str, ...],
     scol: str,
     tcol: str,
+    label_col: str | None,
+    score_col: str | None,
     header: bool,
     format: str | None,
     on_error: str,
     output: str,
-    recipe: str,
+    recipe: str | None,
+    like: str | None,
+    embeddings: str | None,
+    device: str,
     threshold: float | None,
     restart: bool,
     **overrides: Any,
 ) -> None:
-    """Train an encoder on parallel text.
+    """Train an encoder on parallel text, or on paraphrases.
 
     Several bitexts, of one language pair or many, make one model with one vocabulary. After every
     epoch the model mines held-out pairs whose partners are mostly hidden, and the best epoch is
@@ -107,6 +196,10 @@ def train(
     """
     if len(sources) != len(targets):
         raise click.UsageError(f"{len(sources)} --source but {len(targets)} --target")
+    if (label_col or score_col) and not bitexts:
+        raise click.UsageError("--label-col and --score-col are columns of --bitext")
+    if recipe and like:
+        raise click.UsageError("--recipe and --like are two starting points; give one")
     if not sources and not bitexts:
         raise click.UsageError("nothing to train on: give --source and --target, or --bitext")
     try:
@@ -117,33 +210,38 @@ def train(
             'training needs torch and scikit-learn; run: pip install "bitext-miner[train]"'
         ) from None
     from train.config import RECIPES as recipes
+    from train.config import TrainConfig
     from train.run import TextPair, train_model
 
     try:
         changed = {name: value for name, value in overrides.items() if value is not None}
-        config = dataclasses.replace(recipes[recipe], **changed)
+        start = recipes[recipe or "fast"]
+        if like is not None:
+            start = TrainConfig.from_dict(load(like).training.get("config", {}))
+        config = dataclasses.replace(start, **changed)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     texts = [
         TextPair(source, target, header=header, format=format)
         for source, target in zip(sources, targets, strict=True)
     ]
-    texts += [TextPair(bitext, None, scol, tcol, header, format) for bitext in bitexts]
+    texts += [
+        TextPair(bitext, None, scol, tcol, header, format, label_col, score_col)
+        for bitext in bitexts
+    ]
     with Shown() as shown:
         model = train_model(
             texts,
             config,
             output,
             on_error=on_error,
+            embeddings=embeddings,
             threshold=threshold,
             restart=restart,
+            device=device,
             report=shown,
         )
-    click.echo(
-        f"{output}: {len(model.weights)} pieces, {model.dimension} dimensions, "
-        f"{model.weights.dtype}; fingerprint {model.fingerprint}",
-        err=True,
-    )
+    click.echo(f"{output}: {model.describe()}; fingerprint {model.fingerprint}", err=True)
 
 
 class Shown:

@@ -58,6 +58,29 @@ def mean_pool_half(table, scales, ids, offsets, out):
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
+def mean_rows(table, scales, ids, offsets, out):
+    """The same without normalising: ``out (n, d) float32`` gets means, zero for no ids.
+
+    A mixed encoder (P18) adds them to the vectors of others.
+    """
+    for i in range(len(offsets) - 1):
+        own = ids[offsets[i] : offsets[i + 1]]
+        _sum(table, scales, own, out[i])
+        if len(own) > 1:
+            inverse = np.float32(1.0 / len(own))
+            for j in range(out.shape[1]):
+                out[i, j] *= inverse
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def normalise_rows(vectors):
+    """Give every row of ``vectors (n, d) float32`` unit length in place; zero rows stay zero."""
+    squares = np.empty(vectors.shape[1], dtype=np.float64)
+    for i in range(len(vectors)):
+        _normalise(vectors[i], squares)
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
 def _sum(table, scales, ids, row):
     row[:] = np.float32(0.0)
     for piece in ids:

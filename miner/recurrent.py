@@ -1,0 +1,253 @@
+"""Recurrent encoders, by torch: LSTM, and the gated recurrent averaging networks (GRAN).
+
+``lstm`` averages the hidden states of an LSTM (P17, P18). ``gran-lstm`` averages the inputs, each
+seen through a gate that an LSTM opens and shuts (P17, equation 1). ``gran-gru`` is the same over a
+gated recurrent unit whose candidate state is activated by a leaky rectifier (S18). All of them may
+take the maximum instead, and ``lstm`` may read both ways.
+
+Training and encoding use one network. Only functions import this module: nothing else needs torch.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from miner.errors import ArtifactError
+from miner.flat import take_lists
+from miner.model import ENCODERS, Design, Part
+
+# Sentences that are encoded together. Always so many: a matrix product may round differently for
+# another number of rows, and a vector must not depend on what else is in the batch.
+BATCH, BATCH_ON_GPU = 64, 512
+
+State = tuple[Tensor, ...]
+
+
+class Lstm(nn.Module):
+    """Gives its hidden states (n, h)."""
+
+    def __init__(self, inputs: int, states: int):
+        super().__init__()
+        self.cell = nn.LSTMCell(inputs, states)
+        self.memories = 2
+
+    def forward(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        state = self.cell(x, state)
+        return state[0], state
+
+
+class Gate(nn.Module):
+    """What passes of the inputs: x ⊙ σ(W_x x + W_h h + b)."""
+
+    def __init__(self, inputs: int, states: int):
+        super().__init__()
+        self.by_input = nn.Linear(inputs, inputs)
+        self.by_state = nn.Linear(states, inputs, bias=False)
+
+    def forward(self, x: Tensor, h: Tensor) -> Tensor:
+        return x * torch.sigmoid(self.by_input(x) + self.by_state(h))
+
+
+class GranLstm(nn.Module):
+    """P17, equation 1: the inputs (n, d) through a gate, by the states of an LSTM."""
+
+    def __init__(self, inputs: int, states: int):
+        super().__init__()
+        self.cell = nn.LSTMCell(inputs, states)
+        self.gate = Gate(inputs, states)
+        self.memories = 2
+
+    def forward(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        state = self.cell(x, state)
+        return self.gate(x, state[0]), state
+
+
+class GranGru(nn.Module):
+    """S18: the same by the states of a GRU, whose candidate state has a leaky rectifier for tanh.
+
+    h_t = (1 - z_t) ⊙ h_{t-1} + z_t ⊙ f(W_h x_t + U_h (r_t ⊙ h_{t-1}) + b_h)
+    """
+
+    def __init__(self, inputs: int, states: int):
+        super().__init__()
+        self.gates_by_input = nn.Linear(inputs, 2 * states)
+        self.gates_by_state = nn.Linear(states, 2 * states, bias=False)
+        self.by_input = nn.Linear(inputs, states)
+        self.by_state = nn.Linear(states, states, bias=False)
+        self.gate = Gate(inputs, states)
+        self.memories = 1
+
+    def forward(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        (h,) = state
+        gates = torch.sigmoid(self.gates_by_input(x) + self.gates_by_state(h))
+        r, z = gates.chunk(2, dim=1)
+        candidate = nn.functional.leaky_relu(self.by_input(x) + self.by_state(r * h))
+        h = (1 - z) * h + z * candidate
+        return self.gate(x, h), (h,)
+
+
+CELLS = {"lstm": Lstm, "gran-lstm": GranLstm, "gran-gru": GranGru}
+
+
+class Network(nn.Module):
+    """A recurrent encoder but for its embeddings: their sequences to vectors.
+
+    ``name`` is one of :data:`miner.model.ENCODERS` with a network, ``inputs`` the length of an
+    embedding, ``states`` of a hidden state.
+    """
+
+    def __init__(self, name: str, inputs: int, states: int, pooling: str, directions: str):
+        super().__init__()
+        kind = ENCODERS[name]
+        assert kind.network is not None
+        self.states, self.pooling, self.average = states, pooling, directions == "average"
+        ways = 2 if kind.both_ways else 1
+        self.dimension = inputs if kind.network != "lstm" else states
+        if ways == 2 and not self.average:
+            self.dimension *= 2
+        self.ways = nn.ModuleList([CELLS[kind.network](inputs, states) for _ in range(ways)])
+        if kind.network == "gran-gru":  # S18
+            for weights in self.parameters():
+                if weights.ndim == 2:
+                    nn.init.xavier_uniform_(weights)
+                else:
+                    nn.init.zeros_(weights)
+
+    def forward(
+        self,
+        embedded: Tensor,
+        offsets: np.ndarray,
+        masks: tuple[Tensor, Tensor] | None = None,
+        rows: int = 0,
+    ) -> Tensor:
+        """Vectors ``(n, D)``, not normalised; a sentence without a token gets zeros.
+
+        ``embedded (t, d)`` are the embeddings of all tokens in a row, ``offsets (n + 1,) int64``
+        where each sentence begins. ``masks``: what each sentence's inputs ``(n, d)`` and states
+        ``(n, h)`` are multiplied by at every step (variational dropout; Gal and Ghahramani 2016).
+        With ``rows``, every step takes so many rows, whatever of them is over.
+        """
+        lengths = np.diff(offsets)
+        # Longest first: at every step, those that go on stand before those that are over.
+        order = np.argsort(-lengths, kind="stable")
+        going = np.searchsorted(-lengths[order], -np.arange(max(lengths, default=0)), side="left")
+        vectors = [
+            self._read(way, embedded, offsets, order, going, masks, rows, bool(backward))
+            for backward, way in enumerate(self.ways)
+        ]
+        if len(vectors) == 1:
+            return vectors[0]
+        return (vectors[0] + vectors[1]) / 2 if self.average else torch.cat(vectors, dim=1)
+
+    def _read(
+        self,
+        way: nn.Module,
+        embedded: Tensor,
+        offsets: np.ndarray,
+        order: np.ndarray,
+        going: np.ndarray,
+        masks: tuple[Tensor, Tensor] | None,
+        rows: int,
+        backward: bool,
+    ) -> Tensor:
+        """One direction: ``order (n,)`` by length, ``going (T,)`` how many have a token t."""
+        n = len(order)
+        counts = going.tolist()
+        owner = np.concatenate([order[:count] for count in counts] or [order[:0]])
+        if not counts:
+            return embedded.new_zeros(
+                n, self.dimension if self.average else self.dimension // len(self.ways)
+            )
+        # All tokens in the order of the steps, in one go: the gradient comes back in one go too.
+        # With rows, those beyond the going ones read any token; nobody asks what comes of it.
+        token = np.zeros((len(counts), rows or n), dtype=np.int64)
+        token[:, :n] = offsets[1:][order] - 1 if backward else offsets[:-1][order]
+        token[:, :n] += np.arange(len(counts))[:, None] * (-1 if backward else 1)
+        taken = np.full(len(counts), rows) if rows else going
+        token = token.clip(0, len(embedded) - 1)[np.arange(token.shape[1]) < taken[:, None]]
+        inputs = embedded.index_select(0, torch.from_numpy(token).to(embedded.device))
+        if masks is not None:
+            by_input, by_state = masks
+            inputs = inputs * by_input[torch.from_numpy(owner).to(embedded.device)]
+            by_state = by_state[torch.from_numpy(order).to(embedded.device)]
+        width = int(taken[0])
+        state = tuple(embedded.new_zeros(width, self.states) for _ in range(way.memories))  # type: ignore[arg-type]
+        outputs = []
+        for x, count in zip(inputs.split(taken.tolist()), counts, strict=True):
+            state = tuple(part[: len(x)] for part in state)
+            if masks is not None:
+                state = (state[0] * by_state[: len(x)], *state[1:])
+            output, state = way(x, state)
+            outputs.append(output[:count])
+        # (t, D): the first tokens of all sentences, then the second.
+        flat, index = torch.cat(outputs), torch.from_numpy(owner).to(embedded.device)
+        out = flat.new_zeros(n, flat.shape[1])
+        if self.pooling == "max":
+            return out.index_reduce(0, index, flat, "amax", include_self=False)
+        lengths = torch.from_numpy(np.maximum(np.diff(offsets), 1)).to(flat)
+        return out.index_add(0, index, flat) / lengths[:, None]
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """All parameters by name, float32; :meth:`load` takes them back."""
+        return {name: value.cpu().numpy().copy() for name, value in self.state_dict().items()}
+
+    def load(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Take over parameters; RuntimeError where names or shapes are not this network's."""
+        self.load_state_dict({name: torch.from_numpy(array) for name, array in arrays.items()})
+
+
+class RecurrentPool:
+    """A recurrent part of a model, ready to encode: sums and products on ``device``.
+
+    Called with ids ``(t,) int32`` and offsets ``(n + 1,) int64``, gives ``(n, D) float32``, not
+    normalised. The vector of a sentence does not depend on the others, bit for bit, where torch
+    computes with one thread (:func:`single_threaded`) or on a GPU.
+    """
+
+    def __init__(self, name: str, part: Part, design: Design, device: str, path: str):
+        kind = ENCODERS[name]
+        self.device = device
+        self.batch = BATCH if device == "cpu" else BATCH_ON_GPU
+        self.table = torch.from_numpy(part.table()).to(device)
+        inputs = self.table.shape[1]
+        own = "by_state.weight" if kind.network == "gran-gru" else "cell.weight_hh"
+        try:
+            states = part.network[f"ways.0.{own}"].shape[1]
+            self.network = Network(name, inputs, states, design.pooling, design.directions)
+            self.network.load(part.network)
+        except (KeyError, IndexError, TypeError, RuntimeError) as error:
+            reason = str(error).split("\n")[0]
+            raise ArtifactError(
+                f"{path}: its network is not one of {name} ({reason}); copy or train the model "
+                "again"
+            ) from None
+        self.network.to(device).eval()
+        self.dimension = self.network.dimension
+
+    def __call__(self, ids: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        out = np.zeros((len(offsets) - 1, self.dimension), dtype=np.float32)
+        lengths = np.diff(offsets)
+        # Alike lengths together: few steps are taken for sentences that are over.
+        order = np.argsort(-lengths, kind="stable")
+        order = order[: np.count_nonzero(lengths)]
+        with torch.inference_mode():
+            for start in range(0, len(order), self.batch):
+                rows = order[start : start + self.batch]
+                tokens, places = take_lists(ids, offsets, rows)
+                embedded = self.table[torch.from_numpy(tokens).to(self.device, torch.int64)]
+                out[rows] = self.network(embedded, places, rows=self.batch).cpu().numpy()
+        return out
+
+
+@contextmanager
+def single_threaded() -> Iterator[None]:
+    """One torch thread for each of ours, and what was set before when it is over."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

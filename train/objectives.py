@@ -1,0 +1,156 @@
+"""What a step minimises: the batches of a pool of pairs, each with its loss and gradient."""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from miner.kernels.embed import margin_gradient
+from train.config import TrainConfig
+from train.data import PairData, Sentences, join
+from train.losses import (
+    contrastive_loss,
+    softmax_either,
+    softmax_loss,
+    softmax_with_negatives,
+)
+from train.negatives import choose_negatives, forbidden_pairs
+
+# The value of a loss and its gradient, as a function of vectors that are not normalised.
+Loss = Callable[[np.ndarray], tuple[float, np.ndarray]]
+# Sentences to encode, and the loss of their vectors.
+Batch = tuple[Sentences, Loss]
+# Unit vectors of sentences by the parameters as they are.
+Encode = Callable[[Sentences], np.ndarray]
+
+
+def batches(
+    config: TrainConfig, pool: PairData, encode: Encode, generator: np.random.Generator
+) -> Iterator[Batch]:
+    """The mini-batches of a mega-batch ``pool`` (P18), in its order.
+
+    Negatives are chosen once, from the whole pool, before the first of its batches is learned from;
+    a pair without one is left out.
+    """
+    if config.objective == "softmax" and config.megabatch == 1:
+        yield join([pool.source, pool.target]), _in_batch(config, pool)
+        return
+    n = len(pool)
+    vectors: tuple[np.ndarray | None, np.ndarray | None] = None, None
+    if config.negatives != "rand":
+        vectors = encode(pool.source), encode(pool.target)
+    for_source, for_target = choose_negatives(
+        *vectors,
+        pool.source_text,
+        pool.target_text,
+        config.negatives,
+        config.negatives_from == "either",
+        generator,
+    )
+    both = join([pool.source, pool.target])
+    usable = np.flatnonzero((for_source >= 0) & (for_target >= 0))
+    for start in range(0, len(usable), config.batch):
+        part = usable[start : start + config.batch]
+        # Sources, targets, what stands against the targets, what stands against the sources.
+        rows = np.concatenate([part, n + part, for_target[part], for_source[part]])
+        if config.objective == "margin":
+            yield both.take(rows), _margin(config)
+        elif config.objective == "contrastive":
+            # One negative for each positive (S18): a source, and what stands against it.
+            kept = np.concatenate([part, part, n + part, for_source[part]])
+            same = np.arange(len(kept) // 2) < len(part)
+            yield both.take(kept), _contrastive(config, same)
+        else:
+            loss = _with_negatives(config, pool, part, for_source[part] % n, for_target[part] % n)
+            yield both.take(rows), loss
+
+
+def labelled_batch(config: TrainConfig, pairs: PairData) -> Batch:
+    """One mini-batch of pairs that are labelled as the same or not (S18)."""
+    return join([pairs.source, pairs.target]), _contrastive(config, pairs.same)
+
+
+def _margin(config: TrainConfig) -> Loss:
+    def loss(vectors: np.ndarray) -> tuple[float, np.ndarray]:
+        gradient = np.empty_like(vectors)
+        return margin_gradient(vectors, config.margin, gradient), gradient
+
+    return loss
+
+
+def _contrastive(config: TrainConfig, same: np.ndarray) -> Loss:
+    """Of the left sides of pairs and then the right ones."""
+    labels = torch.from_numpy(same)
+
+    def loss(vectors: Tensor) -> Tensor:
+        return contrastive_loss(*vectors.chunk(2), labels, config.margin)
+
+    return _by_autograd(loss)
+
+
+def _in_batch(config: TrainConfig, pool: PairData) -> Loss:
+    """Softmax over the batch: of sources and then targets."""
+    same = _copies(pool)
+    compute = softmax_either if config.negatives_from == "either" else softmax_loss
+
+    def loss(vectors: Tensor) -> Tensor:
+        return compute(*vectors.chunk(2), same, config.scale, config.margin)
+
+    return _by_autograd(loss)
+
+
+def _copies(pool: PairData) -> Tensor | None:
+    """Pairs of rows ``(p, 2)`` that are no negatives of each other, each of them both ways."""
+    found = forbidden_pairs(pool.source_text, pool.target_text, pool.source_text, pool.target_text)
+    found = found[found[:, 0] != found[:, 1]]
+    return torch.from_numpy(found) if len(found) else None
+
+
+def _with_negatives(
+    config: TrainConfig,
+    pool: PairData,
+    part: np.ndarray,
+    for_source: np.ndarray,
+    for_target: np.ndarray,
+) -> Loss:
+    """Softmax over the batch and the negatives of all its pairs, as rows of the pool."""
+
+    def forbidden(negatives: np.ndarray) -> Tensor | None:
+        candidates = np.concatenate([part, negatives])
+        found = forbidden_pairs(
+            pool.source_text[part],
+            pool.target_text[part],
+            pool.source_text[candidates],
+            pool.target_text[candidates],
+        )
+        found = found[found[:, 0] != found[:, 1]]
+        return torch.from_numpy(found) if len(found) else None
+
+    to_source, to_target = forbidden(for_source), forbidden(for_target)
+
+    def loss(vectors: Tensor) -> Tensor:
+        source, target, source_negative, target_negative = vectors.chunk(4)
+        return softmax_with_negatives(
+            source,
+            target,
+            source_negative,
+            target_negative,
+            to_source,
+            to_target,
+            config.scale,
+            config.margin,
+        )
+
+    return _by_autograd(loss)
+
+
+def _by_autograd(function: Callable[[Tensor], Tensor]) -> Loss:
+    def loss(vectors: np.ndarray) -> tuple[float, np.ndarray]:
+        means = torch.from_numpy(vectors).requires_grad_()
+        value = function(means)
+        value.backward()
+        assert means.grad is not None
+        return float(value.detach()), means.grad.numpy()
+
+    return loss
