@@ -207,7 +207,9 @@ class Trainer:
         pooled = np.empty((len(sentences), state.table.shape[1]), dtype=np.float32)
         mean_batch(state.table, sentences.ids, sentences.offsets, pooled)
         value, gradient = loss(pooled)
-        rows, starts, owners = group_by_id(sentences.ids, sentences.offsets, len(state.table))
+        rows, starts, owners = group_by_id(
+            sentences.ids, sentences.offsets, len(state.table), False
+        )
         state.step += 1
         sparse_adam(
             state.table,
@@ -223,6 +225,8 @@ class Trainer:
             BETA1,
             BETA2,
             EPSILON,
+            np.empty((0, 0), dtype=np.float32),
+            0.0,
         )
         return value
 
