@@ -8,11 +8,22 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from train import losses  # noqa: E402
-from train.losses import margin_loss, softmax_loss  # noqa: E402
+from train.losses import (  # noqa: E402
+    contrastive_loss,
+    margin_loss,
+    softmax_either,
+    softmax_loss,
+    softmax_loss_reference,
+    softmax_over,
+    softmax_with_negatives,
+    unit,
+)
 
 
 def cosine(x, y):
     dot = sum(a * b for a, b in zip(x, y, strict=True))
+    if not (any(x) and any(y)):
+        return 0.0
     return dot / math.sqrt(sum(a * a for a in x)) / math.sqrt(sum(b * b for b in y))
 
 
@@ -40,6 +51,44 @@ def margin_reference(source, target, source_negative, target_negative, margin):
         total += max(0.0, margin - cosine(s, t) + cosine(s, bad_t))
         total += max(0.0, margin - cosine(s, t) + cosine(t, bad_s))
     return total / len(source)
+
+
+def over_reference(queries, candidates, forbidden, scale, margin):
+    """Cross-entropy, one candidate at a time; ``forbidden`` is a set of (query, candidate)."""
+    total = 0.0
+    for i, query in enumerate(queries):
+        logits = [
+            scale * (cosine(query, candidate) - (margin if j == i else 0.0))
+            for j, candidate in enumerate(candidates)
+            if (i, j) not in forbidden
+        ]
+        true = scale * (cosine(query, candidates[i]) - margin)
+        total -= math.log(math.exp(true) / sum(map(math.exp, logits)))
+    return total / len(queries)
+
+
+def either_reference(source, target, forbidden, scale, margin):
+    """Every sentence of both columns against all others, but for its own and forbidden pairs."""
+    n, total = len(source), 0.0
+    both = [*source, *target]
+    for a, sentence in enumerate(both):
+        true = math.exp(scale * (cosine(sentence, both[(a + n) % (2 * n)]) - margin))
+        others = [
+            math.exp(scale * cosine(sentence, both[b]))
+            for b in range(2 * n)
+            if a % n != b % n and (a % n, b % n) not in forbidden
+        ]
+        total -= math.log(true / (true + sum(others)))
+    return total / (2 * n)
+
+
+def contrastive_reference(left, right, same, margin):
+    """S18, by what its formula means."""
+    total = 0.0
+    for x, y, label in zip(left, right, same, strict=True):
+        distance = 1 - cosine(x, y)
+        total += distance if label else max(0.0, margin - distance) ** 2
+    return total / len(same)
 
 
 def vectors(seed, count, n=5, d=4):
@@ -178,6 +227,168 @@ def test_margin_is_nothing_where_the_pair_wins_by_it():
     assert margin_loss(*inputs, 1.25).item() == pytest.approx(0.5)
 
 
+# --- candidates of one's own choice -------------------------------------------------------------
+
+
+def pairs(*rows):
+    return torch.tensor(rows, dtype=torch.int64).reshape(-1, 2)
+
+
+FORBIDDEN = [set(), {(0, 1), (3, 6), (4, 0)}, {(2, j) for j in range(7) if j != 2}]
+
+
+@pytest.mark.parametrize("forbidden", FORBIDDEN, ids=["none", "some", "lonely"])
+@pytest.mark.parametrize("scale, margin", [(1.0, 0.0), (20.0, 0.2), (7.5, 1.3)])
+def test_softmax_over_is_its_definition(forbidden, scale, margin):
+    queries, candidates = vectors(7, 1)[0], vectors(8, 1, n=7)[0]
+    inputs = tensors([queries, candidates])
+    loss = softmax_over(*inputs, pairs(*forbidden), scale, margin)
+    expected = over_reference(queries, candidates, forbidden, scale, margin)
+    assert loss.item() == pytest.approx(expected, rel=1e-9, abs=1e-12)
+    if not forbidden:
+        assert softmax_over(*inputs, None, scale, margin).item() == loss.item()
+
+
+@pytest.mark.parametrize("scale", [20.0, 1000.0])
+def test_softmax_over_in_float32_at_its_extremes(scale):
+    queries = torch.tensor([[1.0, 0.0], [0.0, 1.0]], requires_grad=True)
+    loss = softmax_over(queries, torch.tensor([[-1.0, 0.0], [0.0, 1.0]]), None, scale, 0.5)
+    assert loss.item() == pytest.approx(0.5 * 1.5 * scale, rel=1e-3)
+    loss.backward()
+    assert queries.grad.isfinite().all()
+
+
+@pytest.mark.parametrize("same", masks(), ids=["none", "some", "lonely"])
+def test_softmax_without_more_negatives_is_that_of_the_batch(same):
+    source, target = tensors(vectors(9, 2))
+    nothing = source.new_zeros(0, source.shape[1])
+    found = pairs(*np.argwhere(same).tolist())
+    loss = softmax_with_negatives(source, target, nothing, nothing, found, found, 20.0, 0.2)
+    expected = softmax_loss_reference(unit(source), unit(target), found, 20.0, 0.2)
+    assert loss.item() == pytest.approx(expected.item(), rel=1e-12)
+    for one, other in zip(
+        torch.autograd.grad(loss, (source, target)),
+        torch.autograd.grad(expected, (source, target)),
+        strict=True,
+    ):
+        np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-9, atol=1e-12)
+
+
+def test_more_negatives_stand_against_the_other_language():
+    source, target = vectors(10, 2)
+    more = [vectors(11, 1, n=3)[0], vectors(12, 1, n=2)[0]]
+    to_source, to_target = {(0, 5), (1, 6), (4, 2)}, {(3, 7), (2, 0)}
+    loss = softmax_with_negatives(
+        *tensors([source, target, *more]), pairs(*to_source), pairs(*to_target), 5.0, 0.3
+    )
+    there = over_reference(source, np.concatenate([target, more[1]]), to_source, 5.0, 0.3)
+    back = over_reference(target, np.concatenate([source, more[0]]), to_target, 5.0, 0.3)
+    assert loss.item() == pytest.approx((there + back) / 2, rel=1e-9)
+
+
+@pytest.mark.parametrize("same", masks(), ids=["none", "some", "lonely"])
+def test_softmax_either_is_its_definition(same):
+    arrays = vectors(13, 2)
+    forbidden = np.argwhere(same).tolist()
+    loss = softmax_either(*tensors(arrays), pairs(*forbidden), 6.0, 0.2)
+    expected = either_reference(*arrays, set(map(tuple, forbidden)), 6.0, 0.2)
+    assert loss.item() == pytest.approx(expected, rel=1e-9)
+    if not forbidden:
+        assert softmax_either(*tensors(arrays), None, 6.0, 0.2).item() == loss.item()
+
+
+def test_softmax_either_of_one_pair_has_nothing_to_lose():
+    loss = softmax_either(*tensors(vectors(14, 2, n=1)), None, 20.0, 0.2)
+    assert loss.item() == 0
+
+
+# --- labels -------------------------------------------------------------------------------------
+
+LABELS = [True, False, False, True, False]
+
+
+@pytest.mark.parametrize("margin", [0.3, 1.0, 2.0])
+def test_contrastive_is_its_definition(margin):
+    arrays = vectors(15, 2)
+    arrays[1][1] = arrays[0][1]  # the same vector, labelled as different: pays margin^2
+    loss = contrastive_loss(*tensors(arrays), torch.tensor(LABELS), margin)
+    assert loss.item() == pytest.approx(contrastive_reference(*arrays, LABELS, margin), rel=1e-9)
+
+
+def test_contrastive_draws_together_what_is_the_same_and_parts_the_rest():
+    arrays = vectors(16, 2)
+    for label, sign in ((True, -1), (False, 1)):
+        left, right = tensors(arrays)
+        contrastive_loss(left, right, torch.full((5,), label), 2.0).backward()
+        step = left.detach() - 1e-4 * left.grad
+        before = (unit(left) * unit(right)).sum(dim=1)
+        after = (unit(step) * unit(right)).sum(dim=1)
+        assert (sign * (before - after) > 0).all()
+
+
+def test_contrastive_of_different_pairs_beyond_the_margin_is_nothing():
+    eye = np.eye(4)
+    inputs = tensors([eye[:2], eye[2:]])
+    loss = contrastive_loss(*inputs, torch.tensor([False, False]), 0.99)
+    loss.backward()
+    assert loss.item() == 0 and all((tensor.grad == 0).all() for tensor in inputs)
+
+
+# --- all of them --------------------------------------------------------------------------------
+
+# Of means (n, d) each, as many as said.
+ALL = {
+    "softmax": (2, lambda s, t: softmax_loss(s, t, pairs((0, 3), (3, 0)), 3.0, 0.2)),
+    # Too large a scale for the fused one.
+    "softmax, plain": (2, lambda s, t: softmax_loss(s, t, None, 60.0, 0.2)),
+    "margin": (4, lambda *means: margin_loss(*means, 0.4)),
+    "contrastive": (2, lambda s, t: contrastive_loss(s, t, torch.tensor(LABELS), 1.1)),
+    "over": (2, lambda s, t: softmax_over(s, t, pairs((0, 3), (2, 4)), 3.0, 0.2)),
+    "with negatives": (
+        4,
+        lambda *means: softmax_with_negatives(
+            *means, pairs((0, 3), (4, 9)), pairs((1, 7)), 3.0, 0.2
+        ),
+    ),
+    "either": (2, lambda s, t: softmax_either(s, t, pairs((0, 3), (3, 0)), 3.0, 0.2)),
+}
+EVERY = pytest.mark.parametrize("count, loss", ALL.values(), ids=ALL)
+
+
+@EVERY
+@pytest.mark.parametrize("zero", [False, True], ids=["", "zero rows"])
+def test_gradients(count, loss, zero):
+    """By numbers; of zero rows, which have none, by what they do to the gradient of others."""
+    keep = np.ones((5, 1))
+    if zero:
+        keep[[1, 4]] = 0
+    mask = [torch.tensor(keep if side % 2 else np.roll(keep, 1)) for side in range(count)]
+
+    def masked(*means):
+        return loss(*(means[side] * mask[side] for side in range(count)))
+
+    inputs = tensors(vectors(17, count))
+    # With these vectors no hinge is at its kink, where the check would fail.
+    assert torch.autograd.gradcheck(masked, inputs)
+    masked(*inputs).backward()
+    assert all(tensor.grad.isfinite().all() for tensor in inputs)
+
+
+@EVERY
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_zero_rows_stay_where_they_are(count, loss, dtype):
+    """Neither NaN nor the gradient of a direction that they have not; all of them zero, or one."""
+    for zero in ([0], [2, 3], list(range(5))):
+        arrays = vectors(18, count)
+        for array in arrays:
+            array[zero] = 0
+        inputs = [torch.tensor(array, dtype=dtype, requires_grad=True) for array in arrays]
+        value = loss(*inputs)
+        value.backward()
+        assert value.isfinite() and all(tensor.grad.isfinite().all() for tensor in inputs)
+        assert all((tensor.grad[zero] == 0).all() for tensor in inputs)
+
+
 @pytest.mark.parametrize("factor", [1e-3, 40.0])
 def test_only_directions_count(factor):
     arrays = vectors(5, 4)
@@ -186,3 +397,8 @@ def test_only_directions_count(factor):
     assert margin_loss(*scaled, 0.4).item() == pytest.approx(margin_loss(*plain, 0.4).item())
     there = softmax_loss(*scaled[:2], None, 20.0, 0.2).item()
     assert there == pytest.approx(softmax_loss(*plain[:2], None, 20.0, 0.2).item())
+    either = softmax_either(*scaled[:2], None, 20.0, 0.2).item()
+    assert either == pytest.approx(softmax_either(*plain[:2], None, 20.0, 0.2).item())
+    labels = torch.tensor(LABELS)
+    apart = contrastive_loss(*scaled[:2], labels, 0.5).item()
+    assert apart == pytest.approx(contrastive_loss(*plain[:2], labels, 0.5).item())

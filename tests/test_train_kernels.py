@@ -26,8 +26,11 @@ def batch(generator, size, sentences, longest=9, shortest=1):
     return generator.integers(0, size, offsets[-1]).astype(np.int32), offsets
 
 
-def adam_step(tables, gradient, ids, offsets, step, rate):
-    rows, starts, sentences = group_by_id(ids, offsets, len(tables[0]))
+NOWHERE = np.empty((0, 0), dtype=np.float32)
+
+
+def adam_step(tables, gradient, ids, offsets, step, rate, start=NOWHERE, pull=0.0):
+    rows, starts, sentences = group_by_id(ids, offsets, len(tables[0]), pull > 0)
     sparse_adam(
         *tables,
         gradient,
@@ -40,6 +43,8 @@ def adam_step(tables, gradient, ids, offsets, step, rate):
         BETA1,
         BETA2,
         EPSILON,
+        start,
+        pull,
     )
 
 
@@ -81,16 +86,17 @@ def test_mean_batch_of_nothing():
     assert (out == 0).all()
 
 
+@pytest.mark.parametrize("every", [False, True])
 @pytest.mark.parametrize("size, sentences", [(1, 5), (7, 30), (500, 20), (30, 0)])
-def test_group_by_id_against_a_dict(size, sentences):
+def test_group_by_id_against_a_dict(size, sentences, every):
     generator = np.random.default_rng(size)
     ids, offsets = batch(generator, size, sentences, shortest=0)
-    expected = {}
+    expected = {v: [] for v in range(size)} if every else {}
     for i in range(sentences):
         for v in ids[offsets[i] : offsets[i + 1]].tolist():
             expected.setdefault(v, []).append(i)
 
-    rows, starts, owners = group_by_id(ids, offsets, size)
+    rows, starts, owners = group_by_id(ids, offsets, size, every)
 
     assert rows.tolist() == sorted(expected)
     assert starts[0] == 0 and len(starts) == len(rows) + 1
@@ -131,6 +137,52 @@ def test_sparse_adam_is_torchs():
     assert np.abs(tables[0] - start).max() > 5 * rate
 
 
+@pytest.mark.parametrize("pull", [0.01, 3.0])
+def test_adam_with_a_pull_is_torchs_with_the_regulariser(pull):
+    """Dense Adam, on a loss that has the squared distance from the start in it."""
+    torch = pytest.importorskip("torch")
+    generator = np.random.default_rng(8)
+    size, dimension, rate = 25, 6, 0.01
+    tables = fresh(generator, size, dimension)
+    start = tables[0].copy()
+    tables[0][3:] += 0.1 * generator.normal(size=(size - 3, dimension)).astype(np.float32)
+    weight = torch.from_numpy(tables[0].copy()).requires_grad_()
+    optimizer = torch.optim.Adam([weight], lr=rate, betas=(BETA1, BETA2), eps=EPSILON)
+
+    for step in range(1, 13):
+        # Even steps leave half of the table to the pull alone, the last one all of it.
+        ids, offsets = batch(generator, size if step % 2 else size // 2, 8 if step < 12 else 0)
+        gradient = generator.normal(size=(len(offsets) - 1, dimension)).astype(np.float32)
+        adam_step(tables, gradient, ids, offsets, step, rate, start, pull)
+
+        optimizer.zero_grad()
+        loss = pull * (torch.from_numpy(start) - weight).square().sum()
+        if len(ids):
+            means = torch.nn.functional.embedding_bag(
+                torch.from_numpy(ids).long(), weight, torch.from_numpy(offsets[:-1]), mode="mean"
+            )
+            loss = loss + (means * torch.from_numpy(gradient)).sum()
+        loss.backward()
+        optimizer.step()
+        # A hundredth of a step, whose length comes from as little as the rounding of W - start.
+        np.testing.assert_allclose(tables[0], weight.detach().numpy(), rtol=0, atol=rate / 100)
+
+    moments = optimizer.state[weight]
+    np.testing.assert_allclose(tables[1], moments["exp_avg"].numpy(), rtol=1e-3, atol=1e-5)
+    np.testing.assert_allclose(tables[2], moments["exp_avg_sq"].numpy(), rtol=1e-3, atol=1e-6)
+
+
+def test_a_pull_alone_goes_back_to_the_start():
+    tables = fresh(np.random.default_rng(9), 4, 3)
+    start = tables[0].copy()
+    tables[0][1] += 0.5
+    nothing = np.empty((0, 3), np.float32), np.empty(0, np.int32), np.zeros(1, np.int64)
+    for step in range(1, 400):
+        adam_step(tables, *nothing, step, 0.01, start, 1.0)
+    np.testing.assert_allclose(tables[0], start, atol=1e-3)
+    assert (tables[0][[0, 2, 3]] == start[[0, 2, 3]]).all()
+
+
 def test_first_adam_step_goes_by_the_rate_against_the_gradient():
     table = np.zeros((2, 2), dtype=np.float32)
     tables = [table, np.zeros_like(table), np.zeros_like(table)]
@@ -155,17 +207,19 @@ def test_sparse_adam_leaves_other_rows_alone():
         assert (table[touched] != old[touched]).any(axis=1).all()
 
 
-def test_threads_do_not_show(numba_threads):
+@pytest.mark.parametrize("pull", [0.0, 0.5])
+def test_threads_do_not_show(numba_threads, pull):
     results = []
     for threads in numba_threads:
         numba.set_num_threads(threads)
         generator = np.random.default_rng(7)
         tables = fresh(generator, 50, 33)
+        start = tables[0].copy()
         out = np.empty((300, 33), dtype=np.float32)
         for step in range(1, 4):
             ids, offsets = batch(generator, 50, 300, longest=20)
             mean_batch(tables[0], ids, offsets, out)
-            adam_step(tables, out, ids, offsets, step, 0.01)
+            adam_step(tables, out, ids, offsets, step, 0.01, start, pull)
         results.append([array.tobytes() for array in (*tables, out)])
     assert all(result == results[0] for result in results)
 

@@ -1,4 +1,6 @@
-"""Objectives over cosines. Vectors come in as means; both normalise them first."""
+"""Objectives over cosines. Vectors come in as means, which every one of them normalises first."""
+
+import math
 
 import torch
 import torch.nn.functional as F
@@ -12,6 +14,15 @@ LARGEST_EXPONENT = 87.0
 MOST = 1 << 23
 
 
+def unit(vectors: Tensor) -> Tensor:
+    """Rows ``(n, d)`` at length 1; a zero row stays one and, without a direction, gets no gradient.
+
+    Its cosine with anything is thus 0, and a constant.
+    """
+    length = vectors.norm(dim=1, keepdim=True)
+    return vectors / length.masked_fill(length == 0, math.inf)
+
+
 def softmax_loss(
     source: Tensor, target: Tensor, same: Tensor | None, scale: float, margin: float
 ) -> Tensor:
@@ -21,7 +32,7 @@ def softmax_loss(
     language are negatives, but for the pairs of rows in ``same (p, 2) int64``: copies of the true
     partner, or pairs of a copy of this sentence. Returns a scalar, the mean over both directions.
     """
-    s, t = F.normalize(source, dim=1), F.normalize(target, dim=1)
+    s, t = unit(source), unit(target)
     if scale * (2 + margin) > LARGEST_EXPONENT:
         return softmax_loss_reference(s, t, same, scale, margin)
     return _FusedSoftmax.apply(s, t, same, scale, margin)
@@ -101,10 +112,90 @@ def margin_loss(
     ``source_negative (b, d)`` are sentences of the *source* language that stand against the
     targets, ``target_negative (b, d)`` sentences of the target language against the sources.
     """
-    s, t = F.normalize(source, dim=1), F.normalize(target, dim=1)
+    s, t = unit(source), unit(target)
     positive = (s * t).sum(dim=1)
-    against_target = (s * F.normalize(target_negative, dim=1)).sum(dim=1)
-    against_source = (t * F.normalize(source_negative, dim=1)).sum(dim=1)
+    against_target = (s * unit(target_negative)).sum(dim=1)
+    against_source = (t * unit(source_negative)).sum(dim=1)
     forward = F.relu(margin - positive + against_target).mean()
     backward = F.relu(margin - positive + against_source).mean()
     return forward + backward
+
+
+def contrastive_loss(left: Tensor, right: Tensor, same: Tensor, margin: float) -> Tensor:
+    """Labelled contrastive loss (S18), a mean over the pairs.
+
+    ``left, right (n, d)``: row ``i`` of both is a pair, which ``same (n,) bool`` says means the
+    same. Of the cosine distance ``d`` such a pair pays ``d``, any other ``max(0, margin - d)^2``.
+    The printed formula has the labels the other way round, which would push apart what means the
+    same; this is what it means.
+    """
+    distance = 1 - (unit(left) * unit(right)).sum(dim=1)
+    return torch.where(same, distance, F.relu(margin - distance).square()).mean()
+
+
+def softmax_over(
+    queries: Tensor, candidates: Tensor, forbidden: Tensor | None, scale: float, margin: float
+) -> Tensor:
+    """Softmax with additive margin in one direction, over any candidates; a mean over the queries.
+
+    ``queries (b, d)``, ``candidates (c, d)``, ``c >= b``: candidate ``i`` is the true one of query
+    ``i``, every other one a negative of it, but for the (query, candidate) of ``forbidden (p, 2)
+    int64``, none of which may be a true one (:func:`train.negatives.forbidden_pairs`).
+    """
+    rows = torch.arange(len(queries), device=queries.device)
+    # What is added to the scaled cosines, and has no gradient.
+    offset = queries.new_zeros(len(queries), len(candidates))
+    offset[rows, rows] = -scale * margin
+    if forbidden is not None:
+        offset[forbidden[:, 0], forbidden[:, 1]] = -math.inf
+    logits = torch.addmm(offset, scale * unit(queries), unit(candidates).T)  # (b, c)
+    return F.cross_entropy(logits, rows)
+
+
+def softmax_with_negatives(
+    source: Tensor,
+    target: Tensor,
+    source_negative: Tensor,
+    target_negative: Tensor,
+    forbidden_to_source: Tensor | None,
+    forbidden_to_target: Tensor | None,
+    scale: float,
+    margin: float,
+) -> Tensor:
+    """:func:`softmax_loss` with more negatives than the batch has, such as a mega-batch's hardest.
+
+    ``source, target (b, d)``: sources stand against the targets and ``target_negative (m, d)``,
+    targets against the sources and ``source_negative (k, d)``, each row against the whole batch.
+    Candidates are numbered in that order: ``forbidden_to_source (p, 2) int64`` are pairs of a
+    source and a row of [target; target_negative], and likewise ``forbidden_to_target``. Of one
+    language, a negative may be of either column. Returns the mean over both directions.
+    """
+    there = softmax_over(
+        source, torch.cat([target, target_negative]), forbidden_to_source, scale, margin
+    )
+    back = softmax_over(
+        target, torch.cat([source, source_negative]), forbidden_to_target, scale, margin
+    )
+    return 0.5 * (there + back)
+
+
+def softmax_either(
+    source: Tensor, target: Tensor, forbidden: Tensor | None, scale: float, margin: float
+) -> Tensor:
+    """:func:`softmax_loss` for two columns of one language, where all else is a negative.
+
+    ``source, target (b, d)``: sentence ``i`` of a column stands against all of the other column and
+    all others of its own. Pairs of rows in ``forbidden (p, 2) int64`` leave each other out, both
+    sentences of the one and both of the other. Returns the mean over both directions.
+    """
+    n = len(source)
+    # Targets first among the candidates, so that each query's partner has the query's number; the
+    # query itself is then half way round.
+    rows = torch.arange(2 * n, device=source.device)
+    parts = [torch.stack([rows, (rows + n) % (2 * n)], dim=1)]
+    if forbidden is not None:
+        columns = ((0, 0), (0, n), (n, 0), (n, n))
+        parts += [forbidden + forbidden.new_tensor(column) for column in columns]
+    return softmax_over(
+        torch.cat([source, target]), torch.cat([target, source]), torch.cat(parts), scale, margin
+    )

@@ -36,26 +36,26 @@ def mean_batch(table, ids, offsets, out):
 
 
 @numba.njit(cache=True, error_model="numpy")
-def group_by_id(ids, offsets, size):
+def group_by_id(ids, offsets, size, every):
     """Counting sort of a batch by id, stable.
 
-    Returns ``rows (u,) int32``, the distinct ids ascending; ``starts (u + 1,) int64``; and
-    ``sentences (t,) int32``: ``sentences[starts[r]:starts[r + 1]]`` are the sentences in which
-    ``rows[r]`` occurs, ascending, once per occurrence.
+    Returns ``rows (u,) int32``, the distinct ids ascending, or all below ``size`` where ``every``;
+    ``starts (u + 1,) int64``; and ``sentences (t,) int32``: ``sentences[starts[r]:starts[r + 1]]``
+    are the sentences in which ``rows[r]`` occurs, ascending, once per occurrence.
     """
     place = np.zeros(size + 1, np.int64)
     for p in range(len(ids)):
         place[ids[p] + 1] += 1
     distinct = 0
     for v in range(size):
-        if place[v + 1] > 0:
+        if every or place[v + 1] > 0:
             distinct += 1
     rows = np.empty(distinct, np.int32)
     starts = np.empty(distinct + 1, np.int64)
     starts[0] = 0
     r = 0
     for v in range(size):
-        if place[v + 1] > 0:
+        if every or place[v + 1] > 0:
             rows[r] = v
             r += 1
             starts[r] = starts[r - 1] + place[v + 1]
@@ -71,14 +71,32 @@ def group_by_id(ids, offsets, size):
 
 @numba.njit(parallel=True, cache=True, error_model="numpy")
 def sparse_adam(
-    table, first, second, gradient, offsets, rows, starts, sentences, step, rate, beta1, beta2, eps
+    table,
+    first,
+    second,
+    gradient,
+    offsets,
+    rows,
+    starts,
+    sentences,
+    step,
+    rate,
+    beta1,
+    beta2,
+    eps,
+    start,
+    pull,
 ):
-    """One lazy Adam step on the rows that a batch uses, and on no others.
+    """One lazy Adam step on ``rows``, those that a batch uses, and on no others.
 
     ``gradient (n, d) float32`` is the loss's gradient by each sentence's *mean*; a row's gradient
     is the sum over its occurrences of ``gradient[sentence] / length``. Moments ``first`` and
     ``second (V, d) float32`` decay only when their row is touched, and the bias correction goes by
     the global ``step`` (from 1): the definition of ``torch.optim.SparseAdam``, the reference.
+
+    ``pull`` times the squared distance of the table from ``start (V, d) float32`` is added to the
+    loss (P17's lambda_w). It draws at rows out of use too: give :func:`group_by_id` ``every``, and
+    the step is one of ``torch.optim.Adam``. With a ``pull`` of 0, ``start`` may be any matrix.
     """
     d = table.shape[1]
     correction1 = 1.0 - beta1**step
@@ -88,6 +106,7 @@ def sparse_adam(
     gain1, gain2 = np.float32(1.0 - beta1), np.float32(1.0 - beta2)
     # SparseAdam divides by sqrt(second) + eps before the correction of the second moment.
     small = np.float32(eps)
+    twice = np.float32(2.0 * pull)
     for r in numba.prange(len(rows)):
         total = np.zeros(d, np.float32)
         for p in range(starts[r], starts[r + 1]):
@@ -97,6 +116,10 @@ def sparse_adam(
             for j in range(d):
                 total[j] += share * source[j]
         weights, m, v = table[rows[r]], first[rows[r]], second[rows[r]]
+        if pull > 0:
+            origin = start[rows[r]]
+            for j in range(d):
+                total[j] += twice * (weights[j] - origin[j])
         for j in range(d):
             g = total[j]
             m[j] = decay1 * m[j] + gain1 * g
