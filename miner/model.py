@@ -333,7 +333,7 @@ def _part(
     directory: Path,
     files: Mapping[str, str],
     names: tuple[str, str, str],
-    shape: tuple[int, int] | None,
+    shape: tuple[Any, Any] | None,
 ) -> Part:
     """Weights, scales and network of the files ``names``."""
     weights = _open_array(directory / names[0], shape)

@@ -21,7 +21,9 @@ from hypothesis.extra import numpy as arrays
 from miner import model as models
 from miner.encoder import Encoder
 from miner.errors import ArtifactError, ResourceError
-from miner.model import CONFIG, SCALES, SPM, WEIGHTS, Model, load, quantise
+from miner.model import CONFIG, SCALES, VOCABULARIES, WEIGHTS, Model, load, quantise
+
+SPM = VOCABULARIES["piece"]
 
 
 @pytest.fixture

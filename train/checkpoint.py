@@ -6,6 +6,7 @@ import os
 import shutil
 import zipfile
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -77,10 +78,8 @@ class Checkpoint:
             raise ArtifactError(
                 f"{path}: cannot be read ({reason}); give --restart to begin anew"
             ) from None
-        sides = (
-            Sentences(first.ids, first.offsets, tuple(also)) for first, *also in (source, target)
-        )
-        return PairData(*sides, *rest)
+        left, right = (replace(views[0], also=tuple(views[1:])) for views in (source, target))
+        return PairData(left, right, *rest)
 
     def save_pairs(self, pairs: PairData) -> None:
         """Keep what cutting all text into its units takes time to make."""

@@ -84,7 +84,8 @@ def _contrastive(config: TrainConfig, same: np.ndarray) -> Loss:
     labels = torch.from_numpy(same)
 
     def loss(vectors: Tensor) -> Tensor:
-        return contrastive_loss(*vectors.chunk(2), labels, config.margin)
+        left, right = vectors.chunk(2)
+        return contrastive_loss(left, right, labels, config.margin)
 
     return _by_autograd(loss)
 
@@ -95,7 +96,8 @@ def _in_batch(config: TrainConfig, pool: PairData) -> Loss:
     compute = softmax_either if config.negatives_from == "either" else softmax_loss
 
     def loss(vectors: Tensor) -> Tensor:
-        return compute(*vectors.chunk(2), same, config.scale, config.margin)
+        source, target = vectors.chunk(2)
+        return compute(source, target, same, config.scale, config.margin)
 
     return _by_autograd(loss)
 

@@ -114,7 +114,7 @@ def train_model(
         for side in SIDES
     ]
     sizes = {units: tokenizer.size for units, tokenizer in tokenizers[0].items()}
-    cutters = tuple(list(side.values()) for side in tokenizers)
+    cutters = list(tokenizers[0].values()), list(tokenizers[1].values())
     everything = checkpoint.load_pairs()
     if everything is None:
         report(f"cutting {len(read.source)} pairs into {' and '.join(f'{u}s' for u in sizes)}")

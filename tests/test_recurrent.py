@@ -1,0 +1,245 @@
+"""Recurrent encoders: against plain numpy, whatever the batch, on a disk and back."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from miner.encoder import Encoder  # noqa: E402
+from miner.errors import ArtifactError  # noqa: E402
+from miner.flat import offsets_of  # noqa: E402
+from miner.model import ENCODERS, Design, Model, Part, load  # noqa: E402
+from miner.recurrent import Network, RecurrentPool, single_threaded  # noqa: E402
+
+RECURRENT = [name for name, kind in ENCODERS.items() if kind.network]
+DIMENSION, STATES = 12, {"lstm": 10, "gran-lstm": 12, "gran-gru": 12}
+SHAPES = [
+    pytest.param(name, pooling, directions, id=f"{name}-{pooling}-{directions}")
+    for name in RECURRENT
+    for pooling in ("mean", "max")
+    for directions in ("concat", "average")
+    if directions == "concat" or ENCODERS[name].both_ways
+]
+
+
+def network(name: str, pooling: str = "mean", directions: str = "concat", seed: int = 0) -> Network:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        made = Network(name, DIMENSION, STATES[ENCODERS[name].network], pooling, directions)
+        # Biases of zero would not be missed.
+        for parameter in made.parameters():
+            torch.nn.init.uniform_(parameter, -0.5, 0.5)
+    return made
+
+
+def sigmoid(x: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-x))
+
+
+def reference(net: Network, name: str, tokens: np.ndarray) -> np.ndarray:
+    """The vector of one sentence, ``tokens (t, d)``, step by step as the papers write it."""
+    kind = ENCODERS[name].network
+    found = []
+    for way in range(len(net.ways)):
+        p = {
+            key.removeprefix(f"ways.{way}."): value.astype(np.float64)
+            for key, value in net.arrays().items()
+            if key.startswith(f"ways.{way}.")
+        }
+        h = c = np.zeros(net.states)
+        states = []
+        for x in (tokens[::-1] if way else tokens).astype(np.float64):
+            if kind == "gran-gru":
+                both = p["gates_by_input.weight"] @ x + p["gates_by_input.bias"]
+                r, z = np.split(sigmoid(both + p["gates_by_state.weight"] @ h), 2)
+                f = p["by_input.weight"] @ x + p["by_input.bias"] + p["by_state.weight"] @ (r * h)
+                h = (1 - z) * h + z * np.where(f > 0, f, 0.01 * f)
+            else:
+                both = p["cell.weight_ih"] @ x + p["cell.bias_ih"]
+                both = both + p["cell.weight_hh"] @ h + p["cell.bias_hh"]
+                i, f, g, o = np.split(both, 4)
+                c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+                h = sigmoid(o) * np.tanh(c)
+            if kind == "lstm":
+                states.append(h)
+            else:
+                gate = p["gate.by_input.weight"] @ x + p["gate.by_input.bias"]
+                states.append(x * sigmoid(gate + p["gate.by_state.weight"] @ h))
+        found.append(np.max(states, axis=0) if net.pooling == "max" else np.mean(states, axis=0))
+    if len(found) == 1:
+        return found[0]
+    return (found[0] + found[1]) / 2 if net.average else np.concatenate(found)
+
+
+def tokens(lengths: list[int], seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """Embeddings of sentences of these lengths, in a row, and their offsets."""
+    generator = np.random.default_rng(seed)
+    shape = (sum(lengths), DIMENSION)
+    return generator.normal(size=shape).astype(np.float32), offsets_of(np.array(lengths))
+
+
+@pytest.mark.parametrize("name, pooling, directions", SHAPES)
+def test_against_the_definition(name: str, pooling: str, directions: str) -> None:
+    net = network(name, pooling, directions)
+    embedded, offsets = tokens([3, 0, 7, 1, 7, 2])
+    for rows in (0, 6, 16):
+        with torch.inference_mode():
+            found = net(torch.from_numpy(embedded), offsets, rows=rows).numpy()
+        assert found.shape == (6, net.dimension)
+        for i, vector in enumerate(found):
+            own = embedded[offsets[i] : offsets[i + 1]]
+            if len(own):
+                np.testing.assert_allclose(vector, reference(net, name, own), atol=1e-5)
+            else:
+                assert not vector.any()
+
+
+@pytest.mark.parametrize("name", RECURRENT)
+def test_no_sentence_has_a_token(name: str) -> None:
+    net = network(name)
+    for n in (0, 3):
+        found = net(torch.zeros(0, DIMENSION), np.zeros(n + 1, dtype=np.int64))
+        assert found.shape == (n, net.dimension) and not found.any()
+
+
+@pytest.mark.parametrize("name, pooling, directions", SHAPES)
+def test_gradients(name: str, pooling: str, directions: str) -> None:
+    """Of the embeddings and of every parameter, against finite differences in float64."""
+    net = network(name, pooling, directions).double()
+    embedded, offsets = tokens([2, 0, 3])
+    start = torch.from_numpy(embedded).double().requires_grad_()
+    masks = (
+        torch.tensor(np.random.default_rng(2).integers(0, 2, (3, DIMENSION)) * 2.0),
+        torch.tensor(np.random.default_rng(3).integers(0, 2, (3, net.states)) * 2.0),
+    )
+
+    def vectors(x: torch.Tensor, *_: torch.Tensor) -> torch.Tensor:
+        return net(x, offsets, masks)
+
+    assert torch.autograd.gradcheck(vectors, (start, *net.parameters()), fast_mode=True)
+
+
+@pytest.mark.parametrize("name", RECURRENT)
+def test_masks_are_those_of_each_sentence(name: str) -> None:
+    """A sentence keeps its own mask, wherever it stands in the batch."""
+    net = network(name)
+    embedded, offsets = tokens([2, 5, 3])
+    generator = np.random.default_rng(4)
+    masks = [
+        torch.from_numpy(generator.integers(0, 2, (3, size)).astype(np.float32) * 2)
+        for size in (DIMENSION, net.states)
+    ]
+    together = net(torch.from_numpy(embedded), offsets, tuple(masks))
+    plain = net(torch.from_numpy(embedded), offsets)
+    for i in range(3):
+        own = torch.from_numpy(embedded[offsets[i] : offsets[i + 1]])
+        alone = net(own, np.array([0, len(own)]), tuple(mask[i : i + 1] for mask in masks))
+        torch.testing.assert_close(together[i], alone[0])
+        assert not torch.allclose(together[i], plain[i])
+
+
+# --- in a model ---------------------------------------------------------------------------------
+
+
+def model_of(vocabulary: bytes, weights: np.ndarray, name: str, directions: str) -> Model:
+    """A model of pieces with an untrained network over the small text's embeddings."""
+    size = weights.shape[1]
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(5)
+        net = Network(name, size, size, "mean", directions)
+    part = Part(weights, None, net.arrays())
+    design = Design(encoder=name, directions=directions)
+    return Model((part,), {"piece": vocabulary}, net.dimension, design)
+
+
+@pytest.mark.parametrize("name", ["lstm-sp", "blstm-sp"])
+@pytest.mark.parametrize("directions", ["concat", "average"])
+def test_vectors_do_not_depend_on_the_batch(
+    vocabulary: bytes,
+    weights: np.ndarray,
+    german: list[str],
+    english: list[str],
+    name: str,
+    directions: str,
+) -> None:
+    """Bit for bit: alone, among others, in any order, by any number of threads."""
+    model = model_of(vocabulary, weights, name, directions)
+    text = [*german, "", *english, "日本語", " ".join(german)] * 2
+    whole = Encoder(model, threads=1).encode(text)
+    assert np.isfinite(whole).all()
+    norms = np.linalg.norm(whole, axis=1)
+    assert ((norms == 0) | (abs(norms - 1) < 1e-6)).all() and (norms == 0).sum() == 4
+    assert (Encoder(model, threads=3).encode(text) == whole).all()
+    order = np.random.default_rng(6).permutation(len(text))
+    shuffled = Encoder(model, threads=1).encode([text[i] for i in order])
+    assert (shuffled == whole[order]).all()
+    for i in (0, 3, 60, 61, len(text) // 2 - 1):
+        assert (Encoder(model, threads=1).encode([text[i]])[0] == whole[i]).all()
+    blocks = [text[:1], text[1:50], text[50:]]
+    streamed = np.concatenate(list(Encoder(model, threads=2).stream(blocks, np.float16)))
+    assert (streamed == whole.astype(np.float16)).all()
+
+
+def test_torch_keeps_its_threads(vocabulary: bytes, weights: np.ndarray) -> None:
+    before = torch.get_num_threads()
+    encoder = Encoder(model_of(vocabulary, weights, "lstm-sp", "concat"), threads=2)
+    encoder.encode(["Der Hund bellt."])
+    stream = encoder.stream([["a"], ["b"]])
+    next(stream)
+    stream.close()
+    assert torch.get_num_threads() == before
+    with single_threaded():
+        assert torch.get_num_threads() == 1
+
+
+def test_saved_and_loaded(
+    vocabulary: bytes, weights: np.ndarray, german: list[str], tmp_path: Path
+) -> None:
+    model = model_of(vocabulary, weights, "blstm-sp", "average")
+    saved = model.save(tmp_path / "m")
+    assert saved.design == model.design and saved.dimension == model.dimension
+    assert saved.parameters == weights.size + sum(a.size for a in model.parts[0].network.values())
+    assert (Encoder(saved).encode(german) == Encoder(model).encode(german)).all()
+    # The same numbers another way round are other vectors, and so another fingerprint.
+    other = dataclasses.replace(model, design=dataclasses.replace(model.design, pooling="max"))
+    assert other.save(tmp_path / "other").fingerprint != saved.fingerprint
+    assert load(tmp_path / "m").fingerprint == saved.fingerprint
+
+
+def broken(model: Model, **network: np.ndarray | None) -> Model:
+    arrays = {**model.parts[0].network, **{k.replace("_", ".", 1): v for k, v in network.items()}}
+    arrays = {name: array for name, array in arrays.items() if array is not None}
+    return dataclasses.replace(model, parts=(dataclasses.replace(model.parts[0], network=arrays),))
+
+
+def test_a_network_of_another_encoder(vocabulary: bytes, weights: np.ndarray) -> None:
+    model = model_of(vocabulary, weights, "lstm-sp", "concat")
+    design = dataclasses.replace(model.design, encoder="blstm-sp")
+    with pytest.raises(ArtifactError, match="network is not one of blstm-sp"):
+        Encoder(dataclasses.replace(model, design=design))
+    arrays = dict(model.parts[0].network)
+    arrays["ways.0.cell.weight_hh"] = np.zeros((3, 3), np.float32)
+    with pytest.raises(ArtifactError, match="network is not one of lstm-sp"):
+        Encoder(dataclasses.replace(model, parts=(Part(weights, None, arrays),)))
+    with pytest.raises(ArtifactError, match="network is not one of lstm-sp"):
+        Encoder(dataclasses.replace(model, parts=(Part(weights),)))
+
+
+def test_many_batches_are_one(vocabulary: bytes, weights: np.ndarray, monkeypatch) -> None:
+    """The pool cuts text into batches of alike lengths; an odd last one is filled up."""
+    design = Design(encoder="lstm-sp")
+    part = model_of(vocabulary, weights, "lstm-sp", "concat").parts[0]
+    pool = RecurrentPool("lstm-sp", part, design, "cpu", "model")
+    generator = np.random.default_rng(8)
+    offsets = offsets_of(generator.integers(0, 9, 150))
+    ids = generator.integers(0, len(weights), offsets[-1]).astype(np.int32)
+    with single_threaded():
+        whole = pool(ids, offsets)
+        for i in range(0, 150, 7):
+            own = ids[offsets[i] : offsets[i + 1]]
+            assert (pool(own, np.array([0, len(own)]))[0] == whole[i]).all()
