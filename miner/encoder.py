@@ -1,7 +1,6 @@
 """Sentences to unit vectors: SentencePiece pieces, averaged (P19, section 3)."""
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +9,9 @@ import numpy as np
 from miner import gpu
 from miner import model as models
 from miner.errors import ArtifactError
-from miner.flat import offsets_of
 from miner.machine import thread_count
 from miner.parallel import in_order
+from miner.tokenizer import PieceTokenizer
 
 # (ids, offsets, out): writes a unit vector for each list of ids into out, float32 or float16.
 Pool = Callable[[np.ndarray, np.ndarray, np.ndarray], None]
@@ -20,55 +19,6 @@ Pool = Callable[[np.ndarray, np.ndarray, np.ndarray], None]
 # Sentences a thread takes at a time: small enough to spread a short file over all cores, large
 # enough that Python's share of the work does not show.
 CHUNK = 2000
-
-
-class Tokenizer:
-    """SentencePiece ids without those that carry no meaning.
-
-    Unknown pieces are dropped (``methods.md`` calls for it), control pieces never occur, and so is
-    the bare word-boundary mark, which SentencePiece puts before an unknown word: with it, every
-    sentence in a script that the model does not know would have one and the same vector.
-    """
-
-    def __init__(self, vocabulary: bytes, name: str = "sp.model"):
-        import sentencepiece
-
-        self.processor = sentencepiece.SentencePieceProcessor()
-        try:
-            self.processor.LoadFromSerializedProto(vocabulary)
-        except Exception as error:  # sentencepiece raises several undocumented types
-            raise ArtifactError(f"{name}: not a SentencePiece model ({error})") from None
-        self.size: int = self.processor.get_piece_size()
-        self.meaningful = np.ones(self.size, dtype=bool)
-        for piece in range(self.size):
-            if self.processor.is_unknown(piece) or self.processor.is_control(piece):
-                self.meaningful[piece] = False
-        bare = self.processor.piece_to_id("\u2581")
-        self.meaningful[bare] = False
-
-    def __call__(self, sentences: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """``ids (t,) int32`` of all sentences in a row and ``offsets (n + 1,) int64`` into them."""
-        # Lists of numbers: an array for each sentence, the only other kind that is offered, takes
-        # a third longer.
-        lists = self.processor.encode(list(sentences), num_threads=1)
-        offsets = offsets_of(np.fromiter(map(len, lists), dtype=np.int64, count=len(lists)))
-        ids = np.fromiter(chain.from_iterable(lists), dtype=np.int32, count=offsets[-1])
-        keep = self.meaningful[ids]
-        if not keep.all():
-            # How many are kept before each piece, and so before each sentence.
-            offsets = offsets_of(keep)[offsets]
-            ids = ids[keep]
-        return ids, offsets
-
-    def surfaces(self, sentence: str) -> tuple[list[str], np.ndarray]:
-        """The pieces of one sentence as text, and their ids ``(t,) int32``, unknown ones included.
-
-        Joined, the text is the sentence as the model reads it: normalised, with its case folded
-        where the model was trained so.
-        """
-        pieces = self.processor.encode(sentence, out_type=str)
-        ids = np.array(self.processor.encode(sentence, out_type=int), dtype=np.int32)
-        return [piece.replace("\u2581", " ") for piece in pieces], ids
 
 
 class Encoder:
@@ -87,7 +37,7 @@ class Encoder:
         self.model = model
         self.threads = thread_count(threads)
         self.device = gpu.resolve_device(device)
-        self.tokenizer = Tokenizer(model.vocabulary, str(model.path or "model"))
+        self.tokenizer = PieceTokenizer(model.vocabulary, str(model.path or "model"))
         if self.tokenizer.size != len(model.weights):
             raise ArtifactError(
                 f"{model.path}: {len(model.weights)} embeddings for a vocabulary of "

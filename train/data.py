@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from miner.encoder import CHUNK, Tokenizer
+from miner.encoder import CHUNK
 from miner.flat import offsets_of, take_lists
 from miner.machine import thread_count
+from miner.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True)

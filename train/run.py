@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from miner.corpus import read_bitext
-from miner.encoder import Encoder, Tokenizer
+from miner.encoder import Encoder
 from miner.errors import CorpusError, ResourceError
 from miner.files import replaceable
 from miner.model import CONFIG, Model, quantise
+from miner.tokenizer import PieceTokenizer
 from train import data as pairs
 from train.checkpoint import Checkpoint
 from train.config import TrainConfig
@@ -71,7 +72,7 @@ def train_model(
     else:
         report(f"going on from {checkpoint.directory}")
 
-    tokenizer = Tokenizer(vocabulary)
+    tokenizer = PieceTokenizer(vocabulary)
     everything = checkpoint.load_pairs()
     if everything is None:
         report(f"cutting {len(source)} pairs into pieces")
