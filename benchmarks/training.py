@@ -23,7 +23,7 @@ from torch.nn.functional import normalize
 
 from benchmarks import report
 from miner.corpus import read_bitext
-from miner.encoder import Tokenizer
+from miner.tokenizer import PieceTokenizer
 from train.config import RECIPES, TrainConfig
 from train.data import PairData, Sentences, prepare
 from train.loop import Trainer, step_threads
@@ -128,7 +128,7 @@ def our_steps(data: PairData, size: int, config: TrainConfig) -> Callable[[int],
 
 def compare(source: list[str], target: list[str], config: TrainConfig, size: str) -> list[dict]:
     """Throughputs at one size."""
-    tokenizer = Tokenizer(train_vocabulary([source, target], config))
+    tokenizer = PieceTokenizer(train_vocabulary([source, target], config))
     data = prepare(tokenizer, source, target)
     contenders = {
         "ours": our_steps(data, tokenizer.size, config),

@@ -80,6 +80,8 @@ def match(verifier: Verifier, source: str, target: str) -> tuple[list[Token], li
     probability = np.maximum(
         _translated(verifier, left, right), _translated(verifier, right, left).T
     )
+    known = np.outer(left >= 0, right >= 0)
+    similarity, probability = similarity * known, probability * known
     return (
         _tokens(texts[0], left, similarity, probability, verifier),
         _tokens(texts[1], right, similarity.T, probability.T, verifier),
@@ -109,7 +111,8 @@ def _tokens(
     tokens = []
     meaningful = verifier.encoder.tokenizer.meaningful
     for i, text in enumerate(texts):
-        if i >= len(ids) or not similarity.shape[1] or not meaningful[ids[i]]:
+        unknown = i >= len(ids) or ids[i] < 0 or not meaningful[ids[i]]
+        if unknown or not similarity.shape[1]:
             tokens.append(Token(text, None, 0.0, 0.0))
             continue
         best = int(np.argmax(np.maximum(similarity[i], probability[i])))

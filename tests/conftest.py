@@ -13,10 +13,11 @@ import sentencepiece
 
 from miner import neighbors
 from miner.cli import main
-from miner.encoder import Encoder, Tokenizer
+from miner.encoder import Encoder
 from miner.index import Index
 from miner.lexicon import Lexicon
 from miner.model import Model
+from miner.tokenizer import PieceTokenizer
 
 DATA = Path(__file__).parent / "data"
 DIMENSION = 32
@@ -84,7 +85,7 @@ def weights(vocabulary: bytes) -> np.ndarray:
     so both sentences of a pair lean towards the vector of their pair.
     """
     generator = np.random.default_rng(7)
-    tokenizer = Tokenizer(vocabulary)
+    tokenizer = PieceTokenizer(vocabulary)
     table = np.zeros((tokenizer.size, DIMENSION))
     count = np.zeros(tokenizer.size)
     for german, english in zip(sentences("de"), sentences("en"), strict=True):
@@ -127,7 +128,7 @@ def verifying_model(
     """The tiny model with a verifier that likes what matches, and decoys of shuffled words."""
     from miner.verify import ALONE, AMONG
 
-    tokenizer = Tokenizer(vocabulary)
+    tokenizer = PieceTokenizer(vocabulary)
     likes = {"alignment": 8.0, "translated": 4.0, "length_ratio": -1.0, "numbers_differ": -1.0}
     leads = {"alone": 0.5, "lead_min": 0.5, "gap_min": 2.0, "rank": -0.5}
     means = {"alignment": 0.8, "translated": 0.5}
@@ -154,7 +155,7 @@ def verifying_model(
     return path
 
 
-def aligned_lexicon(tokenizer: Tokenizer) -> Lexicon:
+def aligned_lexicon(tokenizer: PieceTokenizer) -> Lexicon:
     """Pieces that stand opposite each other in the small text, as a lexicon."""
     table = np.zeros((tokenizer.size, tokenizer.size))
     for german, english in zip(sentences("de"), sentences("en"), strict=True):

@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from miner import encoder as encoders
-from miner.encoder import Encoder, Tokenizer
+from miner.encoder import Encoder
 from miner.flat import offsets_of
 from miner.kernels.pool import _to_half, mean_pool, mean_pool_half, mean_pool_reference
 from miner.model import Model, quantise
+from miner.tokenizer import PieceTokenizer
 
 # Nothing in these that the small vocabulary knows.
 WITHOUT_PIECES = ["", " ", "\t \u3000", "日本語の文", "привет", "\U0001f600", "▁", "▁ ▁"]
@@ -149,7 +150,7 @@ def test_repeated_pieces_count_each_time() -> None:
 def test_ids_are_those_of_sentencepiece(
     vocabulary: bytes, german: list[str], english: list[str]
 ) -> None:
-    tokenizer, processor = Tokenizer(vocabulary), raw(vocabulary)
+    tokenizer, processor = PieceTokenizer(vocabulary), raw(vocabulary)
     sentences = [*german, "", *english, "Straße 日本 x", " two  spaces ", "a\tb\u2028c\0d"]
     ids, offsets = tokenizer(sentences)
     assert ids.dtype == np.int32 and offsets.dtype == np.int64
@@ -170,7 +171,7 @@ def test_the_vocabulary_puts_a_bare_boundary_before_what_it_does_not_know(
 
 
 def test_unknown_and_bare_boundary_are_dropped(vocabulary: bytes, encoder: Encoder) -> None:
-    ids, offsets = Tokenizer(vocabulary)(WITHOUT_PIECES)
+    ids, offsets = PieceTokenizer(vocabulary)(WITHOUT_PIECES)
     assert len(ids) == 0
     assert offsets.tolist() == [0] * (len(WITHOUT_PIECES) + 1)
     known, mixed = encoder.encode(["Der Hund bellt.", "Der 日本 Hund bellt."])
@@ -178,7 +179,7 @@ def test_unknown_and_bare_boundary_are_dropped(vocabulary: bytes, encoder: Encod
 
 
 def test_no_sentences(vocabulary: bytes, encoder: Encoder) -> None:
-    ids, offsets = Tokenizer(vocabulary)([])
+    ids, offsets = PieceTokenizer(vocabulary)([])
     assert len(ids) == 0 and offsets.tolist() == [0]
     assert encoder.encode([]).shape == (0, encoder.dimension)
 

@@ -16,8 +16,8 @@ import train.data
 from miner.cli.train import OBJECTIVES as CLI_OBJECTIVES
 from miner.cli.train import RECIPES as CLI_RECIPES
 from miner.cli.train import train as train_command
-from miner.encoder import Tokenizer
 from miner.errors import ArtifactError, CorpusError
+from miner.tokenizer import PieceTokenizer
 from train.config import OBJECTIVES, RECIPES, TrainConfig
 from train.data import PairData, Sentences, dropped, fingerprint, join, prepare, split, tokenize
 from train.vocabulary import train_vocabulary
@@ -210,7 +210,7 @@ def test_vocabulary_is_the_seeds():
     first = train_vocabulary(sides, config)
     assert train_vocabulary(sides, config) == first
     assert train_vocabulary(sides, dataclasses.replace(config, seed=4)) != first
-    assert Tokenizer(first).size == 80
+    assert PieceTokenizer(first).size == 80
 
 
 def test_vocabulary_covers_both_sides_and_folds_case_if_asked():
@@ -218,7 +218,7 @@ def test_vocabulary_covers_both_sides_and_folds_case_if_asked():
     source = [sentence.title() for sentence in source]
     for fold in (False, True):
         config = TrainConfig(pieces=80, fold_case=fold)
-        tokenizer = Tokenizer(train_vocabulary([source, target], config))
+        tokenizer = PieceTokenizer(train_vocabulary([source, target], config))
         for side in (source, target):
             ids, offsets = tokenizer(side)
             assert (np.diff(offsets) > 0).all()
@@ -227,7 +227,7 @@ def test_vocabulary_covers_both_sides_and_folds_case_if_asked():
 
 
 def test_vocabulary_of_a_text_with_fewer_pieces():
-    tokenizer = Tokenizer(train_vocabulary(synthetic(50), TrainConfig(pieces=20_000)))
+    tokenizer = PieceTokenizer(train_vocabulary(synthetic(50), TrainConfig(pieces=20_000)))
     assert 20 < tokenizer.size < 20_000
 
 
