@@ -67,8 +67,8 @@ class Encoder:
             size = self.tokenizers[ENCODERS[encoder].units].size
             if size != len(part.weights):
                 raise ArtifactError(
-                    f"{name}: {len(part.weights)} embeddings for a vocabulary of {size}; copy or "
-                    "train the model again"
+                    f"{name}: {len(part.weights)} embeddings for a vocabulary of {size}; the files "
+                    "are of two models"
                 )
         self._recurrent = any(ENCODERS[encoder].network for encoder in design.encoders)
         self._average: Pool | None = None

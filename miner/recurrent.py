@@ -8,6 +8,7 @@ take the maximum instead, and ``lstm`` may read both ways.
 Training and encoding use one network. Only functions import this module: nothing else needs torch.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
@@ -184,11 +185,13 @@ class Network(nn.Module):
             outputs.append(output[:count])
         # (t, D): the first tokens of all sentences, then the second.
         flat, index = torch.cat(outputs), torch.from_numpy(owner).to(embedded.device)
-        out = flat.new_zeros(n, flat.shape[1])
+        lengths = torch.from_numpy(np.diff(offsets)).to(flat)[:, None]
         if self.pooling == "max":
-            return out.index_reduce(0, index, flat, "amax", include_self=False)
-        lengths = torch.from_numpy(np.maximum(np.diff(offsets), 1)).to(flat)
-        return out.index_add(0, index, flat) / lengths[:, None]
+            step = torch.from_numpy(np.repeat(np.arange(len(counts)), going)).to(index.device)
+            padded = flat.new_full((n, len(counts), flat.shape[1]), -math.inf)
+            largest = padded.index_put((index, step), flat).amax(dim=1)
+            return torch.where(lengths > 0, largest, 0.0)
+        return flat.new_zeros(n, flat.shape[1]).index_add(0, index, flat) / lengths.clamp(min=1)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """All parameters by name, float32; :meth:`load` takes them back."""

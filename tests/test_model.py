@@ -81,7 +81,7 @@ def test_float16_round_trip(vocabulary: bytes, weights: np.ndarray, tmp_path: Pa
         assert model.dimension == weights.shape[1]
         assert model.path == tmp_path / "m"
     assert loaded.fingerprint == saved.fingerprint != ""
-    table = loaded.table()
+    table = loaded.parts[0].table()
     assert table.dtype == np.float32 and table.flags.c_contiguous
     np.testing.assert_array_equal(table, weights.astype(np.float32))
 

@@ -10,7 +10,6 @@ import numpy as np
 from miner.encoder import CHUNK
 from miner.flat import offsets_of, take_lists
 from miner.machine import thread_count
-from miner.tokenizer import Tokenizer
 
 # What cuts sentences into the ids of their tokens: (ids (t,) int32, offsets (n + 1,) int64).
 Cut = Callable[[Sequence[str]], tuple[np.ndarray, np.ndarray]]
