@@ -111,7 +111,7 @@ def products(config: TrainConfig) -> float:
 
 def our_steps(data: PairData, size: int, config: TrainConfig) -> Callable[[int], None]:
     """A function that takes that many steps of ours; starts a new epoch when one ends."""
-    trainer = Trainer(config, size, data, None)
+    trainer = Trainer(config, {"piece": size}, data, None)
     epoch = iter(trainer.run_epoch())
 
     def steps(count: int) -> None:
@@ -129,7 +129,7 @@ def our_steps(data: PairData, size: int, config: TrainConfig) -> Callable[[int],
 def compare(source: list[str], target: list[str], config: TrainConfig, size: str) -> list[dict]:
     """Throughputs at one size."""
     tokenizer = PieceTokenizer(train_vocabulary([source, target], config))
-    data = prepare(tokenizer, source, target)
+    data = prepare(([tokenizer], [tokenizer]), source, target)
     contenders = {
         "ours": our_steps(data, tokenizer.size, config),
         "torch, EmbeddingBag and dense Adam": torch_steps(data, tokenizer.size, config, False),

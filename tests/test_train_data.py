@@ -13,12 +13,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import train.data
-from miner.cli.train import OBJECTIVES as CLI_OBJECTIVES
+from miner.cli.train import CHOICES as CLI_CHOICES
 from miner.cli.train import RECIPES as CLI_RECIPES
 from miner.cli.train import train as train_command
 from miner.errors import ArtifactError, CorpusError
+from miner.model import ENCODERS
 from miner.tokenizer import PieceTokenizer
-from train.config import OBJECTIVES, RECIPES, TrainConfig
+from train.config import (
+    CHOICES,
+    ENCODER_NOTES,
+    NOTES,
+    OBJECTIVE_NOTES,
+    RECIPES,
+    TrainConfig,
+)
 from train.data import PairData, Sentences, dropped, fingerprint, join, prepare, split, tokenize
 from train.vocabulary import train_vocabulary
 
@@ -122,7 +130,7 @@ def words(chunk):
 def test_prepare_drops_pairs_without_pieces():
     source = ["w1 w2", "?", "w3", "w1 w2", "w5", ""]
     target = ["w6", "w7", "!", "w8 x w9", "w6", ""]
-    data = prepare(words, source, target)
+    data = prepare(([words], [words]), source, target)
     assert len(data) == 3
     assert lists(data.source) == [[1, 2], [1, 2], [5]]
     assert lists(data.target) == [[6], [8, 9], [6]]
@@ -131,20 +139,22 @@ def test_prepare_drops_pairs_without_pieces():
 
 
 def test_texts_are_told_apart_even_if_their_pieces_are_not():
-    data = prepare(words, ["w1 x", "w1 y"], ["w2", "w3"])
+    data = prepare(([words], [words]), ["w1 x", "w1 y"], ["w2", "w3"])
     assert lists(data.source) == [[1], [1]]
     assert data.source_text[0] != data.source_text[1]
 
 
 def test_tokenize_keeps_order_over_chunks(monkeypatch):
     monkeypatch.setattr(train.data, "CHUNK", 3)
-    found = tokenize(words, [f"w{n} w{n}" for n in range(20)])
+    found = tokenize([words], [f"w{n} w{n}" for n in range(20)])
     assert lists(found) == [[n, n] for n in range(20)]
-    assert lists(tokenize(words, [])) == []
+    assert lists(tokenize([words], [])) == []
 
 
 def test_pairs_taken_are_whole():
-    data = prepare(words, ["w1", "w2", "w3"], ["w4", "w5", "w4"]).take(np.array([2, 0]))
+    data = prepare(([words], [words]), ["w1", "w2", "w3"], ["w4", "w5", "w4"]).take(
+        np.array([2, 0])
+    )
     assert lists(data.source) == [[3], [1]] and lists(data.target) == [[4], [4]]
     assert data.source_text.tolist() == [2, 0] and data.target_text.tolist() == [3, 3]
 
@@ -165,7 +175,7 @@ def test_fingerprint_tells_texts_apart():
 def numbered(source_text, target_text):
     n = len(source_text)
     one = sentences([[0]] * n)
-    return PairData(one, one, np.array(source_text, np.int64), np.array(target_text, np.int64))
+    return PairData(one, one, np.array(source_text, np.int64), np.array(target_text, np.int64), np.ones(len(source_text), bool))
 
 
 @given(st.data(), st.integers(0, 20), st.integers(0, 3))
@@ -263,12 +273,30 @@ BAD = {
     "dimension": [0],
     "initial": [0.0, -0.1, math.nan, math.inf],
     "objective": ["triplet", ""],
+    "encoder": ["", "sp+", "sp+sp", "cnn", "word+cnn"],
+    "combine": ["mean"],
+    "types": [0],
+    "segmentation": ["bpe"],
+    "vocabularies": ["two"],
+    "hidden": [-1],
+    "directions": ["both"],
+    "pooling": ["min"],
+    "distribution": ["cauchy"],
+    "lambda_c": [-1.0, math.nan, math.inf],
+    "lambda_w": [-1.0, math.nan, math.inf],
+    "negatives": ["hardest"],
+    "negatives_from": ["source"],
+    "variational": [-0.1, 1.0, math.nan],
+    "scramble": [-0.1, 1.1, math.nan],
+    "sampling": [-0.1, math.nan, math.inf],
+    "keep": [0.0, 1.1, math.nan],
+    "sample": [-1],
     "scale": [0.0, -1.0, math.nan, math.inf],
     "margin": [-0.1, 2.1, math.nan],
     "batch": [1, 0],
     "megabatch": [0],
     "anneal": [-1],
-    "epochs": [0],
+    "epochs": [-1],
     "rate": [0.0, -0.1, math.nan, math.inf],
     "final_rate": [-0.1, 1.1, math.nan],
     "dropout": [-0.1, 1.0, math.nan],
@@ -281,7 +309,7 @@ FIELDS = {field.name for field in dataclasses.fields(TrainConfig)}
 
 @pytest.mark.parametrize("name, value", [(name, v) for name, bad in BAD.items() for v in bad])
 def test_out_of_range(name, value):
-    with pytest.raises(ValueError, match=f"^{name} = .*out of range"):
+    with pytest.raises(ValueError, match=f"^{name} = .*(out of range|not one of)"):
         TrainConfig(**{name: value})
 
 
@@ -289,10 +317,29 @@ def test_every_field_has_a_range():
     assert set(BAD) == FIELDS - {"fold_case"}
 
 
-def test_megabatches_are_for_the_margin():
-    with pytest.raises(ValueError, match="mega-batches"):
-        TrainConfig(megabatch=2)
-    assert TrainConfig(objective="margin", megabatch=2).megabatch == 2
+@pytest.mark.parametrize(
+    "values, reason",
+    [
+        ({"scramble": 0.3}, "scramble is for a recurrent encoder, which sp is not"),
+        ({"pooling": "max", "encoder": "word+trigram"}, "pooling is for a recurrent encoder"),
+        ({"encoder": "word", "sampling": 0.1}, "sampling is for an encoder of pieces"),
+        ({"segmentation": "morfessor"}, "segmentation is for an encoder of words"),
+        ({"negatives": "rand"}, "softmax takes all of a batch .* unless megabatch > 1"),
+        ({"encoder": "sp+lstm", "hidden": 7}, "cannot be added: sp 512, lstm 7"),
+    ],
+)
+def test_settings_that_contradict_each_other(values, reason):
+    with pytest.raises(ValueError, match=reason):
+        TrainConfig(**values)
+
+
+def test_lengths_of_vectors():
+    config = TrainConfig(encoder="word+blstm", dimension=300)
+    assert (config.states("blstm"), config.size("blstm"), config.size("word")) == (150, 300, 300)
+    average = dataclasses.replace(config, directions="average")
+    assert (average.states("blstm"), average.size("blstm")) == (300, 300)
+    wide = TrainConfig(encoder="lstm+gran-gru", hidden=900, combine="concat")
+    assert (wide.size("lstm"), wide.size("gran-gru")) == (900, 512)
 
 
 def test_config_as_dict_and_back():
@@ -302,7 +349,9 @@ def test_config_as_dict_and_back():
     with pytest.raises(ArtifactError, match="unknown depth, width"):
         TrainConfig.from_dict({"width": 1, "pieces": 100, "depth": 2})
     with pytest.raises(ValueError, match="epochs"):
-        TrainConfig.from_dict({"epochs": 0})
+        TrainConfig.from_dict({"epochs": -1})
+    with pytest.raises(ArtifactError, match="training configuration: "):
+        TrainConfig.from_dict({"epochs": "many"})
 
 
 def test_recipes_are_the_papers():
@@ -317,8 +366,11 @@ def test_recipes_are_the_papers():
 def test_command_line_spells_the_configuration():
     """It names recipes and objectives itself, and gives each field an option."""
     assert tuple(RECIPES) == CLI_RECIPES
-    assert CLI_OBJECTIVES == OBJECTIVES
+    assert CLI_CHOICES == CHOICES
+    assert set(NOTES) == set(RECIPES) and set(ENCODER_NOTES) == set(ENCODERS)
+    assert set(OBJECTIVE_NOTES) == set(CHOICES["objective"])
     options = {option.name for option in train_command.params}
     assert options >= FIELDS
     others = {"sources", "targets", "bitexts", "scol", "tcol", "header", "on_error", "output"}
+    others |= {"label_col", "score_col", "embeddings", "device", "like", "list"}
     assert options - FIELDS == others | {"recipe", "restart", "format", "threshold"}

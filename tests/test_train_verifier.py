@@ -35,7 +35,7 @@ def test_the_lexicon_finds_translations():
 
     words = [generator.choice(40, 6) for _ in range(400)]
     pairs = [[" ".join(f"{side}{i}" for i in row) for row in words] for side in "ab"]
-    lexicon = learn_lexicon(prepare(tokenizer, *pairs), 80)
+    lexicon = learn_lexicon(prepare(([tokenizer], [tokenizer]), *pairs), 80)
     for piece in range(80):
         others, probability = lexicon.translations(piece)
         assert others[probability.argmax()] == piece ^ 1
@@ -48,7 +48,7 @@ def test_a_lexicon_of_nothing_in_common():
         ids = [int(sentence) for sentence in chunk]
         return np.array(ids, dtype=np.int32), np.arange(len(ids) + 1)
 
-    lexicon = learn_lexicon(prepare(tokenizer, ["0", "1"], ["2", "3"]), 4)
+    lexicon = learn_lexicon(prepare(([tokenizer], [tokenizer]), ["0", "1"], ["2", "3"]), 4)
     assert len(lexicon.pieces) == 0
 
 
@@ -72,7 +72,7 @@ def small(monkeypatch):
 
 def test_a_verifier_tells_translations_from_others(encoder: Encoder):
     pairs = sentences("de"), sentences("en")
-    lexicon = learn_lexicon(prepare(encoder.tokenizer, *pairs), encoder.tokenizer.size)
+    lexicon = learn_lexicon(prepare(([encoder.tokenizer], [encoder.tokenizer]), *pairs), encoder.tokenizer.size)
     known = Encoder(dataclasses.replace(encoder.model, lexicon=lexicon), threads=2)
     learned = learn_verifier(known, pairs, ([], []), seed=1)
     assert learned["translations"] == 15  # one in four keeps its partner
@@ -130,7 +130,7 @@ def test_too_few_pairs_for_a_verifier_are_a_warning(tmp_path):
 def test_text_that_is_no_bitext_makes_no_verifier(encoder: Encoder, monkeypatch):
     """Nothing is found again: the model is saved without a second look."""
     pairs = sentences("de"), sentences("en")
-    lexicon = learn_lexicon(prepare(encoder.tokenizer, *pairs), encoder.tokenizer.size)
+    lexicon = learn_lexicon(prepare(([encoder.tokenizer], [encoder.tokenizer]), *pairs), encoder.tokenizer.size)
     known = Encoder(dataclasses.replace(encoder.model, lexicon=lexicon), threads=2)
     monkeypatch.setattr(train.verifier, "FEWEST", 16)
     assert learn_verifier(known, pairs, ([], []), seed=1) is None

@@ -13,7 +13,9 @@ torch = pytest.importorskip("torch")
 
 from test_train_data import sentences, synthetic  # noqa: E402
 
+import train.encoders  # noqa: E402
 import train.loop  # noqa: E402
+import train.objectives  # noqa: E402
 import train.run  # noqa: E402
 from miner.encoder import Encoder  # noqa: E402
 from miner.errors import ArtifactError, CorpusError, ResourceError  # noqa: E402
@@ -22,7 +24,7 @@ from miner.machine import thread_count  # noqa: E402
 from train.checkpoint import Checkpoint  # noqa: E402
 from train.config import TrainConfig  # noqa: E402
 from train.data import prepare, split  # noqa: E402
-from train.loop import EpochEnd, Progress, Trainer, encode  # noqa: E402
+from train.loop import EpochEnd, Progress, Trainer  # noqa: E402
 from train.run import TextPair, train_model  # noqa: E402
 from train.validate import mining_f1  # noqa: E402
 
@@ -49,7 +51,7 @@ def material(count=700):
         found = sentences(known)
         return found.ids, found.offsets
 
-    return prepare(tokenizer, source, target), len(numbers)
+    return prepare(([tokenizer], [tokenizer]), source, target), {"piece": len(numbers)}
 
 
 def trainer(config, count=700):
@@ -58,8 +60,18 @@ def trainer(config, count=700):
     return Trainer(config, size, data.take(training), data.take(held))
 
 
-def contents(state):
-    return {name: array.tobytes() for name, array in state.arrays().items()}
+def trained(it, *arguments):
+    """Run a training; all that it ends with."""
+    it.run(*arguments)
+    return {name: array.tobytes() for name, array in it.arrays().items()}
+
+
+def table(it):
+    return it.encoders.parts["sp"].table.weights
+
+
+def best(it):
+    return it.state.best["sp/weights"]
 
 
 def unit(table, found):
@@ -84,11 +96,9 @@ def precision_at_1(table, data):
 def test_training_learns(config):
     it = trainer(config)
     assert it.held is not None and len(it.held) >= 60
-    before = mining_f1(
-        encode(it.state.table, it.held.source), encode(it.state.table, it.held.target)
-    )
+    before = mining_f1(it.encoders.encode(it.held.source), it.encoders.encode(it.held.target))
     assert before.f1 < 0.4
-    assert precision_at_1(it.state.table, it.data) < 0.05
+    assert precision_at_1(table(it), it.data) < 0.05
 
     ends = []
     it.run(None, lambda event: ends.append(event) if isinstance(event, EpochEnd) else None)
@@ -96,8 +106,8 @@ def test_training_learns(config):
     assert [end.epoch for end in ends] == [1, 2, 3, 4]
     assert ends[-1].loss < 0.5 * ends[0].loss
     assert it.state.best_f1 == max(end.f1 for end in ends) > 0.85
-    assert precision_at_1(it.state.best, it.data) > 0.95
-    assert precision_at_1(it.state.best, it.held) > 0.95
+    assert precision_at_1(best(it), it.data) > 0.95
+    assert precision_at_1(best(it), it.held) > 0.95
 
 
 @BOTH
@@ -116,15 +126,15 @@ def frozen_loss(config, count):
     still = dataclasses.replace(config, rate=1e-30, epochs=1, dropout=0.0, heldout=0)
     it = trainer(still, count)
     ends = []
-    before = it.state.table.copy()
+    before = table(it).copy()
     it.run(None, lambda event: ends.append(event) if isinstance(event, EpochEnd) else None)
-    assert (it.state.table == before).all()
+    assert (table(it) == before).all()
     return ends[0].loss, it
 
 
 def test_softmax_masks_copies():
     loss, it = frozen_loss(dataclasses.replace(SOFTMAX, batch=40), 40)
-    source, target = unit(it.state.table, it.data.source), unit(it.state.table, it.data.target)
+    source, target = unit(table(it), it.data.source), unit(table(it), it.data.target)
     same = it.data.source_text[:, None] == it.data.source_text[None, :]
     same |= it.data.target_text[:, None] == it.data.target_text[None, :]
     assert same.sum() > 40
@@ -141,7 +151,7 @@ def test_margin_takes_the_hardest_of_the_megabatch(batch, megabatch):
     """However the pool is cut into mini-batches: the table stands still, so the sum is the same."""
     config = dataclasses.replace(MARGIN, batch=batch, megabatch=megabatch, anneal=0)
     loss, it = frozen_loss(config, 40)
-    source, target = unit(it.state.table, it.data.source), unit(it.state.table, it.data.target)
+    source, target = unit(table(it), it.data.source), unit(table(it), it.data.target)
     same = it.data.source_text[:, None] == it.data.source_text[None, :]
     same |= it.data.target_text[:, None] == it.data.target_text[None, :]
     cosine = source @ target.T
@@ -156,12 +166,12 @@ def test_margin_takes_the_hardest_of_the_megabatch(batch, megabatch):
 def test_a_pool_without_negatives_is_passed_over():
     """One text on the source side: nothing may stand against anything, and nothing moves."""
     tokens = sentences([[0]] * 6), sentences([[n] for n in range(1, 7)])
-    data = train.data.PairData(*tokens, np.zeros(6, np.int64), np.arange(6))
-    it = Trainer(dataclasses.replace(MARGIN, batch=2), 7, data, None)
-    before = it.state.table.copy()
+    data = train.data.PairData(*tokens, np.zeros(6, np.int64), np.arange(6), np.ones(6, bool))
+    it = Trainer(dataclasses.replace(MARGIN, batch=2), {"piece": 7}, data, None)
+    before = table(it).copy()
     it.run()
     assert it.state.step == 0 and it.state.epoch == MARGIN.epochs
-    assert (it.state.best == before).all()
+    assert (best(it) == before).all()
 
 
 # --- schedules ----------------------------------------------------------------------------------
@@ -184,13 +194,13 @@ def test_megabatch_grows_over_epochs(monkeypatch):
     data, size = material(300)
     data = data.take(np.arange(50, 90))  # 40 pairs without copies
     pools = []
-    hardest = train.loop.hardest
+    choose = train.objectives.choose_negatives
 
     def remember(source, *rest):
         pools.append(len(source))
-        return hardest(source, *rest)
+        return choose(source, *rest)
 
-    monkeypatch.setattr(train.loop, "hardest", remember)
+    monkeypatch.setattr(train.objectives, "choose_negatives", remember)
     it = Trainer(config, size, data, None)
     it.run()
 
@@ -208,13 +218,13 @@ def test_megabatch_grows_over_epochs(monkeypatch):
 
 def test_rate_falls_to_its_final_share(monkeypatch):
     rates = []
-    adam = train.loop.sparse_adam
+    adam = train.encoders.sparse_adam
 
     def remember(*arguments):
         rates.append(arguments[9])
         adam(*arguments)
 
-    monkeypatch.setattr(train.loop, "sparse_adam", remember)
+    monkeypatch.setattr(train.encoders, "sparse_adam", remember)
     config = dataclasses.replace(SOFTMAX, batch=10, epochs=2, heldout=0, final_rate=0.2, rate=0.5)
     trainer(config, 40).run()
     assert rates == pytest.approx([0.5 * (1 - 0.8 * step / 8) for step in range(8)])
@@ -229,22 +239,25 @@ def test_rate_falls_to_its_final_share(monkeypatch):
 @BOTH
 def test_the_seed_decides_everything(config):
     threads = numba.get_num_threads()
-    first = contents(trainer(config).run())
+    first = trained(trainer(config))
     try:
         numba.set_num_threads(1)
-        assert contents(trainer(config).run()) == first
+        assert trained(trainer(config)) == first
     finally:
         numba.set_num_threads(threads)
-    other = contents(trainer(dataclasses.replace(config, seed=2)).run())
-    assert all(other[name] != first[name] for name in ("table", "best", "first", "second"))
+    other = trained(trainer(dataclasses.replace(config, seed=2)))
+    assert all(
+        other[name] != first[name]
+        for name in ("now/sp/weights", "best/sp/weights", "now/sp/first", "now/sp/second")
+    )
 
 
 def test_dropout_is_drawn():
     states = [
-        contents(trainer(dataclasses.replace(SOFTMAX, epochs=1, dropout=rate)).run())
+        trained(trainer(dataclasses.replace(SOFTMAX, epochs=1, dropout=rate)))
         for rate in (0.0, 0.1)
     ]
-    assert states[0]["table"] != states[1]["table"]
+    assert states[0]["now/sp/weights"] != states[1]["now/sp/weights"]
 
 
 # --- the best epoch -----------------------------------------------------------------------------
@@ -270,12 +283,12 @@ def test_the_best_epoch_is_kept(monkeypatch, scores, kept):
 
     def remember(event):
         if isinstance(event, EpochEnd):
-            tables.append(it.state.table.tobytes())
+            tables.append(table(it).tobytes())
             best.append(event.best)
 
     it.run(None, remember)
     assert len(set(tables)) == 3
-    assert it.state.best.tobytes() == tables[kept - 1]
+    assert best(it).tobytes() == tables[kept - 1]
     assert it.state.best_f1 == scores[kept - 1]
     assert it.state.threshold == 10 * scores[kept - 1]
     assert best[kept - 1] and not any(best[kept:])
@@ -286,7 +299,7 @@ def test_without_a_held_out_task_the_last_epoch_is_kept():
     assert it.held is None
     ends = []
     it.run(None, lambda event: ends.append(event) if isinstance(event, EpochEnd) else None)
-    assert it.state.best.tobytes() == it.state.table.tobytes()
+    assert best(it).tobytes() == table(it).tobytes()
     assert all(end.f1 is None and end.threshold is None for end in ends)
     assert np.isnan(it.state.threshold)
 
@@ -334,7 +347,7 @@ def stopping(after, events=None):
 @pytest.fixture
 def checkpoint(tmp_path):
     it = Checkpoint(tmp_path / "model", {"any": "key"})
-    it.save_vocabulary(b"vocabulary")
+    it.save_vocabulary({"sp.model": b"vocabulary"})
     return it
 
 
@@ -342,7 +355,7 @@ def checkpoint(tmp_path):
 @pytest.mark.parametrize("every, first_again", [(-1.0, "step"), (3600.0, "epoch")])
 def test_a_killed_training_goes_on(config, every, first_again, checkpoint, monkeypatch):
     whole = []
-    expected = contents(trainer(config).run(None, whole.append))
+    expected = trained(trainer(config), None, whole.append)
 
     monkeypatch.setattr(train.loop, "CHECKPOINT_EVERY", every)
     first = []
@@ -354,18 +367,18 @@ def test_a_killed_training_goes_on(config, every, first_again, checkpoint, monke
 
     second = []
     it = trainer(config)
-    assert contents(it.run(checkpoint, second.append)) == expected
+    assert trained(it, checkpoint, second.append) == expected
     # Nothing done twice but what came after the checkpoint.
     start = len(first) if first_again == "step" else per_epoch + 1
     assert first == whole[: len(first)] and second == whole[start:]
     # Once done, there is nothing left to do.
     third = []
-    assert contents(trainer(config).run(checkpoint, third.append)) == expected
+    assert trained(trainer(config), checkpoint, third.append) == expected
     assert third == []
 
 
 def test_an_interrupt_waits_for_the_step(checkpoint):
-    expected = contents(trainer(SOFTMAX).run())
+    expected = trained(trainer(SOFTMAX))
     handler = signal.getsignal(signal.SIGINT)
     seen = []
 
@@ -380,7 +393,7 @@ def test_an_interrupt_waits_for_the_step(checkpoint):
     assert len(seen) == 3
     saved = checkpoint.load_state()
     assert (saved["step"], saved["position"]) == (3, 3 * 64)  # the third step is not lost
-    assert contents(trainer(SOFTMAX).run(checkpoint)) == expected
+    assert trained(trainer(SOFTMAX), checkpoint) == expected
 
 
 def test_a_second_interrupt_does_not_wait(checkpoint):
@@ -396,11 +409,9 @@ def test_a_second_interrupt_does_not_wait(checkpoint):
 
 def test_training_in_a_thread(checkpoint):
     """Where no signal handler can be set."""
-    expected = contents(trainer(SOFTMAX).run())
+    expected = trained(trainer(SOFTMAX))
     found = []
-    thread = threading.Thread(
-        target=lambda: found.append(contents(trainer(SOFTMAX).run(checkpoint)))
-    )
+    thread = threading.Thread(target=lambda: found.append(trained(trainer(SOFTMAX), checkpoint)))
     thread.start()
     thread.join()
     assert found == [expected]
@@ -410,7 +421,7 @@ def test_training_in_a_thread(checkpoint):
 
 
 def test_checkpoint_of_another_key_is_refused(checkpoint, tmp_path):
-    assert checkpoint.load_vocabulary() == b"vocabulary"
+    assert checkpoint.load_vocabulary() == {"sp.model": b"vocabulary"}
     assert checkpoint.directory == tmp_path / ".model.training"
     other = Checkpoint(tmp_path / "model", {"any": "other"})
     with pytest.raises(
@@ -449,6 +460,7 @@ def test_checkpoint_of_the_pairs(checkpoint):
         (found.target.offsets, data.target.offsets),
         (found.source_text, data.source_text),
         (found.target_text, data.target_text),
+        (found.same, data.same),
     ):
         assert one.dtype == other.dtype and one.tolist() == other.tolist()
     path = checkpoint.directory / "pairs.h5"
@@ -577,7 +589,7 @@ def test_threads_set_elsewhere_do_not_matter():
             it.run(None, lambda event, seen=seen: seen.append(torch.get_num_threads()))
             assert torch.get_num_threads() == threads
             assert set(seen) == {thread_count()}
-            tables.append(it.state.table.tobytes())
+            tables.append(table(it).tobytes())
     finally:
         torch.set_num_threads(before)
     assert tables[0] == tables[1]

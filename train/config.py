@@ -212,7 +212,10 @@ class TrainConfig:
         unknown = set(values) - {field.name for field in dataclasses.fields(cls)}
         if unknown:
             raise ArtifactError(f"training configuration: unknown {', '.join(sorted(unknown))}")
-        return cls(**values)
+        try:
+            return cls(**values)
+        except TypeError as error:
+            raise ArtifactError(f"training configuration: {error}") from None
 
 
 # Named starting points; every option of ``miner train`` overrides one field.

@@ -103,6 +103,11 @@ class PairData:
     def __len__(self) -> int:
         return len(self.source)
 
+    @property
+    def text(self) -> np.ndarray:
+        """The numbers of both sentences of each pair: ``(n, 2) int64``."""
+        return np.stack([self.source_text, self.target_text], axis=1)
+
     def take(self, rows: np.ndarray) -> "PairData":
         """The pairs ``rows``, in that order."""
         return PairData(

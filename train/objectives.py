@@ -104,8 +104,7 @@ def _in_batch(config: TrainConfig, pool: PairData) -> Loss:
 
 def _copies(pool: PairData) -> Tensor | None:
     """Pairs of rows ``(p, 2)`` that are no negatives of each other, each of them both ways."""
-    found = forbidden_pairs(pool.source_text, pool.target_text, pool.source_text, pool.target_text)
-    found = found[found[:, 0] != found[:, 1]]
+    found = forbidden_pairs(pool.text, pool.text)
     return torch.from_numpy(found) if len(found) else None
 
 
@@ -120,13 +119,7 @@ def _with_negatives(
 
     def forbidden(negatives: np.ndarray) -> Tensor | None:
         candidates = np.concatenate([part, negatives])
-        found = forbidden_pairs(
-            pool.source_text[part],
-            pool.target_text[part],
-            pool.source_text[candidates],
-            pool.target_text[candidates],
-        )
-        found = found[found[:, 0] != found[:, 1]]
+        found = forbidden_pairs(pool.text[part], pool.text[candidates])
         return torch.from_numpy(found) if len(found) else None
 
     to_source, to_target = forbidden(for_source), forbidden(for_target)
