@@ -175,7 +175,13 @@ def test_fingerprint_tells_texts_apart():
 def numbered(source_text, target_text):
     n = len(source_text)
     one = sentences([[0]] * n)
-    return PairData(one, one, np.array(source_text, np.int64), np.array(target_text, np.int64), np.ones(len(source_text), bool))
+    return PairData(
+        one,
+        one,
+        np.array(source_text, np.int64),
+        np.array(target_text, np.int64),
+        np.ones(len(source_text), bool),
+    )
 
 
 @given(st.data(), st.integers(0, 20), st.integers(0, 3))

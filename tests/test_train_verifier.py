@@ -72,7 +72,9 @@ def small(monkeypatch):
 
 def test_a_verifier_tells_translations_from_others(encoder: Encoder):
     pairs = sentences("de"), sentences("en")
-    lexicon = learn_lexicon(prepare(([encoder.tokenizer], [encoder.tokenizer]), *pairs), encoder.tokenizer.size)
+    lexicon = learn_lexicon(
+        prepare(([encoder.tokenizer], [encoder.tokenizer]), *pairs), encoder.tokenizer.size
+    )
     known = Encoder(dataclasses.replace(encoder.model, lexicon=lexicon), threads=2)
     learned = learn_verifier(known, pairs, ([], []), seed=1)
     assert learned["translations"] == 15  # one in four keeps its partner
@@ -130,7 +132,9 @@ def test_too_few_pairs_for_a_verifier_are_a_warning(tmp_path):
 def test_text_that_is_no_bitext_makes_no_verifier(encoder: Encoder, monkeypatch):
     """Nothing is found again: the model is saved without a second look."""
     pairs = sentences("de"), sentences("en")
-    lexicon = learn_lexicon(prepare(([encoder.tokenizer], [encoder.tokenizer]), *pairs), encoder.tokenizer.size)
+    lexicon = learn_lexicon(
+        prepare(([encoder.tokenizer], [encoder.tokenizer]), *pairs), encoder.tokenizer.size
+    )
     known = Encoder(dataclasses.replace(encoder.model, lexicon=lexicon), threads=2)
     monkeypatch.setattr(train.verifier, "FEWEST", 16)
     assert learn_verifier(known, pairs, ([], []), seed=1) is None
