@@ -1,5 +1,6 @@
 """The choice of negatives against brute force, on data that is mostly copies and ties."""
 
+import contextlib
 from unittest import mock
 
 import numpy as np
@@ -8,13 +9,21 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from train import negatives
-from train.negatives import hardest, hardest_reference, related
+from train.negatives import (
+    allowed_reference,
+    choose_negatives,
+    forbidden_pairs,
+    forbidden_pairs_reference,
+    hardest,
+    nearest_reference,
+    related,
+)
 
 
 @st.composite
 def problems(draw):
     """Vectors of small integers, whose products are exact, and text numbers with many copies."""
-    n = draw(st.integers(1, 12))
+    n = draw(st.integers(0, 12))
     vector = st.lists(st.integers(-2, 2), min_size=2, max_size=2)
     many = st.lists(vector, min_size=n, max_size=n)
     numbers = st.lists(st.integers(0, draw(st.integers(0, 12))), min_size=n, max_size=n)
@@ -24,8 +33,8 @@ def problems(draw):
 def arrays(problem):
     source, target, source_text, target_text = problem
     return (
-        np.array(source, dtype=np.float32),
-        np.array(target, dtype=np.float32),
+        np.array(source, dtype=np.float32).reshape(-1, 2),
+        np.array(target, dtype=np.float32).reshape(-1, 2),
         np.array(source_text, dtype=np.int64),
         np.array(target_text, dtype=np.int64),
     )
@@ -37,54 +46,102 @@ def allowed(problem, i, j):
     return i != j and not {source_text[i], target_text[i]} & {source_text[j], target_text[j]}
 
 
-def brute(problem):
-    source, target, _, _ = problem
-    n = len(source)
-    found = ([], [])
-    for i in range(n):
-        others = [j for j in range(n) if allowed(problem, i, j)]
-        for chosen, anchor, side in ((found[0], source, target), (found[1], target, source)):
-            score = {j: sum(a * b for a, b in zip(anchor[i], side[j], strict=True)) for j in others}
-            chosen.append(min(others, key=lambda j: (-score[j], j)) if others else -1)
-    return found
-
-
-ONE = ([[1, 0]], [[1, 0]], [0], [0])
-ALL_COPIES = ([[1, 0]] * 3, [[1, 0]] * 3, [0, 0, 0], [0, 1, 2])
-ALL_TIED = ([[1, 1]] * 5, [[1, 1]] * 5, [0, 1, 2, 3, 4], [0, 1, 2, 3, 4])
-
-
-@given(problems())
-@example(ONE)
-@example(ALL_COPIES)
-@example(ALL_TIED)
-def test_hardest_is_brute_force(problem):
-    """Where all are looked at, whatever rounding does: ties, copies, nobody to choose."""
-    with mock.patch.object(negatives, "KEPT", 12):
-        target_negative, source_negative = hardest(*arrays(problem))
-    assert target_negative.dtype == source_negative.dtype == np.int64
-    assert (target_negative.tolist(), source_negative.tolist()) == brute(problem)
-    reference = hardest_reference(*arrays(problem))
-    assert [part.tolist() for part in reference] == [
-        target_negative.tolist(),
-        source_negative.tolist(),
+def choices(problem, either, a):
+    """What sentence ``a``, counted over both columns, may have for a negative."""
+    n = len(problem[0])
+    return [
+        b for b in range(2 * n) if allowed(problem, a % n, b % n) and (either or (a < n) != (b < n))
     ]
 
 
-@given(problems())
-def test_hardest_is_never_right(problem):
-    """Never the partner, a copy of the partner, or the partner of a copy; -1 only for want."""
-    _, _, source_text, target_text = problem
-    n = len(source_text)
-    for chosen in hardest(*arrays(problem)):
-        for i, j in enumerate(chosen.tolist()):
-            if j == -1:
-                assert not any(allowed(problem, i, other) for other in range(n))
-            else:
-                assert j != i
-                assert target_text[j] != target_text[i]
-                assert source_text[j] != source_text[i]
-                assert source_text[j] != target_text[i] and target_text[j] != source_text[i]
+def brute(problem, either):
+    """The nearest negative of every source, then of every target; of equals the lower row."""
+    both = problem[0] + problem[1]
+    found = []
+    for a, vector in enumerate(both):
+        score = {
+            b: sum(x * y for x, y in zip(vector, both[b], strict=True))
+            for b in choices(problem, either, a)
+        }
+        found.append(min(score, key=lambda b: (-score[b], b), default=-1))
+    return found
+
+
+def chosen(problem, mode, either, seed=0):
+    """As one list, the sources' negatives first."""
+    found = choose_negatives(*arrays(problem), mode, either, np.random.default_rng(seed))
+    n = len(problem[0])
+    assert all(part.dtype == np.int64 and part.shape == (n,) for part in found)
+    return [*found[0].tolist(), *found[1].tolist()]
+
+
+@contextlib.contextmanager
+def by_engine(kept):
+    """The search as for many sentences, however few there are."""
+    with mock.patch.object(negatives, "FEW", 0), mock.patch.object(negatives, "KEPT", kept):
+        yield
+
+
+def unit(generator, n, d):
+    vectors = generator.normal(size=(n, d))
+    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+
+
+NOTHING = ([], [], [], [])
+ONE = ([[1, 0]], [[1, 0]], [0], [0])
+TWO = ([[1, 0], [0, 1]], [[1, 0], [1, 1]], [0, 1], [2, 3])
+ALL_COPIES = ([[1, 0]] * 3, [[1, 0]] * 3, [0, 0, 0], [0, 1, 2])
+ALL_TIED = ([[1, 1]] * 5, [[1, 1]] * 5, [0, 1, 2, 3, 4], [5, 6, 7, 8, 9])
+ALL_ZERO = ([[0, 0]] * 4, [[0, 0]] * 4, [0, 1, 2, 3], [4, 5, 6, 7])
+# One English sentence with three German ones, one of which has an English one of its own too.
+ONE_TO_MANY = (
+    [[1, 0], [1, 1], [2, 1], [1, 1], [0, 1]],
+    [[1, 0], [1, 0], [1, 0], [1, 2], [0, 1]],
+    [1, 2, 3, 2, 4],
+    [9, 9, 9, 8, 7],
+)
+EITHER = pytest.mark.parametrize("either", [False, True], ids=["opposite", "either"])
+
+
+def examples(function):
+    for problem in (NOTHING, ONE, TWO, ALL_COPIES, ALL_TIED, ALL_ZERO, ONE_TO_MANY):
+        function = example(problem)(function)
+    return given(problems())(function)
+
+
+# --- the nearest --------------------------------------------------------------------------------
+
+
+@EITHER
+@examples
+def test_max_is_brute_force(either, problem):
+    expected = brute(problem, either)
+    assert chosen(problem, "max", either) == expected
+    # Where the engine keeps all, whatever rounding does.
+    with by_engine(24):
+        assert chosen(problem, "max", either) == expected
+    reference = nearest_reference(*arrays(problem), either)
+    assert [*reference[0].tolist(), *reference[1].tolist()] == expected
+
+
+@EITHER
+@examples
+def test_max_is_never_right(either, problem):
+    """Nor where the few that are kept are all out of the question; -1 only for want of others."""
+    with by_engine(1):
+        found = chosen(problem, "max", either)
+    for a, b in enumerate(found):
+        options = choices(problem, either, a)
+        assert b in options if options else b == -1
+
+
+@examples
+def test_hardest_counts_rows_of_a_column(problem):
+    n = len(problem[0])
+    target_negative, source_negative = hardest(*arrays(problem))
+    expected = brute(problem, False)
+    assert target_negative.tolist() == [b - n if b >= 0 else -1 for b in expected[:n]]
+    assert source_negative.tolist() == expected[n:]
 
 
 def test_negatives_are_of_the_opposite_language():
@@ -93,9 +150,156 @@ def test_negatives_are_of_the_opposite_language():
     target = np.eye(6, dtype=np.float32)[[2, 3, 4, 5]]
     source[2] += 0.5 * target[0]  # so source 2 likes target 0, and target 0 source 2
     source[0] += 0.5 * target[3]
-    target_negative, source_negative = hardest(source, target, np.arange(4), np.arange(4, 8))
+    texts = np.arange(4), np.arange(4, 8)
+    target_negative, source_negative = hardest(source, target, *texts)
     assert target_negative.tolist() == [3, 0, 0, 0]
     assert source_negative.tolist() == [2, 0, 0, 0]
+    generator = np.random.default_rng(0)
+    for_source, _ = choose_negatives(source, target, *texts, "max", True, generator)
+    assert for_source.tolist() == [1, 0, 3, 2]
+
+
+def test_the_vectors_that_training_diverged_to_make_no_impossible_rows():
+    vectors = np.full((5, 3), np.nan, dtype=np.float32)
+    generator = np.random.default_rng(0)
+    texts = np.arange(5), np.arange(5, 10)
+    for found in choose_negatives(vectors, vectors, *texts, "max", True, generator):
+        assert (found < 10).all()
+
+
+@pytest.mark.parametrize("most", [1, 30, 45])
+def test_looking_at_all_goes_in_parts(most, monkeypatch):
+    problem = (ALL_TIED[0] * 3, ONE_TO_MANY[1] * 3, list(range(15)), list(range(15, 30)))
+    expected = brute(problem, True)
+    monkeypatch.setattr(negatives, "MOST", most)
+    assert chosen(problem, "max", True) == expected
+
+
+# --- by chance ----------------------------------------------------------------------------------
+
+
+@EITHER
+@pytest.mark.parametrize("draws", [1, 8])
+@examples
+def test_rand_is_never_right(either, draws, problem):
+    """With few draws and many, -1 only where nothing is allowed; no vectors are needed."""
+    _, _, source_text, target_text = arrays(problem)
+    with mock.patch.object(negatives, "DRAWS", draws):
+        found = chosen(problem, "rand", either)
+        again = choose_negatives(
+            None, None, source_text, target_text, "rand", either, np.random.default_rng(0)
+        )
+    assert [*again[0].tolist(), *again[1].tolist()] == found
+    for a, b in enumerate(found):
+        options = choices(problem, either, a)
+        assert b in options if options else b == -1
+
+
+@EITHER
+@pytest.mark.parametrize("draws", [1, 3, 8])
+def test_rand_is_uniform(either, draws, monkeypatch):
+    """Of each sentence over many seeds, by chi-squared; drawn, and where all are looked at."""
+    monkeypatch.setattr(negatives, "DRAWS", draws)
+    times = 2000
+    found = np.array([chosen(ONE_TO_MANY, "rand", either, seed) for seed in range(times)])
+    for a in range(10):
+        options = choices(ONE_TO_MANY, either, a)
+        count = np.bincount(found[:, a], minlength=10)
+        assert set(np.flatnonzero(count)) == set(options)
+        expected = times / len(options)
+        squares = ((count[options] - expected) ** 2 / expected).sum()
+        freedom = len(options) - 1
+        assert squares < freedom + 5 * np.sqrt(2 * freedom) + 5
+
+
+# --- both ---------------------------------------------------------------------------------------
+
+
+@EITHER
+@examples
+def test_mix_is_one_or_the_other(either, problem):
+    nearest = brute(problem, either)
+    for a, b in enumerate(chosen(problem, "mix", either)):
+        options = choices(problem, either, a)
+        assert b == nearest[a] or b in options
+
+
+@EITHER
+def test_mix_tosses_a_coin_for_each_pair(either):
+    generator = np.random.default_rng(4)
+    n = 1500
+    source, target = unit(generator, n, 8), unit(generator, n, 8)
+    texts = np.arange(n), np.arange(n, 2 * n)
+    find = {
+        mode: choose_negatives(source, target, *texts, mode, either, np.random.default_rng(5))
+        for mode in ("max", "mix")
+    }
+    as_max = [mixed == nearest for mixed, nearest in zip(find["mix"], find["max"], strict=True)]
+    # By chance a random one is the nearest too, one time in thousands.
+    assert (as_max[0] != as_max[1]).sum() < 10
+    assert abs(as_max[0].mean() - 0.5) < 5 * 0.5 / np.sqrt(n)
+
+
+@EITHER
+@pytest.mark.parametrize("mode", ["max", "rand", "mix"])
+def test_the_generator_decides(mode, either):
+    generator = np.random.default_rng(6)
+    data = unit(generator, 40, 8), unit(generator, 40, 8), *generator.integers(0, 60, (2, 40))
+    first, again, other = (
+        np.concatenate(choose_negatives(*data, mode, either, np.random.default_rng(seed)))
+        for seed in (1, 1, 2)
+    )
+    assert (first == again).all()
+    assert (first == other).all() == (mode == "max")
+
+
+# --- what is related ----------------------------------------------------------------------------
+
+
+@st.composite
+def texts(draw):
+    """Text numbers of the pairs of queries and of candidates, of which either may be more."""
+    number = st.integers(0, draw(st.integers(0, 15)))
+    pair = st.tuples(number, number)
+    return [
+        np.array(draw(st.lists(pair, max_size=12)), dtype=np.int64).reshape(-1, 2) for _ in "qc"
+    ]
+
+
+@given(texts())
+def test_forbidden_pairs_is_the_plain_loop(sides):
+    found = forbidden_pairs(*sides)
+    assert found.dtype == np.int64 and found.shape[1:] == (2,)
+    assert found.tolist() == forbidden_pairs_reference(*sides).tolist()
+
+
+@given(problems())
+def test_forbidden_pairs_is_what_is_related(problem):
+    text = np.stack(arrays(problem)[2:], axis=1)
+    expected = {
+        (row, other)
+        for row, others in related(*arrays(problem)[2:])
+        for other in others.tolist()
+        if row != other
+    }
+    assert {tuple(pair) for pair in forbidden_pairs(text, text).tolist()} == expected
+
+
+def test_forbidden_pairs_of_many_without_copies():
+    """A matrix of all of them would not fit."""
+    text = np.arange(2_000_000).reshape(-1, 2)
+    assert forbidden_pairs(text, text).shape == (0, 2)
+    text[-1, 1] = text[5, 0]
+    last = len(text) - 1
+    assert forbidden_pairs(text, text).tolist() == [[5, last], [last, 5]]
+
+
+@EITHER
+@examples
+def test_allowed_reference_is_its_definition(either, problem):
+    matrix = allowed_reference(*arrays(problem)[2:], either)
+    for a, row in enumerate(matrix):
+        assert np.flatnonzero(row).tolist() == choices(problem, either, a)
 
 
 @given(problems())
@@ -119,15 +323,15 @@ def test_a_sentence_of_both_columns_is_no_negative_of_itself():
     assert target_negative[0] == 2 and source_negative[0] == 2
 
 
-@pytest.mark.parametrize("kept", [1, 2, 8])
-def test_the_few_that_are_looked_at_hold_the_hardest(kept):
+@EITHER
+@pytest.mark.parametrize("kept", [2, 3, 8])
+def test_the_few_that_are_looked_at_hold_the_nearest(kept, either):
     """Vectors in general position; many copies, so that some rows must look at all."""
     generator = np.random.default_rng(3)
-    vectors = generator.normal(size=(2, 400, 64))
-    source, target = (vectors / np.linalg.norm(vectors, axis=2, keepdims=True)).astype(np.float32)
-    texts = generator.integers(0, 300, (2, 400))
-    with mock.patch.object(negatives, "KEPT", kept):
-        found = hardest(source, target, *texts)
-    expected = hardest_reference(source, target, *texts)
+    source, target = unit(generator, 400, 64), unit(generator, 400, 64)
+    numbers = generator.integers(0, 300, (2, 400))
+    with by_engine(kept):
+        found = choose_negatives(source, target, *numbers, "max", either, generator)
+    expected = nearest_reference(source, target, *numbers, either)
     same = [np.mean(one == other) for one, other in zip(found, expected, strict=True)]
     assert min(same) == 1 if kept == 8 else min(same) > 0.8
