@@ -61,6 +61,7 @@ class Bitext:
     source, target: n texts each, row by row translations. lines: (n,) int64, >= 1, as in `Corpus`.
     records: rows in the input, a header not counted. empty: rows dropped because a side was empty.
     undecodable: rows dropped under on_error="skip". replaced: rows in which bytes were replaced.
+    more: of each row, the text of the further columns that were asked for, as it stands.
     """
 
     source: list[str]
@@ -70,6 +71,7 @@ class Bitext:
     empty: int
     undecodable: int
     replaced: int
+    more: list[tuple[str, ...]]
 
     def __len__(self) -> int:
         return len(self.source)
@@ -211,6 +213,7 @@ def read_bitext(
     header: bool = False,
     format: str | None = None,
     on_error: str = "fail",
+    more: Sequence[int | str] = (),
 ) -> Bitext:
     """Two aligned files, or (``target`` None) two columns of one tsv, jsonl or parquet file.
 
@@ -219,11 +222,17 @@ def read_bitext(
     are not used: each side is its file's default column, and ``format`` and ``header`` hold for
     both. The records of both files are counted before any are decoded; standard input and pipes
     are held in memory for that. A row is dropped, and counted, when either side is empty or, with
-    on_error="skip", undecodable.
+    on_error="skip", undecodable. ``more`` are further columns of one file, such as scores, which
+    may be numbers or true and false; they may be empty.
 
     Raises as `Reader` does, and CorpusError with both counts for files of unequal length.
     """
     if target is not None:
+        if more:
+            raise CorpusError(
+                f"{display_name(os.fspath(source))}: column {more[0]!r} is asked for, which needs "
+                "both sides in one tsv, jsonl or parquet file"
+            )
         rows = _aligned(
             [
                 Reader(path, format=format, on_error=on_error, header=header)
@@ -238,11 +247,11 @@ def read_bitext(
                 f"{display_name(origin)}: a {kind} file holds one side of a bitext; "
                 "give the other side's file too, or a tsv, jsonl or parquet file"
             )
-        rows = read_records(
-            origin, "tsv" if kind == "plain" else kind, [Want(scol), Want(tcol)], header, on_error
-        )
+        wants = [Want(scol), Want(tcol), *(Want(key, is_annotation=True) for key in more)]
+        rows = read_records(origin, "tsv" if kind == "plain" else kind, wants, header, on_error)
     empty = undecodable = replaced = 0
     kept: list[tuple[str, str, int]] = []
+    others: list[tuple[str, ...]] = []
     for line, fields, was_replaced in rows:
         replaced += was_replaced
         if fields is None:
@@ -251,6 +260,7 @@ def read_bitext(
             empty += 1
         else:
             kept.append((fields[0], fields[1], line))
+            others.append(fields[2:])
     return Bitext(
         [row[0] for row in kept],
         [row[1] for row in kept],
@@ -259,6 +269,7 @@ def read_bitext(
         empty,
         undecodable,
         replaced,
+        others,
     )
 
 

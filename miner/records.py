@@ -27,11 +27,16 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Want(NamedTuple):
-    """A column that is asked for; without a key its text is ""."""
+    """A column that is asked for; without a key its text is "".
+
+    Of an id whole numbers are taken as their text, and of an annotation any numbers, true and
+    false as 1 and 0.
+    """
 
     key: int | str | None
     required: bool = True
     is_id: bool = False
+    is_annotation: bool = False
 
 
 # The line, the text of each wanted column (None: undecodable), and whether bytes were replaced.
@@ -179,7 +184,7 @@ def _parser(
 def _places(name: str, wants: Sequence[Want], header: list[str] | None) -> list[int | None]:
     """Where in a tsv row each wanted column is, from 0; numbers may come as text, as from a CLI."""
     places: list[int | None] = []
-    for key, _, _ in wants:
+    for key, *_ in wants:
         if key is None:
             places.append(None)
         elif isinstance(key, str) and header and key in header:
@@ -199,10 +204,12 @@ def _places(name: str, wants: Sequence[Want], header: list[str] | None) -> list[
 
 
 def _json_text(where: str, record: dict[str, Any], want: Want) -> str:
-    key, required, is_id = want
+    key, required, is_id, is_annotation = want
     value = record.get(str(key))
     if value is None and not required:
         return ""
+    if is_annotation and isinstance(value, int | float):
+        return str(int(value) if isinstance(value, bool) else value)
     if is_id and isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, str):
@@ -312,7 +319,7 @@ def _parquet(origin: str, wants: Sequence[Want], held: bytes | None) -> Iterator
                 columns = [
                     [None] * len(batch)
                     if key is None
-                    else _column_bytes(pa, name, key, batch.column(key), want.is_id)
+                    else _column_bytes(pa, name, key, batch.column(key), want)
                     for key, want in zip(keys, wants, strict=True)
                 ]
                 for row in zip(*columns, strict=True):
@@ -326,8 +333,11 @@ def _parquet(origin: str, wants: Sequence[Want], held: bytes | None) -> Iterator
             ) from error
 
 
-def _column_bytes(pa: Any, name: str, key: Any, column: Any, is_id: bool) -> list[bytes | None]:
-    if is_id and pa.types.is_integer(column.type):
+def _column_bytes(pa: Any, name: str, key: Any, column: Any, want: Want) -> list[bytes | None]:
+    if want.is_annotation and pa.types.is_boolean(column.type):
+        column = column.cast(pa.int8())
+    number = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+    if number if want.is_annotation else want.is_id and pa.types.is_integer(column.type):
         column = column.cast(pa.string())
     try:
         return list(column.cast(pa.large_binary()).to_pylist())

@@ -386,6 +386,16 @@ def pack_trigrams(trigrams: Sequence[str]) -> np.ndarray:
     return (codes << shifts).sum(axis=1, dtype=np.uint64)
 
 
+def unpack_trigrams(keys: np.ndarray) -> list[str]:
+    """The inverse of :func:`pack_trigrams`."""
+    from miner.kernels.units import BITS
+
+    shifts = np.array([2 * BITS, BITS, 0], dtype=np.uint64)
+    codes = (keys[:, None] >> shifts) & np.uint64((1 << BITS) - 1)
+    text = codes.astype("<u4").tobytes().decode("utf-32-le")
+    return [text[start : start + 3] for start in range(0, len(text), 3)]
+
+
 def morphs(segmentation: bytes, name: str = "morphs.txt") -> Callable[[str], Sequence[str]]:
     """A function from a word to its morphs, by a Morfessor Baseline model of these words.
 

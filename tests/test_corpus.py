@@ -653,6 +653,56 @@ def test_bitext_of_one_jsonl_or_parquet(tmp_path: Path) -> None:
         read_bitext(path)
 
 
+def test_bitext_with_more_columns(tmp_path: Path) -> None:
+    """As they stand, of the rows that are kept."""
+    path = put(tmp_path / "a.tsv", "de\ten\tx\ty\na\tb\t1\t\n\tc\t2\t\n\ne\tf\t .5 \tz\n")
+    bitext = read_bitext(path, header=True, more=[3, "y"])
+    assert bitext.more == [("1", ""), (" .5 ", "z")]
+    assert bitext.lines.tolist() == [2, 5] and counts(bitext) == (4, 2, 0, 0)
+    assert read_bitext(path, more=["4"]).more == [("y",), ("",), ("z",)]
+    assert read_bitext(path).more == [(), (), ()]
+    assert read_bitext(*two(tmp_path, "a\nb\n", "x\ny\n")).more == [(), ()]
+    with pytest.raises(CorpusError, match="line 1: column 5 is asked for, 4 found"):
+        read_bitext(path, more=[5])
+    broken = put(tmp_path / "b.tsv", b"a\tb\t\xff\n")
+    with pytest.raises(CorpusError, match="line 1, byte offset 4"):
+        read_bitext(broken, more=[3])
+    assert read_bitext(broken, more=[3], on_error="skip").undecodable == 1
+    assert read_bitext(broken, more=[3], on_error="replace").more == [("\ufffd",)]
+
+
+def test_more_columns_may_be_numbers(tmp_path: Path) -> None:
+    sides: dict[str, list[Any]] = {"de": ["a", "b", "c"], "en": ["x", "y", "z"]}
+    numbers: dict[str, list[Any]] = {"i": [3, -1, 0], "f": [0.1, 1e-7, 2.0], "b": [True, False, 1]}
+    numbers["b"][2] = True
+    rows = [
+        {key: values[i] for key, values in {**sides, **numbers, "t": ["1", "", "u"]}.items()}
+        for i in range(3)
+    ]
+    path = put(tmp_path / "a.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows))
+    parquet = table(tmp_path / "a.parquet", **sides, **numbers, t=["1", None, "u"])
+    for file in (path, parquet):
+        more = read_bitext(file, scol="de", tcol="en", more=["i", "f", "b", "t"]).more
+        assert [(int(i), float(f), b, t) for i, f, b, t in more] == [
+            (3, 0.1, "1", "1"),
+            (-1, 1e-7, "0", ""),
+            (0, 2.0, "1", "u"),
+        ]
+        for key in ("i", "f", "b"):  # a sentence is text
+            with pytest.raises(CorpusError, match="not text"):
+                read_bitext(file, scol="de", tcol=key)
+        with pytest.raises(CorpusError, match="'nowhere'"):
+            read_bitext(file, scol="de", tcol="en", more=["nowhere"])
+    listed = put(tmp_path / "b.jsonl", '{"de": "a", "en": "b", "s": [1]}\n')
+    with pytest.raises(CorpusError, match="'s' is list, not text"):
+        read_bitext(listed, scol="de", tcol="en", more=["s"])
+
+
+def test_more_columns_need_one_file(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match="column 'score' is asked for.* in one tsv"):
+        read_bitext(*two(tmp_path, "a\n", "x\n"), more=["score"])
+
+
 def test_bitext_of_one_sided_file(tmp_path: Path) -> None:
     for format in ("plain", "bucc"):
         with pytest.raises(CorpusError, match="one side"):

@@ -1,16 +1,33 @@
-"""The SentencePiece vocabulary, shared by all languages of a model."""
+"""The vocabularies of a model, shared by all of its languages: pieces, words, morphs, trigrams."""
 
 import io
-from collections.abc import Sequence
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 
 import numpy as np
 
 from miner.errors import CorpusError
+from miner.kernels.units import trigram_keys
+from miner.machine import thread_count
+from miner.parallel import in_order
+from miner.tokenizer import (
+    LONGEST_WORD,
+    WORD,
+    Normaliser,
+    characters,
+    morfessor,
+    morphs,
+    unpack_trigrams,
+)
 from train.config import TrainConfig
 
 # SentencePiece adds up its counts per thread, so the vocabulary depends on how many there are:
 # a fixed number makes it the same on every machine.
 THREADS = 8
+# Sentences to count the units of at a time.
+BLOCK = 20_000
 
 
 def train_vocabulary(sides: Sequence[Sequence[str]], config: TrainConfig) -> bytes:
@@ -29,7 +46,7 @@ def train_vocabulary(sides: Sequence[Sequence[str]], config: TrainConfig) -> byt
         chosen = generator.choice(len(side), size=share, replace=False)
         sample += [side[row] for row in np.sort(chosen)]
     if not sample:
-        raise CorpusError("no text to learn a vocabulary from")
+        raise _nothing()
     buffer = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(
@@ -54,3 +71,102 @@ def train_vocabulary(sides: Sequence[Sequence[str]], config: TrainConfig) -> byt
             f"({str(error).splitlines()[0]}); give more text or fewer --pieces"
         ) from None
     return buffer.getvalue()
+
+
+def train_words(
+    sides: Sequence[Sequence[str]], config: TrainConfig, more: Sequence[str] = ()
+) -> tuple[bytes, bytes | None]:
+    """The most frequent words of ``sides``, and with ``config.segmentation`` how words are cut.
+
+    Both as :class:`~miner.tokenizer.WordTokenizer` takes them; with a segmentation the words are
+    morphs. The most frequent comes first, and of equally frequent ones the first by code points.
+    After all that the text has come those of ``more``, as far as they can occur in text, until
+    there are ``config.types``.
+    """
+    normalise = Normaliser.by_rule(config.fold_case)
+    counts: Counter[str] = Counter()
+    for block in _blocks(sides):
+        counts.update(WORD.findall("\n".join(normalise(block))))
+    if not counts:
+        raise _nothing()
+    segmentation: bytes | None = None
+    cut: Callable[[str], Sequence[str]] = _whole
+    if config.segmentation == "morfessor":
+        segmentation = train_morphs(_frequent(counts, config.types), config.seed)
+        cut = morphs(segmentation)
+        words, counts = counts, Counter()
+        for word, count in words.items():
+            for morph in cut(word):
+                counts[morph] += count
+    types = dict.fromkeys(_frequent(counts, config.types))
+    for word in chain.from_iterable(map(normalise, _blocks([more]))):
+        if len(types) == config.types:
+            break
+        if WORD.fullmatch(word) and tuple(cut(word)) == (word,):
+            types[word] = None
+    return _lines(types), segmentation
+
+
+def train_morphs(words: Sequence[str], seed: int) -> bytes:
+    """A Morfessor Baseline model of these words: how it cuts them, in its own format (S18).
+
+    Each counts once, however frequent: what recurs in many words is a morph.
+    """
+    package = morfessor()
+    model = package.BaselineModel()
+    # Long ones are links and the like, which would take most of the time.
+    model.load_data((1, word) for word in words if len(word) <= LONGEST_WORD)
+    before, shown = random.getstate(), package.utils.show_progress_bar
+    try:
+        random.seed(seed)
+        package.utils.show_progress_bar = False
+        model.train_batch()
+    finally:
+        random.setstate(before)
+        package.utils.show_progress_bar = shown
+    return _lines(f"{count} {' + '.join(parts)}" for count, _, parts in model.get_segmentations())
+
+
+def train_trigrams(sides: Sequence[Sequence[str]], config: TrainConfig) -> bytes:
+    """The ``config.types`` most frequent character trigrams of ``sides``, ordered as words are."""
+    normalise = Normaliser.by_rule(config.fold_case)
+
+    def count(block: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        codes, offsets = characters(normalise(block))
+        keys = np.empty(len(codes), dtype=np.uint64)
+        trigram_keys(codes, offsets, keys)
+        return np.unique(keys, return_counts=True)
+
+    keys, counts = np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.int64)
+    for more in in_order(count, _blocks(sides), thread_count()):
+        both = np.concatenate([keys, more[0]])
+        keys, place = np.unique(both, return_inverse=True)
+        weights = np.concatenate([counts, more[1]])
+        counts = np.bincount(place, weights, len(keys)).astype(np.int64)
+    if not len(keys):
+        raise _nothing()
+    # Keys are in the order of their text.
+    order = np.argsort(-counts, kind="stable")[: config.types]
+    return _lines(unpack_trigrams(keys[order]))
+
+
+def _blocks(sides: Sequence[Sequence[str]]) -> Iterator[Sequence[str]]:
+    for side in sides:
+        for start in range(0, len(side), BLOCK):
+            yield side[start : start + BLOCK]
+
+
+def _whole(word: str) -> Sequence[str]:
+    return (word,)
+
+
+def _frequent(counts: Counter[str], most: int) -> list[str]:
+    return sorted(counts, key=lambda text: (-counts[text], text))[:most]
+
+
+def _lines(texts: Iterable[str]) -> bytes:
+    return "".join(f"{text}\n" for text in texts).encode("utf-8")
+
+
+def _nothing() -> CorpusError:
+    return CorpusError("no text to learn a vocabulary from")

@@ -1,0 +1,141 @@
+"""train.vocabulary: words, morphs and trigrams by frequency (of pieces see test_train_data)."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+import sys
+from collections import Counter
+
+import pytest
+
+from miner.errors import CorpusError, DependencyError
+from miner.tokenizer import WORD, Normaliser, TrigramTokenizer, WordTokenizer
+from train import vocabulary as vocabularies
+from train.config import TrainConfig
+from train.vocabulary import train_morphs, train_trigrams, train_words
+
+WORDS = TrainConfig(encoder="word")
+TRIGRAMS = TrainConfig(encoder="trigram")
+MORPHS = TrainConfig(encoder="word", segmentation="morfessor")
+
+
+def listed(vocabulary: bytes) -> list[str]:
+    assert vocabulary.endswith(b"\n")
+    return vocabulary.decode().split("\n")[:-1]
+
+
+def by_count(counts: Counter[str]) -> list[str]:
+    return [text for text, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
+
+
+# --- words --------------------------------------------------------------------------------------
+
+
+def test_words_of_both_columns_by_frequency() -> None:
+    sides = [["b a, B", "Ünï a"], ["b, c", ""]]
+    assert train_words(sides, WORDS) == ("b\n,\na\nc\nünï\n".encode(), None)
+    few = dataclasses.replace(WORDS, types=3, fold_case=False)
+    assert listed(train_words(sides, few)[0]) == [",", "a", "b"]
+
+
+def test_words_are_counted_in_blocks(
+    german: list[str], english: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = Normaliser.by_rule(True)([*german, *english])
+    expected = by_count(Counter(word for text in read for word in WORD.findall(text)))
+    for block in (1, 7, 1000):
+        monkeypatch.setattr(vocabularies, "BLOCK", block)
+        assert listed(train_words([german, english], WORDS)[0]) == expected
+    # All of the text is known by it.
+    tokenizer = WordTokenizer(train_words([german, english], WORDS)[0], True)
+    assert all((tokenizer.surfaces(text)[1] >= 0).all() for text in german)
+
+
+def test_more_words_fill_what_is_left() -> None:
+    """As they are read, those that a sentence can hold, once."""
+    more = ["the", "New York", "A", "NEW", "new", "x-ray", "", "cat", "dog"]
+    found = [
+        listed(train_words([["a b a"]], dataclasses.replace(WORDS, types=types), more)[0])
+        for types in (1, 2, 4, 9)
+    ]
+    everything = ["a", "b", "the", "new", "cat", "dog"]
+    assert found == [everything[:1], everything[:2], everything[:4], everything]
+
+
+@pytest.mark.parametrize("sides", [[[], []], [["", " \t"], ["\u200b"]]])
+def test_no_text(sides: list[list[str]]) -> None:
+    with pytest.raises(CorpusError, match="no text to learn a vocabulary from"):
+        train_words(sides, WORDS)
+    with pytest.raises(CorpusError, match="no text to learn a vocabulary from"):
+        train_trigrams(sides, TRIGRAMS)
+
+
+# --- morphs -------------------------------------------------------------------------------------
+
+STEMS = ["walk", "talk", "jump", "look", "play", "open", "turn", "work", "call", "push"]
+TALK = [f"{stem}{end}" for stem in STEMS for end in ("", "ing", "ed", "s", "er", "ers")]
+
+
+def test_morphs_recur_in_many_words(capfd: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("morfessor", reason="needs Morfessor")
+    sides = [[" ".join(TALK)] * 3, ["walking , jumpers x" + "y" * 500]]
+    before = random.getstate()
+    vocabulary, segmentation = train_words(sides, MORPHS, ["walk", "looking", "zz zz"])
+    assert segmentation is not None
+    assert random.getstate() == before
+    assert capfd.readouterr() == ("", ""), "no bar of dots"
+    morphs = listed(vocabulary)
+    assert {*STEMS, "ing", "ed", ",", "x" + "y" * 500} <= set(morphs)
+    assert not {"walking", "jumped"} & set(morphs)
+    tokenizer = WordTokenizer(vocabulary, True, segmentation)
+    shown, ids = tokenizer.surfaces("Jumping, talked")
+    assert shown == ["jump", "ing", ",", " talk", "ed"]
+    assert (ids >= 0).all()
+    counts = Counter(
+        text.strip() for side in sides for one in side for text in tokenizer.surfaces(one)[0]
+    )
+    assert morphs == by_count(counts)
+    few = dataclasses.replace(MORPHS, types=200)
+    assert listed(train_words(sides, few)[0]) == morphs[:200]
+
+
+def test_morphs_follow_from_words_and_seed() -> None:
+    pytest.importorskip("morfessor", reason="needs Morfessor")
+    first = train_morphs(TALK, 1)
+    random.seed(99)
+    assert train_morphs(TALK, 1) == first
+    assert first == b"".join(sorted(first.splitlines(True), key=lambda line: words(line)))
+
+
+def words(line: bytes) -> bytes:
+    return line.split(b" ", 1)[1].replace(b" + ", b"").strip()
+
+
+def test_morphs_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "morfessor", None)
+    with pytest.raises(DependencyError, match=r"pip install .*\[morfessor\]"):
+        train_words([["a b"]], MORPHS)
+
+
+# --- trigrams -----------------------------------------------------------------------------------
+
+
+def test_trigrams_of_both_columns_by_frequency() -> None:
+    found = listed(train_trigrams([["AB  a", "ab"], ["b", ""]], TRIGRAMS))
+    assert found == [" ab", "ab ", " a ", " b ", "b a"]
+    few = dataclasses.replace(TRIGRAMS, types=1, fold_case=False)
+    assert listed(train_trigrams([["AB", "ab", "AB c"]], few)) == [" AB"]
+
+
+def test_trigrams_are_counted_in_blocks(
+    german: list[str], english: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    german = [*german, "日本語 \U0001f600!"]
+    read = [f" {text} " for text in Normaliser.by_rule(True)([*german, *english])]
+    expected = by_count(Counter(text[i : i + 3] for text in read for i in range(len(text) - 2)))
+    for block in (1, 7, 1000):
+        monkeypatch.setattr(vocabularies, "BLOCK", block)
+        vocabulary = train_trigrams([german, english], TRIGRAMS)
+        assert listed(vocabulary) == expected
+    assert TrigramTokenizer(vocabulary, True).size == len(expected)

@@ -1,0 +1,103 @@
+"""Word vectors that others have trained, as text: the format of word2vec, GloVe and fastText."""
+
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+
+import numpy as np
+
+from miner.errors import CorpusError
+from miner.files import StrPath
+from miner.records import Want, display_name, raw_records
+
+# Lines that are read at a time.
+BLOCK = 4096
+LARGEST = float(np.finfo(np.float32).max)
+
+
+def read_embeddings(path: StrPath) -> tuple[list[str], np.ndarray]:
+    """``n`` words, all different, and their vectors ``(n, d) float32``.
+
+    A line is a word and ``d`` numbers with a space between them; the word may hold spaces too, as
+    some of GloVe's do, and bytes that are no UTF-8 become U+FFFD. A first line of two whole
+    numbers says how many words follow and what ``d`` is. Of a word that comes twice the first
+    vector counts. Compressed files are known by their suffix, ``-`` is standard input.
+
+    Raises CorpusError, with the line, for what is no such file or only a part of one.
+    """
+    origin = str(path)
+    name = display_name(origin)
+    lines = (line.rstrip(b" ") for (line,) in raw_records(origin, "plain", [Want(None)], None))
+    numbered: Iterator[tuple[int, bytes]] = (
+        (number, line) for number, line in enumerate(lines, 1) if line
+    )
+    head = list(islice(numbered, 1))
+    first = head[0][1].split(b" ") if head else []
+    expected: int | None = None
+    dimension = 0
+    if len(first) == 2 and all(map(bytes.isdigit, first)):
+        expected, dimension = int(first[0]), int(first[1])
+    else:
+        while dimension < len(first) - 1 and _is_number(first[-1 - dimension]):
+            dimension += 1
+        numbered = chain(head, numbered)
+    if first and dimension < 1:
+        raise CorpusError(
+            f"{name}, line {head[0][0]}: not a word and numbers; is this file word vectors?"
+        )
+    rows: dict[str, int] = {}
+    parts: list[np.ndarray] = []
+    read = 0
+    while block := list(islice(numbered, BLOCK)):
+        fields = [line.rsplit(b" ", dimension) for _, line in block]
+        vectors = _vectors(name, [number for number, _ in block], fields, dimension)
+        words = [own[0].decode("utf-8", "replace") for own in fields]
+        # Of which the first of each word is kept.
+        kept = [i for i, word in enumerate(words, read) if rows.setdefault(word, i) == i]
+        parts.append(vectors[np.array(kept, dtype=np.int64) - read])
+        read += len(block)
+    if expected is not None and read != expected:
+        raise CorpusError(
+            f"{name}: {read} word vectors, and its first line says {expected}; probably an "
+            "incomplete download: fetch it again"
+        )
+    if not read:
+        raise CorpusError(f"{name}: no word vectors in it; is this the right file?")
+    return list(rows), np.concatenate(parts)
+
+
+def _vectors(
+    name: str, numbers: Sequence[int], fields: Sequence[Sequence[bytes]], dimension: int
+) -> np.ndarray:
+    """The vectors ``(n, d) float32`` of some lines, split at their last ``d`` spaces."""
+    for number, (word, *values) in zip(numbers, fields, strict=True):
+        longer = word.rpartition(b" ")
+        if len(values) != dimension or (longer[1] and _is_number(longer[2])):
+            found = len(values) if len(values) < dimension else f"more than {dimension}"
+            raise CorpusError(
+                f"{name}, line {number}: {found} numbers, {dimension} before it; mend the line, or "
+                "fetch the file again"
+            )
+    try:
+        every = map(float, chain.from_iterable(own[1:] for own in fields))
+        vectors = np.fromiter(every, dtype=np.float64, count=len(fields) * dimension)
+        if (np.abs(vectors) <= LARGEST).all():
+            return vectors.astype(np.float32).reshape(len(fields), dimension)
+    except ValueError:
+        pass
+    for number, (_, *texts) in zip(numbers, fields, strict=True):
+        for text in texts:
+            if not _is_number(text) or not abs(float(text)) <= LARGEST:
+                shown = text.decode("utf-8", "replace")
+                raise CorpusError(
+                    f"{name}, line {number}: {shown!r} is no finite number; mend the line, or "
+                    "fetch the file again"
+                )
+    raise AssertionError("one of them is at fault")
+
+
+def _is_number(text: bytes) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
