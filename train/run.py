@@ -16,7 +16,14 @@ from miner.errors import CorpusError, ResourceError
 from miner.files import replaceable
 from miner.gpu import resolve_device
 from miner.model import CONFIG, SEGMENTATION, VOCABULARIES, Model, Part, quantise
-from miner.tokenizer import SIDES, Tokenizer, open_tokenizer
+from miner.tokenizer import (
+    SIDES,
+    MarkedTokenizer,
+    Normaliser,
+    PieceTokenizer,
+    Tokenizer,
+    open_tokenizer,
+)
 from train import data as pairs
 from train import select
 from train.checkpoint import Checkpoint
@@ -26,7 +33,7 @@ from train.encoders import inside
 from train.lexicon import learn_lexicon
 from train.loop import EpochEnd, Progress, Trainer
 from train.verifier import choose_decoys, enough, learn_verifier
-from train.vocabulary import train_trigrams, train_vocabulary, train_words, words_of
+from train.vocabulary import train_trigrams, train_vocabulary, train_words
 
 # Gets lines to print, and the progress between them.
 Report = Callable[[str | Progress], None]
@@ -234,7 +241,8 @@ def _sampled(
 
     def anew(column: int, side: pairs.Sentences, text: np.ndarray) -> pairs.Sentences:
         tokenizer = tokenizers[column]["piece"]
-        seed = int(np.random.default_rng([config.seed, 7, epoch, column]).integers(1 << 31))
+        assert isinstance(tokenizer, PieceTokenizer | MarkedTokenizer)
+        seed = int(np.random.default_rng([config.seed, 8, epoch, column]).integers(1 << 31))
 
         def cut(chunk: Sequence[str], first: int) -> tuple[np.ndarray, np.ndarray]:
             return tokenizer.sample(chunk, config.sampling, seed, first)
@@ -276,7 +284,7 @@ def _start(
 ) -> tuple[dict[str, np.ndarray], int]:
     """What each word starts from, ``(V, d) float32``, NaN for those without; how many have one."""
     rows: dict[str, int] = {}
-    for row, word in enumerate(words_of(vectors[0], config.fold_case)):
+    for row, word in enumerate(Normaliser.by_rule(config.fold_case)(vectors[0])):
         rows.setdefault(word, row)
     types = files[VOCABULARIES["word"]].decode("utf-8").splitlines()
     found = np.array([rows.get(word, -1) for word in types])
@@ -338,7 +346,7 @@ def _read(texts: Sequence[TextPair], config: TrainConfig, on_error: str, report:
         score = None
         if text.score_col is not None:
             score = select.scores(more.pop(0), text.name, bitext.lines)
-        rows = select.cut(score, len(bitext), config.keep)
+        rows = select.cut(len(bitext), config.keep, score)
         # Only the contrastive objective can learn from what is no translation.
         unlike = 0
         if config.objective != "contrastive":

@@ -30,7 +30,7 @@ def ours(threads: int, sample: Path) -> peers.Encode:
 
 def sentencepiece(threads: int, sample: Path) -> peers.Encode:
     """Only the pieces; returns how many, in place of vectors."""
-    processor = Encoder.load("default").tokenizer.processor
+    processor = peers.shipped_pieces()
 
     def pieces(chunk: list[str]) -> int:
         return sum(map(len, processor.encode(chunk, num_threads=1)))

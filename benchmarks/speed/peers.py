@@ -13,8 +13,15 @@ from typing import Any
 import numpy as np
 
 from miner import Encoder
+from miner.model import load
+from miner.tokenizer import PieceTokenizer
 
 Encode = Callable[[list[str]], np.ndarray]
+
+
+def shipped_pieces() -> Any:
+    """The SentencePiece processor of the shipped model."""
+    return PieceTokenizer(load().vocabularies["piece"]).processor
 
 
 def tokenizer_and_table() -> tuple[Any, np.ndarray]:
@@ -149,7 +156,7 @@ def _by_length(
     """Tokenise by SentencePiece on all cores, sort by length, longest first, run in batches."""
     import torch
 
-    processor = Encoder.load("default").tokenizer.processor
+    processor = shipped_pieces()
 
     def encode(texts: list[str]) -> np.ndarray:
         ids = [found[:most] or [0] for found in processor.encode(texts, num_threads=-1)]
