@@ -20,7 +20,7 @@ from miner.machine import thread_count
 # The nearest that are looked at: the pair itself, copies, and what rounding may put in front.
 KEPT = 8
 # Up to so many sentences to choose from, all are looked at; no search takes less.
-FEW = 512
+FEW = 256
 # Sentences that are drawn at random before all are looked at for one that is allowed.
 DRAWS = 8
 # Candidates that are in memory at a time, where all are looked at; 32 MB of them.
@@ -174,10 +174,14 @@ def _nearest(
 
 
 def _near(rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The few nearest columns of each row, and vice versa: ``(n, w) int32``, -1 for none."""
+    """The few nearest columns of each row, and vice versa: ``(n, w) int32``.
+
+    None (w is 0) of a few, all of which may as well be looked at.
+    """
     n = len(rows)
-    lists = Lists.empty(n, KEPT), Lists.empty(n, KEPT)
-    if n > FEW:
+    width = KEPT if n > FEW else 0
+    lists = Lists.empty(n, width), Lists.empty(n, width)
+    if width:
         engine = choose("fused", "cpu", False, thread_count())
         prepared = engine.prepare(rows, columns=False), engine.prepare(columns, columns=True)
         engine.merge(prepared[0], 0, prepared[1], 0, lists)
@@ -191,13 +195,15 @@ def _best(
 
     Sentence ``i`` of ``queries (q, d)``, and of ``base (m, d)``, belongs to pair ``i % n``.
     """
-    rows, everything = np.arange(len(queries)), np.arange(len(base))
-    best = _exact(queries, base, rows, np.sort(candidates.astype(np.int64), axis=1), text)
+    everything = np.arange(len(base))
+    candidates = np.sort(candidates.astype(np.int64), axis=1)
+    best = _exact(queries, base, np.arange(len(queries)), candidates, text)
     left = np.flatnonzero(best < 0)
     height = max(1, MOST // max(1, len(base)))
     for start in range(0, len(left), height):
         part = left[start : start + height]
-        best[part] = _exact(queries, base, part, np.tile(everything, (len(part), 1)), text)
+        candidates = np.tile(everything, (len(part), 1))
+        best[part] = _exact(queries[part], base, part, candidates, text)
     return best
 
 
@@ -208,15 +214,17 @@ def _exact(
     candidates: np.ndarray,
     text: np.ndarray,
 ) -> np.ndarray:
-    """For the queries ``rows (r,)``, the nearest of their ``candidates (r, w) int64``, or -1.
+    """For the queries, which are sentences ``rows (q,)``, the nearest of their candidates, or -1.
 
-    Candidates ascend in each row, -1 for none.
+    ``candidates (q, w) int64`` ascend in each row; -1 is none.
     """
-    n = max(text.shape[1], 1)
+    if candidates.size == 0:
+        return np.full(len(rows), -1)
+    n = text.shape[1]
     bad = (candidates < 0) | _related(text, rows[:, None] % n, candidates % n)
     candidates = np.where(bad, -1, candidates)
     similarity = np.empty(candidates.shape, dtype=np.float32)
-    rescore(queries[rows], base, candidates, similarity)
+    rescore(queries, base, candidates, similarity)
     # Of equals the first. Where none is allowed, all are -1.
     return np.take_along_axis(candidates, similarity.argmax(axis=1)[:, None], axis=1)[:, 0]
 
