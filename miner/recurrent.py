@@ -9,7 +9,7 @@ Training and encoding use one network. Only functions import this module: nothin
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -121,7 +121,7 @@ class Network(nn.Module):
         self,
         embedded: Tensor,
         offsets: np.ndarray,
-        masks: tuple[Tensor, Tensor] | None = None,
+        masks: Sequence[Tensor] | None = None,
         rows: int = 0,
     ) -> Tensor:
         """Vectors ``(n, D)``, not normalised; a sentence without a token gets zeros.
@@ -150,7 +150,7 @@ class Network(nn.Module):
         offsets: np.ndarray,
         order: np.ndarray,
         going: np.ndarray,
-        masks: tuple[Tensor, Tensor] | None,
+        masks: Sequence[Tensor] | None,
         rows: int,
         backward: bool,
     ) -> Tensor:

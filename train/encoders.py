@@ -5,6 +5,8 @@ their embeddings in the same tables, of which a step touches only the rows in us
 """
 
 from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -12,14 +14,17 @@ import torch
 
 from miner.flat import offsets_of
 from miner.kernels.embed import group_by_id, mean_batch, sparse_adam
+from miner.machine import thread_count
 from miner.model import ENCODERS
 from miner.recurrent import Network
 from train.config import TrainConfig
 from train.data import Sentences, dropped, scrambled
 
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
+# Parts that a batch of a recurrent network is dealt out into, for as many threads.
+SHARES = 8
 # Sentences that a recurrent network encodes together, dropout off.
-TOGETHER = 512
+TOGETHER = 128
 Arrays = dict[str, np.ndarray]
 
 
@@ -129,12 +134,29 @@ class Average:
         self.table.first, self.table.second = arrays["first"], arrays["second"]
 
 
+@dataclass(frozen=True)
+class Share:
+    """A part of a batch on its way through a network: its ``rows`` and what they became."""
+
+    rows: np.ndarray
+    sentences: Sentences
+    embedded: torch.Tensor
+    vectors: torch.Tensor
+
+
 class Recurrent(Average):
-    """A network over embeddings."""
+    """A network over embeddings.
+
+    A batch is dealt out into ``SHARES`` by length, which threads take forward and back, each with
+    one thread of torch's: the steps of a sequence are too small to be divided, and threads that
+    wait for each other at every step are slow wherever anything else runs. Gradients are added up
+    in the order of the shares, so that the number of threads does not matter.
+    """
 
     def __init__(self, name: str, table: Table, config: TrainConfig, part: int, device: str):
         super().__init__(table, config)
         self.config, self.device = config, device
+        self.shares = SHARES if device == "cpu" else 1
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed + part)
             self.network = Network(
@@ -142,53 +164,73 @@ class Recurrent(Average):
             ).to(device)
         self.size = self.network.dimension
         self.adam = torch.optim.Adam(self.network.parameters(), betas=(BETA1, BETA2), eps=EPSILON)
+        self._workers = ThreadPoolExecutor(min(self.shares, thread_count()))
 
     def forward(self, sentences: Sentences, generator: np.random.Generator) -> np.ndarray:
         config = self.config
         kept = dropped(sentences, config.dropout, generator)
-        self._last = last = scrambled(kept, config.scramble, generator)
-        self._embedded = self._look_up(last).requires_grad_()
-        masks = None
+        last = scrambled(kept, config.scramble, generator)
+        masks: list[np.ndarray] = []
         if config.variational:
-            masks = tuple(
-                self._mask(generator, len(last), size)
-                for size in (config.dimension, self.network.states)
-            )
-        self._vectors = self.network(self._embedded, last.offsets, masks)
-        return self._vectors.detach().cpu().numpy()
+            for size in (config.dimension, self.network.states):
+                masks.append(self._mask(generator, len(last), size))
+
+        def work(rows: np.ndarray) -> Share:
+            own = last.take(rows)
+            embedded = self._look_up(own).requires_grad_()
+            drop = [torch.from_numpy(mask[rows]).to(self.device) for mask in masks]
+            return Share(rows, own, embedded, self.network(embedded, own.offsets, drop or None))
+
+        self._shares = list(self._workers.map(work, self._dealt(last)))
+        out = np.empty((len(last), self.size), dtype=np.float32)
+        for share in self._shares:
+            out[share.rows] = share.vectors.detach().cpu().numpy()
+        return out
+
+    def _dealt(self, sentences: Sentences) -> list[np.ndarray]:
+        """Rows of each share: every so manieth by length, so that all have as much to do."""
+        order = np.argsort(-np.diff(sentences.offsets), kind="stable")
+        return [order[start :: self.shares] for start in range(min(self.shares, len(order)))]
 
     def _look_up(self, sentences: Sentences) -> torch.Tensor:
         return torch.from_numpy(self.table.weights[sentences.ids]).to(self.device)
 
-    def _mask(self, generator: np.random.Generator, n: int, size: int) -> torch.Tensor:
+    def _mask(self, generator: np.random.Generator, n: int, size: int) -> np.ndarray:
         """Zero with the rate of dropout, else what keeps the mean: one for all of a sentence."""
         kept = generator.random((n, size), dtype=np.float32) >= self.config.variational
-        mask = kept.astype(np.float32) / np.float32(1 - self.config.variational)
-        return torch.from_numpy(mask).to(self.device)
+        return kept.astype(np.float32) / np.float32(1 - self.config.variational)
 
     def backward(self, gradient: np.ndarray, step: int, rate: float) -> None:
-        self.adam.zero_grad()
-        self._vectors.backward(torch.from_numpy(gradient).to(self.device))
-        for parameter in self.network.parameters():
-            assert parameter.grad is not None
-            parameter.grad += 2 * self.config.lambda_c * parameter.detach()
+        parameters = list(self.network.parameters())
+
+        def work(share: Share) -> tuple[torch.Tensor, ...]:
+            own = torch.from_numpy(gradient[share.rows]).to(self.device)
+            return torch.autograd.grad(share.vectors, (share.embedded, *parameters), own)
+
+        found = list(self._workers.map(work, self._shares))
+        for parameter, *parts in zip(parameters, *(grads[1:] for grads in found), strict=True):
+            total = sum(parts[1:], start=parts[0])
+            parameter.grad = total + 2 * self.config.lambda_c * parameter.detach()
         self.adam.param_groups[0]["lr"] = rate
         self.adam.step()
-        assert self._embedded.grad is not None
-        by_token = self._embedded.grad.cpu().numpy()
-        each = np.arange(len(by_token) + 1)
-        self.table.update(self._last.ids, each, by_token, step, rate)
-        del self._vectors, self._embedded
+        by_token = np.concatenate([grads[0].cpu().numpy() for grads in found])
+        ids = np.concatenate([share.sentences.ids for share in self._shares])
+        self.table.update(ids, np.arange(len(ids) + 1), by_token, step, rate)
+        self._shares = []
 
     def means(self, sentences: Sentences) -> np.ndarray:
         out = np.empty((len(sentences), self.size), dtype=np.float32)
         # Alike lengths together, so that none waits long for the longest.
         order = np.argsort(np.diff(sentences.offsets), kind="stable")
-        with torch.inference_mode():
-            for start in range(0, len(order), TOGETHER):
-                rows = order[start : start + TOGETHER]
-                batch = sentences.take(rows)
+
+        def work(start: int) -> None:
+            rows = order[start : start + TOGETHER]
+            batch = sentences.take(rows)
+            with torch.inference_mode():
                 out[rows] = self.network(self._look_up(batch), batch.offsets).cpu().numpy()
+
+        for _ in self._workers.map(work, range(0, len(order), TOGETHER)):
+            pass
         return out
 
     def learned(self) -> Arrays:

@@ -121,9 +121,9 @@ class Trainer:
         if checkpoint is not None and (saved := checkpoint.load_state()) is not None:
             self.restore(saved)
         state, last = self.state, time.monotonic()
-        if self.config.epochs == 0:
-            self._judge(0.0)
         with interrupt_held_back() as interrupted, step_threads(self.config):
+            if self.config.epochs == 0:
+                self._judge(0.0)
             while state.epoch < self.config.epochs:
                 for progress in self.run_epoch():
                     report(progress)
@@ -220,15 +220,14 @@ class Trainer:
 def step_threads(config: TrainConfig) -> Iterator[None]:
     """The threads of a step, whatever another library has set: the last bit depends on torch's.
 
-    Two for an average under the margin objective, whose mini-batches of a hundred pairs are so
-    small that more would only wait for each other; the choice among a mega-batch brings threads of
-    its own.
+    Two for an average under an objective with chosen negatives, whose mini-batches of a hundred
+    pairs are so small that more would only wait for each other; the choice among a mega-batch
+    brings threads of its own, and so does a recurrent network.
     """
+    threads = thread_count() if config.objective == "softmax" else min(2, thread_count())
     recurrent = any(ENCODERS[name].network for name in config.encoders)
-    few = config.objective != "softmax" and not recurrent
-    threads = min(2, thread_count()) if few else thread_count()
     before = torch.get_num_threads(), numba.get_num_threads()
-    torch.set_num_threads(threads)
+    torch.set_num_threads(1 if recurrent else threads)
     numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
     try:
         yield

@@ -144,7 +144,8 @@ def margin_gradient(means, margin, gradient):
             row = means[side * n + i]
             for j in range(d):
                 square += row[j] * row[j]
-            inverse[side] = np.float32(1.0) / max(np.sqrt(square), np.float32(1e-12))
+            # A zero vector has no direction, and gets no gradient.
+            inverse[side] = np.float32(1.0) / np.sqrt(square) if square > 0 else np.float32(0.0)
         s, t, sn, tn = means[i], means[n + i], means[2 * n + i], means[3 * n + i]
         pair = forward = backward = np.float32(0.0)
         for j in range(d):
