@@ -1,11 +1,11 @@
 """What is trained: the rows of every table, each with the whole of its configuration.
 
 The encoders share objective and text, and each has what else its papers give it: recurrent ones
-shuffle the words of some sentences and drop inputs and states. They see the text fewer times, for
-it takes them far longer; beside them stand averages that see it as few times.
+shuffle the words of some sentences and drop inputs and states. They see the bilingual text fewer
+times, for it takes them far longer; beside them stand averages that see it as few times.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -53,7 +53,7 @@ class Group:
 
 
 def fitted(recipe: TrainConfig, encoder: str, **changes: Any) -> TrainConfig:
-    """The recipe for an encoder, or several joined by "+": its own settings and epochs."""
+    """The recipe for an encoder, or several joined by "+", with the settings that are its own."""
     own: dict[str, Any] = {}
     for part in encoder.split("+"):
         # The embeddings of an average that takes part start as the recipe says.
@@ -62,18 +62,25 @@ def fitted(recipe: TrainConfig, encoder: str, **changes: Any) -> TrainConfig:
             for name, value in OWN.get(part, {}).items()
             if name != "initial" or part == encoder
         }
-    epochs = min(EPOCHS.get(part, recipe.epochs) for part in encoder.split("+"))
-    return replace(recipe, **{"encoder": encoder, "epochs": epochs, **own, **changes})
+    return replace(recipe, **{"encoder": encoder, **own, **changes})
 
 
 def encoders(recipe: TrainConfig, names: tuple[str, ...]) -> Iterator[Row]:
-    """A row for each encoder; averages of pieces and words also with the epochs of the others."""
     for name in names:
         yield Row(name, fitted(recipe, name))
+
+
+def shortened(rows: Iterable[Row]) -> Iterator[Row]:
+    """The rows, recurrent ones with the epochs of the table; averages with as few at the end."""
     few = min(EPOCHS.values())
-    for name in ("sp", "word"):
-        if name in names:
-            yield Row(f"{name}, {few} epochs", fitted(recipe, name, epochs=few))
+    also = []
+    for row in rows:
+        epochs = min(EPOCHS.get(part, row.config.epochs) for part in row.config.encoders)
+        yield replace(row, config=replace(row.config, epochs=epochs))
+        if row.name in ("sp", "word"):
+            short = replace(row.config, epochs=few)
+            also.append(Row(f"{row.name}, {few} epochs", short))
+    yield from also
 
 
 def softmax() -> Iterator[Row]:
@@ -95,11 +102,12 @@ def mixed(recipe: TrainConfig) -> Iterator[Row]:
         yield Row(name, fitted(recipe, parts, combine=combine))
 
 
-def untrained() -> Iterator[Row]:
-    """P19's random baselines (table 2)."""
+def untrained(*sizes: int) -> Iterator[Row]:
+    """P19's random baselines (table 2), of so many pieces."""
     random = RECIPES["random"]
-    yield Row("sp, 20k pieces, random", random)
-    yield Row("sp, 40k pieces, random", replace(random, pieces=40_000))
+    for pieces in sizes:
+        name = f"sp, {pieces // 1000}k pieces" if len(sizes) > 1 else "sp"
+        yield Row(f"{name}, random", replace(random, pieces=pieces))
     yield Row("trigram, random", replace(random, encoder="trigram"))
 
 
@@ -126,17 +134,17 @@ def questions() -> Iterator[Row]:
         yield row("vocabularies", kind, vocabularies=kind)
 
 
-AVERAGES = ("sp", "word", "trigram")
+ALL = ("sp", "word", "trigram", *RECURRENT)
 GROUPS = {
     "bilingual": Group(
         BILINGUAL,
-        (*encoders(P19, (*AVERAGES, *RECURRENT)), *mixed(P19), *untrained()),
+        (*shortened((*encoders(P19, ALL), *mixed(P19))), *untrained(20_000, 40_000)),
     ),
-    "softmax": Group(BILINGUAL, tuple(softmax())),
+    "softmax": Group(BILINGUAL, tuple(shortened(softmax()))),
     "questions": Group(BILINGUAL, tuple(questions())),
+    # The text is so small that it has some 4,000 pieces, and that every encoder is quickly trained.
     "english": Group(
-        "english",
-        (*encoders(PARAPHRASE, (*AVERAGES, *RECURRENT)), *mixed(PARAPHRASE), *untrained()),
+        "english", (*encoders(PARAPHRASE, ALL), *mixed(PARAPHRASE), *untrained(20_000))
     ),
 }
 
