@@ -25,6 +25,7 @@ from benchmarks import report
 from miner import Encoder, Index, MinerError, best_threshold, evaluate
 from miner.evaluate import read_gold
 from miner.margin import MARGINS, RETRIEVALS
+from miner.model import load
 from miner.pairs import each_copy
 from miner.search import NEIGHBORS, RANKS, run, verifier_for
 from miner.threshold import estimate
@@ -51,8 +52,19 @@ def need(data: Path, pair: str, name: str) -> Path:
     return path
 
 
+def both_sides(model: str) -> tuple[Encoder, Encoder]:
+    """The encoders of source and target: one and the same, but for separate vocabularies."""
+    config = load(model).training.get("config", {})
+    if config.get("vocabularies", "shared") == "shared":
+        encoder = Encoder.load(model)
+        return encoder, encoder
+    sides: list[dict[str, Any]] = [{"side": "source"}, {"side": "target"}]
+    source, target = (Encoder.load(model, **side) for side in sides)
+    return source, target
+
+
 def mine(
-    encoder: Encoder,
+    encoders: tuple[Encoder, Encoder],
     data: Path,
     pair: str,
     split: str,
@@ -69,9 +81,9 @@ def mine(
             Index.build(
                 encoder, need(data, pair, f"{split}.{side}"), Path(work) / side, format="bucc"
             )
-            for side in pair.split("-")
+            for encoder, side in zip(encoders, pair.split("-"), strict=True)
         ]
-        verifier = verifier_for(sides[0], rank, encoder)
+        verifier = verifier_for(sides[0], rank, encoders[0])
         found = run(sides[0], sides[1], verifier, **settings)
         choice = None
         if own and verifier is not None:
@@ -86,14 +98,14 @@ def measure(
     model: str, data: Path, pair: str, submit: Path | None, rank: str | None, **settings: Any
 ) -> dict:
     """The figures of one model on one language pair, as a dict for JSON."""
-    encoder = Encoder.load(model)
+    encoders = both_sides(model)
     scored, seconds, own = {}, {}, None
     if rank is None:
-        rank = "margin" if encoder.model.verifier is None else "probability"
+        rank = "margin" if encoders[0].model.verifier is None else "probability"
     for split in ("training", "test"):
         begun = time.perf_counter()
         choose = split == "test"
-        scored[split], own = mine(encoder, data, pair, split, rank, choose, **settings)
+        scored[split], own = mine(encoders, data, pair, split, rank, choose, **settings)
         seconds[split] = round(time.perf_counter() - begun, 2)
     gold_file = need(data, pair, "training.gold")
     gold = read_gold(gold_file)
@@ -104,7 +116,7 @@ def measure(
     cut = float("inf") if tuned.threshold is None else tuned.threshold
     result = {
         "model": model,
-        "fingerprint": encoder.fingerprint,
+        "fingerprint": encoders[0].fingerprint,
         "pair": pair,
         "settings": {"rank": rank, **settings, "k": settings.get("k") or NEIGHBORS[rank]},
         "training": tuned.as_dict(),

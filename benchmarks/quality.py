@@ -14,7 +14,7 @@ from pathlib import Path
 from benchmarks import bucc, report
 from miner import MinerError
 from miner.model import load
-from train.config import RECIPES
+from train.config import RECIPES, TrainConfig
 from train.run import TextPair, train_model
 
 PAIRS = ("de-en", "fr-en")
@@ -29,7 +29,8 @@ def trained(recipe: str, pair: str, data: Path, models: Path) -> tuple[str, floa
         raise MinerError(f"{data / 'train' / pair}: no training text (*.tsv.xz)")
     if output.exists():
         found = load(output).training
-        same = found.get("config") == config.as_dict()
+        # Not as dicts: one that was stored before a field was there has its default.
+        same = "config" in found and TrainConfig.from_dict(found["config"]) == config
         if same and [text["name"] for text in found["text"]] == [file.name for file in files]:
             return str(output), None
     started = time.perf_counter()

@@ -1,23 +1,25 @@
-"""Write the results tables of the README from ``benchmarks/results/*.json``.
+"""Write the results tables of the READMEs from ``benchmarks/results/*.json``.
 
     python -m benchmarks.readme [--check]
 
-Everything between ``<!-- results -->`` and ``<!-- /results -->`` is replaced; ``--check`` only
-compares, and ends with 1 where the README is not what the results say.
+Everything between ``<!-- results -->`` and ``<!-- /results -->``, and likewise ``encoders``, is
+replaced; ``--check`` only compares, and ends with 1 where a README is not what the results say.
 """
 
 import argparse
 import json
 import statistics
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from benchmarks import report
+from benchmarks.encoders import tables as encoder_tables
 from benchmarks.speed import tables as speed_tables
 
 README = Path(__file__).parent.parent / "README.md"
-START, END = "<!-- results -->\n", "<!-- /results -->\n"
+OURS = Path(__file__).parent / "README.md"
 NAMES = {
     "p19": "P19 recipe, trained on the pair's text",
     "fast": "fast recipe, trained on the pair's text",
@@ -123,17 +125,37 @@ def tables() -> str:
     return "\n".join([*mining(), *precision(), *second_look(), *training(), *speed()])
 
 
+def encoders(lines: Callable[..., list[str]]) -> str:
+    """Nothing while none was measured."""
+    if not (report.RESULTS / "encoders.json").exists():
+        return ""
+    return "".join(f"{line}\n" for line in lines(load("encoders.json"), conditions))
+
+
+def filled(text: str, name: str, content: str) -> str:
+    """The text with ``content`` between its marks of that name."""
+    start, end = f"<!-- {name} -->\n", f"<!-- /{name} -->\n"
+    before, rest = text.split(start)
+    _, after = rest.split(end)
+    return f"{before}{start}{content}{end}{after}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--check", action="store_true")
     arguments = parser.parse_args()
-    text = README.read_text(encoding="utf-8")
-    before, rest = text.split(START)
-    _, after = rest.split(END)
-    wanted = f"{before}{START}{tables()}{END}{after}"
-    if arguments.check:
-        sys.exit(0 if text == wanted else "README.md is not what benchmarks/results say")
-    README.write_text(wanted, encoding="utf-8")
+    text, ours = (path.read_text(encoding="utf-8") for path in (README, OURS))
+    wanted = {
+        README: filled(
+            filled(text, "results", tables()), "encoders", encoders(encoder_tables.main_table)
+        ),
+        OURS: filled(ours, "encoders", encoders(encoder_tables.tables)),
+    }
+    for path, content in wanted.items():
+        if not arguments.check:
+            path.write_text(content, encoding="utf-8")
+        elif content != path.read_text(encoding="utf-8"):
+            sys.exit(f"{path} is not what benchmarks/results say")
 
 
 if __name__ == "__main__":

@@ -1,31 +1,40 @@
-"""The BUCC benchmark on files in the layout of BUCC 2018, made of the demo text."""
+"""The benchmarks of quality, on files in their layouts, made of the demo text."""
 
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import miner
+from benchmarks import readme, similarity
+from benchmarks.encoders import plan, tables, text
+from miner import MinerError
 from miner.files import open_output
 
 ROOT = Path(__file__).parent.parent
 DEMO = Path(miner.__file__).parent / "demo"
 
 
-def lay_out(directory: Path, suffix: str, test_gold: bool = True) -> None:
+def lay_out(directory: Path, suffix: str, test_gold: bool = True, foreign: str = "de") -> None:
     """``de-en.{training,test}.{de,en,gold}``: lines with an odd and an even German number."""
+    pair = f"{foreign}-en"
     gold = [line.split("\t") for line in (DEMO / "demo.gold").read_text().splitlines()]
     directory.mkdir(parents=True, exist_ok=True)
     for split, remainder in (("training", 1), ("test", 0)):
         for side in ("de", "en"):
             lines = (DEMO / f"demo.{side}").read_text(encoding="utf-8").splitlines()
-            with open_output(directory / f"de-en.{split}.{side}{suffix}") as file:
+            with open_output(
+                directory / f"{pair}.{split}.{foreign if side == 'de' else side}{suffix}"
+            ) as file:
                 for number, line in enumerate(lines, 1):
                     file.write(f"{side}-{number:09}\t{line}\n")
         if split == "training" or test_gold:
-            with open_output(directory / f"de-en.{split}.gold{suffix}") as file:
+            with open_output(directory / f"{pair}.{split}.gold{suffix}") as file:
                 for source, target in gold:
                     if int(source) % 2 == remainder:
                         file.write(f"de-{int(source):09}\ten-{int(target):09}\n")
@@ -63,3 +72,200 @@ def test_bucc_that_is_not_there(tmp_path: Path) -> None:
     done = bucc("--data", tmp_path)
     assert done.returncode == 1
     assert "no de-en.training.de" in done.stderr and "Traceback" not in done.stderr
+
+
+class Fixed:
+    """An encoder that looks its vectors up; the zero vector for what it does not know."""
+
+    def __init__(self, **vectors: tuple[float, float]):
+        self.vectors = vectors
+
+    def encode(self, sentences: list[str]) -> np.ndarray:
+        rows = [self.vectors.get(sentence, (0.0, 0.0)) for sentence in sentences]
+        return np.array(rows, dtype=np.float32)
+
+
+def test_correlations_are_those_of_scipy() -> None:
+    stats = pytest.importorskip("scipy.stats")
+    generator = np.random.default_rng(3)
+    x, y = generator.normal(size=200), generator.integers(0, 5, size=200)
+    x[50:90] = 0.0  # ties on both sides
+    for one, other in ((x, y), (x, x + y), (x.astype(np.float32), -x)):
+        assert similarity.pearson(one, other) == pytest.approx(stats.pearsonr(one, other)[0])
+        assert similarity.spearman(one, other) == pytest.approx(stats.spearmanr(one, other)[0])
+    assert similarity.pearson(np.ones(4), x[:4]) == similarity.spearman(x[:4], np.ones(4)) == 0.0
+
+
+def test_sts(tmp_path: Path) -> None:
+    path = tmp_path / "2012.some.tsv"
+    path.write_text('5.0\ta\ta\n2.5\ta\t"b\n0\ta\tc\n1\ta\tunknown\n', encoding="utf-8")
+    encoder = Fixed(**{"a": (1.0, 0.0), '"b': (0.6, 0.8), "c": (-1.0, 0.0)})
+    judged = similarity.read_sts(path)
+    cosines = similarity.cosines(encoder, judged.first, judged.second)  # type: ignore[arg-type]
+    np.testing.assert_allclose(cosines, [1.0, 0.6, -1.0, 0.0], atol=1e-6)
+    found = similarity.sts(encoder, path)  # type: ignore[arg-type]
+    assert (found.spearman, found.pairs) == (pytest.approx(1.0), 4) and 0.9 < found.pearson < 1
+
+
+@pytest.mark.parametrize("line", ["high\ta\tb", "nan\ta\tb", "1.0\ta", "1.0\ta\tb\tc"])
+def test_sts_that_is_none(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "sts.tsv"
+    path.write_text(f"1.0\ta\tb\n{line}\n", encoding="utf-8")
+    with pytest.raises(MinerError, match=r"sts.tsv, line 2: expected a score"):
+        similarity.read_sts(path)
+
+
+def test_tatoeba(tmp_path: Path) -> None:
+    path = tmp_path / "tatoeba.tsv"
+    path.write_text("un\tone\ndeux\ttwo\ntrois\tthree\n", encoding="utf-8")
+    source = Fixed(deux=(0.0, 1.0), trois=(0.6, 0.8))  # "un" is unknown, and finds nothing
+    target = Fixed(one=(1.0, 0.0), two=(0.0, 1.0), three=(0.8, 0.6))
+    found = similarity.tatoeba((source, target), path)  # type: ignore[arg-type]
+    assert (found.to_target, found.to_source) == (pytest.approx(2 / 3), pytest.approx(2 / 3))
+
+
+def test_pivoting_pairs_what_translates_the_same_sentence() -> None:
+    pairs = [
+        ("Ja.", "Yes."),
+        ("Hallo!", "Hi there!"),
+        ("Ja.", "yes!"),  # the same but for case and punctuation
+        ("Ja.", "Right."),
+        ("ja.", "Indeed."),  # another foreign sentence
+        ("Ja.", "Of course."),
+    ]
+    assert list(text.pivot(pairs)) == [
+        ("Of course.", "Right."),
+        ("Of course.", "Yes."),
+        ("Right.", "Yes."),
+    ]
+
+
+def test_draw() -> None:
+    pairs = [(str(number), str(-number)) for number in range(50)]
+    drawn = text.draw(pairs, 20)
+    assert len(set(drawn)) == 20 and set(drawn) < set(pairs) and drawn == text.draw(pairs, 20)
+    assert sorted(text.draw(pairs, 100)) == sorted(pairs)
+
+
+def test_text_is_drawn_once_and_short(tmp_path: Path) -> None:
+    place = tmp_path / "train" / "fr-en"
+    place.mkdir(parents=True)
+    long = "mot " * (text.LONGEST + 1)
+    (place / "a.tsv").write_text(f"un\tone\ndeux\ttwo\n{long}\tword\n", encoding="utf-8")
+    (place / "b.tsv").write_text("deux\ttwo\ndeux\ta pair\n", encoding="utf-8")
+    drawn = text.prepare("fr-en", tmp_path, tmp_path / "work", 10)
+    assert sorted(drawn.path.read_text(encoding="utf-8").splitlines()) == [
+        "deux\ta pair",
+        "deux\ttwo",
+        "un\tone",
+    ]
+    assert drawn.described["pairs"] == 3
+    (place / "tatoeba.tsv").write_text("deux\ttwo\ndeux\tTWO!\ndeux\ta pair\n", encoding="utf-8")
+    assert text.prepare("fr-en", tmp_path, tmp_path / "work", 10) == drawn
+    assert text.paraphrases(tmp_path) == [("a pair", "two")]
+    with pytest.raises(MinerError, match="no training text"):
+        text.bilingual(tmp_path / "elsewhere")
+
+
+def test_plan() -> None:
+    for group in plan.GROUPS.values():
+        assert len({row.key for row in group.rows}) == len(group.rows)
+        negatives = {row.config.negatives_from for row in group.rows if row.config.epochs > 0}
+        assert group.bilingual or negatives == {"either"}
+    rows = {row.name: row.config for row in plan.GROUPS["bilingual"].rows}
+    assert rows["sp"] == plan.P19 and rows["sp, 20k pieces, random"].epochs == 0
+    mixed = rows["word+trigram+lstm (added)"]
+    assert (mixed.epochs, mixed.scramble, mixed.initial) == (3, 0.3, plan.P19.initial)
+    assert rows["gran-gru"].initial < plan.P19.initial and rows["gran-gru"].scramble == 0
+    # Every question has an answer that is the recipe itself.
+    asked = {row.question for row in plan.GROUPS["questions"].rows}
+    answered = {row.question for row in plan.GROUPS["questions"].rows if row.config == plan.P19}
+    assert answered == asked
+
+
+def test_parameters() -> None:
+    pytest.importorskip("torch", reason="benchmarks.encoders trains")
+    from benchmarks.encoders.measure import parameters
+
+    table, network = np.zeros((7, 5)), {"w": np.zeros((5, 20)), "b": np.zeros(20)}
+    average = SimpleNamespace(weights=table, network=None)
+    mixed = SimpleNamespace(parts=(average, SimpleNamespace(weights=table, network=network)))
+    assert parameters(average) == 35  # type: ignore[arg-type]
+    assert parameters(mixed) == 2 * 35 + 120  # type: ignore[arg-type]
+    encoder = miner.Encoder.load("default")
+    assert parameters(encoder.model) == encoder.tokenizer.size * encoder.dimension
+
+
+def test_seconds_of_a_killed_training_count(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="benchmarks.encoders trains")
+    from benchmarks.encoders.measure import Clock
+    from train.loop import Progress
+
+    note = tmp_path / "seconds"
+    note.write_text("12.0\n")
+    clock = Clock(note)
+    clock(Progress(epoch=1, done=1, total=2, loss=0.5))
+    clock("learning to verify candidates")
+    clock.save()
+    assert 12.0 <= float(note.read_text()) < 13.0
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Everything that the encoders are measured on, a little of it."""
+    german, english = (
+        (DEMO / f"demo.{side}").read_text(encoding="utf-8").splitlines() for side in ("de", "en")
+    )
+    gold = [line.split("\t") for line in (DEMO / "demo.gold").read_text().splitlines()]
+    pairs = [(german[int(one) - 1], english[int(other) - 1]) for one, other in gold]
+    lay_out(tmp_path / "bucc-style" / "fr-en", "", foreign="fr")
+    for place in ("train/fr-en", "tatoeba", "sts"):
+        (tmp_path / place).mkdir(parents=True)
+    lines = "".join(f"{one}\t{other}\n" for one, other in pairs)
+    (tmp_path / "train" / "fr-en" / "demo.tsv").write_text(lines, encoding="utf-8")
+    (tmp_path / "tatoeba" / "fr-en.tsv").write_text(lines, encoding="utf-8")
+    same = [f"5\t{one}\t{one}\n" for one in english[:20]]
+    other = [f"1\t{one}\t{two}\n" for one, two in zip(english[:20], english[20:40], strict=True)]
+    for name in ("2012.a", "2016.b", "stsb.en.test"):
+        (tmp_path / "sts" / f"{name}.tsv").write_text("".join(same + other), encoding="utf-8")
+    return tmp_path
+
+
+def test_encoders_are_compared_and_a_killed_run_goes_on(
+    data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("torch", reason="benchmarks.encoders trains")
+    from benchmarks.encoders import __main__ as command
+
+    group = plan.GROUPS["softmax"]
+    few = tuple(row for row in group.rows if row.name in ("sp", "sp, 3 epochs", "trigram"))
+    monkeypatch.setitem(plan.GROUPS, "softmax", replace(group, rows=few))
+    result, models = data / "encoders.json", data / "models"
+    options = ["--quick", "--only", "softmax", "--data", data, "--models", models, "--json", result]
+    monkeypatch.setattr(sys, "argv", ["encoders", *map(str, options)])
+
+    command.main()
+    first = capsys.readouterr().out
+    assert first.count("epoch 1 of 1") == 2  # in a try both rows of pieces are one
+    section = json.loads(result.read_text())["sections"]["softmax"]
+    sp, trigram, again = section["results"]["rows"]
+    assert (sp["name"], trigram["name"], again["figures"]) == ("sp", "trigram", sp["figures"])
+    assert sp["figures"]["sts 12-16"] > 50 and sp["figures"]["bucc"]["test"]["gold"] > 50
+    assert set(sp["figures"]["sts"]) == {"2012.a", "2016.b", "stsb.en.test"}
+    assert sp["training seconds"] > 0
+    lines = tables.tables(json.loads(result.read_text()), readme.conditions)
+    assert any(line.startswith("| trigram | 1 | 0.") for line in lines)
+
+    # As if killed before the last two rows were written: only their figures are taken again.
+    section["results"]["rows"] = [sp]
+    result.write_text(json.dumps({"sections": {"softmax": section}}))
+    command.main()
+    assert "epoch 1 of 1" not in capsys.readouterr().out
+    resumed = json.loads(result.read_text())["sections"]["softmax"]["results"]["rows"]
+    assert [row["name"] for row in resumed] == ["sp", "trigram", "sp, 3 epochs"]
+    assert resumed[0] == sp and resumed[1]["figures"]["sts"] == trigram["figures"]["sts"]
+
+
+def test_tables_go_between_their_marks() -> None:
+    marked = "a\n<!-- x -->\nold\n<!-- /x -->\nb\n"
+    assert readme.filled(marked, "x", "new\n") == "a\n<!-- x -->\nnew\n<!-- /x -->\nb\n"

@@ -1,0 +1,146 @@
+"""Train one row, unless its model is there, and take its figures."""
+
+import hashlib
+import json
+import statistics
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from benchmarks import bucc, similarity
+from benchmarks.encoders.text import BILINGUAL, Text
+from miner import Encoder, MinerError
+from miner.corpus import read
+from miner.model import Model
+from miner.model import load as load_model
+from train.config import TrainConfig
+from train.loop import Progress
+from train.run import TextPair, train_model
+
+# Encoded to take the speed: the first English sentences of the mining task, so many times. They
+# are as many chunks for each of two or four threads (miner.encoder.CHUNK).
+SENTENCES, ROUNDS = 8000, 5
+YEARS = range(2012, 2017)
+# Seconds between two notes of how long a training has taken.
+EVERY = 10.0
+
+
+class Clock:
+    """Seconds from the text to the last step so far, over all runs of one training.
+
+    Called with the training's events. The note on disk is what a run that was killed leaves.
+    """
+
+    def __init__(self, note: Path):
+        self.note = note
+        self.before = float(note.read_text()) if note.exists() else 0.0
+        self.started = self.noted = time.perf_counter()
+        self.seconds = self.before
+
+    def __call__(self, event: str | Progress) -> None:
+        now = time.perf_counter()
+        if isinstance(event, str):
+            print(f"  {now - self.started:6.0f} s  {event}", flush=True)
+            return
+        self.seconds = self.before + now - self.started
+        if now - self.noted > EVERY:
+            self.save()
+
+    def save(self) -> None:
+        self.noted = time.perf_counter()
+        self.note.write_text(f"{self.seconds:.1f}\n")
+
+
+def trained(config: TrainConfig, text: Text, models: Path) -> tuple[Path, float]:
+    """The model's directory, and the seconds from the text to the last step (0: none was taken).
+
+    What is learned after that to verify candidates is no part of the encoder, and not counted.
+    """
+    changed = settings(config)
+    digest = hashlib.sha256(json.dumps([text.fingerprint, changed]).encode()).hexdigest()[:8]
+    place = models / f"{text.name}.{config.encoder}.{digest}"
+    output, note = place / "model", place / "seconds"
+    if not there(output, config, text):
+        place.mkdir(parents=True, exist_ok=True)
+        clock = Clock(note)
+        train_model([TextPair(str(text.path))], config, output, report=clock)
+        clock.save()
+    return output, float(note.read_text()) if note.exists() else 0.0
+
+
+def settings(config: TrainConfig) -> dict[str, Any]:
+    """What of a configuration is not as by default."""
+    default = TrainConfig().as_dict()
+    return {name: value for name, value in config.as_dict().items() if value != default[name]}
+
+
+def there(output: Path, config: TrainConfig, text: Text) -> bool:
+    """Whether a model of this very configuration and text lies there."""
+    if not output.exists():
+        return False
+    training = load_model(output).training
+    same = training.get("text fingerprint") == text.fingerprint
+    return same and TrainConfig.from_dict(training["config"]) == config
+
+
+def parameters(model: Model) -> int:
+    """Learned numbers: embeddings, and the networks over them."""
+    count = 0
+    # A model of one average is its own and only part.
+    for part in getattr(model, "parts", None) or (model,):
+        network = getattr(part, "network", None) or {}
+        count += part.weights.size + sum(array.size for array in network.values())
+    return int(count)
+
+
+def figures(model: Path, data: Path, bilingual: bool) -> dict[str, Any]:
+    """What a model reaches, on which data, and what it costs to use."""
+    encoders = bucc.both_sides(str(model))
+    found: dict[str, Any] = {}
+    if bilingual:
+        mined = bucc.measure(str(model), data / "bucc-style", BILINGUAL, None, "margin")
+        found["bucc"] = {name: mined[name] for name in ("training", "test", "test oracle")}
+        right = similarity.tatoeba(encoders, only(data / "tatoeba", f"{BILINGUAL}.tsv*"))
+        found["tatoeba"] = {**asdict(right), "mean": right.mean}
+    english = encoders[1]
+    by_set = {
+        path.name.split(".tsv")[0]: asdict(similarity.sts(english, path))
+        for year in YEARS
+        for path in sorted((data / "sts").glob(f"{year}.*.tsv*"))
+    }
+    if not by_set:
+        raise MinerError(f"{data / 'sts'}: no data sets of STS 2012 to 2016 (2012.*.tsv)")
+    found["sts 12-16"] = 100 * statistics.fmean(one["pearson"] for one in by_set.values())
+    benchmark = similarity.sts(english, only(data / "sts", "stsb.en.test.tsv*"))
+    found["sts-b"] = 100 * benchmark.pearson
+    found["sts"] = {**by_set, "stsb.en.test": asdict(benchmark)}
+    found["sentences/s"] = speed(english, data)
+    found["parameters"] = parameters(english.model)
+    return found
+
+
+def speed(encoder: Encoder, data: Path) -> dict[str, int]:
+    """Text to vectors, in memory."""
+    sentences = read(bucc.need(data / "bucc-style", BILINGUAL, "test.en"), format="bucc").sentences
+    sample = sentences[:SENTENCES]
+    encoder.encode(sample[: SENTENCES // 20])  # compile, warm up
+    rates = []
+    for _ in range(ROUNDS):
+        started = time.perf_counter()
+        encoder.encode(sample)
+        rates.append(len(sample) / (time.perf_counter() - started))
+    return {
+        "median": round(statistics.median(rates)),
+        "min": round(min(rates)),
+        "max": round(max(rates)),
+        "sentences": len(sample),
+    }
+
+
+def only(directory: Path, pattern: str) -> Path:
+    """The one file of that name, compressed or not."""
+    found = sorted(directory.glob(pattern))
+    if not found:
+        raise MinerError(f"{directory}: no {pattern.rstrip('*')}, plain or compressed")
+    return found[0]

@@ -1,0 +1,156 @@
+"""What is trained: the rows of every table, each with the whole of its configuration.
+
+The encoders share objective and text, and each has what else its papers give it: recurrent ones
+shuffle the words of some sentences and drop inputs and states. They see the bilingual text fewer
+times, for it takes them far longer; beside them stand averages that see it as few times.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from benchmarks.encoders.text import BILINGUAL
+from train.config import RECIPES, TrainConfig
+
+# Passes over the text, where they are fewer than the recipe's: three, as P17 gives its GRANs.
+RECURRENT = ("lstm", "blstm", "lstm-sp", "blstm-sp", "gran-lstm", "gran-gru")
+EPOCHS = dict.fromkeys(RECURRENT, 3)
+# LSTMs by P19; GRANs by S18.
+OWN: dict[str, dict[str, Any]] = {
+    **dict.fromkeys(RECURRENT[:4], {"scramble": 0.3, "variational": 0.3}),
+    **dict.fromkeys(RECURRENT[4:], {"variational": 0.2, "initial": 0.01}),
+}
+
+P19 = RECIPES["p19"]
+# The other objective: the same vocabularies, vectors and held-out pairs, so that only it differs.
+SOFTMAX = replace(RECIPES["fast"], pieces=20_000, dimension=300, batch=512, heldout=6000)
+PARAPHRASE = replace(P19, negatives_from="either")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One training; ``question`` is what it is one of the answers to, if to any."""
+
+    name: str
+    config: TrainConfig
+    question: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.question, self.name
+
+
+@dataclass(frozen=True)
+class Group:
+    """Rows on one text. Only two languages can be mined."""
+
+    text: str
+    rows: tuple[Row, ...]
+
+    @property
+    def bilingual(self) -> bool:
+        return self.text == BILINGUAL
+
+
+def fitted(recipe: TrainConfig, encoder: str, **changes: Any) -> TrainConfig:
+    """The recipe for an encoder, or several joined by "+", with the settings that are its own."""
+    own: dict[str, Any] = {}
+    for part in encoder.split("+"):
+        # The embeddings of an average that takes part start as the recipe says.
+        own |= {
+            name: value
+            for name, value in OWN.get(part, {}).items()
+            if name != "initial" or part == encoder
+        }
+    return replace(recipe, **{"encoder": encoder, **own, **changes})
+
+
+def encoders(recipe: TrainConfig, names: tuple[str, ...]) -> Iterator[Row]:
+    for name in names:
+        yield Row(name, fitted(recipe, name))
+
+
+def shortened(rows: Iterable[Row]) -> Iterator[Row]:
+    """The rows, recurrent ones with the epochs of the table; averages with as few at the end."""
+    few = min(EPOCHS.values())
+    also = []
+    for row in rows:
+        epochs = min(EPOCHS.get(part, row.config.epochs) for part in row.config.encoders)
+        yield replace(row, config=replace(row.config, epochs=epochs))
+        if row.name in ("sp", "word"):
+            short = replace(row.config, epochs=few)
+            also.append(Row(f"{row.name}, {few} epochs", short))
+    yield from also
+
+
+def softmax() -> Iterator[Row]:
+    """The rate of that recipe is for averages; recurrent encoders get that of the papers."""
+    for row in encoders(SOFTMAX, ("sp", "word", "trigram", "lstm-sp", "gran-gru")):
+        slow = row.config.encoder in RECURRENT
+        yield replace(row, config=replace(row.config, rate=P19.rate)) if slow else row
+
+
+def mixed(recipe: TrainConfig) -> Iterator[Row]:
+    """P18's mixed encoders."""
+    for parts, combine in (
+        ("word+trigram", "add"),
+        ("word+trigram", "concat"),
+        ("word+trigram+lstm", "add"),
+        ("sp+trigram", "add"),
+    ):
+        name = f"{parts} ({'added' if combine == 'add' else 'side by side'})"
+        yield Row(name, fitted(recipe, parts, combine=combine))
+
+
+def untrained(*sizes: int) -> Iterator[Row]:
+    """P19's random baselines (table 2), of so many pieces."""
+    random = RECIPES["random"]
+    for pieces in sizes:
+        name = f"sp, {pieces // 1000}k pieces" if len(sizes) > 1 else "sp"
+        yield Row(f"{name}, random", replace(random, pieces=pieces))
+    yield Row("trigram, random", replace(random, encoder="trigram"))
+
+
+def questions() -> Iterator[Row]:
+    """P19's and P18's, all with pieces: one thing at a time is other than in the P19 recipe."""
+
+    def row(question: str, name: str, **changes: Any) -> Row:
+        return Row(name, replace(P19, **changes), question)
+
+    megabatch = "mega-batch"
+    yield row(megabatch, "1", megabatch=1, anneal=0)
+    for size in (20, 40, 120):
+        yield row(megabatch, f"{size}, at once", megabatch=size, anneal=0)
+        yield row(megabatch, f"{size}, grows by 1 in {P19.anneal} steps", megabatch=size)
+    for sides in ("opposite", "either"):
+        yield row("negatives from", f"{sides} language", negatives_from=sides)
+    for kind, name in (("max", "hardest"), ("rand", "random"), ("mix", "half and half")):
+        yield row("negatives", name, negatives=kind)
+    for dimension in (100, 300, 1024):
+        yield row("dimension", str(dimension), dimension=dimension)
+    for pieces in (10_000, 20_000, 40_000):
+        yield row("pieces", f"{pieces:,}", pieces=pieces)
+    for kind in ("shared", "separate"):
+        yield row("vocabularies", kind, vocabularies=kind)
+
+
+ALL = ("sp", "word", "trigram", *RECURRENT)
+GROUPS = {
+    "bilingual": Group(
+        BILINGUAL,
+        (*shortened((*encoders(P19, ALL), *mixed(P19))), *untrained(20_000, 40_000)),
+    ),
+    "softmax": Group(BILINGUAL, tuple(shortened(softmax()))),
+    "questions": Group(BILINGUAL, tuple(questions())),
+    # The text is so small that it has some 4,000 pieces, and that every encoder is quickly trained.
+    "english": Group(
+        "english", (*encoders(PARAPHRASE, ALL), *mixed(PARAPHRASE), *untrained(20_000))
+    ),
+}
+
+
+def quickly(config: TrainConfig) -> TrainConfig:
+    """The same for a try: an epoch, a small vocabulary."""
+    return replace(
+        config, epochs=min(1, config.epochs), pieces=min(config.pieces, 1000), types=5000
+    )
