@@ -5,7 +5,6 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +14,7 @@ from benchmarks import readme, similarity
 from benchmarks.encoders import plan, tables, text
 from miner import MinerError
 from miner.files import open_output
+from miner.model import Model, Part
 
 ROOT = Path(__file__).parent.parent
 DEMO = Path(miner.__file__).parent / "demo"
@@ -184,16 +184,10 @@ def test_plan() -> None:
 
 
 def test_parameters() -> None:
-    pytest.importorskip("torch", reason="benchmarks.encoders trains")
-    from benchmarks.encoders.measure import parameters
-
-    table, network = np.zeros((7, 5)), {"w": np.zeros((5, 20)), "b": np.zeros(20)}
-    average = SimpleNamespace(weights=table, network=None)
-    mixed = SimpleNamespace(parts=(average, SimpleNamespace(weights=table, network=network)))
-    assert parameters(average) == 35  # type: ignore[arg-type]
-    assert parameters(mixed) == 2 * 35 + 120  # type: ignore[arg-type]
-    encoder = miner.Encoder.load("default")
-    assert parameters(encoder.model) == encoder.tokenizer.size * encoder.dimension
+    part = Part(np.zeros((7, 5), np.float16), None, {"a": np.zeros((10, 12), np.float32)})
+    plain = Part(np.zeros((7, 5), np.float16))
+    assert Model.of_pieces(b"", plain.weights).parameters == 35
+    assert Model((plain, part), {}, 5).parameters == 2 * 35 + 120
 
 
 def test_seconds_of_a_killed_training_count(tmp_path: Path) -> None:

@@ -378,5 +378,5 @@ def test_command_line_spells_the_configuration():
     options = {option.name for option in train_command.params}
     assert options >= FIELDS
     others = {"sources", "targets", "bitexts", "scol", "tcol", "header", "on_error", "output"}
-    others |= {"label_col", "score_col", "embeddings", "device", "like", "list"}
+    others |= {"label_col", "score_col", "embeddings", "device", "like", "list", "verifier"}
     assert options - FIELDS == others | {"recipe", "restart", "format", "threshold"}

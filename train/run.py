@@ -79,6 +79,7 @@ def train_model(
     on_error: str = "fail",
     embeddings: str | None = None,
     threshold: float | None = None,
+    verifier: bool = True,
     restart: bool = False,
     device: str = "cpu",
     report: Report = lambda event: None,
@@ -88,8 +89,9 @@ def train_model(
     Goes on from the checkpoint of an interrupted run with the same configuration and text, unless
     ``restart``; the result is bit for bit that of an uninterrupted one on the same machine.
     ``embeddings`` is a file of word vectors that words start from. ``threshold`` is what ``miner
-    mine`` keeps by default: by default the best on the held-out task. ``device`` (auto, cpu or
-    cuda) is for recurrent encoders. Raises CorpusError, ArtifactError and ResourceError.
+    mine`` keeps by default: by default the best on the held-out task. Without ``verifier`` the
+    model will not take a second look. ``device`` (auto, cpu or cuda) is for recurrent encoders.
+    Raises CorpusError, ArtifactError and ResourceError.
     """
     replaceable(output, CONFIG)  # refused now rather than after hours of work
     device = resolve_device(device)
@@ -98,7 +100,7 @@ def train_model(
     vectors = _read_embeddings(embeddings, config) if embeddings is not None else None
     key = {
         "config": config.as_dict(),
-        "text": pairs.fingerprint(read.source, read.target, read.same),
+        "text": pairs.fingerprint(read.source, read.target, None if read.same.all() else read.same),
         **({} if vectors is None else {"embeddings": _digest(vectors[1])}),
     }
     checkpoint = Checkpoint(output, key)
@@ -195,7 +197,9 @@ def train_model(
             "held-out mining F1": None if state.best_f1 < 0 else state.best_f1,
         },
     )
-    if model.verifying is None:
+    if not verifier:
+        pass
+    elif model.verifying is None:
         report("no second look: it compares pieces or words that both columns share")
     elif enough(len(held)):
         # A held-out pair is labelled as the same; of the others, only such are translations.
@@ -339,7 +343,8 @@ def _read(texts: Sequence[TextPair], config: TrainConfig, on_error: str, report:
             on_error=on_error,
             more=columns,
         )
-        more = list(bitext.more)
+        # Rows to columns.
+        more = list(zip(*bitext.more, strict=True)) if len(bitext) else [()] * len(columns)
         same = np.ones(len(bitext), dtype=bool)
         if text.label_col is not None:
             same = select.labels(more.pop(0), text.name, bitext.lines)

@@ -12,7 +12,6 @@ from benchmarks import bucc, similarity
 from benchmarks.encoders.text import BILINGUAL, Text
 from miner import Encoder, MinerError
 from miner.corpus import read
-from miner.model import Model
 from miner.model import load as load_model
 from train.config import TrainConfig
 from train.loop import Progress
@@ -64,7 +63,7 @@ def trained(config: TrainConfig, text: Text, models: Path) -> tuple[Path, float]
     if not there(output, config, text):
         place.mkdir(parents=True, exist_ok=True)
         clock = Clock(note)
-        train_model([TextPair(str(text.path))], config, output, report=clock)
+        train_model([TextPair(str(text.path))], config, output, verifier=False, report=clock)
         clock.save()
     return output, float(note.read_text()) if note.exists() else 0.0
 
@@ -82,16 +81,6 @@ def there(output: Path, config: TrainConfig, text: Text) -> bool:
     training = load_model(output).training
     same = training.get("text fingerprint") == text.fingerprint
     return same and TrainConfig.from_dict(training["config"]) == config
-
-
-def parameters(model: Model) -> int:
-    """Learned numbers: embeddings, and the networks over them."""
-    count = 0
-    # A model of one average is its own and only part.
-    for part in getattr(model, "parts", None) or (model,):
-        network = getattr(part, "network", None) or {}
-        count += part.weights.size + sum(array.size for array in network.values())
-    return int(count)
 
 
 def figures(model: Path, data: Path, bilingual: bool) -> dict[str, Any]:
@@ -116,7 +105,7 @@ def figures(model: Path, data: Path, bilingual: bool) -> dict[str, Any]:
     found["sts-b"] = 100 * benchmark.pearson
     found["sts"] = {**by_set, "stsb.en.test": asdict(benchmark)}
     found["sentences/s"] = speed(english, data)
-    found["parameters"] = parameters(english.model)
+    found["parameters"] = english.model.parameters
     return found
 
 

@@ -159,6 +159,11 @@ Examples:
     help="What 'miner mine' is to keep by default, if you have tuned it on text like yours "
     "[the best on the held-out task].",
 )
+@click.option(
+    "--verifier/--no-verifier",
+    default=True,
+    help="Learn to take a second look at candidates, which takes a minute or a few.",
+)
 @click.option("--restart", is_flag=True, help="Forget an interrupted training of this DIR.")
 @click.option(
     "--list",
@@ -184,6 +189,7 @@ def train(
     like: str | None,
     embeddings: str | None,
     device: str,
+    verifier: bool,
     threshold: float | None,
     restart: bool,
     **overrides: Any,
@@ -237,6 +243,7 @@ def train(
             on_error=on_error,
             embeddings=embeddings,
             threshold=threshold,
+            verifier=verifier,
             restart=restart,
             device=device,
             report=shown,
