@@ -11,6 +11,7 @@ Training and encoding use one network. Only functions import this module: nothin
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import torch
@@ -27,17 +28,43 @@ BATCH, BATCH_ON_GPU = 64, 512
 State = tuple[Tensor, ...]
 
 
+class Linear(nn.Linear):
+    """``rows`` > 0 of the inputs at a time, so that each product is of one shape."""
+
+    def forward(self, x: Tensor, rows: int = 0) -> Tensor:
+        if not rows:
+            return super().forward(x)
+        return torch.cat([super(Linear, self).forward(part) for part in x.split(rows)])
+
+
 class Lstm(nn.Module):
-    """Gives its hidden states (n, h)."""
+    """Gives its hidden states.
+
+    Like all of these, it does for all tokens at once what does not hang on the state
+    (:meth:`before`, :meth:`after`), and the rest step by step.
+    """
+
+    memories = 2
 
     def __init__(self, inputs: int, states: int):
         super().__init__()
-        self.cell = nn.LSTMCell(inputs, states)
-        self.memories = 2
+        # Gates in torch's order: input, forget, cell, output.
+        self.by_input = Linear(inputs, 4 * states)
+        self.by_state = nn.Linear(states, 4 * states, bias=False)
+        for weights in self.parameters():  # as torch's own LSTM
+            nn.init.uniform_(weights, -(states**-0.5), states**-0.5)
 
-    def forward(self, x: Tensor, state: State) -> tuple[Tensor, State]:
-        state = self.cell(x, state)
-        return state[0], state
+    def before(self, x: Tensor, rows: int) -> Tensor:
+        return self.by_input(x, rows)
+
+    def step(self, projected: Tensor, state: State) -> State:
+        h, c = state
+        i, f, g, o = (projected + self.by_state(h)).chunk(4, dim=1)
+        c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+        return torch.sigmoid(o) * torch.tanh(c), c
+
+    def after(self, x: Tensor, h: Tensor, rows: int) -> Tensor:
+        return h
 
 
 class Gate(nn.Module):
@@ -45,25 +72,22 @@ class Gate(nn.Module):
 
     def __init__(self, inputs: int, states: int):
         super().__init__()
-        self.by_input = nn.Linear(inputs, inputs)
-        self.by_state = nn.Linear(states, inputs, bias=False)
+        self.by_input = Linear(inputs, inputs)
+        self.by_state = Linear(states, inputs, bias=False)
 
-    def forward(self, x: Tensor, h: Tensor) -> Tensor:
-        return x * torch.sigmoid(self.by_input(x) + self.by_state(h))
+    def forward(self, x: Tensor, h: Tensor, rows: int) -> Tensor:
+        return x * torch.sigmoid(self.by_input(x, rows) + self.by_state(h, rows))
 
 
-class GranLstm(nn.Module):
+class GranLstm(Lstm):
     """P17, equation 1: the inputs (n, d) through a gate, by the states of an LSTM."""
 
     def __init__(self, inputs: int, states: int):
-        super().__init__()
-        self.cell = nn.LSTMCell(inputs, states)
+        super().__init__(inputs, states)
         self.gate = Gate(inputs, states)
-        self.memories = 2
 
-    def forward(self, x: Tensor, state: State) -> tuple[Tensor, State]:
-        state = self.cell(x, state)
-        return self.gate(x, state[0]), state
+    def after(self, x: Tensor, h: Tensor, rows: int) -> Tensor:
+        return self.gate(x, h, rows)
 
 
 class GranGru(nn.Module):
@@ -72,22 +96,34 @@ class GranGru(nn.Module):
     h_t = (1 - z_t) ⊙ h_{t-1} + z_t ⊙ f(W_h x_t + U_h (r_t ⊙ h_{t-1}) + b_h)
     """
 
+    memories = 1
+
     def __init__(self, inputs: int, states: int):
         super().__init__()
-        self.gates_by_input = nn.Linear(inputs, 2 * states)
+        # Reset gate, update gate and candidate, in a row.
+        self.by_input = Linear(inputs, 3 * states)
         self.gates_by_state = nn.Linear(states, 2 * states, bias=False)
-        self.by_input = nn.Linear(inputs, states)
         self.by_state = nn.Linear(states, states, bias=False)
         self.gate = Gate(inputs, states)
-        self.memories = 1
+        self.sizes = (2 * states, states)
+        for weights in self.parameters():
+            if weights.ndim == 2:
+                nn.init.xavier_uniform_(weights)
+            else:
+                nn.init.zeros_(weights)
 
-    def forward(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+    def before(self, x: Tensor, rows: int) -> Tensor:
+        return self.by_input(x, rows)
+
+    def step(self, projected: Tensor, state: State) -> State:
         (h,) = state
-        gates = torch.sigmoid(self.gates_by_input(x) + self.gates_by_state(h))
-        r, z = gates.chunk(2, dim=1)
-        candidate = nn.functional.leaky_relu(self.by_input(x) + self.by_state(r * h))
-        h = (1 - z) * h + z * candidate
-        return self.gate(x, h), (h,)
+        gates, candidate = projected.split(self.sizes, dim=1)
+        r, z = torch.sigmoid(gates + self.gates_by_state(h)).chunk(2, dim=1)
+        candidate = nn.functional.leaky_relu(candidate + self.by_state(r * h))
+        return (h + z * (candidate - h),)
+
+    def after(self, x: Tensor, h: Tensor, rows: int) -> Tensor:
+        return self.gate(x, h, rows)
 
 
 CELLS = {"lstm": Lstm, "gran-lstm": GranLstm, "gran-gru": GranGru}
@@ -110,12 +146,6 @@ class Network(nn.Module):
         if ways == 2 and not self.average:
             self.dimension *= 2
         self.ways = nn.ModuleList([CELLS[kind.network](inputs, states) for _ in range(ways)])
-        if kind.network == "gran-gru":  # S18
-            for weights in self.parameters():
-                if weights.ndim == 2:
-                    nn.init.xavier_uniform_(weights)
-                else:
-                    nn.init.zeros_(weights)
 
     def forward(
         self,
@@ -145,7 +175,7 @@ class Network(nn.Module):
 
     def _read(
         self,
-        way: nn.Module,
+        way: Any,
         embedded: Tensor,
         offsets: np.ndarray,
         order: np.ndarray,
@@ -175,16 +205,20 @@ class Network(nn.Module):
             inputs = inputs * by_input[torch.from_numpy(owner).to(embedded.device)]
             by_state = by_state[torch.from_numpy(order).to(embedded.device)]
         width = int(taken[0])
-        state = tuple(embedded.new_zeros(width, self.states) for _ in range(way.memories))  # type: ignore[arg-type]
-        outputs = []
-        for x, count in zip(inputs.split(taken.tolist()), counts, strict=True):
-            state = tuple(part[: len(x)] for part in state)
+        state = tuple(embedded.new_zeros(width, self.states) for _ in range(way.memories))
+        states = []
+        for projected in way.before(inputs, rows).split(taken.tolist()):
+            state = tuple(part[: len(projected)] for part in state)
             if masks is not None:
-                state = (state[0] * by_state[: len(x)], *state[1:])
-            output, state = way(x, state)
-            outputs.append(output[:count])
+                state = (state[0] * by_state[: len(projected)], *state[1:])
+            state = way.step(projected, state)
+            states.append(state[0])
         # (t, D): the first tokens of all sentences, then the second.
-        flat, index = torch.cat(outputs), torch.from_numpy(owner).to(embedded.device)
+        flat = way.after(inputs, torch.cat(states), rows)
+        if rows:
+            live = np.arange(rows) < going[:, None]
+            flat = flat[torch.from_numpy(live.ravel()).to(embedded.device)]
+        index = torch.from_numpy(owner).to(embedded.device)
         lengths = torch.from_numpy(np.diff(offsets)).to(flat)[:, None]
         if self.pooling == "max":
             step = torch.from_numpy(np.repeat(np.arange(len(counts)), going)).to(index.device)
@@ -211,14 +245,12 @@ class RecurrentPool:
     """
 
     def __init__(self, name: str, part: Part, design: Design, device: str, path: str):
-        kind = ENCODERS[name]
         self.device = device
         self.batch = BATCH if device == "cpu" else BATCH_ON_GPU
         self.table = torch.from_numpy(part.table()).to(device)
         inputs = self.table.shape[1]
-        own = "by_state.weight" if kind.network == "gran-gru" else "cell.weight_hh"
         try:
-            states = part.network[f"ways.0.{own}"].shape[1]
+            states = part.network["ways.0.by_state.weight"].shape[1]
             self.network = Network(name, inputs, states, design.pooling, design.directions)
             self.network.load(part.network)
         except (KeyError, IndexError, TypeError, RuntimeError) as error:

@@ -55,13 +55,13 @@ def reference(net: Network, name: str, tokens: np.ndarray) -> np.ndarray:
         states = []
         for x in (tokens[::-1] if way else tokens).astype(np.float64):
             if kind == "gran-gru":
-                both = p["gates_by_input.weight"] @ x + p["gates_by_input.bias"]
-                r, z = np.split(sigmoid(both + p["gates_by_state.weight"] @ h), 2)
-                f = p["by_input.weight"] @ x + p["by_input.bias"] + p["by_state.weight"] @ (r * h)
+                by_r, by_z, f = np.split(p["by_input.weight"] @ x + p["by_input.bias"], 3)
+                also_r, also_z = np.split(p["gates_by_state.weight"] @ h, 2)
+                r, z = sigmoid(by_r + also_r), sigmoid(by_z + also_z)
+                f = f + p["by_state.weight"] @ (r * h)
                 h = (1 - z) * h + z * np.where(f > 0, f, 0.01 * f)
             else:
-                both = p["cell.weight_ih"] @ x + p["cell.bias_ih"]
-                both = both + p["cell.weight_hh"] @ h + p["cell.bias_hh"]
+                both = p["by_input.weight"] @ x + p["by_input.bias"] + p["by_state.weight"] @ h
                 i, f, g, o = np.split(both, 4)
                 c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
                 h = sigmoid(o) * np.tanh(c)
@@ -97,6 +97,22 @@ def test_against_the_definition(name: str, pooling: str, directions: str) -> Non
                 np.testing.assert_allclose(vector, reference(net, name, own), atol=1e-5)
             else:
                 assert not vector.any()
+
+
+@pytest.mark.parametrize("both_ways", [False, True])
+def test_the_lstm_is_torchs(both_ways: bool) -> None:
+    net = network("blstm" if both_ways else "lstm")
+    own = torch.nn.LSTM(DIMENSION, net.states, bidirectional=both_ways)
+    with torch.no_grad():
+        for way, end in zip(net.ways, ("", "_reverse"), strict=False):
+            getattr(own, f"weight_ih_l0{end}").copy_(way.by_input.weight)
+            getattr(own, f"bias_ih_l0{end}").copy_(way.by_input.bias)
+            getattr(own, f"weight_hh_l0{end}").copy_(way.by_state.weight)
+            getattr(own, f"bias_hh_l0{end}").zero_()
+        embedded, offsets = tokens([6])
+        expected = own(torch.from_numpy(embedded))[0].mean(dim=0)
+        found = net(torch.from_numpy(embedded), offsets)[0]
+    torch.testing.assert_close(found, expected)
 
 
 @pytest.mark.parametrize("name", RECURRENT)
@@ -211,19 +227,13 @@ def test_saved_and_loaded(
     assert load(tmp_path / "m").fingerprint == saved.fingerprint
 
 
-def broken(model: Model, **network: np.ndarray | None) -> Model:
-    arrays = {**model.parts[0].network, **{k.replace("_", ".", 1): v for k, v in network.items()}}
-    arrays = {name: array for name, array in arrays.items() if array is not None}
-    return dataclasses.replace(model, parts=(dataclasses.replace(model.parts[0], network=arrays),))
-
-
 def test_a_network_of_another_encoder(vocabulary: bytes, weights: np.ndarray) -> None:
     model = model_of(vocabulary, weights, "lstm-sp", "concat")
     design = dataclasses.replace(model.design, encoder="blstm-sp")
     with pytest.raises(ArtifactError, match="network is not one of blstm-sp"):
         Encoder(dataclasses.replace(model, design=design))
     arrays = dict(model.parts[0].network)
-    arrays["ways.0.cell.weight_hh"] = np.zeros((3, 3), np.float32)
+    arrays["ways.0.by_state.weight"] = np.zeros((3, 3), np.float32)
     with pytest.raises(ArtifactError, match="network is not one of lstm-sp"):
         Encoder(dataclasses.replace(model, parts=(Part(weights, None, arrays),)))
     with pytest.raises(ArtifactError, match="network is not one of lstm-sp"):
