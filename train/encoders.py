@@ -21,9 +21,7 @@ from train.config import TrainConfig
 from train.data import Sentences, dropped, scrambled
 
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
-# Parts that a batch of a recurrent network is dealt out into, for as many threads.
-SHARES = 8
-# Sentences that a recurrent network encodes together, dropout off.
+# Sentences of a batch that a thread takes through a recurrent network together.
 TOGETHER = 128
 Arrays = dict[str, np.ndarray]
 
@@ -147,7 +145,7 @@ class Share:
 class Recurrent(Average):
     """A network over embeddings.
 
-    A batch is dealt out into ``SHARES`` by length, which threads take forward and back, each with
+    A batch is dealt out by length into shares, which threads take forward and back, each with
     one thread of torch's: the steps of a sequence are too small to be divided, and threads that
     wait for each other at every step are slow wherever anything else runs. Gradients are added up
     in the order of the shares, so that the number of threads does not matter.
@@ -156,7 +154,6 @@ class Recurrent(Average):
     def __init__(self, name: str, table: Table, config: TrainConfig, part: int, device: str):
         super().__init__(table, config)
         self.config, self.device = config, device
-        self.shares = SHARES if device == "cpu" else 1
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed + part)
             self.network = Network(
@@ -164,7 +161,7 @@ class Recurrent(Average):
             ).to(device)
         self.size = self.network.dimension
         self.adam = torch.optim.Adam(self.network.parameters(), betas=(BETA1, BETA2), eps=EPSILON)
-        self._workers = ThreadPoolExecutor(min(self.shares, thread_count()))
+        self._workers = ThreadPoolExecutor(thread_count() if device == "cpu" else 1)
 
     def forward(self, sentences: Sentences, generator: np.random.Generator) -> np.ndarray:
         config = self.config
@@ -190,7 +187,8 @@ class Recurrent(Average):
     def _dealt(self, sentences: Sentences) -> list[np.ndarray]:
         """Rows of each share: every so manieth by length, so that all have as much to do."""
         order = np.argsort(-np.diff(sentences.offsets), kind="stable")
-        return [order[start :: self.shares] for start in range(min(self.shares, len(order)))]
+        shares = max(1, round(len(order) / TOGETHER)) if self.device == "cpu" else 1
+        return [order[start::shares] for start in range(shares)]
 
     def _look_up(self, sentences: Sentences) -> torch.Tensor:
         return torch.from_numpy(self.table.weights[sentences.ids]).to(self.device)
