@@ -200,8 +200,9 @@ def test_usage_errors(arguments, said, tmp_path, capsys):
         (["--batch", "1"], "batch = 1 is out of range"),
         (["--dropout", "1"], "dropout = 1.0 is out of range"),
         (["--rate", "nan"], "rate = nan is out of range"),
-        (["--megabatch", "4"], "mega-batches"),
-        (["--recipe", "p19", "--objective", "softmax"], "mega-batches"),
+        (["--encoder", "sp+cnn"], "encoder = 'sp+cnn' is not one of sp, word, trigram"),
+        (["--scramble", "0.3"], "scramble is for a recurrent encoder, which sp is not"),
+        (["--recipe", "p19", "--like", "model"], "--recipe and --like are two starting points"),
     ],
 )
 def test_values_out_of_range_are_usage_errors(arguments, said, run, tmp_path):
@@ -288,10 +289,10 @@ def test_without_torch(monkeypatch, tmp_path, capsys):
 
 # The real command, with steps slow enough to be interrupted between the first and the last.
 SLOWLY = """
-import sys, time, train.loop
+import sys, time, train.encoders
 from miner.cli import main
-adam = train.loop.sparse_adam
-train.loop.sparse_adam = lambda *arguments: (time.sleep(0.1), adam(*arguments))
+adam = train.encoders.sparse_adam
+train.encoders.sparse_adam = lambda *arguments: (time.sleep(0.1), adam(*arguments))
 sys.exit(main())
 """
 

@@ -35,6 +35,8 @@ from train.loop import EpochEnd, Progress, Trainer
 from train.verifier import choose_decoys, enough, learn_verifier
 from train.vocabulary import train_trigrams, train_vocabulary, train_words
 
+# Reasons for leaving out pairs that a model names even where there were none.
+USUAL = ("empty", "not UTF-8")
 # Gets lines to print, and the progress between them.
 Report = Callable[[str | Progress], None]
 
@@ -206,7 +208,7 @@ def train_model(
         kept = training[everything.same[training]]
         model = _with_verifier(model, everything, kept, held, sentences, config.seed, report)
     else:
-        report("warning: too few held-out pairs to learn to verify candidates")
+        report(f"warning: {len(held)} held-out pairs are too few to learn to verify candidates")
     model = model.save(output)
     checkpoint.remove()
     return model
@@ -367,7 +369,13 @@ def _read(texts: Sequence[TextPair], config: TrainConfig, on_error: str, report:
         if bitext.replaced:
             notes += f", {bitext.replaced} with bytes replaced"
         report(f"{text.name}: {len(rows)} pairs{notes}")
-        counts.append({"name": Path(text.source).name, "pairs": len(rows), **left_out})
+        counts.append(
+            {
+                "name": Path(text.source).name,
+                "pairs": len(rows),
+                **{why: count for why, count in left_out.items() if count or why in USUAL},
+            }
+        )
         source += [bitext.source[row] for row in rows.tolist()]
         target += [bitext.target[row] for row in rows.tolist()]
         labels.append(same[rows])
