@@ -24,6 +24,8 @@ from miner.model import ENCODERS, Design, Part
 # Sentences that are encoded together. Always so many: a matrix product may round differently for
 # another number of rows, and a vector must not depend on what else is in the batch.
 BATCH, BATCH_ON_GPU = 64, 512
+# Steps of them at a time.
+WINDOW = 128
 
 State = tuple[Tensor, ...]
 
@@ -186,46 +188,50 @@ class Network(nn.Module):
     ) -> Tensor:
         """One direction: ``order (n,)`` by length, ``going (T,)`` how many have a token t."""
         n = len(order)
-        counts = going.tolist()
-        owner = np.concatenate([order[:count] for count in counts] or [order[:0]])
-        if not counts:
-            return embedded.new_zeros(
-                n, self.dimension if self.average else self.dimension // len(self.ways)
-            )
-        # All tokens in the order of the steps, in one go: the gradient comes back in one go too.
-        # With rows, those beyond the going ones read any token; nobody asks what comes of it.
-        token = np.zeros((len(counts), rows or n), dtype=np.int64)
-        token[:, :n] = offsets[1:][order] - 1 if backward else offsets[:-1][order]
-        token[:, :n] += np.arange(len(counts))[:, None] * (-1 if backward else 1)
-        taken = np.full(len(counts), rows) if rows else going
-        token = token.clip(0, len(embedded) - 1)[np.arange(token.shape[1]) < taken[:, None]]
-        inputs = embedded.index_select(0, torch.from_numpy(token).to(embedded.device))
+        size = self.dimension if self.average else self.dimension // len(self.ways)
+        out = embedded.new_full((n, size), -math.inf if self.pooling == "max" else 0.0)
+        state = tuple(embedded.new_zeros(rows or n, self.states) for _ in range(way.memories))
         if masks is not None:
-            by_input, by_state = masks
-            inputs = inputs * by_input[torch.from_numpy(owner).to(embedded.device)]
-            by_state = by_state[torch.from_numpy(order).to(embedded.device)]
-        width = int(taken[0])
-        state = tuple(embedded.new_zeros(width, self.states) for _ in range(way.memories))
-        states = []
-        for projected in way.before(inputs, rows).split(taken.tolist()):
-            state = tuple(part[: len(projected)] for part in state)
+            masks = masks[0], masks[1][torch.from_numpy(order).to(embedded.device)]
+        # With rows, a window at a time, for a long line would take much memory; for a gradient all.
+        span = WINDOW if rows else max(1, len(going))
+        for start in range(0, len(going), span):
+            steps = np.arange(len(going))[start : start + span]
+            # All tokens in the order of the steps: the gradient comes back in one go.
+            # With rows, those beyond the going ones read any token; nobody asks what comes of it.
+            token = np.zeros((len(steps), rows or n), dtype=np.int64)
+            token[:, :n] = offsets[1:][order] - 1 if backward else offsets[:-1][order]
+            token[:, :n] += steps[:, None] * (-1 if backward else 1)
+            taken = np.full(len(steps), rows) if rows else going[steps]
+            token = token.clip(0, len(embedded) - 1)[np.arange(token.shape[1]) < taken[:, None]]
+            owner = np.concatenate([order[:count] for count in going[steps].tolist()])
+            index = torch.from_numpy(owner).to(embedded.device)
+            inputs = embedded.index_select(0, torch.from_numpy(token).to(embedded.device))
             if masks is not None:
-                state = (state[0] * by_state[: len(projected)], *state[1:])
-            state = way.step(projected, state)
-            states.append(state[0])
-        # (t, D): the first tokens of all sentences, then the second.
-        flat = way.after(inputs, torch.cat(states), rows)
-        if rows:
-            live = np.arange(rows) < going[:, None]
-            flat = flat[torch.from_numpy(live.ravel()).to(embedded.device)]
-        index = torch.from_numpy(owner).to(embedded.device)
-        lengths = torch.from_numpy(np.diff(offsets)).to(flat)[:, None]
+                inputs = inputs * masks[0][index]
+            states = []
+            for projected in way.before(inputs, rows).split(taken.tolist()):
+                state = tuple(part[: len(projected)] for part in state)
+                if masks is not None:
+                    state = (state[0] * masks[1][: len(projected)], *state[1:])
+                state = way.step(projected, state)
+                states.append(state[0])
+            # (t, D): the first tokens of all sentences, then the second.
+            flat = way.after(inputs, torch.cat(states), rows)
+            if rows:
+                live = np.arange(rows) < going[steps, None]
+                flat = flat[torch.from_numpy(live.ravel()).to(embedded.device)]
+            if self.pooling == "max":
+                place = torch.from_numpy(np.repeat(np.arange(len(steps)), going[steps]))
+                padded = flat.new_full((n, len(steps), size), -math.inf)
+                padded = padded.index_put((index, place.to(index.device)), flat)
+                out = torch.maximum(out, padded.amax(dim=1))
+            else:
+                out = out.index_add(0, index, flat)
+        lengths = torch.from_numpy(np.diff(offsets)).to(out)[:, None]
         if self.pooling == "max":
-            step = torch.from_numpy(np.repeat(np.arange(len(counts)), going)).to(index.device)
-            padded = flat.new_full((n, len(counts), flat.shape[1]), -math.inf)
-            largest = padded.index_put((index, step), flat).amax(dim=1)
-            return torch.where(lengths > 0, largest, 0.0)
-        return flat.new_zeros(n, flat.shape[1]).index_add(0, index, flat) / lengths.clamp(min=1)
+            return torch.where(lengths > 0, out, 0.0)
+        return out / lengths.clamp(min=1)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """All parameters by name, float32; :meth:`load` takes them back."""

@@ -46,6 +46,12 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (directory / f"train.{name}").write_text("\n".join(chosen) + "\n", encoding="utf-8")
         vectors = np.random.default_rng(1).normal(size=(len(lines), 8)).astype(np.float32)
         np.save(directory / f"news.{name}.npy", vectors)
+    rows = "".join(
+        f"{german[int(one) - 1]}\t{english[int(other) - 1]}\t{score}\n"
+        for score, (one, other) in enumerate(gold)
+    )
+    for name in ("train", "paraphrases", "ranked", "scored"):
+        (directory / f"{name}.tsv").write_text(rows, encoding="utf-8")
     return directory
 
 

@@ -10,6 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from miner import recurrent  # noqa: E402
 from miner.encoder import Encoder  # noqa: E402
 from miner.errors import ArtifactError  # noqa: E402
 from miner.flat import offsets_of  # noqa: E402
@@ -84,7 +85,10 @@ def tokens(lengths: list[int], seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("name, pooling, directions", SHAPES)
-def test_against_the_definition(name: str, pooling: str, directions: str) -> None:
+def test_against_the_definition(
+    name: str, pooling: str, directions: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recurrent, "WINDOW", 3)  # so that long sentences take several
     net = network(name, pooling, directions)
     embedded, offsets = tokens([3, 0, 7, 1, 7, 2])
     for rows in (0, 6, 16):
