@@ -70,7 +70,7 @@ def table(it):
     return it.encoders.parts["sp"].table.weights
 
 
-def best(it):
+def kept_table(it):
     return it.state.best["sp/weights"]
 
 
@@ -106,8 +106,8 @@ def test_training_learns(config):
     assert [end.epoch for end in ends] == [1, 2, 3, 4]
     assert ends[-1].loss < 0.5 * ends[0].loss
     assert it.state.best_f1 == max(end.f1 for end in ends) > 0.85
-    assert precision_at_1(best(it), it.data) > 0.95
-    assert precision_at_1(best(it), it.held) > 0.95
+    assert precision_at_1(kept_table(it), it.data) > 0.95
+    assert precision_at_1(kept_table(it), it.held) > 0.95
 
 
 @BOTH
@@ -171,7 +171,7 @@ def test_a_pool_without_negatives_is_passed_over():
     before = table(it).copy()
     it.run()
     assert it.state.step == 0 and it.state.epoch == MARGIN.epochs
-    assert (best(it) == before).all()
+    assert (kept_table(it) == before).all()
 
 
 # --- schedules ----------------------------------------------------------------------------------
@@ -288,7 +288,7 @@ def test_the_best_epoch_is_kept(monkeypatch, scores, kept):
 
     it.run(None, remember)
     assert len(set(tables)) == 3
-    assert best(it).tobytes() == tables[kept - 1]
+    assert kept_table(it).tobytes() == tables[kept - 1]
     assert it.state.best_f1 == scores[kept - 1]
     assert it.state.threshold == 10 * scores[kept - 1]
     assert best[kept - 1] and not any(best[kept:])
@@ -299,7 +299,7 @@ def test_without_a_held_out_task_the_last_epoch_is_kept():
     assert it.held is None
     ends = []
     it.run(None, lambda event: ends.append(event) if isinstance(event, EpochEnd) else None)
-    assert best(it).tobytes() == table(it).tobytes()
+    assert kept_table(it).tobytes() == table(it).tobytes()
     assert all(end.f1 is None and end.threshold is None for end in ends)
     assert np.isnan(it.state.threshold)
 
