@@ -9,6 +9,7 @@ Training and encoding use one network. Only functions import this module: nothin
 """
 
 import math
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -43,7 +44,9 @@ class Lstm(nn.Module):
     """Gives its hidden states.
 
     Like all of these, it does for all tokens at once what does not hang on the state
-    (:meth:`before`, :meth:`after`), and the rest step by step.
+    (:meth:`before`, :meth:`after`), and the rest step by step. What the products see of the last
+    hidden state, ``seen``, is all of it, or what variational dropout leaves; what is carried over
+    is never dropped.
     """
 
     memories = 2
@@ -59,9 +62,9 @@ class Lstm(nn.Module):
     def before(self, x: Tensor, rows: int) -> Tensor:
         return self.by_input(x, rows)
 
-    def step(self, projected: Tensor, state: State) -> State:
-        h, c = state
-        i, f, g, o = (projected + self.by_state(h)).chunk(4, dim=1)
+    def step(self, projected: Tensor, state: State, seen: Tensor) -> State:
+        c = state[1]
+        i, f, g, o = (projected + self.by_state(seen)).chunk(4, dim=1)
         c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
         return torch.sigmoid(o) * torch.tanh(c), c
 
@@ -76,6 +79,9 @@ class Gate(nn.Module):
         super().__init__()
         self.by_input = Linear(inputs, inputs)
         self.by_state = Linear(states, inputs, bias=False)
+        for weights in (self.by_input.weight, self.by_state.weight):
+            nn.init.xavier_uniform_(weights)
+        nn.init.zeros_(self.by_input.bias)
 
     def forward(self, x: Tensor, h: Tensor, rows: int) -> Tensor:
         return x * torch.sigmoid(self.by_input(x, rows) + self.by_state(h, rows))
@@ -106,22 +112,24 @@ class GranGru(nn.Module):
         self.by_input = Linear(inputs, 3 * states)
         self.gates_by_state = nn.Linear(states, 2 * states, bias=False)
         self.by_state = nn.Linear(states, states, bias=False)
-        self.gate = Gate(inputs, states)
         self.sizes = (2 * states, states)
         for weights in self.parameters():
-            if weights.ndim == 2:
-                nn.init.xavier_uniform_(weights)
-            else:
+            if weights.ndim == 1:
                 nn.init.zeros_(weights)
+                continue
+            # Xavier's, of each matrix by itself.
+            for own in weights.data.split(states):
+                nn.init.xavier_uniform_(own)
+        self.gate = Gate(inputs, states)
 
     def before(self, x: Tensor, rows: int) -> Tensor:
         return self.by_input(x, rows)
 
-    def step(self, projected: Tensor, state: State) -> State:
+    def step(self, projected: Tensor, state: State, seen: Tensor) -> State:
         (h,) = state
         gates, candidate = projected.split(self.sizes, dim=1)
-        r, z = torch.sigmoid(gates + self.gates_by_state(h)).chunk(2, dim=1)
-        candidate = nn.functional.leaky_relu(candidate + self.by_state(r * h))
+        r, z = torch.sigmoid(gates + self.gates_by_state(seen)).chunk(2, dim=1)
+        candidate = nn.functional.leaky_relu(candidate + self.by_state(r * seen))
         return (h + z * (candidate - h),)
 
     def after(self, x: Tensor, h: Tensor, rows: int) -> Tensor:
@@ -160,7 +168,8 @@ class Network(nn.Module):
 
         ``embedded (t, d)`` are the embeddings of all tokens in a row, ``offsets (n + 1,) int64``
         where each sentence begins. ``masks``: what each sentence's inputs ``(n, d)`` and states
-        ``(n, h)`` are multiplied by at every step (variational dropout; Gal and Ghahramani 2016).
+        ``(n, h)`` are multiplied by wherever a product sees them (variational dropout; Gal and
+        Ghahramani 2016).
         With ``rows``, every step takes so many rows, whatever of them is over.
         """
         lengths = np.diff(offsets)
@@ -212,9 +221,8 @@ class Network(nn.Module):
             states = []
             for projected in way.before(inputs, rows).split(taken.tolist()):
                 state = tuple(part[: len(projected)] for part in state)
-                if masks is not None:
-                    state = (state[0] * masks[1][: len(projected)], *state[1:])
-                state = way.step(projected, state)
+                seen = state[0] if masks is None else state[0] * masks[1][: len(projected)]
+                state = way.step(projected, state, seen)
                 states.append(state[0])
             # (t, D): the first tokens of all sentences, then the second.
             flat = way.after(inputs, torch.cat(states), rows)
@@ -247,7 +255,7 @@ class RecurrentPool:
 
     Called with ids ``(t,) int32`` and offsets ``(n + 1,) int64``, gives ``(n, D) float32``, not
     normalised. The vector of a sentence does not depend on the others, bit for bit, where torch
-    computes with one thread (:func:`single_threaded`) or on a GPU.
+    computes with one thread (:func:`single_threaded`); on a GPU its last bits may.
     """
 
     def __init__(self, name: str, part: Part, design: Design, device: str, path: str):
@@ -283,12 +291,25 @@ class RecurrentPool:
         return out
 
 
+class _Threads:
+    """How many uses want torch to have one thread, and what it had before the first."""
+
+    lock = threading.Lock()
+    depth = before = 0
+
+
 @contextmanager
 def single_threaded() -> Iterator[None]:
-    """One torch thread for each of ours, and what was set before when it is over."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
+    """One torch thread for each of ours; what was set before when the last of several ends."""
+    with _Threads.lock:
+        if _Threads.depth == 0:
+            _Threads.before = torch.get_num_threads()
+            torch.set_num_threads(1)
+        _Threads.depth += 1
     try:
         yield
     finally:
-        torch.set_num_threads(before)
+        with _Threads.lock:
+            _Threads.depth -= 1
+            if _Threads.depth == 0:
+                torch.set_num_threads(_Threads.before)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import resource
 from pathlib import Path
 
 import numpy as np
@@ -42,8 +43,17 @@ def sigmoid(x: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-x))
 
 
-def reference(net: Network, name: str, tokens: np.ndarray) -> np.ndarray:
-    """The vector of one sentence, ``tokens (t, d)``, step by step as the papers write it."""
+def reference(
+    net: Network,
+    name: str,
+    tokens: np.ndarray,
+    masks: tuple[np.ndarray, np.ndarray] | None = None,
+) -> np.ndarray:
+    """The vector of one sentence, ``tokens (t, d)``, step by step as the papers write it.
+
+    ``masks (d,)`` and ``(h,)`` are those of variational dropout: on what the products see.
+    """
+    by_input, by_state = masks or (np.ones(tokens.shape[1]), np.ones(net.states))
     kind = ENCODERS[name].network
     found = []
     for way in range(len(net.ways)):
@@ -54,15 +64,16 @@ def reference(net: Network, name: str, tokens: np.ndarray) -> np.ndarray:
         }
         h = c = np.zeros(net.states)
         states = []
-        for x in (tokens[::-1] if way else tokens).astype(np.float64):
+        for token in (tokens[::-1] if way else tokens).astype(np.float64):
+            x, seen = token * by_input, h * by_state
             if kind == "gran-gru":
                 by_r, by_z, f = np.split(p["by_input.weight"] @ x + p["by_input.bias"], 3)
-                also_r, also_z = np.split(p["gates_by_state.weight"] @ h, 2)
+                also_r, also_z = np.split(p["gates_by_state.weight"] @ seen, 2)
                 r, z = sigmoid(by_r + also_r), sigmoid(by_z + also_z)
-                f = f + p["by_state.weight"] @ (r * h)
+                f = f + p["by_state.weight"] @ (r * seen)
                 h = (1 - z) * h + z * np.where(f > 0, f, 0.01 * f)
             else:
-                both = p["by_input.weight"] @ x + p["by_input.bias"] + p["by_state.weight"] @ h
+                both = p["by_input.weight"] @ x + p["by_input.bias"] + p["by_state.weight"] @ seen
                 i, f, g, o = np.split(both, 4)
                 c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
                 h = sigmoid(o) * np.tanh(c)
@@ -146,21 +157,33 @@ def test_gradients(name: str, pooling: str, directions: str) -> None:
 
 @pytest.mark.parametrize("name", RECURRENT)
 def test_masks_are_those_of_each_sentence(name: str) -> None:
-    """A sentence keeps its own mask, wherever it stands in the batch."""
+    """Variational dropout by its definition; a sentence keeps its masks wherever it stands."""
     net = network(name)
-    embedded, offsets = tokens([2, 5, 3])
+    embedded, offsets = tokens([2, 30, 3])
     generator = np.random.default_rng(4)
     masks = [
-        torch.from_numpy(generator.integers(0, 2, (3, size)).astype(np.float32) * 2)
+        generator.integers(0, 2, (3, size)).astype(np.float32) * 2
         for size in (DIMENSION, net.states)
     ]
-    together = net(torch.from_numpy(embedded), offsets, tuple(masks))
-    plain = net(torch.from_numpy(embedded), offsets)
+    with torch.inference_mode():
+        together = net(torch.from_numpy(embedded), offsets, [torch.from_numpy(m) for m in masks])
     for i in range(3):
-        own = torch.from_numpy(embedded[offsets[i] : offsets[i + 1]])
-        alone = net(own, np.array([0, len(own)]), tuple(mask[i : i + 1] for mask in masks))
-        torch.testing.assert_close(together[i], alone[0])
-        assert not torch.allclose(together[i], plain[i])
+        own = embedded[offsets[i] : offsets[i + 1]]
+        expected = reference(net, name, own, (masks[0][i], masks[1][i]))
+        np.testing.assert_allclose(together[i].numpy(), expected, atol=1e-5)
+        assert abs(expected - reference(net, name, own)).max() > 1e-3
+
+
+def test_a_gru_starts_by_xavier_gate_by_gate() -> None:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        net = Network("gran-gru", 200, 200, "mean", "concat")
+    for name, values in net.arrays().items():
+        if values.ndim == 1:
+            assert not values.any(), name
+        else:
+            bound = np.sqrt(6 / 400)
+            assert 0.95 * bound < abs(values).max() <= bound, name
 
 
 # --- in a model ---------------------------------------------------------------------------------
@@ -213,8 +236,12 @@ def test_torch_keeps_its_threads(vocabulary: bytes, weights: np.ndarray) -> None
     next(stream)
     stream.close()
     assert torch.get_num_threads() == before
-    with single_threaded():
-        assert torch.get_num_threads() == 1
+    first, second = encoder.stream([["a"], ["b"]]), encoder.stream([["a"], ["b"]])
+    next(first), next(second)
+    first.close()
+    assert torch.get_num_threads() == 1
+    second.close()
+    assert torch.get_num_threads() == before
 
 
 def test_saved_and_loaded(
@@ -242,6 +269,19 @@ def test_a_network_of_another_encoder(vocabulary: bytes, weights: np.ndarray) ->
         Encoder(dataclasses.replace(model, parts=(Part(weights, None, arrays),)))
     with pytest.raises(ArtifactError, match="network is not one of lstm-sp"):
         Encoder(dataclasses.replace(model, parts=(Part(weights),)))
+
+
+def test_a_long_line_takes_little_memory(vocabulary: bytes, weights: np.ndarray) -> None:
+    """Windows of steps: not all of them at once for as many rows as a batch has."""
+    encoder = Encoder(model_of(vocabulary, weights, "lstm-sp", "concat"), threads=1)
+    long = ["Der Hund bellt. " * 1500, "Der Hund bellt."]
+    steps = len(encoder.tokenizer(long[:1])[0])
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    vectors = encoder.encode(long)
+    grown = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+    # The products of the inputs alone: four gates, 64 rows.
+    assert steps > 5000 and grown < steps * 64 * 4 * weights.shape[1] * 4 / 2
+    assert (encoder.encode(long[1:])[0] == vectors[1]).all()
 
 
 def test_many_batches_are_one(vocabulary: bytes, weights: np.ndarray, monkeypatch) -> None:
