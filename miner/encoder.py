@@ -6,7 +6,7 @@ Of words or trigrams, of recurrent networks over them, or of several of these to
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -20,8 +20,17 @@ from miner.tokenizer import Tokenizer, open_tokenizer
 
 # (ids, offsets, out): writes a unit vector for each list of ids into out, float32 or float16.
 Pool = Callable[[np.ndarray, np.ndarray, np.ndarray], None]
-# (ids, offsets): a vector, not normalised, for each list of ids: (n, D) float32.
-Means = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+class Means(Protocol):
+    """What makes a vector of one part of a model: of each list of ids, not normalised."""
+
+    dimension: int
+
+    def __call__(self, ids: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """``(n, dimension) float32``."""
+        ...
+
 
 # Sentences a thread takes at a time: small enough to spread a short file over all cores, large
 # enough that Python's share of the work does not show.
@@ -82,6 +91,13 @@ class Encoder:
             self._average = gpu.pool(model.parts[0].table(), "cuda")
         else:
             self._average = _cpu_pool(model.parts[0])
+        sizes = [pool.dimension for _, pool in self._pools] or [model.parts[0].weights.shape[1]]
+        added = design.combine == "add"
+        if model.dimension != (sizes[0] if added else sum(sizes)) or (added and len({*sizes}) > 1):
+            raise ArtifactError(
+                f"{name}: its parts have vectors of {' and '.join(map(str, sizes))} numbers, not "
+                f"{model.dimension}; copy or train the model again"
+            )
 
     @classmethod
     def load(
@@ -168,7 +184,7 @@ class Encoder:
     def _mean_of(self, encoder: str, part: Part) -> Means:
         """What gives the vectors of one part of a mixed model."""
         if ENCODERS[encoder].network is None:
-            return _mean_pool(part)
+            return _MeanPool(part)
         try:
             from miner.recurrent import RecurrentPool
         except ImportError:
@@ -216,15 +232,16 @@ def _cpu_pool(part: Part) -> Pool:
     return pool
 
 
-def _mean_pool(part: Part) -> Means:
+class _MeanPool:
     """The means of an averaging part, not normalised."""
-    table, scales = _stored(part)
 
-    def pool(ids: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    def __init__(self, part: Part):
+        self.table, self.scales = _stored(part)
+        self.dimension: int = self.table.shape[1]
+
+    def __call__(self, ids: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         from miner.kernels.pool import mean_rows
 
-        out = np.empty((len(offsets) - 1, table.shape[1]), dtype=np.float32)
-        mean_rows(table, scales, ids, offsets, out)
+        out = np.empty((len(offsets) - 1, self.dimension), dtype=np.float32)
+        mean_rows(self.table, self.scales, ids, offsets, out)
         return out
-
-    return pool

@@ -14,9 +14,7 @@ from train.negatives import (
     choose_negatives,
     forbidden_pairs,
     forbidden_pairs_reference,
-    hardest,
     nearest_reference,
-    related,
 )
 
 
@@ -135,15 +133,6 @@ def test_max_is_never_right(either, problem):
         assert b in options if options else b == -1
 
 
-@examples
-def test_hardest_counts_rows_of_a_column(problem):
-    n = len(problem[0])
-    target_negative, source_negative = hardest(*arrays(problem))
-    expected = brute(problem, False)
-    assert target_negative.tolist() == [b - n if b >= 0 else -1 for b in expected[:n]]
-    assert source_negative.tolist() == expected[n:]
-
-
 def test_negatives_are_of_the_opposite_language():
     """Each source has a twin among the sources, which a choice from its own side would take."""
     source = np.eye(6, dtype=np.float32)[[0, 0, 1, 1]]
@@ -151,10 +140,10 @@ def test_negatives_are_of_the_opposite_language():
     source[2] += 0.5 * target[0]  # so source 2 likes target 0, and target 0 source 2
     source[0] += 0.5 * target[3]
     texts = np.arange(4), np.arange(4, 8)
-    target_negative, source_negative = hardest(source, target, *texts)
-    assert target_negative.tolist() == [3, 0, 0, 0]
-    assert source_negative.tolist() == [2, 0, 0, 0]
     generator = np.random.default_rng(0)
+    for_source, for_target = choose_negatives(source, target, *texts, "max", False, generator)
+    assert for_source.tolist() == [4 + 3, 4, 4, 4]
+    assert for_target.tolist() == [2, 0, 0, 0]
     for_source, _ = choose_negatives(source, target, *texts, "max", True, generator)
     assert for_source.tolist() == [1, 0, 3, 2]
 
@@ -274,15 +263,12 @@ def test_forbidden_pairs_is_the_plain_loop(sides):
 
 
 @given(problems())
-def test_forbidden_pairs_is_what_is_related(problem):
+@example(ALL_COPIES)
+def test_forbidden_pairs_share_a_sentence(problem):
+    n = len(problem[0])
     text = np.stack(arrays(problem)[2:], axis=1)
-    expected = {
-        (row, other)
-        for row, others in related(*arrays(problem)[2:])
-        for other in others.tolist()
-        if row != other
-    }
-    assert {tuple(pair) for pair in forbidden_pairs(text, text).tolist()} == expected
+    shared = [[i, j] for i in range(n) for j in range(n) if i != j and not allowed(problem, i, j)]
+    assert forbidden_pairs(text, text).tolist() == shared
 
 
 def test_forbidden_pairs_of_many_without_copies():
@@ -302,25 +288,15 @@ def test_allowed_reference_is_its_definition(either, problem):
         assert np.flatnonzero(row).tolist() == choices(problem, either, a)
 
 
-@given(problems())
-@example(ALL_COPIES)
-def test_related_is_every_shared_sentence(problem):
-    n = len(problem[0])
-    found = {(row, other) for row, rows in related(*arrays(problem)[2:]) for other in rows.tolist()}
-    shared = {(i, j) for i in range(n) for j in range(n) if i != j and not allowed(problem, i, j)}
-    assert {(i, j) for i, j in found if i != j} == shared
-    assert {i for i, j in found if i == j} == {i for i, _ in shared}
-
-
 def test_a_sentence_of_both_columns_is_no_negative_of_itself():
     """German-English and English-French trained together: English stands on both sides."""
     source = np.array([[1, 0], [0.9, 0.1], [0, 1]], dtype=np.float32)
     target = np.array([[0.9, 0.1], [0, 1], [0.5, 0.5]], dtype=np.float32)
     hello = 7  # the target of pair 0 and the source of pair 1
-    target_negative, source_negative = hardest(
-        source, target, np.array([1, hello, 3]), np.array([hello, 5, 6])
-    )
-    assert target_negative[0] == 2 and source_negative[0] == 2
+    texts = np.array([1, hello, 3]), np.array([hello, 5, 6])
+    generator = np.random.default_rng(0)
+    for_source, for_target = choose_negatives(source, target, *texts, "max", False, generator)
+    assert for_source[0] == 3 + 2 and for_target[0] == 2
 
 
 @EITHER

@@ -307,7 +307,7 @@ BAD = {
     "final_rate": [-0.1, 1.1, math.nan],
     "dropout": [-0.1, 1.0, math.nan],
     "heldout": [-1],
-    "seed": [-1],
+    "seed": [-1, 1 << 62],
     "dtype": ["float32", "int4"],
 }
 FIELDS = {field.name for field in dataclasses.fields(TrainConfig)}
@@ -329,6 +329,11 @@ def test_every_field_has_a_range():
         ({"scramble": 0.3}, "scramble is for a recurrent encoder, which sp is not"),
         ({"pooling": "max", "encoder": "word+trigram"}, "pooling is for a recurrent encoder"),
         ({"encoder": "word", "sampling": 0.1}, "sampling is for an encoder of pieces"),
+        ({"encoder": "gran-gru", "hidden": 7}, "hidden is for an encoder by an LSTM's states"),
+        ({"encoder": "lstm", "directions": "average"}, "directions is for an encoder of both"),
+        ({"combine": "concat"}, "combine is for several encoders"),
+        ({"lambda_c": 0.1}, "lambda_c is for a recurrent encoder"),
+        ({"encoder": "blstm", "dimension": 33}, "dimension = 33 is odd"),
         ({"segmentation": "morfessor"}, "segmentation is for an encoder of words"),
         ({"negatives": "rand"}, "softmax takes all of a batch .* unless megabatch > 1"),
         ({"encoder": "sp+lstm", "hidden": 7}, "cannot be added: sp 512, lstm 7"),
@@ -358,6 +363,8 @@ def test_config_as_dict_and_back():
         TrainConfig.from_dict({"epochs": -1})
     with pytest.raises(ArtifactError, match="training configuration: "):
         TrainConfig.from_dict({"epochs": "many"})
+    with pytest.raises(ArtifactError, match="training configuration: "):
+        TrainConfig.from_dict({"encoder": 3})
 
 
 def test_recipes_are_the_papers():

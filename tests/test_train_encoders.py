@@ -15,7 +15,7 @@ from test_train_data import synthetic  # noqa: E402
 
 import train.loop  # noqa: E402
 from miner.encoder import Encoder  # noqa: E402
-from miner.errors import ArtifactError, CorpusError  # noqa: E402
+from miner.errors import ArtifactError, CorpusError, ResourceError  # noqa: E402
 from miner.model import ENCODERS, Model  # noqa: E402
 from train.config import RECIPES, TrainConfig  # noqa: E402
 from train.loop import Progress  # noqa: E402
@@ -91,6 +91,27 @@ def test_the_dimension_of_a_mixed_model(text: TextPair, tmp_path: Path) -> None:
     assert (added.dimension, joined.dimension) == (32, 32 + 2 * 8)
 
 
+def test_an_empty_part_of_a_mixed_model(tmp_path: Path) -> None:
+    """Sentences of unknown words, which still have trigrams: whole batches without a word."""
+    source, target = synthetic(60)
+    for name, side in (("a", source), ("b", target)):
+        # Each sentence is a word of its own, as in a script without spaces.
+        unspaced = "\n".join(side).replace(" ", "") + "\n"
+        (tmp_path / name).write_text(unspaced, encoding="utf-8")
+    text = TextPair(str(tmp_path / "a"), str(tmp_path / "b"))
+    model = fit(text, tmp_path / "m", encoder="trigram+lstm", types=12, batch=4, epochs=2)
+    vectors = Encoder(model).encode([*source, "..."])
+    assert np.isfinite(vectors).all() and vectors.any(axis=1).sum() > 40
+
+
+def test_a_dimension_that_is_not_that_of_the_parts(text: TextPair, tmp_path: Path) -> None:
+    for values in ({"encoder": "word"}, {"encoder": "sp+lstm-sp", "combine": "concat"}):
+        model = fit(text, tmp_path / values["encoder"], epochs=0, **values)
+        for wrong in (4, 33, 1000):
+            with pytest.raises(ArtifactError, match=f"numbers, not {wrong}; copy or train"):
+                Encoder(dataclasses.replace(model, dimension=wrong))
+
+
 def test_random_baselines_are_not_trained(text: TextPair, tmp_path: Path) -> None:
     config = dataclasses.replace(RECIPES["random"], pieces=120, types=500, dimension=300)
     for encoder in ("sp", "trigram"):
@@ -154,6 +175,26 @@ def test_labelled_pairs_say_what_differs(tmp_path: Path) -> None:
     model = train_model([labelled], SMALL, tmp_path / "b", report=lines.append)
     assert model.training["pairs"] == 50
     assert any("50 pairs, 50 labelled as different left out" in str(line) for line in lines)
+
+
+def test_labels_that_are_all_0(tmp_path: Path) -> None:
+    source, target = synthetic(50)
+    labelled = table_of([(s, t, 0) for s, t in zip(source, target, strict=True)], tmp_path / "t")
+    with pytest.raises(CorpusError, match="every pair is labelled 0"):
+        fit(labelled, tmp_path / "m", objective="contrastive", negatives="rand")
+    assert [path.name for path in tmp_path.iterdir()] == ["t"]
+
+
+def test_a_network_that_diverges_is_noticed(text: TextPair, tmp_path: Path, monkeypatch) -> None:
+    learned = train.loop.Encoders.learned
+
+    def broken(self: Any) -> Any:
+        arrays = learned(self)
+        return {**arrays, "lstm/network/ways.0.by_input.bias": np.array([np.nan])}
+
+    monkeypatch.setattr(train.loop.Encoders, "learned", broken)
+    with pytest.raises(ResourceError, match="diverged in epoch 1"):
+        fit(text, tmp_path / "m", encoder="lstm")
 
 
 def test_a_score_decides_what_is_kept(tmp_path: Path) -> None:
@@ -303,6 +344,7 @@ class Stop(Exception):
         {"encoder": "blstm-sp", "variational": 0.2, "scramble": 0.3},
         {"encoder": "word+trigram+lstm", "combine": "concat", "lambda_w": 0.1},
         {"encoder": "sp", "sampling": 0.2, "objective": "margin", "negatives": "mix"},
+        {"encoder": "gran-gru", "variational": 0.2, "objective": "contrastive"},
     ],
     ids=named,
 )

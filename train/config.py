@@ -141,7 +141,7 @@ class TrainConfig:
             "final_rate": 0 <= self.final_rate <= 1,
             "dropout": 0 <= self.dropout < 1,
             "heldout": self.heldout >= 0,
-            "seed": self.seed >= 0,
+            "seed": 0 <= self.seed < 1 << 62,
         }
         for name, good in checks.items():
             if not good:
@@ -152,12 +152,19 @@ class TrainConfig:
                 f"encoder = {self.encoder!r} is not one of {', '.join(ENCODERS)}, nor several "
                 'different ones joined by "+"'
             )
-        recurrent = any(ENCODERS[name].network for name in self.encoders)
+        kinds = [ENCODERS[name] for name in self.encoders]
+        recurrent = any(kind.network for kind in kinds)
         needs = {
             "variational": (recurrent, "a recurrent encoder"),
             "scramble": (recurrent, "a recurrent encoder"),
+            "lambda_c": (recurrent, "a recurrent encoder"),
             "sampling": ("piece" in self.design.units, "an encoder of pieces"),
-            "hidden": (recurrent, "a recurrent encoder"),
+            "hidden": (
+                any(kind.network == "lstm" for kind in kinds),
+                "an encoder by an LSTM's states",
+            ),
+            "directions": (any(kind.both_ways for kind in kinds), "an encoder of both directions"),
+            "combine": (len(kinds) > 1, "several encoders"),
             "pooling": (recurrent, "a recurrent encoder"),
             "segmentation": ("word" in self.design.units, "an encoder of words"),
         }
@@ -165,6 +172,9 @@ class TrainConfig:
         for name, (there, what) in needs.items():
             if getattr(self, name) != default[name] and not there:
                 raise ValueError(f"{name} is for {what}, which {self.encoder} is not")
+        shared = any(kind.both_ways for kind in kinds) and self.directions == "concat"
+        if shared and not self.hidden and self.dimension % 2:
+            raise ValueError(f"dimension = {self.dimension} is odd: two directions share it")
         if self.objective == "softmax" and self.megabatch == 1 and self.negatives != "max":
             raise ValueError("softmax takes all of a batch for negatives, unless megabatch > 1")
         if self.combine == "add" and len({self.size(name) for name in self.encoders}) > 1:
@@ -214,7 +224,7 @@ class TrainConfig:
             raise ArtifactError(f"training configuration: unknown {', '.join(sorted(unknown))}")
         try:
             return cls(**values)
-        except TypeError as error:
+        except (AttributeError, TypeError) as error:
             raise ArtifactError(f"training configuration: {error}") from None
 
 

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -31,8 +31,8 @@ class Sentences:
 
     @property
     def views(self) -> "tuple[Sentences, ...]":
-        """The sentences in each of their units, these first."""
-        return (self, *self.also)
+        """The sentences in each of their units, these first, without the others."""
+        return (replace(self, also=()), *self.also) if self.also else (self,)
 
     def take(self, rows: np.ndarray) -> "Sentences":
         """The sentences ``rows``, in that order, repeats allowed."""

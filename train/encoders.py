@@ -202,6 +202,8 @@ class Recurrent(Average):
         parameters = list(self.network.parameters())
 
         def work(share: Share) -> tuple[torch.Tensor, ...]:
+            if not len(share.sentences.ids):  # of a mixed model, whose other part reads something
+                return tuple(map(torch.zeros_like, (share.embedded, *parameters)))
             own = torch.from_numpy(gradient[share.rows]).to(self.device)
             return torch.autograd.grad(share.vectors, (share.embedded, *parameters), own)
 

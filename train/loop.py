@@ -195,8 +195,9 @@ class Trainer:
         """F1 and threshold on the held-out task, and whether they are the best, then kept."""
         state, learned = self.state, self.encoders.learned()
         # float16 is what will be stored, and overflows first.
-        largest = max(np.abs(array).max(initial=0) for array in learned.values())
-        if not (np.isfinite(loss) and largest < np.finfo(np.float16).max):
+        limit = np.finfo(np.float16).max
+        fits = all(np.abs(array).max(initial=0) < limit for array in learned.values())  # no NaN
+        if not (np.isfinite(loss) and fits):
             raise ResourceError(
                 f"the training diverged in epoch {state.epoch + 1} (loss {loss:.3g}); lower --rate "
                 f"(now {self.config.rate:g}) and give --restart"

@@ -9,8 +9,6 @@ sentence of the one stands against one of the other.
 that stands in both columns (several language pairs in one training) is known.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from miner.engines import Lists, choose
@@ -25,23 +23,6 @@ FEW = 256
 DRAWS = 8
 # Candidates that are in memory at a time, where all are looked at; 32 MB of them.
 MOST = 1 << 22
-
-
-def related(source_text: np.ndarray, target_text: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """Pairs that share a sentence with another: ``(row, rows)``, itself among the rows.
-
-    A row comes up to twice, for its source and for its target. Not one list of all pairs of rows:
-    ten thousand copies of a sentence would make a hundred million.
-    """
-    n = len(source_text)
-    text = np.concatenate([source_text, target_text])
-    order = np.argsort(text, kind="stable")
-    _, starts, counts = np.unique(text[order], return_index=True, return_counts=True)
-    for start, count in zip(starts[counts > 1].tolist(), counts[counts > 1].tolist(), strict=True):
-        rows = np.unique(order[start : start + count] % n)
-        if len(rows) > 1:
-            for row in rows.tolist():
-                yield row, rows
 
 
 def forbidden_pairs(query_text: np.ndarray, candidate_text: np.ndarray) -> np.ndarray:
@@ -134,19 +115,6 @@ def nearest_reference(
     similarity[~allowed_reference(source_text, target_text, either)] = -np.inf
     best = np.where(np.isfinite(similarity.max(axis=1)), similarity.argmax(axis=1), -1)
     return best[:n], best[n:]
-
-
-def hardest(
-    source: np.ndarray, target: np.ndarray, source_text: np.ndarray, target_text: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """The nearest negatives of the opposite column, as rows of it, from 0.
-
-    Returns ``target_negative`` (for source ``i`` the row of a target) and ``source_negative`` (for
-    target ``i`` the row of a source), each ``(n,) int64``, -1 where there is none.
-    """
-    text = np.stack([source_text, target_text])
-    for_source, for_target = _nearest(source, target, text, False)
-    return np.where(for_source < 0, -1, for_source - len(source)), for_target
 
 
 def _related(text: np.ndarray, rows: np.ndarray, others: np.ndarray) -> np.ndarray:

@@ -103,7 +103,7 @@ def train_model(
     key = {
         "config": config.as_dict(),
         "text": pairs.fingerprint(read.source, read.target, None if read.same.all() else read.same),
-        **({} if vectors is None else {"embeddings": _digest(vectors[1])}),
+        **({} if vectors is None else {"embeddings": _digest(*vectors)}),
     }
     checkpoint = Checkpoint(output, key)
     if restart:
@@ -141,24 +141,21 @@ def train_model(
     if len(training) < 2:
         checkpoint.remove()  # nothing to go on from: more text must not meet a stale checkpoint
         raise CorpusError(f"only {len(training)} usable pairs: too few to train on")
+    taught = everything.take(training)
+    if not taught.same.any():
+        checkpoint.remove()
+        raise CorpusError("every pair is labelled 0: there is no translation to learn from")
     # The distinct sentences by their numbers, which count them in this order.
     sentences = list(dict.fromkeys(chain(read.source, read.target)))
     cut = None
     if config.sampling:
-        cut = partial(_sampled, everything.take(training), sentences, tokenizers, config)
+        cut = partial(_sampled, taught, sentences, tokenizers, config)
     start = None
     if vectors is not None:
         start, found = _start(vectors, files, config)
         report(f"{embeddings}: vectors for {found} of {sizes['word']} words")
-    trainer = Trainer(
-        config,
-        sizes,
-        everything.take(training),
-        everything.take(held),
-        device,
-        start,
-        cut,
-    )
+    trainer = Trainer(config, sizes, taught, everything.take(held), device, start, cut)
+    del vectors, start
     if trainer.held is None:
         report(f"warning: {len(held)} held-out pairs are too few to mine; keeping the last epoch")
 
@@ -172,8 +169,8 @@ def train_model(
 
     try:
         state = trainer.run(checkpoint, listen)
-    except RuntimeError as error:
-        if "allocate memory" not in str(error):
+    except (MemoryError, RuntimeError) as error:
+        if "memory" not in str(error) and not isinstance(error, MemoryError):
             raise
         raise ResourceError(
             f"out of memory in a batch of {config.batch} pairs; give a smaller --batch"
@@ -260,8 +257,10 @@ def _sampled(
     return replace(data, source=source, target=anew(1, data.target, data.target_text))
 
 
-def _digest(vectors: np.ndarray) -> str:
-    return hashlib.sha256(vectors.tobytes()).hexdigest()[:16]
+def _digest(words: Sequence[str], vectors: np.ndarray) -> str:
+    digest = hashlib.sha256(np.ascontiguousarray(vectors).view(np.uint8).data)
+    digest.update("\n".join(words).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()[:16]
 
 
 def _part(learned: Mapping[str, np.ndarray], dtype: str) -> Part:

@@ -1,8 +1,8 @@
 """What is trained: the rows of every table, each with the whole of its configuration.
 
-The encoders share objective and text, and each has what else its papers give it: recurrent ones
-shuffle the words of some sentences and drop inputs and states. They see the bilingual text fewer
-times, for it takes them far longer; beside them stand averages that see it as few times.
+The encoders share objective and text, and each has what else its papers give it: LSTMs shuffle the
+words of some sentences. Recurrent encoders see the text fewer times, for it takes them far longer;
+beside them stand averages that see it as few times.
 """
 
 from collections.abc import Iterable, Iterator

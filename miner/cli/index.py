@@ -55,6 +55,8 @@ def index(
     """
     if embeddings and (add or len(corpus) != 1 or model != "default"):
         raise click.UsageError("--embeddings takes one CORPUS, and neither --add nor --model")
+    if embeddings and side:
+        raise click.UsageError("--side is for a model, which --embeddings do without")
     if dim and not embeddings:
         raise click.UsageError("--dim is the dimension of --embeddings, which is missing")
     if add and factory != "flat":

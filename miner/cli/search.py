@@ -74,6 +74,8 @@ def search(source: str, target: str, model: str | None, state: str | None, **set
             raise click.UsageError(f"--state {state} is where the results go; name another file")
     first, second = Index.open(source), Index.open(target)
     require_one_model(first, second)
+    if first.side is not None and first.side == second.side:
+        click.echo(f"warning: both indexes were built with --side {first.side}", err=True)
     rank = settings.pop("rank")
     encoder = None if model is None or rank == "margin" else Encoder.load(model, side="source")
     reasons: list[str] = []

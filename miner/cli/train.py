@@ -13,7 +13,7 @@ from miner.corpus import FORMATS, ON_ERROR
 from miner.errors import DependencyError
 from miner.model import ENCODERS, load
 
-# Recipes and the values of fields are spelt here, not imported: only a training imports train.
+# Recipes and the values of fields are spelt here, not imported: help does not import train.
 RECIPES = ("fast", "p19", "p18", "p17", "s18", "random")
 CHOICES = {
     "objective": ("softmax", "margin", "contrastive"),
