@@ -169,5 +169,8 @@ def test_labels_that_are_none(tmp_path: Path, miner: Run) -> None:
     path.write_text("a b\tc d\t1\na c\tc e\tmaybe\n", encoding="utf-8")
     code, _, err = miner("train", "--bitext", path, "--label-col", 3, "-o", tmp_path / "m")
     assert code == 1 and "line 2" in err and "maybe" in err
-    code, _, err = miner("train", "--bitext", path, "--score-col", 3, "-o", tmp_path / "m")
+    scored = ["train", "--bitext", path, "--score-col", 3, "-o", tmp_path / "m"]
+    code, _, err = miner(*scored)
+    assert code == 2 and "--keep" in err
+    code, _, err = miner(*scored, "--keep", 0.5)
     assert code == 1 and "line 2" in err and "maybe" in err

@@ -78,10 +78,15 @@ Examples:
 @click.option("--scol", default="1", show_default=True, help="Source column of --bitext.")
 @click.option("--tcol", default="2", show_default=True, help="Target column of --bitext.")
 @click.option(
-    "--label-col", metavar="N|NAME", help="Column of --bitext with 1 for the same, 0 for not."
+    "--label-col",
+    metavar="N|NAME",
+    help="Column of --bitext with 1 for the same, 0 for not. The contrastive objective learns from "
+    "both, and draws no negatives where it has some; the others leave out what is 0.",
 )
 @click.option(
-    "--score-col", metavar="N|NAME", help="Column of --bitext that ranks pairs, best highest."
+    "--score-col",
+    metavar="N|NAME",
+    help="Column of --bitext that ranks pairs, best highest, for --keep.",
 )
 @click.option("--keep", type=float, help="Share of each bitext to keep: its best, or its first.")
 @click.option("--sample", type=int, help="Pairs to draw from all; 0: take all.")
@@ -227,6 +232,8 @@ def train(
         config = dataclasses.replace(start, **changed)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
+    if score_col and config.keep == 1:
+        raise click.UsageError("--score-col says which pairs --keep is to keep, which is missing")
     texts = [
         TextPair(source, target, header=header, format=format)
         for source, target in zip(sources, targets, strict=True)
