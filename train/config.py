@@ -297,7 +297,8 @@ ENCODER_NOTES = {
     "sp": "mean of SentencePiece embeddings (P19); the one that ships",
     "word": "mean of word embeddings (P17); --segmentation morfessor for morphs (S18)",
     "trigram": "mean of embeddings of character trigrams (P18)",
-    "lstm": "mean or maximum of an LSTM's states over words (P18, P19)",
+    "lstm": "mean or maximum of an LSTM's states over words (P18, P19); with the margin objective "
+    "give --initial 1: from small embeddings it may not leave the start",
     "blstm": "the same in both directions",
     "lstm-sp": "the same over pieces (P19: --scramble 0.3 --dropout 0.3)",
     "blstm-sp": "the same over pieces in both directions",
