@@ -259,7 +259,9 @@ def _lines(origin: str, held: bytes | None) -> Iterator[bytes]:
         suffix = os.path.splitext(origin)[1]
         magic = MAGIC[suffix.lower()] if library else b""
         head = raw.peek(1)[: len(magic)] if library else b""
-        if library and not head:  # which gzip alone would take for an empty text
+        if not library:
+            _refuse_compressed(name, raw)
+        elif not head:  # which gzip alone would take for an empty text
             raise CorpusError(
                 f"{name}: 0 bytes, not even a {suffix} header; probably an "
                 "incomplete download: fetch it again"
@@ -285,6 +287,18 @@ def _lines(origin: str, held: bytes | None) -> Iterator[bytes]:
                 f"{name}: damaged after line {done} ({error}); probably an "
                 "incomplete download: fetch it again"
             ) from error
+
+
+def _refuse_compressed(name: str, raw: Any) -> None:
+    """Say what is wrong where a suffix is missing, rather than which byte is not UTF-8."""
+    start = raw.peek(10)[:10] if hasattr(raw, "peek") else b""
+    for suffix, magic in MAGIC.items():
+        # Text may begin with the three letters of bzip2, but hardly with the number after them.
+        if start.startswith(magic) and (suffix != ".bz2" or start[4:] == b"1AY&SY"):
+            remedy = "decompress it first" if name == display_name("-") else "rename it"
+            raise CorpusError(
+                f"{name}: compressed, but its name does not end in {suffix}; {remedy}"
+            )
 
 
 def _parquet(origin: str, wants: Sequence[Want], held: bytes | None) -> Iterator[tuple[bytes, ...]]:

@@ -288,6 +288,18 @@ def test_not_compressed_at_all(tmp_path: Path, suffix: str, data: bytes) -> None
     assert suffix in message(caught)
 
 
+@pytest.mark.parametrize("suffix", PACKED)
+@pytest.mark.parametrize("name", ["a", "a.txt", "a.tsv"])
+def test_compressed_without_saying_so(tmp_path: Path, suffix: str, name: str) -> None:
+    with pytest.raises(CorpusError, match=f"compressed, but .* not end in {suffix}; rename") as it:
+        read(put(tmp_path / name, COMPRESS[suffix](b"a line\n" * 50)))
+    assert "UTF-8" not in message(it)
+
+
+def test_text_that_begins_like_bzip2(tmp_path: Path) -> None:
+    assert len(read(put(tmp_path / "a", b"BZh is how bzip2 begins\n"))) == 1
+
+
 def test_no_zstd_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = put(tmp_path / "a.zst", COMPRESS[".zst"](b"a\n"))
     monkeypatch.setitem(sys.modules, zstd.__name__, None)
