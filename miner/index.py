@@ -214,7 +214,8 @@ class Index:
         if encoder.fingerprint != self.fingerprint:
             raise MismatchError(
                 f"{self.path} was built by {self.model_name} ({self.fingerprint}), not by "
-                f"{encoder.name} ({encoder.fingerprint}); add with the model that built it"
+                f"{encoder.name} ({encoder.fingerprint}); add with the model that built it "
+                f"(--model {self.model_name})"
             )
         if encoder.side != self.side:
             raise MismatchError(

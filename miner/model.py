@@ -191,10 +191,10 @@ class Model:
 
     @property
     def parameters(self) -> int:
-        """How many numbers were learned."""
+        """How many numbers were learned: all but the embeddings that are zero, for want of text."""
         arrays = [array for part in self.parts for array in part.network.values()]
-        arrays += [part.weights for part in self.parts]
-        return sum(array.size for array in arrays)
+        learned = [part.weights[np.any(part.weights, axis=1)] for part in self.parts]
+        return sum(array.size for array in (*arrays, *learned))
 
     def describe(self) -> str:
         """A few words for people: encoder, size, type."""

@@ -155,7 +155,7 @@ def verifier_for(
     try:
         return _verifier(index, encoder)
     except (ArtifactError, DependencyError, MismatchError) as error:
-        if rank is not None or (encoder is not None and encoder.fingerprint != index.fingerprint):
+        if rank is not None or isinstance(error, MismatchError):
             raise
         note(str(error))
         return None
@@ -164,6 +164,7 @@ def verifier_for(
 def _verifier(index: Index, encoder: Encoder | None) -> Verifier:
     if encoder is None and index.external:
         raise ArtifactError(f"{index.path} has vectors from elsewhere, which nothing can verify")
+    named = encoder is None
     try:
         # The side does not matter: a model with two has no verifier, which is said below.
         encoder = encoder or Encoder.load(index.model_name, side="source")
@@ -172,6 +173,11 @@ def _verifier(index: Index, encoder: Encoder | None) -> Verifier:
             f"{index.path} was built by {index.model_name}, which cannot be opened ({error}); say "
             "where the model is now (--model), or rank by margin"
         ) from None
+    if encoder.fingerprint != index.fingerprint and named:
+        raise MismatchError(
+            f"{index.path} was built by {index.model_name} ({index.fingerprint}), which has been "
+            f"replaced since ({encoder.fingerprint}); index again, or rank by margin"
+        )
     if encoder.fingerprint != index.fingerprint:
         raise MismatchError(
             f"{index.path} was built by {index.model_name} ({index.fingerprint}), not by "

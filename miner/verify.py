@@ -307,6 +307,11 @@ class Verifier:
 
     def __init__(self, encoder: Encoder):
         model = encoder.model
+        if model.verifying is None:
+            raise ArtifactError(
+                f"{encoder.name}: takes no second look, which compares pieces or words that both "
+                "columns share; rank by margin"
+            )
         if model.verifier is None or model.lexicon is None:
             raise ArtifactError(
                 f"{encoder.name}: carries no verifier (trained on too little text, or by an older "
@@ -320,7 +325,7 @@ class Verifier:
                 f"{encoder.name}: its verifier cannot be used ({error}); train the model again"
             ) from None
         part = model.verifying
-        if part is None or len(model.lexicon.frequency) != len(part.weights):
+        if len(model.lexicon.frequency) != len(part.weights):
             raise ArtifactError(f"{encoder.name}: lexicon and embeddings are of two models")
         self.encoder = encoder
         self.pieces = Pieces(part.table(), model.lexicon)

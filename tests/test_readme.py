@@ -50,6 +50,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         f"{german[int(one) - 1]}\t{english[int(other) - 1]}\t{score}\n"
         for score, (one, other) in enumerate(gold)
     )
+    labelled = "".join(f"1\t{row}" for row in rows.splitlines(keepends=True))
+    (directory / "labelled.tsv").write_text(labelled, encoding="utf-8")
     for name in ("train", "paraphrases", "ranked", "scored"):
         (directory / f"{name}.tsv").write_text(rows, encoding="utf-8")
     return directory

@@ -288,6 +288,11 @@ def test_separate_vocabularies_share_nothing(tmp_path: Path, encoder: str) -> No
     assert abs((left * right).sum(axis=1)).mean() < most
     with pytest.raises(ArtifactError, match="source or target .--side."):
         Encoder(model)
+    # What a column has not is nothing to it.
+    table = model.parts[0].table()
+    halves = [part.any(axis=1) for part in np.split(table, 2)]
+    assert model.parameters <= table.any(axis=1).sum() * 32 + 32 * 33 * 4 * 2 + 200
+    assert all(0 < half.sum() <= len(half) for half in halves)
     learned = fit(text, tmp_path / "b", encoder=encoder, vocabularies="separate", epochs=40)
     left, right = (Encoder(learned, side=side).encode(source) for side in ("source", "target"))
     assert ((left @ right.T).argmax(axis=1) == np.arange(50)).all()
@@ -317,7 +322,17 @@ def test_words_start_from_vectors(text: TextPair, tmp_path: Path) -> None:
     for word, vector in zip([*words, "nowhere"], vectors, strict=True):
         found = model.parts[0].weights[known.index(word)]
         np.testing.assert_allclose(found, vector, atol=2e-3)
-    assert any(f"vectors for {len(words) + 1} of {len(known)} words" in str(x) for x in reported)
+    seen = len(words) + len({word for sentence in synthetic(50)[1] for word in sentence.split()})
+    expected = f"vectors for {len(words)} of the text's {seen} words, 1 more"
+    assert any(expected in str(line) for line in reported)
+    (tmp_path / "foreign.txt").write_text("nowhere 1 2\n", encoding="utf-8")
+    with pytest.raises(CorpusError, match=f"none of the text's {seen} words has a vector"):
+        train_model(
+            [text],
+            dataclasses.replace(config, dimension=2),
+            tmp_path / "foreign",
+            embeddings=str(tmp_path / "foreign.txt"),
+        )
     for changed, reason in (
         ({"dimension": 16}, "has vectors of 32 numbers; give --dimension 32"),
         ({"encoder": "sp"}, "word vectors are for encoders of words, not sp"),

@@ -22,7 +22,7 @@ from train.config import RECIPES, TrainConfig
 Run = Callable[..., tuple[int, str, str]]
 FAST = [
     *("--dimension", "16", "--batch", "64", "--epochs", "3", "--rate", "0.02", "--heldout", "70"),
-    *("--initial", "0.1", "--pieces", "120"),
+    *("--initial", "0.1"),
 ]
 
 
@@ -46,7 +46,9 @@ def corpora(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 def trained(files: list[str], output: Path, *options: str) -> str:
     source, target = files
     arguments = ["train", "--source", source, "--target", target, "-o", str(output)]
-    assert main([*arguments, *FAST, *options]) == 0
+    words = any(one.startswith(("word", "gran")) for one in options)
+    pieces = [] if words else ["--pieces", "120"]
+    assert main([*arguments, *FAST, *pieces, *options]) == 0
     return str(output)
 
 
@@ -105,7 +107,7 @@ def test_separate_vocabularies_want_a_side(
         place = tmp_path / side
         assert miner("index", corpus, "--model", model, "--side", side, "-o", place)[0] == 0
     code, out, err = miner("search", tmp_path / "source", tmp_path / "target", "--ids")
-    assert code == 0 and right(out) >= 50 and "carries no verifier" in err
+    assert code == 0 and right(out) >= 50 and "takes no second look" in err
     mined = miner("mine", *corpora, "--model", model, "--work", tmp_path / "w", "--threshold", 0)
     assert mined[0] == 0
     again = miner("search", tmp_path / "w" / "source", tmp_path / "w" / "target", "--ids")
@@ -148,9 +150,54 @@ def test_like_takes_over_a_configuration(files: list[str], tmp_path: Path, miner
     assert code == 1 and "unknown depth" in err
 
 
+def test_like_says_what_it_cannot_know(tmp_path: Path, miner: Run) -> None:
+    source, target = synthetic(200)
+    path = tmp_path / "scored.tsv"
+    rows = (f"{s}\t{t}\t{i}\n" for i, (s, t) in enumerate(zip(source, target, strict=True)))
+    path.write_text("".join(rows), encoding="utf-8")
+    first = ["train", "--bitext", path, "--score-col", 3, "--keep", 0.5, "-o", tmp_path / "first"]
+    assert miner(*first, *FAST, "--pieces", 120, "--no-verifier")[0] == 0
+    again = ["train", "--bitext", path, "--like", tmp_path / "first", "-o", tmp_path / "again"]
+    code, _, err = miner(*again, "--no-verifier")
+    assert code == 0 and "was trained with scores, which were not given" in err
+    code, _, err = miner(*again, "--score-col", 3, "--no-verifier")
+    assert code == 0 and "warning: " + str(tmp_path / "first") not in err
+    assert load(tmp_path / "again").fingerprint == load(tmp_path / "first").fingerprint
+
+
+def test_random_baselines_know_no_translations(
+    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(train.verifier, "ENOUGH", 50)
+    arguments = ["train", "--source", files[0], "--target", files[1], "-o", str(tmp_path / "m")]
+    assert main([*arguments, "--recipe", "random", "--pieces", "120"]) == 0
+    said = capsys.readouterr().err
+    assert "not trained: held-out mining F1 0." in said and "verify" not in said
+    assert load(tmp_path / "m").verifier is None
+
+
+def test_a_replaced_model(files: list[str], corpora: list[str], tmp_path: Path, miner: Run) -> None:
+    """An index and the model that built it must not come apart unnoticed."""
+    model = trained(files, tmp_path / "model")
+    for corpus, name in zip(corpora, "ab", strict=True):
+        assert miner("index", corpus, "--model", model, "-o", tmp_path / name)[0] == 0
+    trained(files, tmp_path / "model", "--seed", "2")
+    code, _, err = miner("search", tmp_path / "a", tmp_path / "b", "--ids")
+    assert code == 1 and "replaced since" in err and "rank by margin" in err
+    code, out, _ = miner("search", tmp_path / "a", tmp_path / "b", "--ids", "--rank", "margin")
+    assert code == 0 and right(out) > 50
+
+
 @pytest.mark.parametrize(
     "options, said",
     [
+        (["--encoder", "word", "--pieces", "100"], "--pieces is for an encoder of pieces"),
+        (["--types", "100"], "--types is for an encoder of words or trigrams"),
+        (["--objective", "margin", "--scale", "9"], "--scale is for the softmax objective"),
+        (["--anneal", "9"], "--anneal is for mega-batches"),
+        (["--lambda-w", "-1"], "--lambda-w = -1.0 is out of range"),
+        (["--bitext", "x.tsv", "--label-col", "1"], "are one column"),
+        (["--bitext", "x.tsv", "--scol", "2"], "are one column"),
         (["--label-col", "3"], "columns of --bitext"),
         (["--encoder", "word", "--embeddings", "nowhere.txt"], "nowhere.txt"),
     ],

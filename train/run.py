@@ -15,7 +15,7 @@ from miner.encoder import Encoder
 from miner.errors import CorpusError, ResourceError
 from miner.files import replaceable
 from miner.gpu import resolve_device
-from miner.model import CONFIG, SEGMENTATION, VOCABULARIES, Model, Part, quantise
+from miner.model import CONFIG, ENCODERS, SEGMENTATION, VOCABULARIES, Model, Part, quantise
 from miner.tokenizer import (
     SIDES,
     MarkedTokenizer,
@@ -32,7 +32,7 @@ from train.embeddings import read_embeddings
 from train.encoders import inside
 from train.lexicon import learn_lexicon
 from train.loop import EpochEnd, Progress, Trainer
-from train.verifier import choose_decoys, enough, learn_verifier
+from train.verifier import ENOUGH, choose_decoys, enough, learn_verifier
 from train.vocabulary import train_trigrams, train_vocabulary, train_words
 
 # Reasons for leaving out pairs that a model names even where there were none.
@@ -97,9 +97,14 @@ def train_model(
     """
     replaceable(output, CONFIG)  # refused now rather than after hours of work
     device = resolve_device(device)
-    read = _read(texts, config, on_error, report)
     design = config.design
+    columns = {
+        "labels": [t for t in texts if t.label_col],
+        "scores": [t for t in texts if t.score_col],
+    }
+    columns = {what: of for what, of in columns.items() if of}
     vectors = _read_embeddings(embeddings, config) if embeddings is not None else None
+    read = _read(texts, config, on_error, report)
     key = {
         "config": config.as_dict(),
         "text": pairs.fingerprint(read.source, read.target, None if read.same.all() else read.same),
@@ -152,10 +157,18 @@ def train_model(
         cut = partial(_sampled, taught, sentences, tokenizers, config)
     start = None
     if vectors is not None:
-        start, found = _start(vectors, files, config)
-        report(f"{embeddings}: vectors for {found} of {sizes['word']} words")
+        seen = [
+            side.views[list(sizes).index("word")].ids for side in (taught.source, taught.target)
+        ]
+        start, notes = _start(vectors, files, config, np.unique(np.concatenate(seen)))
+        report(f"{embeddings}: {notes}")
     trainer = Trainer(config, sizes, taught, everything.take(held), device, start, cut)
     del vectors, start
+    if config.batch >= len(training) and config.epochs:
+        report(
+            f"warning: a batch holds all {len(training)} pairs, so that an epoch is one step; give "
+            f"a smaller --batch (now {config.batch})"
+        )
     if trainer.held is None:
         report(f"warning: {len(held)} held-out pairs are too few to mine; keeping the last epoch")
 
@@ -175,8 +188,12 @@ def train_model(
         raise ResourceError(
             f"out of memory in a batch of {config.batch} pairs; give a smaller --batch"
         ) from None
+    if not config.epochs and state.best_f1 >= 0:
+        report(f"not trained: held-out mining F1 {state.best_f1:.4f}")
     if threshold is None and not np.isnan(state.threshold):
         threshold = state.threshold
+    if design.separate:
+        _forget_unseen(state.best, taught, config)
     parts = [_part(inside(name, state.best), config.dtype) for name in config.encoders]
     dimensions = [part.size for part in trainer.encoders.parts.values()]
     model = Model(
@@ -191,13 +208,14 @@ def train_model(
             "text": read.counts,
             "text fingerprint": key["text"],
             **({} if embeddings is None else {"embeddings": Path(embeddings).name}),
+            **{what: True for what in ("labels", "scores") if what in columns},
             "pairs": len(training),
             "held-out pairs": len(held),
             "held-out mining F1": None if state.best_f1 < 0 else state.best_f1,
         },
     )
-    if not verifier:
-        pass
+    if not verifier or not config.epochs:
+        pass  # a random baseline must not know translations
     elif model.verifying is None:
         report("no second look: it compares pieces or words that both columns share")
     elif enough(len(held)):
@@ -205,7 +223,10 @@ def train_model(
         kept = training[everything.same[training]]
         model = _with_verifier(model, everything, kept, held, sentences, config.seed, report)
     else:
-        report(f"warning: {len(held)} held-out pairs are too few to learn to verify candidates")
+        report(
+            f"warning: {len(held)} held-out pairs are too few to learn to verify candidates "
+            f"({ENOUGH} are needed; at most a tenth of all pairs is held out)"
+        )
     model = model.save(output)
     checkpoint.remove()
     return model
@@ -257,6 +278,17 @@ def _sampled(
     return replace(data, source=source, target=anew(1, data.target, data.target_text))
 
 
+def _forget_unseen(
+    learned: Mapping[str, np.ndarray], taught: pairs.PairData, config: TrainConfig
+) -> None:
+    """Make zero what neither column taught: each has a vocabulary of its own, and no more."""
+    for name in config.encoders:
+        view = config.design.units.index(ENCODERS[name].units)
+        weights = learned[f"{name}/weights"]
+        ids = np.concatenate([side.views[view].ids for side in (taught.source, taught.target)])
+        weights[np.bincount(ids, minlength=len(weights)) == 0] = 0
+
+
 def _digest(words: Sequence[str], vectors: np.ndarray) -> str:
     digest = hashlib.sha256(np.ascontiguousarray(vectors).view(np.uint8).data)
     digest.update("\n".join(words).encode("utf-8", "surrogatepass"))
@@ -285,9 +317,15 @@ def _read_embeddings(path: str, config: TrainConfig) -> tuple[list[str], np.ndar
 
 
 def _start(
-    vectors: tuple[list[str], np.ndarray], files: Mapping[str, bytes], config: TrainConfig
-) -> tuple[dict[str, np.ndarray], int]:
-    """What each word starts from, ``(V, d) float32``, NaN for those without; how many have one."""
+    vectors: tuple[list[str], np.ndarray],
+    files: Mapping[str, bytes],
+    config: TrainConfig,
+    seen: np.ndarray,
+) -> tuple[dict[str, np.ndarray], str]:
+    """What each word starts from, ``(V, d) float32``, NaN for those without; how many have one.
+
+    ``seen`` are the numbers of the words that the text has. Raises CorpusError where none has one.
+    """
     rows: dict[str, int] = {}
     for row, word in enumerate(Normaliser.by_rule(config.fold_case)(vectors[0])):
         rows.setdefault(word, row)
@@ -296,7 +334,15 @@ def _start(
     start = np.where(found[:, None] >= 0, vectors[1][found], np.float32(np.nan))
     if config.design.separate:
         start = np.concatenate([start, start])
-    return {"word": start}, int((found >= 0).sum())
+    known = np.isfinite(start[:, 0])
+    count = int(known[seen].sum())
+    if not count:
+        raise CorpusError(
+            f"none of the text's {len(seen)} words has a vector; is the file of its languages, "
+            "and separated by spaces?"
+        )
+    more = int(known.sum()) - count
+    return {"word": start}, f"vectors for {count} of the text's {len(seen)} words, {more} more"
 
 
 def _with_verifier(

@@ -2,7 +2,7 @@
 
 import dataclasses
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
@@ -62,6 +62,7 @@ Examples:
   miner train --bitext de-en.tsv.xz --encoder lstm-sp --scramble 0.3 -o models/lstm
   miner train --bitext paraphrases.tsv --recipe p18 -o models/english
   miner train --bitext ranked.tsv --recipe s18 --keep 0.8 -o models/subtitles
+  miner train --bitext msrpc.tsv --recipe s18 --label-col 1 --scol 2 --tcol 3 -o models/labelled
   miner train --list"""
 )
 @click.option("--source", "sources", multiple=True, metavar="FILE", help="Source side; repeatable.")
@@ -106,7 +107,11 @@ Examples:
     help="Starting point, which the options below override: fast [default], or one of the "
     "papers; see --list.",
 )
-@click.option("--like", metavar="DIR", help="Start from the configuration of this model instead.")
+@click.option(
+    "--like",
+    metavar="DIR",
+    help="Start from the configuration of this model instead; files and columns are not in it.",
+)
 @click.option(
     "--encoder",
     metavar="NAME",
@@ -213,6 +218,31 @@ def train(
         raise click.UsageError("--recipe and --like are two starting points; give one")
     if not sources and not bitexts:
         raise click.UsageError("nothing to train on: give --source and --target, or --bitext")
+    columns = [column for column in (scol, tcol, label_col, score_col) if column is not None]
+    if bitexts and len(set(columns)) < len(columns):
+        raise click.UsageError(
+            f"two of --scol {scol}, --tcol {tcol}, --label-col and --score-col are one column"
+        )
+    from train.config import RECIPES as recipes
+    from train.config import TrainConfig
+
+    changed = {name: value for name, value in overrides.items() if value is not None}
+    start, earlier = recipes[recipe or "fast"], {}
+    if like is not None:
+        earlier = dict(load(like).training)
+        start = TrainConfig.from_dict(earlier.get("config", {}))
+    try:
+        config = dataclasses.replace(start, **changed)
+    except ValueError as error:
+        raise click.UsageError(f"--{str(error).replace('_', '-')}") from None
+    if idle := without_effect(config, changed):
+        raise click.UsageError(idle)
+    if score_col and config.keep == 1:
+        raise click.UsageError("--score-col says which pairs --keep is to keep, which is missing")
+    given = {"labels": label_col, "scores": score_col, "embeddings": embeddings}
+    for what in ("labels", "scores", "embeddings"):
+        if earlier.get(what) and not given[what]:
+            click.echo(f"warning: {like} was trained with {what}, which were not given", err=True)
     try:
         import sklearn  # noqa: F401
         import torch  # noqa: F401
@@ -220,20 +250,8 @@ def train(
         raise DependencyError(
             'training needs torch and scikit-learn; run: pip install "bitext-miner[train]"'
         ) from None
-    from train.config import RECIPES as recipes
-    from train.config import TrainConfig
     from train.run import TextPair, train_model
 
-    try:
-        changed = {name: value for name, value in overrides.items() if value is not None}
-        start = recipes[recipe or "fast"]
-        if like is not None:
-            start = TrainConfig.from_dict(load(like).training.get("config", {}))
-        config = dataclasses.replace(start, **changed)
-    except ValueError as error:
-        raise click.UsageError(str(error)) from None
-    if score_col and config.keep == 1:
-        raise click.UsageError("--score-col says which pairs --keep is to keep, which is missing")
     texts = [
         TextPair(source, target, header=header, format=format)
         for source, target in zip(sources, targets, strict=True)
@@ -256,6 +274,26 @@ def train(
             report=shown,
         )
     click.echo(f"{output}: {model.describe()}; fingerprint {model.fingerprint}", err=True)
+
+
+def without_effect(config: Any, changed: Mapping[str, Any]) -> str | None:
+    """What is wrong with an option that was given and would do nothing, if any is.
+
+    A recipe may well have such settings, for whoever changes its encoder or objective.
+    """
+    pieces = "piece" in config.design.units
+    needs = {
+        "pieces": (pieces, "an encoder of pieces"),
+        "coverage": (pieces, "an encoder of pieces"),
+        "vocabulary_sample": (pieces, "an encoder of pieces"),
+        "types": (config.design.units != ("piece",), "an encoder of words or trigrams"),
+        "scale": (config.objective == "softmax", "the softmax objective"),
+        "anneal": (config.megabatch > 1, "mega-batches (--megabatch)"),
+    }
+    for name, (there, what) in needs.items():
+        if name in changed and not there:
+            return f"--{name.replace('_', '-')} is for {what}"
+    return None
 
 
 class Shown:
