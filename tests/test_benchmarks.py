@@ -187,10 +187,12 @@ def test_plan() -> None:
 
 
 def test_parameters() -> None:
-    part = Part(np.zeros((7, 5), np.float16), None, {"a": np.zeros((10, 12), np.float32)})
-    plain = Part(np.zeros((7, 5), np.float16))
+    part = Part(np.ones((7, 5), np.float16), None, {"a": np.zeros((10, 12), np.float32)})
+    plain = Part(np.ones((7, 5), np.float16))
     assert Model.of_pieces(b"", plain.weights).parameters == 35
     assert Model((plain, part), {}, 5).parameters == 2 * 35 + 120
+    plain.weights[2:4] = 0  # what a column of a separate vocabulary has not
+    assert Model.of_pieces(b"", plain.weights).parameters == 25
 
 
 def test_seconds_of_a_killed_training_count(tmp_path: Path) -> None:
