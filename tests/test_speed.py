@@ -41,7 +41,7 @@ def test_rows_compare_rates() -> None:
 
 
 def test_a_meter_sees_seconds_and_memory() -> None:
-    # In a process of its own, as jobs are: of a large one the system may take back memory meanwhile.
+    # In a process of its own, as jobs are: of a large one the system may take memory back.
     program = """
 import json, numpy as np
 from benchmarks.speed.process import Meter
