@@ -98,11 +98,6 @@ def train_model(
     replaceable(output, CONFIG)  # refused now rather than after hours of work
     device = resolve_device(device)
     design = config.design
-    columns = {
-        "labels": [t for t in texts if t.label_col],
-        "scores": [t for t in texts if t.score_col],
-    }
-    columns = {what: of for what, of in columns.items() if of}
     vectors = _read_embeddings(embeddings, config) if embeddings is not None else None
     read = _read(texts, config, on_error, report)
     key = {
@@ -208,7 +203,8 @@ def train_model(
             "text": read.counts,
             "text fingerprint": key["text"],
             **({} if embeddings is None else {"embeddings": Path(embeddings).name}),
-            **{what: True for what in ("labels", "scores") if what in columns},
+            "labels": any(text.label_col for text in texts),
+            "scores": any(text.score_col for text in texts),
             "pairs": len(training),
             "held-out pairs": len(held),
             "held-out mining F1": None if state.best_f1 < 0 else state.best_f1,
