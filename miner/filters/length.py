@@ -1,0 +1,78 @@
+"""Length of a pair."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from miner.filters.base import Batch, Context, Filter, Scorer, Setting
+
+SIDES = ("source", "target", "shorter", "longer")
+
+
+def of_side(values: np.ndarray, side: str) -> np.ndarray:
+    """Of figures of both sides ``(2, n)`` the one that a ``side`` of `SIDES` means: ``(n,)``."""
+    if side == "shorter":
+        return values.min(axis=0)
+    return values.max(axis=0) if side == "longer" else values[SIDES.index(side)]
+
+
+def _length(settings: Mapping[str, Any], context: Context) -> Scorer:
+    return lambda batch: of_side(batch.lengths, settings["of"])
+
+
+def _ratio(settings: Mapping[str, Any], context: Context) -> Scorer:
+    def score(batch: Batch) -> np.ndarray:
+        lengths = np.array([[len(text) for text in side] for side in batch.sides], dtype=np.float64)
+        lengths = lengths.reshape(2, -1) + settings["slack"]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = lengths.max(axis=0) / lengths.min(axis=0)
+        return np.where(lengths.max(axis=0) == 0, 1.0, ratio)
+
+    return score
+
+
+def _longest(settings: Mapping[str, Any], context: Context) -> Scorer:
+    def score(batch: Batch) -> np.ndarray:
+        longest = [
+            max((len(word) for text in pair for word in text.split()), default=0)
+            for pair in zip(*batch.sides, strict=True)
+        ]
+        return np.array(longest, dtype=np.int64)
+
+    return score
+
+
+FILTERS = (
+    Filter(
+        "length",
+        "tokens of one side: words, and characters of scripts without spaces",
+        "{value:.0f} tokens",
+        "lower",
+        _length,
+        maximum=200,
+        settings={"of": Setting("longer", "which side counts", SIDES)},
+        default=True,
+        whole=True,
+        paper="Wieting et al. 2017, section 5.4",
+    ),
+    Filter(
+        "length_ratio",
+        "characters of the longer side for each of the shorter, from 1",
+        "one side is {value:.1f} times as long as the other",
+        "lower",
+        _ratio,
+        maximum=3.0,
+        settings={"slack": Setting(15.0, "characters added to both: short sentences differ more")},
+        default=True,
+    ),
+    Filter(
+        "longest_word",
+        "characters of the longest run without a space, on either side",
+        "a word of {value:.0f} characters",
+        "lower",
+        _longest,
+        maximum=None,
+        whole=True,
+    ),
+)
