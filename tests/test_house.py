@@ -39,7 +39,7 @@ FLOORS = (
         "index",
     ),
     ("side", "engines", "checkpoint", "recall", "neighbors"),
-    ("verify",),
+    ("verify", "quality"),
     ("pairs", "search", "threshold", "explain", "filters"),
     ("report",),
     ("cli",),

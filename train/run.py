@@ -16,6 +16,7 @@ from miner.errors import CorpusError, ResourceError
 from miner.files import replaceable
 from miner.gpu import resolve_device
 from miner.model import CONFIG, ENCODERS, SEGMENTATION, VOCABULARIES, Model, Part, quantise
+from miner.quality import NAME
 from miner.tokenizer import (
     SIDES,
     MarkedTokenizer,
@@ -32,6 +33,7 @@ from train.embeddings import read_embeddings
 from train.encoders import inside
 from train.lexicon import learn_lexicon
 from train.loop import EpochEnd, Progress, Trainer
+from train.quality import learn_quality
 from train.verifier import ENOUGH, choose_decoys, enough, learn_verifier
 from train.vocabulary import train_trigrams, train_vocabulary, train_words
 
@@ -99,7 +101,7 @@ def train_model(
     device = resolve_device(device)
     design = config.design
     vectors = _read_embeddings(embeddings, config) if embeddings is not None else None
-    read = _read(texts, config, on_error, report)
+    read = read_texts(texts, config, on_error, report)
     key = {
         "config": config.as_dict(),
         "text": pairs.fingerprint(read.source, read.target, None if read.same.all() else read.same),
@@ -365,10 +367,15 @@ def _with_verifier(
     if verifier is None:
         report("warning: held-out pairs are not found again; the model cannot verify candidates")
         return replace(model, lexicon=None)
-    return replace(model, verifier=verifier, decoys=choose_decoys(text(training), seed))
+    model = replace(model, verifier=verifier)
+    report("learning to tell good pairs from spoilt ones")
+    verifier[NAME] = learn_quality(Encoder(model), text(held), seed)
+    return replace(model, decoys=choose_decoys(text(training), seed))
 
 
-def _read(texts: Sequence[TextPair], config: TrainConfig, on_error: str, report: Report) -> Read:
+def read_texts(
+    texts: Sequence[TextPair], config: TrainConfig, on_error: str, report: Report
+) -> Read:
     """All pairs that the configuration keeps."""
     source: list[str] = []
     target: list[str] = []

@@ -1,0 +1,175 @@
+"""Learning what a good pair is without labels: held-out bitext, half of it spoilt on purpose.
+
+The kinds of noise are those that corpora from the web are known for, and that shared tasks on
+filtering describe: sentences aligned wrongly, in part, with too much or too little on one side,
+with other numbers or names, copied, shuffled. Which side is spoilt is drawn, so that it does not
+matter which language is called the source.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from miner.encoder import Encoder
+from miner.machine import memory_budget
+from miner.neighbors import nearest_both
+from miner.quality import FEATURES, features
+from miner.side import Side
+from miner.verify import Verifier
+from train.verifier import fit
+
+# Held-out pairs to learn from, at most, and characters of the shorter side, at least.
+PAIRS, SHORTEST = 12_000, 15
+# Share of pairs that are joined to another one: corpora from the web have whole paragraphs a line.
+JOINED = 0.4
+# A neighbour to be aligned with wrongly is one of so many.
+NEIGHBORS = 8
+# Words that a sentence must have for a part of it to be taken away, or exchanged.
+ENOUGH_WORDS = 6
+
+Generator = np.random.Generator
+Pair = tuple[str, str]
+# A pair, the one that stands beside it and the generator, to a side's new text; None where the
+# pair cannot be spoilt in this way.
+Noise = Callable[[Pair, Pair, Sequence[str], Generator], str | None]
+
+_NUMBER = re.compile(r"\d+")
+_NAME = re.compile(r"(?<=[^\W\d_] )[^\W\d_]*[A-ZÀ-ÖØ-ÞА-Я][^\W\d_]{2,}")
+
+
+def learn_quality(
+    encoder: Encoder, held: tuple[Sequence[str], Sequence[str]], seed: int
+) -> dict[str, Any]:
+    """The function of :class:`miner.quality.Quality`, as a dict for JSON.
+
+    ``held`` are sources and targets, translations by position, that the encoder, whose model has
+    its verifier, has not seen.
+    """
+    pairs, good = spoil(encoder, held, seed)
+    figures, known = features(Verifier(encoder), *[list(side) for side in zip(*pairs, strict=True)])
+    return fit(figures[known], good[known], FEATURES).as_dict()
+
+
+def spoil(
+    encoder: Encoder, held: tuple[Sequence[str], Sequence[str]], seed: int
+) -> tuple[list[Pair], np.ndarray]:
+    """Pairs made of ``held`` ones, about half of them spoilt, and which are good ``(n,) bool``."""
+    generator = np.random.default_rng([seed, 9])
+    usable = [pair for pair in zip(*held, strict=True) if min(map(len, pair)) >= SHORTEST] or list(
+        zip(*held, strict=True)
+    )
+    chosen = [usable[i] for i in generator.permutation(len(usable))[:PAIRS].tolist()]
+    pairs: list[Pair] = []
+    while chosen:
+        source, target = chosen.pop()
+        if chosen and generator.random() < JOINED:
+            more = chosen.pop()
+            source, target = f"{source} {more[0]}", f"{target} {more[1]}"
+        pairs.append((source, target))
+    names = [name for pair in pairs for text in pair for name in _NAME.findall(text)]
+    near = _neighbours(encoder, pairs, generator)
+    good = generator.random(len(pairs)) < 0.5
+    out = []
+    for row in range(len(pairs)):
+        pair = pairs[row]
+        if not good[row]:
+            kind = KINDS[generator.integers(len(KINDS))]
+            other = near[row] if generator.random() < 0.5 else generator.integers(len(pairs))
+            pair = _spoilt(pair, pairs[other], names, kind, generator)
+            good[row] = pair == pairs[row]  # such as a sentence of equal words, shuffled
+        out.append(pair)
+    return out, good
+
+
+def _spoilt(
+    pair: Pair, other: Pair, names: Sequence[str], kind: Noise, generator: Generator
+) -> Pair:
+    flip = generator.random() < 0.5
+    if flip:
+        pair, other = pair[::-1], other[::-1]
+    target = kind(pair, other, names, generator)
+    if target is None:
+        target = other[1]
+    return (target, pair[0]) if flip else (pair[0], target)
+
+
+def _neighbours(encoder: Encoder, pairs: Sequence[Pair], generator: Generator) -> np.ndarray:
+    """``(n,) int64``: of each pair another one whose target is near to its source."""
+    left, right = (
+        Side(encoder.encode(side).astype(np.float16), np.arange(len(pairs)))
+        for side in zip(*pairs, strict=True)
+    )
+    forward, _ = nearest_both(
+        left, right, NEIGHBORS + 1, memory=memory_budget(), threads=encoder.threads
+    )
+    own = np.arange(len(pairs))
+    choice = forward.row[own, generator.integers(forward.row.shape[1], size=len(pairs))]
+    # Where the lot falls on the pair itself, or on nothing, any other will do.
+    any_other = (own + 1 + generator.integers(max(len(pairs) - 1, 1), size=len(pairs))) % len(pairs)
+    return np.where((choice == own) | (choice < 0), any_other, choice)
+
+
+def _misaligned(pair: Pair, other: Pair, names: Sequence[str], generator: Generator) -> str:
+    return other[1]
+
+
+def _cut(pair: Pair, other: Pair, names: Sequence[str], generator: Generator) -> str | None:
+    """The beginning or the end of the sentence: a quarter to two thirds of it."""
+    words = pair[1].split()
+    if len(words) < ENOUGH_WORDS:
+        return None
+    kept = int(len(words) * generator.uniform(0.25, 0.67))
+    return " ".join(words[:kept] if generator.random() < 0.5 else words[-kept:])
+
+
+def _added(pair: Pair, other: Pair, names: Sequence[str], generator: Generator) -> str:
+    both = [pair[1], other[1]]
+    return " ".join(both if generator.random() < 0.5 else both[::-1])
+
+
+def _exchanged(pair: Pair, other: Pair, names: Sequence[str], generator: Generator) -> str | None:
+    """One half of the sentence, and a half of another."""
+    words, others = pair[1].split(), other[1].split()
+    if min(len(words), len(others)) < ENOUGH_WORDS:
+        return None
+    return " ".join(words[: len(words) // 2] + others[len(others) // 2 :])
+
+
+def _renumbered(pair: Pair, other: Pair, names: Sequence[str], generator: Generator) -> str | None:
+    def another(match: re.Match[str]) -> str:
+        return str(generator.integers(10 ** min(len(match.group()), 9)))
+
+    new = _NUMBER.sub(another, pair[1])
+    return None if new == pair[1] else new
+
+
+def _renamed(pair: Pair, other: Pair, names: Sequence[str], generator: Generator) -> str | None:
+    if not names:
+        return None
+    new = _NAME.sub(lambda match: names[int(generator.integers(len(names)))], pair[1])
+    return None if new == pair[1] else new
+
+
+def _copied(pair: Pair, other: Pair, names: Sequence[str], generator: Generator) -> str:
+    return pair[0]
+
+
+def _shuffled(pair: Pair, other: Pair, names: Sequence[str], generator: Generator) -> str | None:
+    words = pair[1].split()
+    if len(words) < ENOUGH_WORDS:
+        return None
+    return " ".join(words[i] for i in generator.permutation(len(words)))
+
+
+KINDS: tuple[Noise, ...] = (
+    _misaligned,
+    _cut,
+    _added,
+    _exchanged,
+    _renumbered,
+    _renamed,
+    _copied,
+    _shuffled,
+)
