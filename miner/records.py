@@ -41,6 +41,8 @@ class Want(NamedTuple):
 
 # The line, the text of each wanted column (None: undecodable), and whether bytes were replaced.
 Record = tuple[int, tuple[str, ...] | None, bool]
+# (the line's number, the texts of a raw record) to the text of each wanted column.
+Parse = Callable[..., tuple[str, ...]]
 
 
 def read_records(
@@ -53,20 +55,25 @@ def read_records(
 ) -> Iterator[Record]:
     """Every record of a file."""
     name = display_name(origin)
-    _refuse_columns(name, format, wants, header)
+    refuse_columns(name, format, wants, header)
     numbered = enumerate(raw_records(origin, format, wants, held), 1)
     names = None
     if header and format == "tsv":
         first = next(numbered, None)
         if first is None:
             return
-        try:
-            text = first[1][0].decode("utf-8", "strict" if on_error == "fail" else "replace")
-        except UnicodeDecodeError as error:
-            raise CorpusError(_undecodable(name, 1, error)) from None
-        names = text.split("\t")
-    parse = _parser(name, format, wants, names)
+        names = column_names(name, first[1][0], on_error)
+    parse = parser(name, format, wants, names)
     yield from _decoded(name, format, numbered, parse, on_error)
+
+
+def column_names(name: str, line: bytes, on_error: str) -> list[str]:
+    """The names in a tsv's first line."""
+    try:
+        text = line.decode("utf-8", "strict" if on_error == "fail" else "replace")
+    except UnicodeDecodeError as error:
+        raise CorpusError(_undecodable(name, 1, error)) from None
+    return text.split("\t")
 
 
 def read_plain(
@@ -78,8 +85,8 @@ def read_plain(
     many at once takes a quarter of the time, and no thread can work on Python objects meanwhile.
     """
     name = display_name(origin)
-    _refuse_columns(name, "plain", wants, header)
-    parse = _parser(name, "plain", wants, None)
+    refuse_columns(name, "plain", wants, header)
+    parse = parser(name, "plain", wants, None)
     lines, first = _lines(origin, None), 1
     while batch := list(islice(lines, size)):
         texts: list[str | None] = []
@@ -95,7 +102,7 @@ def read_plain(
         first += len(batch)
 
 
-def _refuse_columns(name: str, format: str, wants: Sequence[Want], header: bool) -> None:
+def refuse_columns(name: str, format: str, wants: Sequence[Want], header: bool) -> None:
     if format in ("plain", "bucc") and (header or any(want.key is not None for want in wants)):
         raise CorpusError(
             f"{name}: a {format} file has no columns and no header; "
@@ -107,29 +114,37 @@ def _decoded(
     name: str,
     format: str,
     numbered: Iterable[tuple[int, tuple[bytes, ...]]],
-    parse: Callable[..., tuple[str, ...]],
+    parse: Parse,
     on_error: str,
 ) -> Iterator[Record]:
     for line, parts in numbered:
-        try:
-            fields = parse(line, *[part.decode() for part in parts])
-            if format == "jsonl":  # escapes can spell half a character, which no file can hold
-                "".join(fields).encode()
-        except UnicodeError as error:
-            if on_error == "fail":
-                raise CorpusError(_undecodable(name, line, error)) from None
-            if on_error == "skip":
-                yield line, None, False
-                continue
-            fields = parse(line, *[part.decode("utf-8", "replace") for part in parts])
-            yield line, tuple(_LONE_SURROGATE.sub("\ufffd", text) for text in fields), True
-        else:
-            yield line, fields, False
+        yield line, *decode(name, format, line, parts, parse, on_error)
 
 
-def _parser(
-    name: str, format: str, wants: Sequence[Want], header: list[str] | None
-) -> Callable[..., tuple[str, ...]]:
+def decode(
+    name: str,
+    format: str,
+    line: int,
+    parts: tuple[bytes, ...],
+    parse: Parse,
+    on_error: str,
+) -> tuple[tuple[str, ...] | None, bool]:
+    """The texts of one raw record (None: undecodable), and whether bytes were replaced."""
+    try:
+        fields = parse(line, *[part.decode() for part in parts])
+        if format == "jsonl":  # escapes can spell half a character, which no file can hold
+            "".join(fields).encode()
+        return fields, False
+    except UnicodeError as error:
+        if on_error == "fail":
+            raise CorpusError(_undecodable(name, line, error)) from None
+        if on_error == "skip":
+            return None, False
+    fields = parse(line, *[part.decode("utf-8", "replace") for part in parts])
+    return tuple(_LONE_SURROGATE.sub("\ufffd", text) for text in fields), True
+
+
+def parser(name: str, format: str, wants: Sequence[Want], header: list[str] | None) -> Parse:
     """A function of (line, the record's texts) that gives the text of each wanted column."""
     blank = ("",) * len(wants)
 
