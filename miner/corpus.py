@@ -110,7 +110,7 @@ class Reader:
         block: int = 8192,
     ) -> None:
         self.origin = os.fspath(path)
-        self.format = _format(self.origin, format, on_error)
+        self.format = file_format(self.origin, format, on_error)
         if block < 1:
             raise ValueError(f"block is {block}; it must be at least 1")
         self.header, self.on_error, self.every, self.block = header, on_error, every, block
@@ -241,7 +241,7 @@ def read_bitext(
         )
     else:
         origin = os.fspath(source)
-        kind = _format(origin, format, on_error)
+        kind = file_format(origin, format, on_error)
         if kind == "bucc" or format == "plain":
             raise CorpusError(
                 f"{display_name(origin)}: a {kind} file holds one side of a bitext; "
@@ -313,7 +313,7 @@ def _corpus(kept: list[tuple[str, str, int]], origin: str) -> Corpus:
     )
 
 
-def _format(origin: str, format: str | None, on_error: str) -> str:
+def file_format(origin: str, format: str | None, on_error: str) -> str:
     """The format asked for, or else the one that the suffix under any compression tells."""
     if on_error not in ON_ERROR:
         raise ValueError(f"on_error is {on_error!r}; it must be one of {', '.join(ON_ERROR)}")

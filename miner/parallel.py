@@ -1,9 +1,17 @@
-"""Work on a stream by several threads: results in order, memory bounded."""
+"""Work on a stream by several threads or processes: results in order, memory bounded."""
 
+import multiprocessing
+import os
+import signal
+import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from miner.errors import ResourceError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -26,15 +34,77 @@ def in_order(
     if threads == 1:
         yield from map(function, items)
         return
-    pending: deque[Future[Result]] = deque()
     with ThreadPoolExecutor(threads) as pool:
-        try:
-            for item in items:
-                pending.append(pool.submit(function, item))
-                if len(pending) > threads * AHEAD:
-                    yield pending.popleft().result()
-            while pending:
+        yield from _drawn(pool, function, items, threads * AHEAD)
+
+
+@contextmanager
+def processes(count: int, prepare: Callable[..., Any], *arguments: Any) -> Iterator["Processes"]:
+    """Processes for work that holds Python's lock; each calls ``prepare(*arguments)`` once.
+
+    ``prepare`` and the functions to be run are of a module's top level, and what goes to and fro
+    can be pickled. With a count of 1 all is done in this process. They end with the block, and
+    also with this process, however it ends; Ctrl-C is this process's affair alone.
+    """
+    if count == 1:
+        prepare(*arguments)
+        yield Processes(None, 1)
+        return
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(count, context, _begin, (prepare, arguments))
+    try:
+        yield Processes(pool, count)
+    except BrokenProcessPool:
+        raise ResourceError(
+            f"one of {count} processes was killed, probably for want of memory; give fewer "
+            "--threads"
+        ) from None
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+class Processes:
+    """What :func:`processes` yields."""
+
+    def __init__(self, pool: Executor | None, count: int):
+        self._pool, self._count = pool, count
+
+    def in_order(
+        self, function: Callable[[Item], Result], items: Iterable[Item]
+    ) -> Generator[Result, None, None]:
+        """As :func:`in_order`, by the processes."""
+        if self._pool is None:
+            yield from map(function, items)
+        else:
+            yield from _drawn(self._pool, function, items, self._count * AHEAD)
+
+
+def _begin(prepare: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # A process that was killed cannot stop its children, which would wait for work for ever.
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def follow() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=follow, daemon=True).start()
+    prepare(*arguments)
+
+
+def _drawn(
+    pool: Executor, function: Callable[[Item], Result], items: Iterable[Item], ahead: int
+) -> Generator[Result, None, None]:
+    """Results in order, with at most ``ahead`` items waiting or done beyond the oldest."""
+    pending: deque[Future[Result]] = deque()
+    try:
+        for item in items:
+            pending.append(pool.submit(function, item))
+            if len(pending) > ahead:
                 yield pending.popleft().result()
-        finally:  # else the pool would work on what nobody waits for
-            for future in pending:
-                future.cancel()
+        while pending:
+            yield pending.popleft().result()
+    finally:  # else the pool would work on what nobody waits for
+        for future in pending:
+            future.cancel()

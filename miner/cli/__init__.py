@@ -15,6 +15,7 @@ from miner.cli.evaluate import evaluate
 from miner.cli.explain import explain
 from miner.cli.index import index
 from miner.cli.mine import mine
+from miner.cli.score import score
 from miner.cli.search import search
 from miner.cli.train import train
 from miner.errors import MinerError
@@ -36,7 +37,7 @@ def cli() -> None:
     """Find and score translation pairs in text of two languages."""
 
 
-for command in (mine, train, index, encode, search, explain, evaluate, doctor):
+for command in (mine, score, train, index, encode, search, explain, evaluate, doctor):
     cli.add_command(command)
 
 

@@ -56,13 +56,15 @@ class Context:
     """What a cleaning knows beside the pairs.
 
     source_lang, target_lang: BCP-47 codes, or None where nobody said. directory: what relative
-    paths in settings are relative to. model: directory of the encoder, or ``default``.
+    paths in settings are relative to. model: directory of the encoder, or ``default``. sample:
+    sources and targets of some pairs of the text itself, for filters that compare with it.
     """
 
     source_lang: str | None = None
     target_lang: str | None = None
     directory: Path = Path()
     model: str = "default"
+    sample: tuple[Sequence[str], Sequence[str]] = ((), ())
 
     @property
     def languages(self) -> tuple[str | None, str | None]:
@@ -111,6 +113,7 @@ class Filter:
     languages: bool = False
     default: bool = False
     whole: bool = False
+    sampled: bool = False
     paper: str = ""
 
 
@@ -122,3 +125,8 @@ def each(function: Callable[[str, str], float]) -> Callable[[Any, Any], Scorer]:
         return np.fromiter((function(s, t) for s, t in pairs), np.float64, len(batch))
 
     return lambda settings, context: score
+
+
+def compared(settings: Mapping[str, Any], context: Context) -> Scorer:
+    """The `Filter.build` of GLOBAL filters, which score no pair by itself."""
+    raise TypeError("this filter compares all pairs with each other")

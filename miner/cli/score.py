@@ -1,0 +1,96 @@
+"""``miner score``: one number, or several, for every pair of a bitext."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import click
+
+from miner.cli import filtering, options
+from miner.filters import scores
+from miner.filters.config import scores_plan
+from miner.machine import thread_count
+from miner.rows import Rows
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  miner score web.de-en.tsv.gz --score-only > scores.txt
+  miner score web.de-en.tsv.gz --scol 3 --tcol 4 -o scored.tsv.gz
+  miner score --source web.de --target web.en --score cosine --score margin -o scored.tsv
+  zcat web.tsv.gz | miner score - --score-only | paste scores.old -"""
+)
+@click.argument("bitext", required=False)
+@click.option("--source", metavar="FILE", help="Source file, with --target instead of BITEXT.")
+@click.option("--target", metavar="FILE", help="Target file, aligned line by line.")
+@click.option(
+    "--score",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="quality, cosine, margin, or any filter of 'miner filter --list'; several are several "
+    "columns [quality].",
+)
+@options.model
+@filtering.languages
+@filtering.reading
+@click.option("--score-only", is_flag=True, help="Write scores without the rows.")
+@options.threads
+@click.option(
+    "-o",
+    "--output",
+    default="-",
+    metavar="FILE",
+    help="Where rows and scores go [standard output]; .gz .bz2 .xz .zst compress.",
+)
+def score(
+    bitext: str | None,
+    source: str | None,
+    target: str | None,
+    names: tuple[str, ...],
+    model: str,
+    source_lang: str | None,
+    target_lang: str | None,
+    scol: str,
+    tcol: str,
+    header: bool,
+    format: str | None,
+    on_error: str,
+    score_only: bool,
+    threads: int | None,
+    output: str,
+) -> None:
+    """Score the pairs of BITEXT: one line out for each line in, in order, the scores last.
+
+    BITEXT is a tsv or jsonl file, or - for standard input; or give two aligned files by --source
+    and --target. The default score is the probability that both sides say the same; a pair's score
+    depends on nothing else in the file.
+    """
+    files = filtering.inputs(bitext, source, target)
+    known = filtering.scoring()
+    for name in names:
+        if name not in known:
+            raise click.UsageError(f"there is no score {name!r}; there are: {', '.join(known)}")
+    options.spare(files, output)
+    context = filtering.context(source_lang, target_lang, model)
+    with tempfile.TemporaryDirectory(prefix="miner-") as temporary:
+        paths = [filtering.spooled(path, Path(temporary)) for path in files]
+        rows = Rows(
+            paths[0],
+            paths[1] if target else None,
+            header=header,
+            format=format,
+            on_error=on_error,
+            **filtering.columns(scol, tcol, format, bitext),
+        )
+        with options.staged_bar() as report:
+            scores.write(
+                rows,
+                scores_plan(names or ("quality",), context),
+                output,
+                only=score_only,
+                threads=thread_count(threads),
+                report=report,
+            )

@@ -1,0 +1,242 @@
+"""Which filters run, with which settings and bounds: from a TOML file, or by default."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from miner.errors import ArtifactError
+from miner.filters.base import Context, Filter
+from miner.filters.table import FILTERS
+
+# What stands in a filter's table beside its settings, and in the file beside the filters.
+OWN = ("name", "label", "minimum", "maximum")
+# The score that tells better pairs from worse, unless another is named.
+RANK = "quality"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One filter of a cleaning: its label, its settings and its bounds, None for none."""
+
+    name: str
+    label: str
+    settings: Mapping[str, Any]
+    minimum: float | None
+    maximum: float | None
+
+    @property
+    def filter(self) -> Filter:
+        return FILTERS[self.name]
+
+    def reason(self, value: float) -> str:
+        """Why a pair with this score was removed."""
+        return self.filter.reason.format(value=value, bound=self.bound(value))
+
+    def bound(self, value: float) -> float | None:
+        """The bound that a score breaks; None where it breaks none."""
+        if self.minimum is not None and value < self.minimum:
+            return self.minimum
+        return self.maximum if self.maximum is not None and value > self.maximum else None
+
+    def bounds(self) -> str:
+        """The bounds in a few characters."""
+        low, high = (None if edge is None else f"{edge:g}" for edge in (self.minimum, self.maximum))
+        if low and high:
+            return f"{low} to {high}"
+        return f">= {low}" if low else f"<= {high}" if high else "none"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A whole cleaning: the steps in the order in which they run, and what they share.
+
+    rank: the label of the step whose score says which of two pairs is the better one; None where
+    there is no such step. repair: whether broken encoding is mended first.
+    """
+
+    steps: tuple[Step, ...]
+    context: Context = field(default_factory=Context)
+    rank: str | None = None
+    repair: bool = False
+
+    def stage(self, stage: int) -> list[Step]:
+        """The steps of one stage, in order."""
+        return [step for step in self.steps if step.filter.stage == stage]
+
+    @property
+    def columns(self) -> list[int | str]:
+        """Further columns of the file that filters look at, each once."""
+        keys = [step.settings[name] for step in self.steps for name in step.filter.columns]
+        return list(dict.fromkeys(keys))
+
+    @property
+    def ranking(self) -> Step | None:
+        """The step that ranks."""
+        return next((step for step in self.steps if step.label == self.rank), None)
+
+    def with_bound(self, threshold: float) -> Plan:
+        """The plan with another bound for the score that ranks."""
+        step = self.ranking
+        assert step is not None
+        if step.filter.better == "higher":
+            changed = dataclasses.replace(step, minimum=threshold)
+        else:
+            changed = dataclasses.replace(step, maximum=threshold)
+        steps = tuple(changed if other is step else other for other in self.steps)
+        return dataclasses.replace(self, steps=steps)
+
+    def fingerprint(self) -> str:
+        """What scores depend on, as text; bounds are not among it."""
+        record = {
+            "steps": [[step.name, step.label, dict(step.settings)] for step in self.steps],
+            "languages": self.context.languages,
+            "model": self.context.model,
+            "directory": str(self.context.directory.resolve()),
+            "repair": self.repair,
+        }
+        return json.dumps(record, sort_keys=True)
+
+
+def default_plan(context: Context) -> Plan:
+    """The filters that run where nobody says which do."""
+    known = all(context.languages)
+    chosen = [
+        Step(entry.name, entry.name, _defaults(entry), entry.minimum, entry.maximum)
+        for entry in FILTERS.values()
+        if entry.default and (known or not entry.languages)
+    ]
+    return _plan(chosen, context, RANK, False)
+
+
+def scores_plan(names: Iterable[str], context: Context) -> Plan:
+    """Filters that score, and keep no bounds, each once, in the order given.
+
+    Raises :class:`~miner.errors.ArtifactError` for a filter that needs a setting.
+    """
+    steps = []
+    for name in dict.fromkeys(names):
+        found = _step(f"score {name}", {"name": name})
+        steps.append(dataclasses.replace(found, minimum=None, maximum=None))
+    return Plan(tuple(steps), context)
+
+
+def read_plan(path: str | Path, context: Context) -> Plan:
+    """The plan of a TOML file; what ``context`` knows goes before what the file says.
+
+    The file: ``source_lang``, ``target_lang``, ``model``, ``rank``, ``repair``, and a table
+    ``[[filter]]`` for each filter, with its ``name``, a ``label`` where a filter runs twice,
+    ``minimum``, ``maximum`` and its settings. Raises :class:`~miner.errors.ArtifactError`.
+    """
+    path = Path(path)
+    try:
+        with open(path, "rb") as file:
+            record = tomllib.load(file)
+    except OSError as error:
+        raise ArtifactError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ArtifactError(f"{path}: not TOML ({error}); mend it") from None
+    types = {"source_lang": str, "target_lang": str, "model": str, "rank": str, "repair": bool}
+    for key, value in record.items():
+        _refuse_unknown(str(path), key, (*types, "filter"))
+        if key in types and not isinstance(value, types[key]):
+            raise ArtifactError(f"{path}: {key} must be {_kind(types[key])}, not {value!r}")
+    tables = record.get("filter", [])
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise ArtifactError(f"{path}: write each filter as a table of its own, [[filter]]")
+    if not tables:
+        raise ArtifactError(f"{path}: names no filter; add [[filter]] tables, see --list")
+    model = record.get("model", "default")
+    context = dataclasses.replace(
+        context,
+        source_lang=context.source_lang or record.get("source_lang"),
+        target_lang=context.target_lang or record.get("target_lang"),
+        directory=path.parent,
+        model=context.model
+        if context.model != "default" or model == "default"
+        else str(path.parent / model),
+    )
+    steps = [_step(f"{path}, filter {number}", table) for number, table in enumerate(tables, 1)]
+    labels = [step.label for step in steps]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise ArtifactError(f"{path}: {label!r} is there twice; give one of them a label")
+    for step in steps:
+        if step.filter.languages and not all(context.languages):
+            raise ArtifactError(
+                f"{path}: {step.label} needs to know the languages; add source_lang and "
+                "target_lang (or --source-lang, --target-lang)"
+            )
+    rank = record.get("rank")
+    if rank is not None and rank not in labels:
+        raise ArtifactError(f"{path}: rank is {rank!r}, which is no filter of it")
+    return _plan(steps, context, rank or RANK, record.get("repair", False))
+
+
+def _plan(steps: Iterable[Step], context: Context, rank: str, repair: bool) -> Plan:
+    """Cheap ones first: in the table's order of stages, within one in the order given."""
+    ordered = sorted(steps, key=lambda step: step.filter.stage)
+    ranking = rank if any(step.label == rank for step in ordered) else None
+    return Plan(tuple(ordered), context, ranking, repair)
+
+
+def _defaults(entry: Filter) -> dict[str, Any]:
+    return {name: setting.default for name, setting in entry.settings.items()}
+
+
+def _step(where: str, table: Mapping[str, Any]) -> Step:
+    name = table.get("name")
+    if not isinstance(name, str):
+        raise ArtifactError(f"{where}: has no name; see 'miner filter --list'")
+    _refuse_unknown(where, name, FILTERS, "filter")
+    entry = FILTERS[name]
+    where = f"{where} ({name})"
+    settings = _defaults(entry)
+    bounds: dict[str, float | None] = {"minimum": entry.minimum, "maximum": entry.maximum}
+    for key, value in table.items():
+        _refuse_unknown(where, key, (*OWN, *entry.settings))
+        if key in bounds:
+            if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+                raise ArtifactError(f"{where}: {key} must be a number, not {value!r}")
+            bounds[key] = None if value in (float("-inf"), float("inf")) else float(value)
+        elif key == "label":
+            if not isinstance(value, str) or not value:
+                raise ArtifactError(f"{where}: label must be text, not {value!r}")
+        elif key != "name":
+            settings[key] = _setting(f"{where}: {key}", entry.settings[key], value)
+    for key, value in settings.items():
+        if value is None:
+            raise ArtifactError(f"{where}: needs {key}: {entry.settings[key].help}")
+    low, high = bounds["minimum"], bounds["maximum"]
+    if low is not None and high is not None and low > high:
+        raise ArtifactError(f"{where}: minimum {low:g} is above maximum {high:g}")
+    return Step(name, table.get("label", name), settings, low, high)
+
+
+def _setting(where: str, setting: Any, value: Any) -> Any:
+    kind = str if setting.default is None else type(setting.default)
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    if type(value) is not kind:
+        raise ArtifactError(f"{where} must be {_kind(kind)}, not {value!r}")
+    if setting.choices and value not in setting.choices:
+        raise ArtifactError(f"{where} is {value!r}; it must be one of {', '.join(setting.choices)}")
+    return value
+
+
+def _kind(kind: type) -> str:
+    return {str: "text", bool: "true or false", int: "a whole number", float: "a number"}[kind]
+
+
+def _refuse_unknown(where: str, key: str, known: Iterable[str], what: str = "key") -> None:
+    known = list(known)
+    if key not in known:
+        near = difflib.get_close_matches(key, known, 1)
+        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known)}"
+        raise ArtifactError(f"{where}: there is no {what} {key!r}; {hint}")

@@ -1,0 +1,170 @@
+"""Do both sides mean the same? Scores by a trained model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from miner.corpus import read_bitext
+from miner.encoder import Encoder
+from miner.filters.base import GLOBAL, MODEL, Batch, Context, Filter, Scorer, Setting, compared
+from miner.machine import memory_budget
+from miner.margin import RATIO_FLOOR
+from miner.neighbors import nearest_both
+from miner.quality import Quality, cosines
+from miner.side import Side
+
+
+@cache
+def _encoder(model: str) -> Encoder:
+    """The model, once for all the filters of a process."""
+    return Encoder.load(model, threads=1, side="source")
+
+
+@cache
+def _target_encoder(model: str) -> Encoder:
+    """The same, or its other side where the model tells sides apart."""
+    encoder = _encoder(model)
+    return Encoder(encoder.model, 1, side="target") if encoder.model.design.separate else encoder
+
+
+def _quality(settings: Mapping[str, Any], context: Context) -> Scorer:
+    quality = Quality(_encoder(_model(settings, context)))
+    return lambda batch: quality.score(batch.source, batch.target)
+
+
+def _cosine(settings: Mapping[str, Any], context: Context) -> Scorer:
+    model = _model(settings, context)
+    encoders = _encoder(model), _target_encoder(model)
+
+    def score(batch: Batch) -> np.ndarray:
+        vectors = [
+            encoder.encode(side) for encoder, side in zip(encoders, batch.sides, strict=True)
+        ]
+        return cosines(*vectors)
+
+    return score
+
+
+def _model(settings: Mapping[str, Any], context: Context) -> str:
+    name = settings["model"]
+    if not name:
+        return context.model
+    return name if name == "default" else str(context.directory / name)
+
+
+class _Margin:
+    """Margins (Artetxe & Schwenk 2019) of given pairs, against the neighbours in a reference.
+
+    The neighbours of a sentence are the nearest distinct sentences of the reference's other side;
+    its own translation, if the reference has it, is not one of them. The reference is a sample, so
+    a pair's margin does not depend on the others that are scored with it.
+    """
+
+    def __init__(self, settings: Mapping[str, Any], context: Context):
+        model = _model(settings, context)
+        self.encoders = _encoder(model), _target_encoder(model)
+        self.k, self.kind = settings["k"], settings["margin"]
+        reference = context.sample
+        if settings["reference"]:
+            bitext = read_bitext(context.directory / settings["reference"])
+            reference = bitext.source, bitext.target
+        self.row: list[dict[str, int]] = []
+        self.sides: list[Side] = []
+        for encoder, texts in zip(self.encoders, reference, strict=True):
+            distinct = list(dict.fromkeys(texts))
+            vectors = encoder.encode(distinct)
+            self.row.append({text: row for row, text in enumerate(distinct)})
+            self.sides.append(Side(vectors, np.flatnonzero(vectors.any(axis=1))))
+
+    def __call__(self, batch: Batch) -> np.ndarray:
+        vectors = [
+            encoder.encode(side) for encoder, side in zip(self.encoders, batch.sides, strict=True)
+        ]
+        cosine = cosines(*vectors).astype(np.float64)
+        # A source's neighbours are targets, and the other way round.
+        near = [
+            self._mean(own, partner, other)
+            for own, partner, other in (
+                (vectors[0], batch.target, 1),
+                (vectors[1], batch.source, 0),
+            )
+        ]
+        mean = (near[0] + near[1]) / 2
+        if self.kind == "distance":
+            return cosine - mean
+        return cosine / np.maximum(mean, RATIO_FLOOR)
+
+    def _mean(self, vectors: np.ndarray, partners: Sequence[str], other: int) -> np.ndarray:
+        """Mean similarity of each vector to its nearest of the ``other`` side: ``(n,) float64``."""
+        base = self.sides[other]
+        queries = Side(vectors, np.flatnonzero(vectors.any(axis=1)))
+        out = np.zeros(len(vectors))
+        if not len(base) or not len(queries):
+            return out
+        lists, _ = nearest_both(
+            queries, base, self.k + 1, memory=memory_budget(), threads=1, exact=True
+        )
+        own = np.array([self.row[other].get(text, -1) for text in partners])
+        counts = (lists.row >= 0) & (lists.row != own[:, None])
+        counts &= np.cumsum(counts, axis=1) <= self.k
+        similarity = np.where(counts, lists.similarity, 0.0)
+        return similarity.sum(axis=1) / np.maximum(counts.sum(axis=1), 1)
+
+
+_MODEL = Setting("", "directory of the model [that of the cleaning]")
+
+FILTERS = (
+    Filter(
+        "quality",
+        "probability that both sides say the same, all of it",
+        "probability {value:.3f} of being a good translation",
+        "higher",
+        _quality,
+        minimum=0.1,
+        settings={"model": _MODEL},
+        stage=MODEL,
+        default=True,
+    ),
+    Filter(
+        "cosine",
+        "cosine of the two sentences' vectors, from -1 to 1; of paraphrases their paraphrase score",
+        "a cosine of {value:.3f}",
+        "higher",
+        _cosine,
+        settings={"model": _MODEL},
+        stage=MODEL,
+        paper="Wieting et al. 2017, section 5.7; Wieting & Gimpel 2018, section 3",
+    ),
+    Filter(
+        "margin",
+        "cosine against the means of both sides' nearest neighbours in a reference",
+        "a margin of {value:.3f}",
+        "higher",
+        _Margin,
+        settings={
+            "model": _MODEL,
+            "margin": Setting("ratio", "what is done with the means", ("ratio", "distance")),
+            "k": Setting(4, "neighbours of each side"),
+            "reference": Setting("", "a tsv of pairs [5,000 pairs of the text itself]"),
+        },
+        stage=MODEL,
+        sampled=True,
+        paper="Artetxe & Schwenk 2019, section 3",
+    ),
+    Filter(
+        "decile",
+        "which tenth of the pairs that are left a pair's score is in, from 1, the worst, to 10",
+        "in the tenth number {value:.0f}, from the worst",
+        "higher",
+        compared,
+        minimum=9,
+        settings={"of": Setting("cosine", "label of the filter whose score it is")},
+        stage=GLOBAL,
+        whole=True,
+        paper="Wieting et al. 2017, section 5.7",
+    ),
+)

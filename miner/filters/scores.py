@@ -1,0 +1,68 @@
+"""Scores alone: one line out for each row in, in order."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+
+import numpy as np
+
+from miner.files import StrPath, open_output
+from miner.filters.clean import Report, rounded, sampled
+from miner.filters.config import Plan
+from miner.filters.scoring import ROWS, Job, prepare, score
+from miner.parallel import processes
+from miner.rows import Block, Rows
+
+
+def write(
+    rows: Rows,
+    plan: Plan,
+    output: StrPath,
+    *,
+    only: bool = False,
+    threads: int = 1,
+    report: Report = lambda stage, done, total: None,
+) -> None:
+    """Write each row with its scores, by the steps of ``plan``, at its end; ``only``: scores alone.
+
+    A row that could not be read has the score 0. Two files become one tsv; of JSON the scores are
+    further keys. The file appears whole, or not at all. The scores are the same for any number of
+    ``threads``. Raises the errors of `Rows` and of the filters, and ResourceError.
+    """
+    plan = sampled(plan, rows)
+    job = Job(plan, rows.layout, plan.steps)
+    blocks: deque[Block] = deque()
+
+    def drawn() -> Iterator[Block]:
+        for block in rows.blocks(ROWS):
+            blocks.append(block)
+            yield block
+
+    done = 0
+    labels = [step.label for step in plan.steps]
+    few = rows.count is not None and rows.count <= ROWS
+    with (
+        open_output(output, binary=True) as file,
+        processes(1 if few else threads, prepare, job) as workers,
+    ):
+        if rows.head is not None and not only:
+            file.write("\t".join([rows.head.decode("utf-8", "replace"), *labels]).encode() + b"\n")
+        for scored in workers.in_order(score, drawn()):
+            block = blocks.popleft()
+            file.write(_lines(rows, plan, block, scored.rows["score"], only))
+            done += len(block)
+            report("scoring", done, rows.count)
+
+
+def _lines(rows: Rows, plan: Plan, block: Block, scores: np.ndarray, only: bool) -> bytes:
+    out = []
+    for raw, values in zip(block.raw, scores.tolist(), strict=True):
+        cells = {
+            step.label: rounded(step, value) for step, value in zip(plan.steps, values, strict=True)
+        }
+        if only:
+            out.append("\t".join(f"{cell:.6g}" for cell in cells.values()).encode())
+        else:
+            out.append(rows.layout.with_cells(raw, cells))
+    return b"".join(line + b"\n" for line in out)

@@ -1,0 +1,142 @@
+"""Blocks of raw rows to scores, in as many processes as there are cores.
+
+What the processes return is fixed in size for each row, so that the scores of a corpus of any size
+are a file that can be appended to, gone on with after a kill, and looked at without being read.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from miner.filters.base import Batch, Scorer
+from miner.filters.config import Plan, Step
+from miner.filters.duplicates import HASHES, keys, signatures
+from miner.rows import Block, Layout, Texts
+
+# A row whose text was mended.
+REPAIRED = 4
+# Rows that a process takes at a time.
+ROWS = 2048
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a process needs to know to score blocks by some ``steps``; can be sent to it.
+
+    ``first`` for the first look at a text, which tells what is known of a row beside its scores.
+    """
+
+    plan: Plan
+    layout: Layout
+    steps: tuple[Step, ...]
+    first: bool = False
+
+    @property
+    def dtype(self) -> np.dtype:
+        """What is kept of a row.
+
+        ``score``, one for each step, in order. Of the first look also ``state`` of the row (see
+        `miner.rows`, and REPAIRED), ``tokens`` of both sides, and where copies are looked for
+        ``key`` (see `duplicates.keys`; of plain texts, and of exact ones) and ``signature``.
+        """
+        fields: list[tuple[str, str, int]] = [("score", "<f4", len(self.steps))]
+        if self.first:
+            fields = [("state", "u1", 1), ("tokens", "<u4", 2), *fields]
+            names = {step.name for step in self.plan.steps}
+            fields += [("key", "<u8", 6)] * ("duplicates" in names)
+            fields += [("signature", "<u4", HASHES)] * ("near_duplicates" in names)
+        return np.dtype([(name, kind, (size,)) for name, kind, size in fields])
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """Of a block: ``rows (n,)`` of `Job.dtype`, and the seconds that each step took."""
+
+    rows: np.ndarray
+    seconds: np.ndarray
+
+
+class Scoring:
+    """The steps of one job, ready."""
+
+    def __init__(self, job: Job):
+        self.job = job
+        self.dtype = job.dtype
+        self.scorers: list[Scorer] = [
+            step.filter.build(step.settings, job.plan.context) for step in job.steps
+        ]
+        self.repair: Callable[[str], str] | None = None
+        if job.plan.repair:
+            from miner.filters.encoding import repair
+
+            self.repair = repair
+
+    def __call__(self, block: Block) -> Scored:
+        out = np.zeros(len(block), dtype=self.dtype)
+        texts, repaired = mended(self.job.layout.texts(block), self.repair)
+        columns = [str(column) for column in self.job.plan.columns]
+        more = list(zip(*texts.more, strict=True)) if columns else []
+        batch = Batch(texts.source, texts.target, dict(zip(columns, more, strict=True)))
+        seconds = np.zeros(len(self.scorers))
+        for column, scorer in enumerate(self.scorers):
+            begun = time.thread_time()
+            out["score"][:, column] = scorer(batch)
+            seconds[column] = time.thread_time() - begun
+        if self.job.first:
+            out["state"][:, 0] = texts.state | np.where(repaired, REPAIRED, 0)
+            out["tokens"] = batch.lengths.T
+            kept = out.dtype.names or ()
+            if "key" in kept:
+                out["key"] = np.concatenate([keys(batch, False), keys(batch, True)], axis=1)
+            if "signature" in kept:
+                out["signature"] = signatures(batch)
+        return Scored(out, seconds)
+
+
+def mended(texts: Texts, repair: Callable[[str], str] | None) -> tuple[Texts, np.ndarray]:
+    """The texts, repaired if that is asked for, and which rows ``(n,) bool`` that has changed."""
+    changed = np.zeros(len(texts.source), dtype=bool)
+    if repair is None:
+        return texts, changed
+    sides = [list(map(repair, side)) for side in (texts.source, texts.target)]
+    for new, old in zip(sides, (texts.source, texts.target), strict=True):
+        changed |= np.fromiter((a != b for a, b in zip(new, old, strict=True)), bool, len(new))
+    return dataclasses.replace(texts, source=sides[0], target=sides[1]), changed
+
+
+_scoring: Scoring | None = None
+
+
+def prepare(job: Job) -> None:
+    """Make this process ready for `score`: one thread, and the job's filters."""
+    global _scoring
+    numba.set_num_threads(1)
+    threadpool_limits(1)
+    _scoring = Scoring(job)
+
+
+def score(block: Block) -> Scored:
+    """The scores of a block, by the filters of this process."""
+    assert _scoring is not None
+    return _scoring(block)
+
+
+def broken(steps: Sequence[Step], scores: np.ndarray) -> np.ndarray:
+    """Which bounds are broken: ``(n, len(steps)) bool`` of scores of that shape.
+
+    A score that was not computed, NaN, breaks none. Bounds are compared in the scores' precision.
+    """
+    out = np.zeros(scores.shape, dtype=bool)
+    for column, step in enumerate(steps):
+        if step.minimum is not None:
+            out[:, column] |= scores[:, column] < np.float32(step.minimum)
+        if step.maximum is not None:
+            out[:, column] |= scores[:, column] > np.float32(step.maximum)
+    return out
