@@ -27,6 +27,7 @@ FLOORS = (
     ("flat", "files", "records", "corpus", "margin", "evaluate", "machine", "parallel", "kernels"),
     (
         "lexicon",
+        "ngrams",
         "model",
         "gpu",
         "tokenizer",

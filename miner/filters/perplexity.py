@@ -1,0 +1,70 @@
+"""How fluent one side is, by a language model of reference sentences."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from miner.corpus import Reader
+from miner.errors import CorpusError
+from miner.filters.base import MODEL, Batch, Context, Filter, Scorer, Setting
+from miner.filters.text import tokens
+from miner.ngrams import Trigrams
+
+SIDES = ("source", "target")
+
+
+def spread(path: Path, most: int) -> Iterator[str]:
+    """Sentences of a corpus, all or ``most`` of them, which are spread evenly over the file.
+
+    The file is read twice rather than held in memory. Raises as a `Reader` does.
+    """
+    reader = Reader(path)
+    total = sum(len(block) for block in reader)
+    most, row = min(most, total), 0
+    for block in reader:
+        for sentence in block.sentences:
+            if row * most // total < (row + 1) * most // total:
+                yield sentence
+            row += 1
+
+
+def _perplexity(settings: Mapping[str, Any], context: Context) -> Scorer:
+    path, most = context.directory / settings["references"], settings["sentences"]
+    if most < 1:
+        raise CorpusError(f"perplexity: sentences is {most}; it must be at least 1")
+    if str(path) == "-" or (path.exists() and not path.is_file()):
+        raise CorpusError(
+            f"{path}: references must be a file, since every process reads them twice; "
+            "write them to one"
+        )
+    model = Trigrams.train(map(tokens, spread(path, most)), str(path))
+    side = SIDES.index(settings["of"])
+
+    def score(batch: Batch) -> np.ndarray:
+        sentences = batch.tokens[side]
+        values = model.perplexity(sentences)
+        # Nothing is not fluent, however likely it is, as after headings, that a text ends at once.
+        values[[not words for words in sentences]] = model.unknown
+        return values
+
+    return score
+
+
+FILTERS = (
+    Filter(
+        "perplexity",
+        "perplexity of one side for each token, by 3-grams of reference sentences, above 1",
+        "a perplexity of {value:.0f}",
+        "lower",
+        _perplexity,
+        settings={
+            "references": Setting(None, "file of good sentences in the language, one a line"),
+            "sentences": Setting(40_000, "how many of them to learn from, spread over the file"),
+            "of": Setting("target", "which side is scored", SIDES),
+        },
+        stage=MODEL,
+        paper="Wieting et al. 2017, sections 5.4 to 5.7",
+    ),
+)

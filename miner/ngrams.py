@@ -1,0 +1,157 @@
+"""A language model of three words at a time, learned from a few sentences in a second."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from miner.errors import CorpusError
+from miner.flat import offsets_of
+
+# A discount where the text is too small to estimate one.
+DISCOUNT = 0.5
+_HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
+
+
+@dataclass(frozen=True, eq=False)
+class Trigrams:
+    """Interpolated Kneser-Ney smoothing of order 3 (Chen & Goodman 1998, section 2.7).
+
+    One absolute discount D for each order, ``n1 / (n1 + 2 n2)`` of the n-grams seen once and twice
+    (Ney et al. 1994). Before a sentence stand two marks of its start, after it one of its end::
+
+        P(w | u v) = (c(u v w) - D3) / c(u v) + D3 N(u v .) / c(u v) * P(w | v)
+
+    where N counts the distinct words that a dot stands for. P(w | v) is the same with N(. v w) for
+    the count c(u v w), and P(w) with N(. w); what is left there is shared equally by all words, the
+    end, and one unknown word, which every word that was not seen counts as. So every word has a
+    probability above 0, and those of the seen words, the end and the unknown word sum to 1.
+
+    numbers: of each word seen, from 3. discounts: of words, pairs and triples, each in (0, 1).
+    words, pairs, triples: as in :mod:`miner.kernels.ngrams`. The same sentences give the same
+    tables, bit by bit.
+    """
+
+    numbers: Mapping[str, int]
+    discounts: tuple[float, float, float]
+    words: tuple[np.ndarray, np.ndarray]
+    pairs: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+    triples: tuple[np.ndarray, np.ndarray, np.ndarray]
+
+    @classmethod
+    def train(
+        cls,
+        sentences: Iterable[Sequence[str]],
+        name: str,
+        discounts: tuple[float, float, float] | None = None,
+    ) -> Trigrams:
+        """Learn from sentences, lists of words; those without words are passed over.
+
+        ``discounts`` are estimated where none are given. Raises CorpusError, which calls the text
+        ``name``, if there are no words, and ValueError for a discount not in (0, 1).
+        """
+        from miner.kernels.ngrams import END, START, UNKNOWN
+        from miner.kernels.units import table
+
+        if discounts is not None and not all(0 < discount < 1 for discount in discounts):
+            raise ValueError(f"discounts are {discounts}; each must lie between 0 and 1")
+        numbers: dict[str, int] = {}
+        lowest = 1 + max(UNKNOWN, END, START)
+        flat = array("i")
+        for sentence in sentences:
+            if sentence:
+                words = [numbers.setdefault(word, len(numbers) + lowest) for word in sentence]
+                flat.extend([START, START, *words, END])
+        if not flat:
+            raise CorpusError(
+                f"{name}: has no words to learn a language model from; give a file with sentences"
+            )
+        text, size = np.array(flat, dtype=np.int64), len(numbers) + lowest
+
+        # Every word of the text, and ends, with the pair that it ends and the one before that.
+        pair_keys, pair = np.unique(_key(text[:-1], text[1:]), return_inverse=True)
+        here = np.flatnonzero(text != START)
+        context, pair, third = pair[here - 2], pair[here - 1], text[here]
+        triple_keys, place, count = np.unique(
+            _key(context, third), return_index=True, return_counts=True
+        )
+        context, pair, third = context[place], pair[place], third[place]
+
+        # What stands for counts in the shorter n-grams: how many distinct words come before.
+        pair_count = np.bincount(pair, minlength=len(pair_keys))
+        first, second = (part.astype(np.int64) for part in (pair_keys >> _HALF, pair_keys & _LOW))
+        word_count = np.bincount(second[pair_count > 0], minlength=size)
+        if discounts is None:
+            discounts = _discount(word_count), _discount(pair_count), _discount(count)
+
+        possible = np.ones(size)
+        possible[START] = 0
+        alone, left = _discounted(word_count, np.zeros(size, np.int64), discounts[0], 1)
+        word = alone + left * possible / possible.sum()
+        alone, word_left = _discounted(pair_count, first, discounts[1], size)
+        after_one = alone + word_left[first] * word[second]
+        alone, pair_left = _discounted(count, context, discounts[2], len(pair_keys))
+        after_two = alone + pair_left[context] * after_one[pair]
+        with np.errstate(divide="ignore"):  # no text has the start of a sentence for a word
+            return cls(
+                numbers,
+                discounts,
+                (np.log(word), np.log(word_left)),
+                (*table(pair_keys), np.log(after_one), np.log(pair_left)),
+                (*table(triple_keys), np.log(after_two)),
+            )
+
+    @property
+    def unknown(self) -> float:
+        """Perplexity of an unknown word without context: about that of text that is all unknown."""
+        from miner.kernels.ngrams import UNKNOWN
+
+        return math.exp(-self.words[0][UNKNOWN])
+
+    def perplexity(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
+        """``exp`` of the mean ``-log P`` over a sentence's words and its end: ``(n,) float64``.
+
+        Above 1 and finite; a sentence without words has the perplexity of its end alone.
+        """
+        from miner.kernels.ngrams import UNKNOWN, surprise
+
+        lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
+        offsets, number = offsets_of(lengths), self.numbers.get
+        ids = np.fromiter(
+            (number(word, UNKNOWN) for words in sentences for word in words), np.int32, offsets[-1]
+        )
+        out = np.empty(len(sentences))
+        surprise(ids, offsets, self.words, self.pairs, self.triples, out)
+        return np.exp(out)
+
+
+def _key(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    return left.astype(np.uint64) << _HALF | right.astype(np.uint64)
+
+
+def _discount(count: np.ndarray) -> float:
+    once, twice = (int((count == times).sum()) for times in (1, 2))
+    # Without n-grams seen once nothing would be left for the unknown; without any seen twice
+    # everything would.
+    return once / (once + 2 * twice) if once and twice else DISCOUNT
+
+
+def _discounted(
+    count: np.ndarray, context: np.ndarray, discount: float, contexts: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Each n-gram's own part of its probability, and what each context leaves to shorter ones.
+
+    ``count (m,)``, which may be 0; ``context (m,)`` below ``contexts``. A context without
+    n-grams leaves all.
+    """
+    total = np.bincount(context, count, contexts)
+    kinds = np.bincount(context, count > 0, contexts)
+    left = np.ones(contexts)
+    np.divide(discount * kinds, total, out=left, where=total > 0)
+    own = np.zeros(len(count))
+    np.divide(count - discount, total[context], out=own, where=count > 0)
+    return own, left

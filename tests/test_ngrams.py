@@ -1,0 +1,239 @@
+"""The language model: known values, definitions, sums to one, texts too small, the kernel."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from nltk.lm import KneserNeyInterpolated
+
+from miner import ngrams
+from miner.errors import MinerError
+from miner.kernels.ngrams import END, START, UNKNOWN, surprise_reference
+from miner.ngrams import Trigrams
+
+TEXT = [
+    line.split()
+    for line in (
+        "the cat sat on the mat .",
+        "the cat sat on the dog .",
+        "the dog sat .",
+        "a dog saw the cat .",
+        "a dog saw a cat on a mat .",
+    )
+]
+# As numbers and as words, and as few as to repeat often.
+SENTENCES = st.lists(st.lists(st.sampled_from("abcdef"), max_size=8), max_size=12)
+DISCOUNTS = st.none() | st.tuples(*[st.floats(0.01, 0.99)] * 3)
+
+
+def numbered(model: Trigrams, sentences: list[list[str]]) -> list[list[int]]:
+    return [[model.numbers.get(word, UNKNOWN) for word in words] for words in sentences]
+
+
+def logs(model: Trigrams, sentences: list[list[str]]) -> list[list[float]]:
+    tables = model.words, model.pairs, model.triples
+    return surprise_reference(numbered(model, sentences), *tables)
+
+
+def probability(model: Trigrams, before: tuple[int, ...], word: int) -> float:
+    """Of one word after a sentence's beginning, all as numbers."""
+    sentence = [*before] if word == END else [*before, word]
+    found = surprise_reference([sentence], model.words, model.pairs, model.triples)[0]
+    return math.exp(found[len(before)])
+
+
+class Definition:
+    """Interpolated Kneser-Ney from sets of n-grams, word for word as in the paper."""
+
+    def __init__(self, sentences: list[list[str]]) -> None:
+        padded = [["<s>", "<s>", *words, "</s>"] for words in sentences if words]
+        self.triples = [tuple(p[i - 2 : i + 1]) for p in padded for i in range(2, len(p))]
+        self.kinds = set(self.triples)
+        self.pairs = {t[1:] for t in self.kinds}
+        self.words = {t[2] for t in self.kinds}
+        counts = (
+            [len({p for p in self.pairs if p[1] == w}) for w in self.words],
+            [len({t for t in self.kinds if t[1:] == p}) for p in self.pairs],
+            [self.triples.count(t) for t in self.kinds],
+        )
+        self.discounts = tuple(
+            n.count(1) / (n.count(1) + 2 * n.count(2)) if {1, 2} <= set(n) else 0.5 for n in counts
+        )
+
+    def __call__(self, u: str, v: str, w: str, discounts: tuple[float, ...]) -> float:
+        one, two, three = discounts
+        ending = len([p for p in self.pairs if p[1] == w])
+        kinds = len(self.words)
+        p = max(ending - one, 0) / len(self.pairs) + one * kinds / len(self.pairs) / (kinds + 1)
+        both = [t for t in self.kinds if t[1] == v]
+        if both:
+            own = len([t for t in both if t[2] == w])
+            kinds = len({t[2] for t in both})
+            p = max(own - two, 0) / len(both) + two * kinds / len(both) * p
+        seen = [t for t in self.triples if t[:2] == (u, v)]
+        if seen:
+            own = seen.count((u, v, w))
+            p = max(own - three, 0) / len(seen) + three * len(set(seen)) / len(seen) * p
+        return p
+
+
+# --- values -------------------------------------------------------------------------------------
+
+
+def test_values_worked_out_by_hand() -> None:
+    """Of ``a b`` and ``a c``: a after the start twice, each of the other triples once."""
+    model = Trigrams.train([["a", "b"], ["a", "c"]], "it", (0.4, 0.5, 0.6))
+    a, b, c = (model.numbers[word] for word in "abc")
+    # Pairs: <s> a, a b, b </s>, a c, c </s>. Of four words and the unknown one, two for the end.
+    shared = 0.4 * 4 / 5 / 5
+    assert probability(model, (), UNKNOWN) == pytest.approx(0.6 * 1 / 2 * 0.5 * shared)
+    p_a = (1 - 0.4) / 5 + shared
+    assert math.exp(model.words[0][a]) == pytest.approx(p_a)
+    assert math.exp(model.words[0][END]) == pytest.approx((2 - 0.4) / 5 + shared)
+    assert model.unknown == pytest.approx(1 / shared)
+    p_a = 0.5 / 1 + 0.5 * 1 / 1 * p_a
+    assert probability(model, (), a) == pytest.approx((2 - 0.6) / 2 + 0.6 * 1 / 2 * p_a)
+    p_b = (1 - 0.5) / 2 + 0.5 * 2 / 2 * ((1 - 0.4) / 5 + shared)
+    assert probability(model, (a,), b) == pytest.approx(0.4 / 2 + 0.6 * 2 / 2 * p_b)
+    # After b c, which is new: the end after c.
+    p_end = 0.5 + 0.5 * ((2 - 0.4) / 5 + shared)
+    assert probability(model, (b, c), END) == pytest.approx(p_end)
+
+
+@pytest.mark.parametrize("discount", [0.1, 0.75])
+def test_values_are_those_of_nltk(discount: float) -> None:
+    """Which shares nothing among all words, so that ours is given next to nothing to share."""
+    padded = [["<s>", "<s>", *words, "</s>"] for words in TEXT]
+    theirs = KneserNeyInterpolated(3, discount=discount)
+    theirs.fit(
+        [[tuple(p[i - n : i + 1]) for i in range(2, len(p)) for n in range(3)] for p in padded],
+        [word for p in padded for word in p],
+    )
+    ours = Trigrams.train(TEXT, "it", (1e-13, discount, discount))
+    new = ["a cat sat on the dog .", "mat mat the", "saw ."]
+    for words in [*TEXT, *(line.split() for line in new)]:
+        p = ["<s>", "<s>", *words, "</s>"]
+        expected = [theirs.score(p[i], p[i - 2 : i]) for i in range(2, len(p))]
+        np.testing.assert_allclose(np.exp(logs(ours, [words])[0]), expected, rtol=1e-9)
+        perplexity = math.exp(-np.mean(np.log(expected)))
+        assert ours.perplexity([words])[0] == pytest.approx(perplexity, rel=1e-9)
+
+
+@given(SENTENCES.filter(any), SENTENCES, DISCOUNTS)
+def test_values_are_those_of_the_definition(text, sentences, discounts) -> None:
+    model, definition = Trigrams.train(text, "it", discounts), Definition(text)
+    assert model.discounts == pytest.approx(discounts or definition.discounts)
+    for words, found in zip(sentences, logs(model, sentences), strict=True):
+        p = ["<s>", "<s>", *words, "</s>"]
+        for i, value in zip(range(2, len(p)), found, strict=True):
+            expected = definition(*p[i - 2 : i + 1], model.discounts)
+            assert value == pytest.approx(math.log(expected), abs=1e-9)
+
+
+@given(SENTENCES.filter(any), st.lists(st.sampled_from("abcdefg"), max_size=4), DISCOUNTS)
+def test_probabilities_sum_to_one(text, before, discounts) -> None:
+    """Of every word, the end and the unknown word, after anything; and none of them is 0."""
+    model = Trigrams.train(text, "it", discounts)
+    context = tuple(numbered(model, [before])[0])
+    each = [probability(model, context, w) for w in (UNKNOWN, END, *model.numbers.values())]
+    assert min(each) > 0
+    assert sum(each) == pytest.approx(1)
+    assert math.isinf(model.words[0][START])
+
+
+# --- texts that are too small, and unknown words -------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        [["a"]],
+        [["a", "b", "c"]],
+        [["a", "a", "a", "a"]],
+        [["a"]] * 3,
+        [["a", "b"]] * 2,
+        [[], ["<s>", "</s>", "<unk>"], []],
+    ],
+)
+def test_small_texts(text: list[list[str]]) -> None:
+    model = Trigrams.train(text, "it")
+    assert all(0 < discount < 1 for discount in model.discounts)
+    values = model.perplexity([*text, [], ["never"], ["never", "seen"] * 500, text[0] * 500])
+    assert np.isfinite(values).all() and (values > 1).all()
+    assert np.isfinite(model.unknown)
+
+
+def test_discounts_where_nothing_was_seen_once_or_twice() -> None:
+    assert Trigrams.train([["a", "b", "c"]], "it").discounts == (ngrams.DISCOUNT,) * 3
+    assert Trigrams.train([["a"]] * 2, "it").discounts == (ngrams.DISCOUNT,) * 3
+
+
+@pytest.mark.parametrize("text", [[], [[]], [[], []]])
+def test_no_words(text: list[list[str]]) -> None:
+    with pytest.raises(MinerError, match=r"^some\.txt: has no words .*; give "):
+        Trigrams.train(text, "some.txt")
+
+
+@pytest.mark.parametrize("discount", [0.0, 1.0, -1.0, math.nan])
+def test_discounts_that_leave_nothing(discount: float) -> None:
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        Trigrams.train(TEXT, "it", (0.5, discount, 0.5))
+
+
+def test_what_is_new_is_less_likely() -> None:
+    model = Trigrams.train(TEXT, "it")
+    seen, backwards, unknown = model.perplexity([TEXT[0], TEXT[0][::-1], ["zebra"] * 7])
+    assert seen < backwards < unknown
+
+
+def test_marks_in_the_text_are_words_like_others() -> None:
+    model = Trigrams.train([["a", "</s>", "<s>", "b"]], "it")
+    assert sorted(model.numbers) == ["</s>", "<s>", "a", "b"]
+    assert min(model.numbers.values()) > max(UNKNOWN, END, START)
+
+
+# --- the kernel, batches, runs ------------------------------------------------------------------
+
+
+@given(SENTENCES.filter(any), st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=9)))
+def test_kernel_is_its_reference(text, sentences) -> None:
+    model = Trigrams.train(text, "it")
+    expected = [math.exp(-np.mean(found)) for found in logs(model, sentences)]
+    values = model.perplexity(sentences)
+    assert values.dtype == np.float64 and values.shape == (len(sentences),)
+    np.testing.assert_allclose(values, expected, rtol=1e-12)
+
+
+def test_batches_do_not_show() -> None:
+    model, sentences = Trigrams.train(TEXT, "it"), [*TEXT, [], ["zebra"], TEXT[0] * 40]
+    alone = [model.perplexity([words])[0] for words in sentences]
+    assert model.perplexity(sentences).tolist() == alone
+    assert model.perplexity(sentences[::-1]).tolist() == alone[::-1]
+    assert model.perplexity([]).shape == (0,)
+
+
+def test_every_training_is_the_same() -> None:
+    models = [Trigrams.train(iter(TEXT), "it") for _ in range(2)]
+    tables = [[t.tobytes() for t in m.words + m.pairs + m.triples] for m in models]
+    assert tables[0] == tables[1]
+
+
+def test_many_sentences_at_once() -> None:
+    """40,000 of 12 words in seconds, and scored at once; a tenth of the speed that it has."""
+    generator = np.random.default_rng(3)
+    words = [f"w{i}" for i in range(30_000)]
+    drawn = np.minimum(generator.zipf(1.3, (40_000, 12)), len(words)) - 1
+    text = [[words[i] for i in row] for row in drawn.tolist()]
+    Trigrams.train(TEXT, "it").perplexity(TEXT)  # compiles
+    begun = time.perf_counter()
+    model = Trigrams.train(text, "it")
+    trained = time.perf_counter()
+    values = model.perplexity(text)
+    assert np.isfinite(values).all()
+    assert trained - begun < 10
+    assert time.perf_counter() - trained < 4
