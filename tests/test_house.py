@@ -32,6 +32,7 @@ FLOORS = (
         "text",
         "margin",
         "evaluate",
+        "counts",
         "statistics",
         "machine",
         "parallel",
