@@ -15,6 +15,7 @@ import numpy as np
 from miner import Encoder
 from miner.corpus import Reader, read_bitext
 from miner.errors import CorpusError
+from miner.statistics import pearson, spearman
 
 # Sentences that look for their translation at a time.
 BLOCK = 1024
@@ -80,23 +81,6 @@ def cosines(encoder: Encoder, first: Sequence[str], second: Sequence[str]) -> np
     """``(n,) float64``, the cosine of each pair, 0 where either vector is zero."""
     left, right = encoder.encode(first), encoder.encode(second)
     return np.einsum("nd,nd->n", left, right, dtype=np.float64)
-
-
-def pearson(x: np.ndarray, y: np.ndarray) -> float:
-    """Pearson's correlation of ``x (n,)`` and ``y (n,)``; 0 where either is constant."""
-    x, y = (values - values.mean() for values in (x.astype(np.float64), y.astype(np.float64)))
-    scale = math.sqrt(float(x @ x) * float(y @ y))
-    return float(x @ y) / scale if scale else 0.0
-
-
-def spearman(x: np.ndarray, y: np.ndarray) -> float:
-    """Spearman's: Pearson's of the ranks, equal values sharing the mean of theirs."""
-    return pearson(_ranks(x), _ranks(y))
-
-
-def _ranks(values: np.ndarray) -> np.ndarray:
-    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(count) - (count - 1) / 2)[place]
 
 
 def sts(encoder: Encoder, path: str | Path) -> Agreement:

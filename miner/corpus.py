@@ -56,7 +56,7 @@ class Corpus:
 
 @dataclass(frozen=True, eq=False)
 class Bitext:
-    """n aligned rows, neither side empty; records == n + empty + undecodable.
+    """n aligned rows, or a block of them, neither side empty; records == n + empty + undecodable.
 
     source, target: n texts each, row by row translations. lines: (n,) int64, >= 1, as in `Corpus`.
     records: rows in the input, a header not counted. empty: rows dropped because a side was empty.
@@ -227,28 +227,55 @@ def read_bitext(
 
     Raises as `Reader` does, and CorpusError with both counts for files of unequal length.
     """
-    if target is not None:
-        if more:
-            raise CorpusError(
-                f"{display_name(os.fspath(source))}: column {more[0]!r} is asked for, which needs "
-                "both sides in one tsv, jsonl or parquet file"
-            )
-        rows = _aligned(
-            [
-                Reader(path, format=format, on_error=on_error, header=header)
-                for path in (source, target)
-            ]
+    return next(
+        stream_bitext(
+            source,
+            target,
+            scol=scol,
+            tcol=tcol,
+            header=header,
+            format=format,
+            on_error=on_error,
+            more=more,
+            block=sys.maxsize,
         )
-    else:
-        origin = os.fspath(source)
-        kind = file_format(origin, format, on_error)
-        if kind == "bucc" or format == "plain":
-            raise CorpusError(
-                f"{display_name(origin)}: a {kind} file holds one side of a bitext; "
-                "give the other side's file too, or a tsv, jsonl or parquet file"
-            )
-        wants = [Want(scol), Want(tcol), *(Want(key, is_annotation=True) for key in more)]
-        rows = read_records(origin, "tsv" if kind == "plain" else kind, wants, header, on_error)
+    )
+
+
+def stream_bitext(
+    source: StrPath,
+    target: StrPath | None = None,
+    *,
+    scol: int | str = 1,
+    tcol: int | str = 2,
+    header: bool = False,
+    format: str | None = None,
+    on_error: str = "fail",
+    more: Sequence[int | str] = (),
+    block: int = 8192,
+) -> Iterator[Bitext]:
+    """What :func:`read_bitext` reads, as blocks of at most ``block`` rows each.
+
+    There is one block at least, of no rows for an empty bitext; the last may have none but drop
+    some. Each counts the records since the one before, so that the counts of all add up.
+
+    Raises, while iterating, as `read_bitext` does, and ValueError for a block < 1.
+    """
+    if block < 1:
+        raise ValueError(f"block is {block}; it must be at least 1")
+    rows = _rows(source, target, scol, tcol, header, format, on_error, more)
+    done = 0
+    while True:
+        bitext = _next_block(rows, block)
+        if bitext.records or not done:
+            yield bitext
+        if len(bitext) < block:
+            return
+        done += bitext.records
+
+
+def _next_block(rows: Iterator[Record], block: int) -> Bitext:
+    """As many records as hold ``block`` rows, or the rest; fewer rows tell that it is the rest."""
     empty = undecodable = replaced = 0
     kept: list[tuple[str, str, int]] = []
     others: list[tuple[str, ...]] = []
@@ -261,6 +288,8 @@ def read_bitext(
         else:
             kept.append((fields[0], fields[1], line))
             others.append(fields[2:])
+            if len(kept) == block:
+                break
     return Bitext(
         [row[0] for row in kept],
         [row[1] for row in kept],
@@ -271,6 +300,59 @@ def read_bitext(
         replaced,
         others,
     )
+
+
+def _rows(
+    source: StrPath,
+    target: StrPath | None,
+    scol: int | str,
+    tcol: int | str,
+    header: bool,
+    format: str | None,
+    on_error: str,
+    more: Sequence[int | str],
+) -> Iterator[Record]:
+    """The records of a bitext: of each the source, the target, and the text of ``more``."""
+    if target is not None:
+        if more:
+            raise CorpusError(
+                f"{display_name(os.fspath(source))}: column {more[0]!r} is asked for, which needs "
+                "both sides in one tsv, jsonl or parquet file"
+            )
+        return _aligned(
+            [
+                Reader(path, format=format, on_error=on_error, header=header)
+                for path in (source, target)
+            ]
+        )
+    origin = os.fspath(source)
+    kind = file_format(origin, format, on_error)
+    if kind == "bucc" or format == "plain":
+        raise CorpusError(
+            f"{display_name(origin)}: a {kind} file holds one side of a bitext; "
+            "give the other side's file too, or a tsv, jsonl or parquet file"
+        )
+    wants = [Want(scol), Want(tcol), *(Want(key, is_annotation=True) for key in more)]
+    return read_records(origin, "tsv" if kind == "plain" else kind, wants, header, on_error)
+
+
+def parse_scores(column: Sequence[str], origin: str, lines: np.ndarray) -> np.ndarray:
+    """A column of numbers (`Bitext.more`), ``(n,) float64``; infinite ones are numbers too.
+
+    ``lines (n,)`` are those of ``origin``, to name in a CorpusError for what is none.
+    """
+    out = np.empty(len(column), dtype=np.float64)
+    for i, text in enumerate(column):
+        try:
+            out[i] = float(text)
+        except ValueError:
+            out[i] = np.nan
+        if np.isnan(out[i]):
+            raise CorpusError(
+                f"{display_name(origin)}, line {lines[i]}: the score {text!r} is no number; mend "
+                "the line or choose another column"
+            )
+    return out
 
 
 def _aligned(sides: Sequence[Reader]) -> Iterator[Record]:

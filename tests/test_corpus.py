@@ -24,7 +24,16 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from miner import corpus
-from miner.corpus import FORMATS, Bitext, Corpus, Reader, read, read_bitext
+from miner.corpus import (
+    FORMATS,
+    Bitext,
+    Corpus,
+    Reader,
+    parse_scores,
+    read,
+    read_bitext,
+    stream_bitext,
+)
 from miner.errors import CorpusError, DependencyError, ResourceError
 from miner.files import one_line, open_output
 
@@ -40,6 +49,7 @@ COMPRESS: dict[str, Any] = {
     ".xz": lzma.compress,
     ".zst": lambda data: zstd.compress(data, options={zstd.CompressionParameter.checksum_flag: 1}),
 }
+LINES = np.array([2, 5, 9])
 PACKED = [suffix for suffix in COMPRESS if suffix]
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"), max_size=30)
 ODD = ["\u2028b", "a\x0bb", "a\x0cb", "a\x85b", "a\rb", "\ra", "a\r", "\x1c", " a ", "\0", "\ufeff"]
@@ -749,6 +759,48 @@ def test_a_file_that_changes_between_count_and_read(
     monkeypatch.setattr("miner.records.open", shrinking, raising=False)
     with pytest.raises(CorpusError, match="changed while it was read: 2 lines"):
         read_bitext(*paths)
+
+
+@QUICK
+@given(
+    rows=st.lists(st.sampled_from(["a\tx", "b\ty", "\tz", "", "c\t ", "\udcff\tx"]), max_size=12),
+    block=st.integers(1, 5),
+)
+def test_blocks_are_the_whole(tmp_path: Path, rows: list[str], block: int) -> None:
+    data = "".join(f"{row}\n" for row in rows).encode("utf-8", "surrogateescape")
+    path = put(tmp_path / "a.tsv", data)
+    whole = read_bitext(path, on_error="skip")
+    blocks = list(stream_bitext(path, on_error="skip", block=block))
+    assert all(len(one) == block for one in blocks[:-1]) and len(blocks[-1]) <= block
+    assert len(blocks) == 1 or blocks[-1].records
+    assert [text for one in blocks for text in one.source] == whole.source
+    assert [text for one in blocks for text in one.target] == whole.target
+    assert [line for one in blocks for line in one.lines.tolist()] == whole.lines.tolist()
+    for one in blocks:
+        assert one.records == len(one) + one.empty + one.undecodable
+    assert tuple(np.sum([counts(one) for one in blocks], axis=0)) == counts(whole)
+
+
+def test_blocks_are_read_as_they_are_asked_for(tmp_path: Path) -> None:
+    path = put(tmp_path / "a.tsv", "a\tx\t1\nb\ty\t2\nonly one\n")
+    blocks = stream_bitext(path, more=[3], block=2)
+    assert next(blocks).more == [("1",), ("2",)]
+    with pytest.raises(CorpusError, match="line 3: column 3"):
+        next(blocks)
+    with pytest.raises(ValueError, match="block is 0"):
+        next(stream_bitext(path, block=0))
+
+
+def test_scores() -> None:
+    found = parse_scores(["1", " -.5e1 ", "inf"], "a.tsv", LINES)
+    assert found.dtype == np.float64 and found.tolist() == [1.0, -5.0, np.inf]
+    assert len(parse_scores([], "a.tsv", LINES[:0])) == 0
+
+
+@pytest.mark.parametrize("text", ["", "x", "nan", "NaN", "1,5", "0x1"])
+def test_what_is_no_score(text: str) -> None:
+    with pytest.raises(CorpusError, match=r"^a\.tsv, line 5: the score .* is no number"):
+        parse_scores(["1", text, "2"], "a.tsv", LINES)
 
 
 # --- output ---------------------------------------------------------------------------------

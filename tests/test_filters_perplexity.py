@@ -16,7 +16,7 @@ import pytest
 from miner.errors import CorpusError, MinerError
 from miner.filters.base import Batch, Context, Scorer
 from miner.filters.perplexity import FILTERS, SIDES, spread
-from miner.filters.text import tokens
+from miner.text import tokens
 from miner.ngrams import Trigrams
 
 DATA = Path(os.environ.get("MINER_DATA", Path(__file__).parent.parent.parent / "shared" / "data"))

@@ -24,7 +24,20 @@ TORCH = ("miner.gpu", "miner.cli.train")
 # A room imports rooms of lower floors, or its neighbours on the same one; never upwards.
 FLOORS = (
     ("errors",),
-    ("flat", "files", "records", "corpus", "margin", "evaluate", "machine", "parallel", "kernels"),
+    (
+        "flat",
+        "files",
+        "records",
+        "corpus",
+        "text",
+        "margin",
+        "evaluate",
+        "counts",
+        "statistics",
+        "machine",
+        "parallel",
+        "kernels",
+    ),
     (
         "lexicon",
         "ngrams",

@@ -1,4 +1,4 @@
-"""train.select: pairs to keep by score, by rank and by chance, and columns of numbers."""
+"""train.select: pairs to keep by score, by rank and by chance, and columns of labels."""
 
 from __future__ import annotations
 
@@ -8,21 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from miner.errors import CorpusError
-from train.select import cut, draw, labels, scores
+from train.select import cut, draw, labels
 
 LINES = np.array([2, 5, 9])
-
-
-def test_scores() -> None:
-    found = scores(["1", " -.5e1 ", "inf"], "a.tsv", LINES)
-    assert found.dtype == np.float64 and found.tolist() == [1.0, -5.0, np.inf]
-    assert len(scores([], "a.tsv", LINES[:0])) == 0
-
-
-@pytest.mark.parametrize("text", ["", "x", "nan", "NaN", "1,5", "0x1"])
-def test_what_is_no_score(text: str) -> None:
-    with pytest.raises(CorpusError, match=r"^a\.tsv, line 5: the score .* is no number"):
-        scores(["1", text, "2"], "a.tsv", LINES)
 
 
 def test_labels() -> None:

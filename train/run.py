@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from miner.corpus import read_bitext
+from miner.corpus import parse_scores, read_bitext
 from miner.encoder import Encoder
 from miner.errors import CorpusError, ResourceError
 from miner.files import replaceable
@@ -400,7 +400,7 @@ def read_texts(
             same = select.labels(more.pop(0), text.name, bitext.lines)
         score = None
         if text.score_col is not None:
-            score = select.scores(more.pop(0), text.name, bitext.lines)
+            score = parse_scores(more.pop(0), text.name, bitext.lines)
         rows = select.cut(len(bitext), config.keep, score)
         # Only the contrastive objective can learn from what is no translation.
         unlike = 0

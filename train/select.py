@@ -8,25 +8,6 @@ from miner.errors import CorpusError
 from miner.records import display_name
 
 
-def scores(column: Sequence[str], origin: str, lines: np.ndarray) -> np.ndarray:
-    """A column of numbers, ``(n,) float64``; infinite ones are numbers too.
-
-    ``lines (n,)`` are those of ``origin``, to name in a CorpusError for what is none.
-    """
-    out = np.empty(len(column), dtype=np.float64)
-    for i, text in enumerate(column):
-        try:
-            out[i] = float(text)
-        except ValueError:
-            out[i] = np.nan
-        if np.isnan(out[i]):
-            raise CorpusError(
-                f"{display_name(origin)}, line {lines[i]}: the score {text!r} is no number; mend "
-                "the line or choose another column"
-            )
-    return out
-
-
 def labels(column: Sequence[str], origin: str, lines: np.ndarray) -> np.ndarray:
     """A column that says which pairs are translations or paraphrases (S18): ``(n,) bool``.
 

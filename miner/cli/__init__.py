@@ -17,6 +17,7 @@ from miner.cli.index import index
 from miner.cli.mine import mine
 from miner.cli.score import score
 from miner.cli.search import search
+from miner.cli.stats import stats
 from miner.cli.train import train
 from miner.errors import MinerError
 from miner.files import resource_error
@@ -37,7 +38,19 @@ def cli() -> None:
     """Find and score translation pairs in text of two languages."""
 
 
-for command in (mine, score, train, index, encode, search, explain, evaluate, doctor):
+COMMANDS = (
+    mine,
+    score,
+    train,
+    index,
+    encode,
+    search,
+    explain,
+    evaluate,
+    stats,
+    doctor,
+)
+for command in COMMANDS:
     cli.add_command(command)
 
 

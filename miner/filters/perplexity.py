@@ -9,8 +9,8 @@ import numpy as np
 from miner.corpus import Reader
 from miner.errors import CorpusError
 from miner.filters.base import MODEL, Batch, Context, Filter, Scorer, Setting
-from miner.filters.text import tokens
 from miner.ngrams import Trigrams
+from miner.text import tokens
 
 SIDES = ("source", "target")
 

@@ -1,4 +1,4 @@
-"""Text as filters see it: tokens, letters, scripts.
+"""Text as filters and statistics see it: tokens, letters, scripts.
 
 Scripts that are written without spaces have no words to split at: each of their characters is a
 token, so that a length or an overlap means about the same for every language.

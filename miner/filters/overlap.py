@@ -1,0 +1,122 @@
+"""How many words the two sides share: n-gram overlap, and BLEU of one side by the other.
+
+Made for paraphrases, where much overlap means that nothing was paraphrased and none that something
+else was (Wieting et al. 2017, section 5.4: upper bounds of 0.6 to 1, lower ones of 0 to 0.3). In
+two languages a high overlap means text that was left untranslated. Case does not count.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from miner.filters.base import Batch, Context, Filter, Scorer, Setting
+
+# Orders of n-grams in BLEU.
+ORDERS = 4
+
+
+def shared(one: Sequence[str], other: Sequence[str], orders: int) -> list[int]:
+    """How many n-grams two sentences share, for each n from 1 to ``orders``.
+
+    One that is repeated counts as often as it is in both.
+    """
+    numbers: dict[str, int] = {}
+    # Each n-gram is a number: that of the n-gram without its last token, and the token's. Sets of
+    # numbers take half the time of sets of tuples.
+    left, right = tails = [
+        [numbers.setdefault(token, len(numbers)) for token in side] for side in (one, other)
+    ]
+    counts = []
+    for n in range(1, orders + 1):
+        if n > 1:
+            left, right = (
+                [start * len(numbers) + token for start, token in zip(side, last, strict=False)]
+                for side, last in ((left, tails[0][n - 1 :]), (right, tails[1][n - 1 :]))
+            )
+        kinds = set(left), set(right)
+        common = kinds[0] & kinds[1]
+        # Where a side repeats nothing, each counts once: most sentences need no counting.
+        once = len(kinds[0]) == len(left) or len(kinds[1]) == len(right)
+        counts.append(
+            len(common) if once else sum(min(left.count(x), right.count(x)) for x in common)
+        )
+        if not common:  # what shares no n-gram shares no longer one
+            break
+    return counts + [0] * (orders - len(counts))
+
+
+def overlap(source: Sequence[str], target: Sequence[str], n: int) -> float:
+    """Shared n-grams for each n-gram of the shorter side, 0 to 1.
+
+    0 where a side has fewer than ``n`` tokens.
+    """
+    possible = min(len(source), len(target)) - n + 1
+    return shared(source, target, n)[-1] / possible if possible > 0 else 0.0
+
+
+def sentence_bleu(candidate: Sequence[str], reference: Sequence[str]) -> float:
+    """BLEU of one sentence by Nakov et al. 2012 (section 4), 0 to 1.
+
+    The geometric mean of (m + 1) / (t + 1) over n-grams of 1 to 4 tokens, where m of the t in the
+    candidate are in the reference, times the brevity penalty min(1, exp(1 - (r + 1) / c)) of
+    lengths c and r. With the reference's length smoothed too, a sentence by itself has exp(-1 / c)
+    and not 1. The shorter the sentences are, the more of the score is smoothing. 0 where
+    a side is empty.
+    """
+    if not candidate or not reference:
+        return 0.0
+    product = 1.0
+    for n, matched in enumerate(shared(candidate, reference, ORDERS)):
+        product *= (matched + 1) / (max(0, len(candidate) - n) + 1)
+    penalty = min(1.0, math.exp(1 - (len(reference) + 1) / len(candidate)))
+    return penalty * product ** (1 / ORDERS)
+
+
+def _overlap(settings: Mapping[str, Any], context: Context) -> Scorer:
+    n = settings["n"]
+    if n < 1:
+        raise ValueError(f"n is {n}; it must be at least 1")
+
+    def score(batch: Batch) -> np.ndarray:
+        pairs = zip(*batch.tokens, strict=True)
+        return np.fromiter((overlap(s, t, n) for s, t in pairs), np.float64, len(batch))
+
+    return score
+
+
+def _bleu(settings: Mapping[str, Any], context: Context) -> Scorer:
+    def score(batch: Batch) -> np.ndarray:
+        source, target = batch.tokens
+        pairs = (source, target) if settings["reference"] == "target" else (target, source)
+        scores = (sentence_bleu(*pair) for pair in zip(*pairs, strict=True))
+        return np.fromiter(scores, np.float64, len(batch))
+
+    return score
+
+
+FILTERS = (
+    Filter(
+        "ngram_overlap",
+        "n-grams that both sides share, as a part of the shorter side's, 0 to 1",
+        "the sides share {value:.0%} of what they could",
+        "lower",
+        _overlap,
+        settings={"n": Setting(1, "tokens of an n-gram; 1, 2 and 3 in the paper")},
+        paper="Wieting et al. 2017, section 5.4",
+    ),
+    Filter(
+        "bleu",
+        "smoothed BLEU of one side by the other, 0 to 1",
+        "BLEU of {value:.2f} between the sides",
+        "lower",
+        _bleu,
+        settings={
+            "reference": Setting(
+                "target", "the side that the other is compared with", ("source", "target")
+            )
+        },
+        paper="Nakov et al. 2012; Wieting et al. 2017, section 5.4",
+    ),
+)

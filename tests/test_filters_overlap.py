@@ -1,0 +1,121 @@
+"""miner.filters.overlap: shared n-grams and sentence BLEU, against plain counting and sacrebleu."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from miner.filters.base import Batch, Context, Filter
+from miner.filters.overlap import FILTERS, overlap, sentence_bleu, shared
+from miner.text import tokens
+
+NGRAM_OVERLAP, BLEU = FILTERS
+# Few words, so that they repeat and n-grams match.
+SENTENCE = st.lists(st.sampled_from("abcd"), max_size=12)
+
+
+def shared_reference(one: list[str], other: list[str], n: int) -> int:
+    counts = [
+        Counter(tuple(side[i : i + n]) for i in range(len(side) - n + 1)) for side in (one, other)
+    ]
+    return sum((counts[0] & counts[1]).values())
+
+
+def score(filter: Filter, source: list[str], target: list[str], **changed: Any) -> list[float]:
+    settings = {name: setting.default for name, setting in filter.settings.items()} | changed
+    found = filter.build(settings, Context())(Batch(source, target))
+    assert found.shape == (len(source),) and found.dtype == np.float64
+    return found.tolist()
+
+
+@given(SENTENCE, SENTENCE, st.integers(1, 5))
+def test_shared_ngrams_are_those_of_plain_counting(
+    one: list[str], other: list[str], orders: int
+) -> None:
+    expected = [shared_reference(one, other, n) for n in range(1, orders + 1)]
+    assert shared(one, other, orders) == expected
+
+
+@given(SENTENCE, SENTENCE, st.integers(1, 3))
+def test_overlap_is_a_share_of_the_shorter_side(one: list[str], other: list[str], n: int) -> None:
+    value = overlap(one, other, n)
+    assert 0 <= value <= 1 and value == overlap(other, one, n)
+    if len(one) >= n:
+        assert overlap(one, one + other, n) == 1
+    else:
+        assert value == 0
+
+
+def test_overlap_by_hand() -> None:
+    source = ["The cat sat", "the the the", "a", "", "Eins zwei", "我们 是"]
+    target = ["the CAT ran away", "the end of the", "b", "a b", "one two", "你们 是"]
+    expected = [2 / 3, 2 / 3, 0, 0, 0, 2 / 3]
+    assert score(NGRAM_OVERLAP, source, target) == pytest.approx(expected)
+    assert score(NGRAM_OVERLAP, source, target, n=2) == pytest.approx([1 / 2, 0, 0, 0, 0, 1 / 2])
+    assert score(NGRAM_OVERLAP, source, target, n=3) == [0] * 6
+    assert score(NGRAM_OVERLAP, [], []) == []
+    with pytest.raises(ValueError, match="n is 0"):
+        score(NGRAM_OVERLAP, source, target, n=0)
+
+
+def test_bleu_by_hand() -> None:
+    """Nakov et al. 2012: one added to every count, and to the reference's length."""
+    candidate, reference = tokens("the cat sat on a mat"), tokens("the cat sat on the mat now")
+    # Of 6 words 5 match ("the" once), of 5 bigrams 3, of 4 trigrams 2, of 3 fourgrams 1.
+    expected = (6 / 7 * 4 / 6 * 3 / 5 * 2 / 4) ** 0.25 * math.exp(1 - 8 / 6)
+    assert sentence_bleu(candidate, reference) == pytest.approx(expected)
+    # Longer than the reference by one or more: no penalty.
+    longer = tokens("the cat sat on the mat now, yes")
+    expected = (8 / 10 * 7 / 9 * 6 / 8 * 5 / 7) ** 0.25
+    assert sentence_bleu(longer, reference) == pytest.approx(expected)
+    # What is too short for an n-gram has 1 of 1; nothing in common leaves the added ones.
+    assert sentence_bleu(["a"], ["b"]) == pytest.approx((1 / 2) ** 0.25 * math.exp(-1))
+    assert sentence_bleu([], ["b"]) == 0 == sentence_bleu(["a"], [])
+
+
+@given(SENTENCE, SENTENCE)
+def test_bleu_is_a_share(one: list[str], other: list[str]) -> None:
+    assert 0 <= sentence_bleu(one, other) <= 1
+    if one:
+        assert sentence_bleu(one, one) == pytest.approx(math.exp(-1 / len(one)))
+
+
+@given(st.lists(st.sampled_from("abcd"), min_size=4, max_size=12), SENTENCE.filter(bool))
+def test_bleu_counts_as_sacrebleu_does(candidate: list[str], reference: list[str]) -> None:
+    """Its counts; its penalty for a reference longer by one; its score where no smoothing of
+    single words, which it does not have, comes in."""
+    metrics = pytest.importorskip("sacrebleu.metrics")
+
+    def score(reference: list[str], **smoothing: Any) -> Any:
+        bleu = metrics.BLEU(tokenize="none", effective_order=True, **smoothing)
+        return bleu.sentence_score(" ".join(candidate), [" ".join(reference)])
+
+    plain = score(reference, smooth_method="none")
+    assert shared(candidate, reference, 4) == plain.counts
+    longer = score([*reference, "more"], smooth_method="none")
+    precisions = [(m + 1) / (t + 1) for m, t in zip(plain.counts, plain.totals, strict=True)]
+    ours = sentence_bleu(candidate, reference)
+    assert ours == pytest.approx(math.prod(precisions) ** 0.25 * longer.bp)
+    if plain.counts[0] == plain.totals[0]:
+        smoothed = score(reference, smooth_method="add-k", smooth_value=1)
+        assert ours / longer.bp == pytest.approx(smoothed.score / 100 / smoothed.bp)
+
+
+def test_bleu_of_either_side() -> None:
+    source, target = ["A b c d e", "", "x"], ["a b c", "a", ""]
+    forward = score(BLEU, source, target)
+    assert forward == pytest.approx([sentence_bleu(list("abcde"), list("abc")), 0, 0])
+    assert score(BLEU, source, target, reference="source") == score(BLEU, target, source)
+    assert forward[0] != score(BLEU, source, target, reference="source")[0]
+
+
+@pytest.mark.parametrize("filter", FILTERS, ids=lambda filter: filter.name)
+def test_reasons_are_words(filter: Filter) -> None:
+    assert filter.reason.format(value=0.75, bound=0.7)
+    assert filter.minimum is None and filter.maximum is None and not filter.default

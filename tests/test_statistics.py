@@ -1,0 +1,241 @@
+"""miner.statistics and miner.counts: against plain counting and scipy."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from miner import statistics
+from miner.counts import Counts, entropy, hash_of
+from miner.errors import ResourceError
+from miner.statistics import SENTENCE, Figures, Side, correlations, pearson, ranks, spearman
+from miner.text import tokens
+
+WORDS = ["the", "cat", "of", "a", "Dog", ",", "das", "我们", "ist", "."]
+TEXT = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
+
+
+def bits(counts: Counter[Any]) -> float | None:
+    total = sum(counts.values())
+    if not total:
+        return None
+    return sum(count / total * math.log2(total / count) for count in counts.values())
+
+
+def trigrams(words: list[str]) -> list[tuple[str, str, str]]:
+    return [(a, b, c) for (a, b), (_, c) in pairwise(pairwise(words))]
+
+
+def repeated(things: list[Any]) -> int:
+    return sum(thing in things[:place] for place, thing in enumerate(things))
+
+
+def share(part: float, whole: float) -> float | None:
+    return part / whole if whole else None
+
+
+def figures_reference(texts: list[str]) -> tuple[Figures, list[list[float]]]:
+    """The definitions, word for word."""
+    words = [tokens(text) for text in texts]
+    every = [word for row in words for word in row]
+    count = Counter(every)
+    idf = {word: math.log(len(texts) / sum(word in row for row in words)) for word in count}
+    long = [[word for word in row if len(word) >= 3] for row in words]
+    threes = [trigrams(row) for row in words]
+    again = [[sum(map(repeated, kind)), sum(map(len, kind))] for kind in (long, threes)]
+    whole = Figures(
+        sentences=len(texts),
+        tokens=len(every),
+        types=len(count),
+        mean_tokens=share(len(every), len(texts)),
+        mean_characters=share(sum(len(text.strip()) for text in texts), len(texts)),
+        idf=share(sum(idf[word] for word in every), len(every)),
+        entropy=bits(count),
+        trigram_entropy=bits(Counter(three for row in threes for three in row)),
+        repetition=share(*again[0]),
+        trigram_repetition=share(*again[1]),
+        counted=1.0,
+    )
+    surprisal = {word: math.log2(len(every) / number) for word, number in count.items()}
+    each = [
+        [
+            len(row),
+            len(text.strip()),
+            share(sum(idf[word] for word in row), len(row)) or 0,
+            share(sum(surprisal[word] for word in row), len(row)) or 0,
+            share(repeated(some), len(some)) or 0,
+            share(repeated(three), len(three)) or 0,
+        ]
+        for text, row, some, three in zip(texts, words, long, threes, strict=True)
+    ]
+    return whole, each
+
+
+def measured(texts: list[str], block: int) -> tuple[Figures, np.ndarray]:
+    with Side(keep=True) as side:
+        for start in range(0, len(texts), block):
+            side.add(texts[start : start + block])
+        return side.figures(), side.sentences()
+
+
+@given(st.lists(TEXT, max_size=10), st.integers(1, 5))
+def test_figures_are_those_of_plain_counting(texts: list[str], block: int) -> None:
+    expected, each = figures_reference(texts)
+    found, sentences = measured(texts, block)
+    assert found.as_dict() == pytest.approx(expected.as_dict(), abs=1e-9)
+    assert sentences.dtype == np.float32 and sentences.shape == (len(SENTENCE), len(texts))
+    np.testing.assert_allclose(sentences.T, np.reshape(each, (-1, len(SENTENCE))), atol=1e-5)
+
+
+def test_figures_by_hand() -> None:
+    found, sentences = measured(["The cat saw the cat", "a dog"], 8)
+    assert (found.sentences, found.tokens, found.types) == (2, 7, 5)
+    assert (found.mean_tokens, found.mean_characters) == (3.5, 12)
+    assert found.idf == pytest.approx(math.log(2))  # every word is in one of two sentences
+    assert found.repetition == 2 / 6 and found.trigram_repetition == 0
+    assert found.trigram_entropy == pytest.approx(math.log2(3))
+    assert sentences[4].tolist() == [pytest.approx(0.4), 0]  # of five long words two, of one none
+    weights = np.array([5, 2]) / 7
+    assert sentences[3] @ weights == pytest.approx(found.entropy), "surprisal is its share"
+
+
+def test_figures_of_nothing() -> None:
+    with Side() as side:
+        for texts in ([], [""], []):
+            side.add(texts)
+        found = side.figures()
+        assert found.sentences == 1 and found.mean_tokens == 0
+        assert found.idf is found.entropy is found.trigram_entropy is found.repetition is None
+        with pytest.raises(ValueError, match="keep=True"):
+            side.sentences()
+    assert Side().figures().mean_tokens is None
+
+
+def test_blocks_make_no_difference(english: list[str]) -> None:
+    one, sentences = measured(english, 1000)
+    other, same = measured(english, 7)
+    assert one == other
+    np.testing.assert_array_equal(sentences, same)
+
+
+def test_sentences_in_a_temporary_file(
+    english: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    _, expected = measured(english, 7)
+    monkeypatch.setattr(statistics, "HELD", 100)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with Side(keep=True) as side:
+        side.add(english[:30])
+        side.add(english[30:])
+        np.testing.assert_array_equal(side.sentences(), expected)
+        file = side._file
+    assert file is not None and file.closed and not list(tmp_path.iterdir())
+
+
+def test_a_full_disk_is_one_line(monkeypatch: pytest.MonkeyPatch, english: list[str]) -> None:
+    with Side(keep=True) as side:
+        monkeypatch.setattr(side, "_file", Full())
+        with pytest.raises(ResourceError, match=r"cannot be written: no space left"):
+            side.add(english)
+
+
+class Full:
+    """A file on a full disk."""
+
+    def write(self, data: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+    def close(self) -> None:
+        pass
+
+
+def test_one_against_the_other() -> None:
+    source, target = measured(["eins zwei drei"], 1)[0], measured(["one two", "three four"], 1)[0]
+    found = target.against(source)
+    assert (found["sentences"], found["types"]) == (2, 4 / 3)
+    assert found["idf"] == pytest.approx(math.log(2))
+    assert found["trigram_entropy"] is None and "counted" not in found
+    assert target.against(Side().figures())["tokens"] is None, "there is no ratio to nothing"
+
+
+# --- counts -------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.integers(0, 50), max_size=60), st.integers(1, 20))
+def test_counts_are_exact_while_there_is_room(things: list[int], block: int) -> None:
+    counts = Counts(limit=51)
+    for start in range(0, len(things), block):
+        counts.add(hash_of(np.array(things[start : start + block])))
+    expected = bits(Counter(things))
+    assert counts.entropy() == (None if expected is None else pytest.approx(expected, abs=1e-9))
+    assert counts.share == 1
+
+
+def test_counts_of_more_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Room for a quarter of the kinds: unbiased, close, and never more kinds than allowed."""
+    monkeypatch.setattr("miner.counts._WAITING", 5000)
+    things = np.random.default_rng(5).zipf(1.3, size=100_000) % 10**9
+    kinds = len(np.unique(things))
+    exact = entropy(np.unique(things, return_counts=True)[1])
+    errors = []
+    for seed in range(8):  # different hashes of the same things
+        counts = Counts(limit=kinds // 4)
+        for block in np.split(hash_of(things, np.full(len(things), seed)), 20):
+            counts.add(block)
+            assert len(counts._hash) <= counts.limit
+        assert counts.share <= 1 / 4
+        found = counts.entropy()
+        assert found is not None
+        errors.append(found - exact)
+    assert max(map(abs, errors)) < 0.04
+    assert abs(np.mean(errors)) < 0.01
+
+
+def test_weights_stand_for_all_kinds() -> None:
+    counts = Counts(limit=1000)
+    counts.add(hash_of(np.repeat(np.arange(40_000), 2)))
+    assert counts.share == 1 / 64
+    assert counts._weight.sum() == pytest.approx(40_000, rel=0.1)
+    assert counts.entropy() == pytest.approx(math.log2(40_000), rel=0.02)
+
+
+def test_hashes_of_rows_differ() -> None:
+    one, other = (axis.ravel() for axis in np.mgrid[:300, :300])
+    assert len(np.unique(hash_of(one, other))) == 300**2
+    assert len(np.unique(hash_of(one, other) >> np.uint64(32))) > 300**2 - 10
+    assert hash_of(one[:0], other[:0]).dtype == np.uint64
+
+
+# --- correlations -------------------------------------------------------------------------------
+
+
+@given(st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=2, max_size=30))
+def test_correlations_are_those_of_scipy(rows: list[tuple[int, int]]) -> None:
+    stats = pytest.importorskip("scipy.stats")
+    x, y = np.array(rows, dtype=np.float32).T
+    np.testing.assert_array_equal(ranks(x), stats.rankdata(x))
+    if len(set(x)) > 1 and len(set(y)) > 1:
+        assert spearman(x, y) == pytest.approx(stats.spearmanr(x, y)[0], abs=1e-9)
+        assert pearson(x, y) == pytest.approx(stats.pearsonr(x, y)[0], abs=1e-6)
+    else:
+        assert spearman(x, y) == pearson(x, y) == 0
+
+
+def test_correlations_with_figures() -> None:
+    score = np.array([1.0, 2.0, np.inf, 2.0])
+    figures = np.array([[1, 2, 3, 2], [4, 3, 2, 3], [0, 0, 0, 0], *[[1, 0, 0, 1]] * 3], np.float32)
+    found = correlations(score, figures)
+    assert list(found) == list(SENTENCE)
+    assert (found["tokens"], found["characters"]) == (pytest.approx(1), pytest.approx(-1))
+    assert found["idf"] is None and found["surprisal"] == pytest.approx(spearman(score, figures[3]))
+    assert set(correlations(np.ones(4), figures).values()) == {None}
+    assert set(correlations(score[:0], figures[:, :0]).values()) == {None}
