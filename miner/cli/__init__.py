@@ -17,6 +17,7 @@ from miner.cli.index import index
 from miner.cli.mine import mine
 from miner.cli.search import search
 from miner.cli.train import train
+from miner.cli.train_classifier import train_classifier
 from miner.errors import MinerError
 from miner.files import resource_error
 
@@ -36,7 +37,7 @@ def cli() -> None:
     """Find and score translation pairs in text of two languages."""
 
 
-for command in (mine, train, index, encode, search, explain, evaluate, doctor):
+for command in (mine, train, train_classifier, index, encode, search, explain, evaluate, doctor):
     cli.add_command(command)
 
 
