@@ -247,6 +247,16 @@ def test_a_rate_that_diverges(tmp_path: Path) -> None:
         fit(topics(), tmp_path, dataclasses.replace(SMALL, rate=1e30))
 
 
+@pytest.mark.parametrize("error", [MemoryError(), RuntimeError("CUDA out of memory. Tried to")])
+def test_out_of_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def run(*arguments: object) -> None:
+        raise error
+
+    monkeypatch.setattr(Trainer, "run", run)
+    with pytest.raises(ResourceError, match="batch of 20 sentences; give a smaller --batch"):
+        fit(topics(), tmp_path)
+
+
 def test_settings_out_of_range() -> None:
     for wrong in (
         {"heldout": 0.0},
