@@ -43,7 +43,8 @@ class Encoder:
     ``threads`` tokenise and, with the ``device`` cpu, add up; with cuda a GPU adds up, and auto is
     cuda where torch sees a GPU. The vectors are the same (those of recurrent encoders differ in
     their last bits). ``side``, "source" or "target", says which column of its training text a
-    model with separate vocabularies is to read, and does nothing to others. Raises
+    model with separate vocabularies is to read, and does nothing to others. ``unit`` says whether
+    vectors get unit length; without, they are means as they come, added up by the CPU. Raises
     :class:`~miner.errors.ArtifactError` for a model whose files do not fit each other or that
     wants a side, and ResourceError or DependencyError for a GPU that is asked for and not there.
 
@@ -57,8 +58,10 @@ class Encoder:
         threads: int | None = None,
         device: str = "cpu",
         side: str | None = None,
+        unit: bool = True,
     ):
         self.model = model
+        self._unit = unit
         self.threads = thread_count(threads)
         self.device = gpu.resolve_device(device)
         design, name = model.design, self.name
@@ -82,7 +85,7 @@ class Encoder:
         self._recurrent = any(ENCODERS[encoder].network for encoder in design.encoders)
         self._average: Pool | None = None
         self._pools: list[tuple[str, Means]] = []
-        if self._recurrent or len(model.parts) > 1:
+        if self._recurrent or len(model.parts) > 1 or not unit:
             self._pools = [
                 (ENCODERS[encoder].units, self._mean_of(encoder, part))
                 for encoder, part in zip(design.encoders, model.parts, strict=True)
@@ -127,7 +130,7 @@ class Encoder:
         return self.model.fingerprint
 
     def encode(self, sentences: Sequence[str]) -> np.ndarray:
-        """Vectors of ``sentences``: ``(n, d) float32``, each of unit length.
+        """Vectors of ``sentences``: ``(n, d) float32``, each of unit length (but see ``unit``).
 
         A sentence without a known piece has the zero row. The vectors do not depend on the number
         of threads or on what else is encoded in the same call, bit for bit.
@@ -200,11 +203,12 @@ class Encoder:
             joined = sum(vectors[1:], start=vectors[0])
         else:
             joined = np.concatenate(vectors, axis=1)
-        normalise_rows(joined)
+        if self._unit:
+            normalise_rows(joined)
         out[...] = joined
 
     def _mean_of(self, encoder: str, part: Part) -> Means:
-        """What gives the vectors of one part of a mixed model."""
+        """What gives the vectors of one part, not normalised."""
         if ENCODERS[encoder].network is None:
             return _MeanPool(part)
         try:

@@ -8,9 +8,11 @@ for each kind of unit (``sp.model``, ``words.txt``, ``trigrams.txt``; ``morphs.t
 and for each part ``NAME.weights.npy``, perhaps ``NAME.scales.npy``, and ``NAME.network.npz`` where
 it is recurrent. A model that can take a second look at its candidates also has ``lexicon.npz`` and
 ``verifier.json`` (see :mod:`miner.lexicon`, :mod:`miner.verify`) and ``decoys.txt.xz``, sentences
-of its training text to estimate precision with (:mod:`miner.threshold`). Nothing is pickled; arrays
-open by memory map. The fingerprint identifies the vectors a model makes, and the second look has no
-part in it: two indexes can be searched against each other only when theirs are equal.
+of its training text to estimate precision with (:mod:`miner.threshold`). A classifier of sentences
+(:mod:`miner.classifier`) is a model of one encoder with a ``classifier.npz``, the layer that reads
+its vectors. Nothing is pickled; arrays open by memory map. The fingerprint identifies the vectors
+that a model makes; the second look and the classifier's layer have no part in it: two indexes can
+be searched against each other only when theirs are equal.
 """
 
 import dataclasses
@@ -40,6 +42,7 @@ WEIGHTS, SCALES, NETWORK = "weights.npy", "scales.npy", "network.npz"
 LEXICON = "lexicon.npz"
 VERIFIER = "verifier.json"
 DECOYS = "decoys.txt.xz"
+CLASSIFIER = "classifier.npz"
 VERIFYING_FILES = (LEXICON, VERIFIER, DECOYS)
 
 
@@ -155,7 +158,8 @@ class Model:
     each of ``design.units``; ``segmentation`` the Morfessor model of the words, if any;
     ``threshold`` the score that was best on the held-out mining task of the training (``None``
     where there was none). ``verifier`` and ``lexicon`` make the second look (both or neither);
-    ``decoys`` are sentences to save with them.
+    ``decoys`` are sentences to save with them. ``classifier`` has the arrays of
+    :class:`miner.classifier.Classifier` by name, and is empty for what is no classifier.
     """
 
     parts: tuple[Part, ...]
@@ -168,6 +172,7 @@ class Model:
     verifier: Mapping[str, Any] | None = None
     lexicon: Lexicon | None = None
     decoys: Sequence[str] = ()
+    classifier: Mapping[str, np.ndarray] = field(default_factory=dict)
     fingerprint: str = ""
     path: Path | None = None
 
@@ -196,6 +201,11 @@ class Model:
         learned = [part.weights[np.any(part.weights, axis=1)] for part in self.parts]
         return sum(array.size for array in (*arrays, *learned))
 
+    @property
+    def marker(self) -> str:
+        """The file by which a directory is known to be of this kind: only such are replaced."""
+        return CLASSIFIER if self.classifier else CONFIG
+
     def describe(self) -> str:
         """A few words for people: encoder, size, type."""
         sizes = " + ".join(
@@ -206,9 +216,9 @@ class Model:
         return f"{encoder}{sizes}, {self.dimension} dimensions, {self.parts[0].weights.dtype}"
 
     def save(self, path: str | Path) -> "Model":
-        """Write the directory (built beside, renamed last; an old model there is replaced)."""
+        """Write the directory (built beside, renamed last; an old one of its kind is replaced)."""
         design = self.design
-        with atomic_directory(path, marker=CONFIG) as directory:
+        with atomic_directory(path, marker=self.marker) as directory:
             if not design.plain:
                 text = json.dumps(dataclasses.asdict(design), indent=2) + "\n"
                 (directory / DESIGN).write_text(text, encoding="utf-8")
@@ -228,9 +238,11 @@ class Model:
                 (directory / VERIFIER).write_text(text, encoding="utf-8")
                 lines = "".join(f"{one_line(decoy)}\n" for decoy in self.decoys)
                 (directory / DECOYS).write_bytes(lzma.compress(lines.encode("utf-8")))
-            files, verifying = (
+            if self.classifier:
+                np.savez(directory / CLASSIFIER, **self.classifier)  # type: ignore[arg-type]
+            files, verifying, classifying = (
                 {name: _sha256(directory / name) for name in names if (directory / name).exists()}
-                for names in (design.vector_files(), VERIFYING_FILES)
+                for names in (design.vector_files(), VERIFYING_FILES, (CLASSIFIER,))
             )
             config = {
                 "format": FORMAT,
@@ -244,6 +256,7 @@ class Model:
                 "fingerprint": _fingerprint(files),
                 "files": files,
                 "verification": verifying,
+                **({"classification": classifying} if classifying else {}),
                 "training": dict(self.training),
             }
             (directory / CONFIG).write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
@@ -288,15 +301,17 @@ def load(path: str | Path = "default") -> Model:
     shape = (config.get("pieces"), config["dimension"]) if design.plain else None
     parts = tuple(_part(directory, files, names, shape) for names in design.files().values())
     verifier = lexicon = None
-    verifying = config.get("verification") or {}
-    if not isinstance(verifying, dict):
-        raise ArtifactError(f"{directory / CONFIG}: its 'verification' is no table of files")
+    verifying = _listed(directory, config, "verification")
     if verifying:
         _check(directory, verifying, VERIFYING_FILES)
         if set(verifying) != set(VERIFYING_FILES):
             raise ArtifactError(f"{directory / CONFIG}: lists only {', '.join(verifying)}")
         lexicon = Lexicon.from_bytes((directory / LEXICON).read_bytes(), str(directory / LEXICON))
         verifier = json.loads((directory / VERIFIER).read_text(encoding="utf-8"))
+    classifier: dict[str, np.ndarray] = {}
+    if classifying := _listed(directory, config, "classification"):
+        _check(directory, classifying, [CLASSIFIER])
+        classifier = _arrays(directory / CLASSIFIER, "a classifier")
     return Model(
         parts=parts,
         vocabularies={
@@ -309,6 +324,7 @@ def load(path: str | Path = "default") -> Model:
         training=config.get("training", {}),
         verifier=verifier,
         lexicon=lexicon,
+        classifier=classifier,
         fingerprint=config["fingerprint"],
         path=directory,
     )
@@ -342,14 +358,25 @@ def _part(
     scales = None
     if weights.dtype == np.int8:
         scales = np.array(_open_array(directory / names[1], (len(weights),)))
-    network = {}
-    if names[2] in files:
-        try:
-            with np.load(directory / names[2], allow_pickle=False) as arrays:
-                network = dict(arrays)
-        except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-            raise ArtifactError(f"{directory / names[2]}: not a network ({error})") from None
+    network = _arrays(directory / names[2], "a network") if names[2] in files else {}
     return Part(weights, scales, network)
+
+
+def _listed(directory: Path, config: Mapping[str, Any], key: str) -> dict[str, str]:
+    """A table of files and their SHA-256 that a configuration may have."""
+    files = config.get(key) or {}
+    if not isinstance(files, dict):
+        raise ArtifactError(f"{directory / CONFIG}: its {key!r} is no table of files")
+    return files
+
+
+def _arrays(path: Path, what: str) -> dict[str, np.ndarray]:
+    """The arrays of an .npz file, which is ``what``."""
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return dict(arrays)
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise ArtifactError(f"{path}: not {what} ({error})") from None
 
 
 def _check(directory: Path, files: Mapping[str, str], known: Sequence[str]) -> None:

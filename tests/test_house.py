@@ -19,7 +19,9 @@ from miner.cli import cli
 ROOT = Path(__file__).parent.parent
 HEAVY = ("torch", "faiss", "numba", "pandas")
 # The modules of the miner that have use for torch, in their functions.
-TORCH = ("miner.gpu", "miner.cli.train")
+TORCH = ("miner.gpu", "miner.cli.train", "miner.cli.train_classifier")
+# The commands that train, in their bodies.
+TRAINING = ("miner.cli.train", "miner.cli.train_classifier")
 
 # A room imports rooms of lower floors, or its neighbours on the same one; never upwards.
 FLOORS = (
@@ -46,6 +48,7 @@ FLOORS = (
         "tokenizer",
         "recurrent",
         "encoder",
+        "classifier",
         "hdf5",
         "store",
         "vectors",
@@ -177,10 +180,10 @@ def inside_and_everywhere(name: str, tops: tuple[str, ...]) -> tuple[list[str], 
 
 
 @pytest.mark.parametrize("name", MINER)
-def test_only_the_train_command_imports_train(name: str) -> None:
+def test_only_the_commands_that_train_import_train(name: str) -> None:
     inside, everywhere = inside_and_everywhere(name, ("train",))
     assert inside == everywhere, "not at the head of the file"
-    assert bool(everywhere) == (name == "miner.cli.train")
+    assert bool(everywhere) == (name in TRAINING)
 
 
 @pytest.mark.parametrize("name", MINER)

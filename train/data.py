@@ -119,25 +119,29 @@ class PairData:
         )
 
 
-def tokenize(tokenizers: Sequence[Cut], sentences: Sequence[str]) -> Sentences:
-    """All of ``sentences``, a view by each of the tokenizers, on all cores."""
+def tokenize(
+    tokenizers: Sequence[Cut], sentences: Sequence[str], threads: int | None = None
+) -> Sentences:
+    """All of ``sentences``, a view by each of the tokenizers; by default on all cores."""
 
     def view(tokenizer: Cut) -> Sentences:
-        return tokenize_parts(lambda chunk, first: tokenizer(chunk), sentences)
+        return tokenize_parts(lambda chunk, first: tokenizer(chunk), sentences, threads)
 
     first, *also = map(view, tokenizers)
     return Sentences(first.ids, first.offsets, tuple(also))
 
 
 def tokenize_parts(
-    cut: Callable[[Sequence[str], int], tuple[np.ndarray, np.ndarray]], sentences: Sequence[str]
+    cut: Callable[[Sequence[str], int], tuple[np.ndarray, np.ndarray]],
+    sentences: Sequence[str],
+    threads: int | None = None,
 ) -> Sentences:
     """All of ``sentences`` by a function of some of them and the number of their first."""
 
     def work(start: int) -> Sentences:
         return Sentences(*cut(sentences[start : start + CHUNK], start))
 
-    with ThreadPoolExecutor(thread_count()) as pool:
+    with ThreadPoolExecutor(thread_count(threads)) as pool:
         return join(list(pool.map(work, range(0, max(1, len(sentences)), CHUNK))))
 
 

@@ -151,7 +151,15 @@ class Recurrent(Average):
     in the order of the shares, so that the number of threads does not matter.
     """
 
-    def __init__(self, name: str, table: Table, config: TrainConfig, part: int, device: str):
+    def __init__(
+        self,
+        name: str,
+        table: Table,
+        config: TrainConfig,
+        part: int,
+        device: str,
+        threads: int | None = None,
+    ):
         super().__init__(table, config)
         self.config, self.device = config, device
         with torch.random.fork_rng(devices=[]):
@@ -161,7 +169,7 @@ class Recurrent(Average):
             ).to(device)
         self.size = self.network.dimension
         self.adam = torch.optim.Adam(self.network.parameters(), betas=(BETA1, BETA2), eps=EPSILON)
-        self._workers = ThreadPoolExecutor(thread_count() if device == "cpu" else 1)
+        self._workers = ThreadPoolExecutor(thread_count(threads) if device == "cpu" else 1)
 
     def forward(self, sentences: Sentences, generator: np.random.Generator) -> np.ndarray:
         config = self.config
@@ -260,7 +268,8 @@ class Encoders:
     """All parts of a model under training, as one: vectors that are added or concatenated (P18).
 
     ``sizes`` are the vocabularies' by kind of unit, in the order of the sentences' views; ``start``
-    has initial embeddings ``(V, d)`` of some kind, NaN where there is none.
+    has initial embeddings ``(V, d)`` of some kind, NaN where there is none. ``threads`` are for
+    recurrent networks.
     """
 
     def __init__(
@@ -269,6 +278,7 @@ class Encoders:
         sizes: Mapping[str, int],
         device: str = "cpu",
         start: Mapping[str, np.ndarray] | None = None,
+        threads: int | None = None,
     ):
         self.config = config
         self.parts: dict[str, Part] = {}
@@ -280,7 +290,7 @@ class Encoders:
             self.parts[name] = (
                 Average(table, config)
                 if kind.network is None
-                else Recurrent(name, table, config, number, device)
+                else Recurrent(name, table, config, number, device, threads)
             )
         self._ends = offsets_of(np.array([part.size for part in self.parts.values()]))
 

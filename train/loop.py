@@ -218,14 +218,16 @@ class Trainer:
 
 
 @contextmanager
-def step_threads(config: TrainConfig) -> Iterator[None]:
+def step_threads(config: TrainConfig, most: int | None = None) -> Iterator[None]:
     """The threads of a step, whatever another library has set: the last bit depends on torch's.
+
+    As many as there are cores, or ``most``.
 
     Two for an average under an objective with chosen negatives, whose mini-batches of a hundred
     pairs are so small that more would only wait for each other; the choice among a mega-batch
     brings threads of its own, and so does a recurrent network.
     """
-    threads = thread_count() if config.objective == "softmax" else min(2, thread_count())
+    threads = thread_count(most) if config.objective == "softmax" else min(2, thread_count(most))
     recurrent = any(ENCODERS[name].network for name in config.encoders)
     before = torch.get_num_threads(), numba.get_num_threads()
     torch.set_num_threads(1 if recurrent else threads)
@@ -235,6 +237,19 @@ def step_threads(config: TrainConfig) -> Iterator[None]:
     finally:
         torch.set_num_threads(before[0])
         numba.set_num_threads(before[1])
+
+
+@contextmanager
+def memory_named(batch: str) -> Iterator[None]:
+    """Turn the several ways of running out of memory into a ResourceError that names the batch."""
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        if "memory" not in str(error) and not isinstance(error, MemoryError):
+            raise
+        raise ResourceError(
+            f"out of memory in a batch of {batch}; give a smaller --batch"
+        ) from None
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import numpy as np
 
 from miner.corpus import parse_scores, read_bitext
 from miner.encoder import Encoder
-from miner.errors import CorpusError, ResourceError
+from miner.errors import CorpusError
 from miner.files import replaceable
 from miner.gpu import resolve_device
 from miner.model import CONFIG, ENCODERS, SEGMENTATION, VOCABULARIES, Model, Part, quantise
@@ -32,7 +32,7 @@ from train.config import TrainConfig
 from train.embeddings import read_embeddings
 from train.encoders import inside
 from train.lexicon import learn_lexicon
-from train.loop import EpochEnd, Progress, Trainer
+from train.loop import EpochEnd, Progress, Trainer, memory_named
 from train.quality import learn_quality
 from train.verifier import ENOUGH, choose_decoys, enough, learn_verifier
 from train.vocabulary import train_trigrams, train_vocabulary, train_words
@@ -177,14 +177,8 @@ def train_model(
         kept = " (best so far)" if event.best and event.f1 is not None else ""
         report(f"epoch {event.epoch} of {config.epochs}: loss {event.loss:.4f}{mined}{kept}")
 
-    try:
+    with memory_named(f"{config.batch} pairs"):
         state = trainer.run(checkpoint, listen)
-    except (MemoryError, RuntimeError) as error:
-        if "memory" not in str(error) and not isinstance(error, MemoryError):
-            raise
-        raise ResourceError(
-            f"out of memory in a batch of {config.batch} pairs; give a smaller --batch"
-        ) from None
     if not config.epochs and state.best_f1 >= 0:
         report(f"not trained: held-out mining F1 {state.best_f1:.4f}")
     if threshold is None and not np.isnan(state.threshold):

@@ -19,6 +19,7 @@ from miner.cli.score import score
 from miner.cli.search import search
 from miner.cli.stats import stats
 from miner.cli.train import train
+from miner.cli.train_classifier import train_classifier
 from miner.errors import MinerError
 from miner.files import resource_error
 
@@ -42,6 +43,7 @@ COMMANDS = (
     mine,
     score,
     train,
+    train_classifier,
     index,
     encode,
     search,

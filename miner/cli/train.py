@@ -299,7 +299,8 @@ def without_effect(config: Any, changed: Mapping[str, Any]) -> str | None:
 class Shown:
     """Prints what a training reports: lines that stay, and a bar with pairs/s and ETA."""
 
-    def __init__(self) -> None:
+    def __init__(self, unit: str = "pairs") -> None:
+        self.unit = unit
         self.bar: tqdm | None = None
 
     def __enter__(self) -> "Shown":
@@ -314,6 +315,8 @@ class Shown:
             tqdm.write(event, file=sys.stderr)
             return
         if self.bar is None:
-            self.bar = tqdm(total=event.total, unit=" pairs", initial=event.done, disable=None)
+            self.bar = tqdm(
+                total=event.total, unit=f" {self.unit}", initial=event.done, disable=None
+            )
         self.bar.set_description(f"epoch {event.epoch}, loss {event.loss:.3f}", refresh=False)
         self.bar.update(event.done - self.bar.n)

@@ -1,0 +1,78 @@
+"""How likely a sentence is good: written by people, say, and not by a machine (P17, section 5.6).
+
+The vector of one encoder, as it comes, and a softmax over two classes. :mod:`train.classifier`
+learns both from a corpus of each class.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from miner import model as models
+from miner.encoder import Encoder
+from miner.errors import ArtifactError
+
+# Rows of the softmax's weights and biases.
+BAD, GOOD = 0, 1
+# What is said of a sentence without a token that the classifier knows. Its vector is zero, of which
+# the softmax would say how many of its training text were good: a fact, but not of this sentence.
+UNKNOWN = 0.5
+
+
+class Classifier:
+    """A classifier of single sentences, ready for use.
+
+    ``model`` carries ``classifier``: ``weight (2, d) float32`` and ``bias (2,) float32`` of the
+    classes `BAD` and `GOOD`. ``threads`` read sentences [all cores]. Raises ArtifactError for a
+    model that is no classifier or whose files do not fit each other, and DependencyError for an
+    LSTM without torch.
+
+    >>> Classifier.load("models/reference-en").probability(["A sentence."])  # doctest: +SKIP
+    array([0.93], dtype=float32)
+    """
+
+    def __init__(self, model: models.Model, threads: int | None = None):
+        name = str(model.path or "unsaved model")
+        if not model.classifier:
+            raise ArtifactError(
+                f"{name}: is a model, but no classifier; make one with 'miner train-classifier'"
+            )
+        if model.design.separate:
+            raise ArtifactError(f"{name}: a classifier cannot tell source from target")
+        self.encoder = Encoder(model, threads, unit=False)
+        weight, bias = (model.classifier.get(part) for part in ("weight", "bias"))
+        shape = (2, model.dimension)
+        if weight is None or bias is None or (weight.shape, bias.shape) != (shape, (2,)):
+            raise ArtifactError(
+                f"{name}: its {models.CLASSIFIER} does not fit vectors of {model.dimension} "
+                "numbers; copy or train the classifier again"
+            )
+        # Of two classes, the softmax is the logistic function of the difference.
+        self._weight = weight[GOOD].astype(np.float64) - weight[BAD]
+        self._bias = float(bias[GOOD]) - float(bias[BAD])
+        if not (np.isfinite(self._weight).all() and np.isfinite(self._bias)):
+            raise ArtifactError(
+                f"{name}: a number in its {models.CLASSIFIER} is not finite; copy or train the "
+                "classifier again"
+            )
+
+    @classmethod
+    def load(cls, path: str | Path, threads: int | None = None) -> "Classifier":
+        """Open a directory that ``miner train-classifier`` made; errors as the class."""
+        if not Path(path).is_dir():
+            raise ArtifactError(
+                f"{path}: no such directory; make a classifier with 'miner train-classifier'"
+            )
+        return cls(models.load(path), threads)
+
+    def probability(self, sentences: Sequence[str]) -> np.ndarray:
+        """P(good) of each sentence: ``(n,) float32`` in [0, 1]; `UNKNOWN` without a known token.
+
+        It does not depend on the number of threads or on the other sentences, bit for bit.
+        """
+        vectors = self.encoder.encode(sentences)
+        # By the row: a matrix product may round differently for another number of rows.
+        logit = (vectors * self._weight).sum(axis=1) + self._bias
+        probability = np.exp(-np.logaddexp(0, -logit))
+        return np.where(vectors.any(axis=1), probability, UNKNOWN).astype(np.float32)

@@ -1,0 +1,39 @@
+"""What a classifier of one's own says of either side; 0.5 where it knows no token of a sentence."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from miner.classifier import Classifier
+from miner.filters.base import MODEL, Batch, Context, Filter, Scorer, Setting
+
+OF = ("source", "target", "both")
+
+
+def _classifier(settings: Mapping[str, Any], context: Context) -> Scorer:
+    # One thread: a cleaning has as many processes as it is to have threads.
+    classifier = Classifier.load(context.directory / settings["model"], threads=1)
+    chosen = [side for side in (0, 1) if settings["of"] in (OF[side], "both")]
+
+    def score(batch: Batch) -> np.ndarray:
+        return np.min([classifier.probability(batch.sides[side]) for side in chosen], axis=0)
+
+    return score
+
+
+FILTERS = (
+    Filter(
+        "classifier",
+        "probability that a sentence is good, such as written by people, from 0 to 1",
+        "good with a probability of {value:.2f}",
+        "higher",
+        _classifier,
+        settings={
+            "model": Setting(None, "directory that 'miner train-classifier' made"),
+            "of": Setting("target", "which side is judged; both: the lower of the two", OF),
+        },
+        stage=MODEL,
+        paper="Wieting et al. 2017, section 5.6",
+    ),
+)
