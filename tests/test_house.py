@@ -31,6 +31,7 @@ FLOORS = (
         "files",
         "records",
         "corpus",
+        "rows",
         "text",
         "margin",
         "evaluate",

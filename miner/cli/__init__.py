@@ -13,6 +13,7 @@ from miner.cli.doctor import doctor
 from miner.cli.encode import encode
 from miner.cli.evaluate import evaluate
 from miner.cli.explain import explain
+from miner.cli.filter import filter
 from miner.cli.index import index
 from miner.cli.mine import mine
 from miner.cli.score import score
@@ -42,6 +43,7 @@ def cli() -> None:
 COMMANDS = (
     mine,
     score,
+    filter,
     train,
     train_classifier,
     index,

@@ -41,12 +41,20 @@ Report = Callable[[str, int, int | None], None]
 
 @dataclass(frozen=True)
 class Choice:
-    """How much to keep of what the filters leave, by the score that ranks: the best so many pairs,
-    or pairs with so many tokens on the target's side. None: all.
+    """How much to keep of what the filters leave: the best, by the score that ranks.
+
+    top: so many pairs. words: pairs with so many tokens on the target's side. precision: as many
+    as this share of which are good by estimate: their mean quality. Where several are given, the
+    least of them is kept; where none, all.
     """
 
     top: int | None = None
     words: int | None = None
+    precision: float | None = None
+
+    @property
+    def any(self) -> bool:
+        return (self.top, self.words, self.precision) != (None, None, None)
 
 
 @dataclass(frozen=True)
@@ -104,6 +112,19 @@ class Cleaned:
     def words(self) -> np.ndarray:
         """Tokens on the target's side, ``(n,) uint32``."""
         return np.array(self.local["tokens"][:, 1])
+
+    @property
+    def repaired(self) -> int:
+        """How many rows had their text repaired."""
+        return int(np.count_nonzero(self.state & REPAIRED))
+
+    @property
+    def precision(self) -> float | None:
+        """The mean quality of the pairs kept, if that ranks: by estimate the share of good ones."""
+        step = self.plan.ranking
+        if step is None or step.name != "quality" or self.rank is None or not self.kept.any():
+            return None
+        return float(self.rank[self.kept].mean())
 
     @property
     def kept(self) -> np.ndarray:
@@ -304,7 +325,7 @@ def _decide(found: Cleaned, choice: Choice) -> None:
             found._remove(step.label, step.bounds(), seen, bad & seen, found.seconds[step.label])
     for step in found.plan.stage(GLOBAL):
         _compare(found, step)
-    if choice.top is not None or choice.words is not None:
+    if choice.any:
         _choose(found, choice)
 
 
@@ -336,18 +357,27 @@ def _choose(found: Cleaned, choice: Choice) -> None:
     """Keep the best of what is left."""
     assert found.rank is not None
     rows = np.flatnonzero(found.kept)
-    best = rows[np.lexsort((rows, -found.rank[rows]))]
-    keep = len(best) if choice.top is None else min(choice.top, len(best))
-    name, asked = "top-n", choice.top
+    order = np.lexsort((rows, -found.rank[rows]))
+    best = rows[order]
+    keep = {}
+    if choice.top is not None:
+        keep["top-n", f"{choice.top:,}"] = min(choice.top, len(best))
     if choice.words is not None:
         words = np.cumsum(found.words[best], dtype=np.int64)
-        keep = int(np.searchsorted(words, choice.words, "right"))
-        name, asked = "target-words", choice.words
-    bad = np.zeros(found.count, dtype=bool)
-    bad[best[keep:]] = True
-    seen = np.zeros(found.count, dtype=bool)
-    seen[best] = True
-    found._remove(name, f"{asked:,}", seen, bad)
+        keep["target-words", f"{choice.words:,}"] = int(
+            np.searchsorted(words, choice.words, "right")
+        )
+    if choice.precision is not None:
+        means = np.cumsum(found.rank[best]) / np.arange(1, len(best) + 1)
+        # Means of a descending list descend.
+        kept = int(np.searchsorted(-means, -choice.precision, side="right"))
+        keep["target-precision", f">= {choice.precision:g}"] = kept
+    for (label, bounds), count in keep.items():
+        bad = np.zeros(found.count, dtype=bool)
+        bad[best[count:]] = True
+        seen = np.zeros(found.count, dtype=bool)
+        seen[best] = True
+        found._remove(label, bounds, seen, bad)
 
 
 def write(

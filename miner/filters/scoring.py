@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from threadpoolctl import threadpool_limits
 
@@ -116,6 +115,8 @@ _scoring: Scoring | None = None
 
 def prepare(job: Job) -> None:
     """Make this process ready for `score`: one thread, and the job's filters."""
+    import numba
+
     global _scoring
     numba.set_num_threads(1)
     threadpool_limits(1)

@@ -67,10 +67,6 @@ class State:
         """A table that is written ``rows`` rows at a time."""
         return Table(self.path / f"{name}.bin", dtype, rows)
 
-    def remove(self) -> None:
-        """Remove all, once the results are safe."""
-        shutil.rmtree(self.path, ignore_errors=True)
-
 
 class Table:
     """Rows of one type in a file that grows; ``rows`` of them at a time, but for the last.

@@ -1,0 +1,222 @@
+"""``miner filter``: a noisy bitext in, a clean one out, with reasons."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import click
+
+from miner.cli import filtering, options
+from miner.files import open_output
+from miner.filters import clean as cleaning
+from miner.filters import waterfall
+from miner.filters.config import default_plan, read_plan
+from miner.filters.sample import sample
+from miner.machine import thread_count
+from miner.rows import Rows
+
+
+class Count(click.ParamType):
+    """A whole number such as 5000, 200k or 5M."""
+
+    name = "count"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> int:
+        text = str(value).strip()
+        factor = {"k": 10**3, "m": 10**6, "g": 10**9, "b": 10**9}.get(text[-1:].lower(), 1)
+        try:
+            number = float(text[:-1] if factor > 1 else text) * factor
+        except ValueError:
+            number = -1.0
+        if not 0 <= number < 1e18 or number != int(number):
+            self.fail(f"{value!r} is not a count; write for example 5000, 200k or 5M", param, ctx)
+        return int(number)
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  miner filter web.tsv.gz --source-lang de --target-lang en -o clean.tsv.gz --rejected bad.tsv.gz
+  miner filter web.tsv.gz --report filter.html -o clean.tsv.gz
+  miner filter --source web.de --target web.en --config filters.toml -o clean.de clean.en
+  miner filter web.tsv --target-words 5M -o clean.tsv
+  miner filter web.tsv --dry-run 10000
+  miner filter web.tsv --threshold 0.5 --state web.state -o clean.tsv
+  miner filter --list"""
+)
+@click.argument("files", nargs=-1, metavar="[BITEXT]")
+@click.option("--source", metavar="FILE", help="Source file, with --target instead of BITEXT.")
+@click.option("--target", metavar="FILE", help="Target file, aligned line by line.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE [FILE]",
+    help="Where kept rows go [standard output], two files for two; .gz .bz2 .xz .zst compress.",
+)
+@click.option(
+    "--rejected",
+    metavar="FILE",
+    help="Where the other rows go, with the filter and the value that removed them.",
+)
+@click.option("--report", "page", metavar="FILE", help="Write an HTML page, or FILE.json.")
+@click.option("--config", metavar="FILE", help="Which filters, settings and bounds, in TOML.")
+@click.option("--list", "listing", is_flag=True, help="Explain all filters and their settings.")
+@click.option(
+    "--threshold",
+    type=options.Number(),
+    help="Bound of the score that ranks; with no configuration, the least quality [0.1].",
+)
+@click.option("--top-n", type=Count(), metavar="N", help="Keep so many of the best pairs.")
+@click.option(
+    "--target-words",
+    type=Count(),
+    metavar="N",
+    help="Keep the best pairs up to so many words on the target's side, such as 5M.",
+)
+@click.option(
+    "--target-precision",
+    type=options.Share(),
+    metavar="P",
+    help="Keep as many pairs as this share of which are good, by the mean of their quality. "
+    "Assumes noise like that the model learned from; on other text mostly too careful.",
+)
+@click.option(
+    "--dry-run",
+    type=Count(),
+    metavar="N",
+    help="Try all filters on a sample of N rows, evenly spread, and write none.",
+)
+@click.option(
+    "--scores-jsonl", metavar="FILE", help="All scores of every row, as JSON objects, in order."
+)
+@click.option("--all-scores", is_flag=True, help="Dear filters look at rejected rows, too.")
+@click.option(
+    "--repair", is_flag=True, help="Mend broken encoding (such as Ã¤ for ä) in what is written."
+)
+@click.option(
+    "--state",
+    metavar="DIR",
+    help="Keep the scores in DIR, for other bounds; else they are in OUTPUT.state until done.",
+)
+@options.model
+@filtering.languages
+@filtering.reading
+@options.threads
+def filter(
+    files: tuple[str, ...],
+    source: str | None,
+    target: str | None,
+    output: str | None,
+    rejected: str | None,
+    page: str | None,
+    config: str | None,
+    listing: bool,
+    threshold: float | None,
+    top_n: int | None,
+    target_words: int | None,
+    target_precision: float | None,
+    dry_run: int | None,
+    scores_jsonl: str | None,
+    all_scores: bool,
+    repair: bool,
+    state: str | None,
+    model: str,
+    source_lang: str | None,
+    target_lang: str | None,
+    scol: str,
+    tcol: str,
+    header: bool,
+    format: str | None,
+    on_error: str,
+    threads: int | None,
+) -> None:
+    """Clean a bitext: BITEXT, a tsv or jsonl file (- for standard input), or two aligned files.
+
+    Without --config the default filters run: rules, duplicates, and the quality of each pair by
+    the model; some need --source-lang and --target-lang. Every row is kept or rejected, whole and
+    in order; a table of what each filter removed goes to standard error. A run that was stopped
+    goes on from its state when it is repeated.
+    """
+    if listing:
+        click.echo(filtering.listing())
+        return
+    inputs, outputs = _files(files, source, target, output)
+    options.spare(
+        [*inputs, *([] if config is None else [config])], *outputs, rejected, page, scores_jsonl
+    )
+    context = filtering.context(source_lang, target_lang, model)
+    plan = default_plan(context) if config is None else read_plan(config, context)
+    plan = dataclasses.replace(plan, repair=plan.repair or repair)
+    choice = cleaning.Choice(top_n, target_words, target_precision)
+    if plan.ranking is None and (threshold is not None or choice.any):
+        raise click.UsageError(
+            "nothing ranks the pairs, so that none are the best; add the filter quality, or name "
+            "another as 'rank' in the configuration"
+        )
+    if threshold is not None:
+        plan = plan.with_bound(threshold)
+    if target_precision is not None and plan.ranking and plan.ranking.name != "quality":
+        raise click.UsageError("--target-precision needs pairs to be ranked by their quality")
+    if not all(plan.context.languages) and config is None:
+        _say(
+            "the languages are not given (--source-lang, --target-lang): filters that need them "
+            "are left out"
+        )
+    with tempfile.TemporaryDirectory(prefix="miner-") as temporary:
+        place = Path(temporary)
+        paths = [filtering.spooled(path, place) for path in inputs]
+        reading: dict[str, Any] = {
+            "header": header,
+            "format": format,
+            "on_error": on_error,
+            "more": plan.columns,
+            **filtering.columns(scol, tcol, format, None if target else inputs[0]),
+        }
+        rows = Rows(paths[0], paths[1] if target else None, **reading)
+        if dry_run is not None:
+            paths = sample(rows, dry_run, place)
+            rows = Rows(paths[0], paths[1] if target else None, **reading)
+        lasting = dry_run is None and (state is not None or outputs != ["-"])
+        directory = Path(state or f"{outputs[0]}.state") if lasting else place / "state"
+        with options.staged_bar() as report:
+            found = cleaning.clean(
+                rows,
+                plan,
+                directory,
+                choice=choice,
+                all_scores=all_scores or dry_run is not None or scores_jsonl is not None,
+                threads=thread_count(threads),
+                report=report,
+                note=_say,
+            )
+            if dry_run is None:
+                cleaning.write(found, outputs, rejected, scores_jsonl, report)
+        click.echo(waterfall.table(found), err=True)
+        if page is not None:
+            with open_output(page) as file:
+                file.write(json.dumps(waterfall.as_dict(found), indent=2) + "\n")
+        if lasting and state is None:
+            shutil.rmtree(directory, ignore_errors=True)
+
+
+def _files(
+    files: tuple[str, ...], source: str | None, target: str | None, output: str | None
+) -> tuple[list[str], list[str]]:
+    """Inputs and outputs: what stands free is the bitext, or the output's second file."""
+    if source is None and target is None:
+        if len(files) != 1:
+            raise click.UsageError("give one BITEXT, or --source and --target")
+        return [files[0]], [output or "-"]
+    inputs = filtering.inputs(None, source, target)
+    if len(files) > 1 or (files and output is None):
+        raise click.UsageError("with --source and --target, give the outputs as -o SOURCE TARGET")
+    return inputs, [output or "-", *files]
+
+
+def _say(text: str) -> None:
+    click.echo(text, err=True)

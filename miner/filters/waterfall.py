@@ -1,0 +1,85 @@
+"""What a cleaning did, as a table: what each filter removed, alone and in sequence."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from miner.filters.clean import Cleaned
+from miner.rows import REPLACED
+
+
+def table(found: Cleaned) -> str:
+    """The waterfall for people to read, with a line on top that says what came of all rows."""
+    total, kept = found.count, int(found.kept.sum())
+    lines = [
+        f"{total:,} rows: {kept:,} kept ({share(kept, total)}), {total - kept:,} rejected; "
+        f"{words(found, found.kept):,} words kept on the target's side"
+    ]
+    seconds = sum(stage.seconds for stage in found.stages)
+    lines += notes(found)
+    rows = [("filter", "bounds", "looked at", "alone", "removed", "left", "words left", "time")]
+    for stage in found.stages:
+        time = share(stage.seconds, seconds) if stage.seconds else ""
+        rows.append(
+            (
+                stage.label,
+                stage.bounds,
+                f"{stage.seen:,}",
+                f"{stage.alone:,}",
+                f"{stage.removed:,}",
+                f"{stage.left:,}",
+                f"{stage.left_words:,}",
+                time,
+            )
+        )
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [
+            cell.ljust(width) if column < 2 else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def notes(found: Cleaned) -> list[str]:
+    """What a user should know of the rows beside."""
+    out = []
+    if replaced := int(np.count_nonzero(found.state & REPLACED)):
+        out.append(f"{replaced:,} rows had bytes that are not UTF-8 replaced")
+    if found.repaired:
+        out.append(f"{found.repaired:,} rows were repaired")
+    if found.precision is not None:
+        out.append(f"mean quality of what is kept: {found.precision:.3f}")
+    if not found.kept.any() and found.count:
+        most = max(found.stages, key=lambda stage: stage.removed)
+        out.append(
+            f"warning: nothing is kept; {most.label} removed most: are the languages and columns "
+            "right, and is the model one of these languages?"
+        )
+    return out
+
+
+def as_dict(found: Cleaned) -> dict[str, Any]:
+    """The same for programs: counts, seconds of processor time by filter, and the waterfall."""
+    return {
+        "rows": found.count,
+        "kept": int(found.kept.sum()),
+        "words kept": words(found, found.kept),
+        "mean quality": found.precision,
+        "repaired": found.repaired,
+        "filters": [dataclasses.asdict(stage) for stage in found.stages],
+    }
+
+
+def words(found: Cleaned, which: np.ndarray) -> int:
+    """Tokens on the target's side of some rows, ``(n,) bool``."""
+    return int(found.words[which].sum(dtype=np.int64))
+
+
+def share(part: float, whole: float) -> str:
+    """A percentage."""
+    return f"{part / whole:.1%}" if whole else "-"
