@@ -34,6 +34,7 @@ bench: $(VENV)/developing
 	$(BIN)/python -m benchmarks.secondlook --data $(DATA)
 	$(BIN)/python -m benchmarks.training --data $(DATA)
 	$(BIN)/python -m benchmarks.speed --data $(DATA)
+	$(BIN)/python -m benchmarks.filtering --data $(DATA)
 	$(BIN)/python -m benchmarks.readme
 
 $(VENV)/installed: setup.cfg constraints.txt

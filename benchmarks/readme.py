@@ -2,8 +2,9 @@
 
     python -m benchmarks.readme [--check]
 
-Everything between ``<!-- results -->`` and ``<!-- /results -->``, and likewise ``encoders``, is
-replaced; ``--check`` only compares, and ends with 1 where a README is not what the results say.
+Everything between ``<!-- results -->`` and ``<!-- /results -->``, and likewise ``encoders`` and
+``filtering``, is replaced; ``--check`` only compares, and ends with 1 where a README is not what
+the results say.
 """
 
 import argparse
@@ -16,6 +17,7 @@ from typing import Any
 
 from benchmarks import report
 from benchmarks.encoders import tables as encoder_tables
+from benchmarks.filtering import tables as filtering_tables
 from benchmarks.speed import tables as speed_tables
 
 README = Path(__file__).parent.parent / "README.md"
@@ -125,11 +127,11 @@ def tables() -> str:
     return "\n".join([*mining(), *precision(), *second_look(), *training(), *speed()])
 
 
-def encoders(lines: Callable[..., list[str]]) -> str:
-    """Nothing while none was measured."""
-    if not (report.RESULTS / "encoders.json").exists():
+def lines_of(name: str, lines: Callable[..., list[str]]) -> str:
+    """What ``lines`` makes of a result; nothing while none was measured."""
+    if not (report.RESULTS / name).exists():
         return ""
-    return "".join(f"{line}\n" for line in lines(load("encoders.json"), conditions))
+    return "".join(f"{line}\n" for line in lines(load(name), conditions))
 
 
 def filled(text: str, name: str, content: str) -> str:
@@ -145,11 +147,12 @@ def main() -> None:
     parser.add_argument("--check", action="store_true")
     arguments = parser.parse_args()
     text, ours = (path.read_text(encoding="utf-8") for path in (README, OURS))
+    main_table = lines_of("encoders.json", encoder_tables.main_table)
+    ours = filled(ours, "encoders", lines_of("encoders.json", encoder_tables.tables))
+    ours = filled(ours, "filtering", lines_of("filtering.json", filtering_tables.tables))
     wanted = {
-        README: filled(
-            filled(text, "results", tables()), "encoders", encoders(encoder_tables.main_table)
-        ),
-        OURS: filled(ours, "encoders", encoders(encoder_tables.tables)),
+        README: filled(filled(text, "results", tables()), "encoders", main_table),
+        OURS: ours,
     }
     for path, content in wanted.items():
         if not arguments.check:

@@ -1,0 +1,224 @@
+"""Synthetic noise of the kinds of WMT's filtering tasks: what becomes of a pair of good text.
+
+Each kind is a function of a pair's place in a corpus, the corpus, and a generator. It returns the
+noisy pair, or None where the pair has nothing that this kind could spoil (a number, say). What it
+returns is never the pair itself.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+
+Pair = tuple[str, str]
+T = TypeVar("T")
+
+# Targets drawn, of which the one whose length is nearest stands for a wrong target of equal length.
+DRAWN = 50
+# Words that a text must have to be shuffled or cut, and a clause to be taken for one.
+WORDS, CLAUSE = 4, 3
+_NUMBER = re.compile(r"\d+")
+_NAME = re.compile(r"\b[^\W\d_]{3,}\b")
+# At the start of a sentence, or after an opening quote there, every word has a capital.
+_START = re.compile(r"^\W*$|[.!?:…]\W*$")
+_BREAK = re.compile(r"(?<=[,;:])\s+")
+_END = re.compile(r"[\s.,;:!?…]*$")
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """Good text of one domain.
+
+    pairs: in the order of their documents. documents: the document of each pair; a pair's neighbour
+    is the next one of its document. third: sentences of a language that neither side is in.
+    """
+
+    pairs: Sequence[Pair]
+    documents: Sequence[str]
+    third: Sequence[str]
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Names of either side's text, each once, in the order of the alphabet."""
+        return sorted({name for pair in self.pairs for name in names(pair)})
+
+    def other(self, place: int, generator: np.random.Generator) -> int:
+        """The place of another pair; -1 where there is none."""
+        if len(self.pairs) < 2:
+            return -1
+        return int((place + generator.integers(1, len(self.pairs))) % len(self.pairs))
+
+
+Noise = Callable[[int, Corpus, np.random.Generator], Pair | None]
+
+
+def misaligned(place: int, corpus: Corpus, generator: np.random.Generator) -> Pair | None:
+    """The target of another pair."""
+    other = corpus.other(place, generator)
+    return _with(corpus.pairs[place], corpus.pairs[other][1]) if other >= 0 else None
+
+
+def misaligned_alike(place: int, corpus: Corpus, generator: np.random.Generator) -> Pair | None:
+    """The target of another pair, about as long: of `DRAWN` the nearest in characters."""
+    pair = corpus.pairs[place]
+    others = [corpus.other(place, generator) for _ in range(DRAWN)]
+    targets = [corpus.pairs[other][1] for other in others if other >= 0]
+    targets = [target for target in targets if target != pair[1]]
+    if not targets:
+        return None
+    return _with(pair, min(targets, key=lambda target: abs(len(target) - len(pair[1]))))
+
+
+def neighbour(place: int, corpus: Corpus, generator: np.random.Generator) -> Pair | None:
+    """The target of the next pair of the document."""
+    after = place + 1
+    if after == len(corpus.pairs) or corpus.documents[after] != corpus.documents[place]:
+        return None
+    return _with(corpus.pairs[place], corpus.pairs[after][1])
+
+
+def shuffled(place: int, corpus: Corpus, generator: np.random.Generator) -> Pair | None:
+    """The words of the target in another order."""
+    pair = corpus.pairs[place]
+    words = pair[1].split()
+    if len(words) < WORDS:
+        return None
+    return _with(pair, " ".join(words[one] for one in generator.permutation(len(words)).tolist()))
+
+
+def wrong_language(place: int, corpus: Corpus, generator: np.random.Generator) -> Pair | None:
+    """A sentence of a third language for the target."""
+    if not corpus.third:
+        return None
+    return _with(corpus.pairs[place], _one_of(corpus.third, generator))
+
+
+def copied(place: int, corpus: Corpus, generator: np.random.Generator) -> Pair | None:
+    """The source for the target: not translated."""
+    pair = corpus.pairs[place]
+    return _with(pair, pair[0])
+
+
+def truncated(place: int, corpus: Corpus, generator: np.random.Generator) -> Pair | None:
+    """The first half of the target's words."""
+    pair = corpus.pairs[place]
+    words = pair[1].split()
+    return _with(pair, " ".join(words[: len(words) // 2])) if len(words) >= WORDS else None
+
+
+def over_translated(place: int, corpus: Corpus, generator: np.random.Generator) -> Pair | None:
+    """A clause of another pair's target at the end of the target: nothing says so in the source."""
+    pair = corpus.pairs[place]
+    longer = _longer(pair[1], place, corpus, 1, generator)
+    return _with(pair, longer) if longer else None
+
+
+def under_translated(place: int, corpus: Corpus, generator: np.random.Generator) -> Pair | None:
+    """A clause of another pair's source at the end of the source: the target lacks it."""
+    source, target = corpus.pairs[place]
+    longer = _longer(source, place, corpus, 0, generator)
+    return (longer, target) if longer else None
+
+
+def number_changed(place: int, corpus: Corpus, generator: np.random.Generator) -> Pair | None:
+    """In the target, one of the numbers that both sides have becomes another, of as many digits."""
+    source, target = corpus.pairs[place]
+    known = {*_NUMBER.findall(source), *_NUMBER.findall(target)}
+    shared = [
+        found for found in _NUMBER.finditer(target) if found.group() in _NUMBER.findall(source)
+    ]
+    if not shared:
+        return None
+    chosen = _one_of(shared, generator)
+    digits = len(chosen.group())
+    # A sentence may hold every number of one digit there is.
+    for _ in range(DRAWN):
+        number = "".join(map(str, generator.integers(0, 10, digits).tolist()))
+        if number not in known and (digits == 1 or number[0] != "0"):
+            return _with((source, target), _replaced(target, chosen, number))
+    return None
+
+
+def name_swapped(place: int, corpus: Corpus, generator: np.random.Generator) -> Pair | None:
+    """In the target, one of the names that both sides have becomes another name of the corpus."""
+    source, target = corpus.pairs[place]
+    shared = _names(source, target)
+    others = [name for name in corpus.names if name not in source and name not in target]
+    if not shared or not others:
+        return None
+    found, other = _one_of(shared, generator), _one_of(others, generator)
+    return _with((source, target), _replaced(target, found, other))
+
+
+def names(pair: Pair) -> list[str]:
+    """What are taken for names: words of three letters or more that both sides write alike.
+
+    They begin with a capital, inside a sentence of either side, and have a small letter.
+    """
+    return [found.group() for found in _names(*pair)]
+
+
+def _names(source: str, target: str) -> list[re.Match[str]]:
+    """Where in the target the names stand."""
+    known = {found.group() for found in _capitals(source)}
+    return [found for found in _capitals(target) if found.group() in known]
+
+
+def _capitals(text: str) -> list[re.Match[str]]:
+    return [
+        found
+        for found in _NAME.finditer(text)
+        if found.group()[0].isupper()
+        and not found.group().isupper()
+        and not _START.search(text[: found.start()])
+    ]
+
+
+def _longer(
+    text: str, place: int, corpus: Corpus, side: int, generator: np.random.Generator
+) -> str | None:
+    """The text and, before its final marks, a clause of that side of another pair."""
+    for _ in range(DRAWN):
+        other = corpus.other(place, generator)
+        if other < 0:
+            return None
+        # The first clause of a sentence is no longer at its start.
+        said = corpus.pairs[other][side]
+        clauses = [_END.sub("", one) for one in _BREAK.split(said[:1].lower() + said[1:])]
+        clauses = [one for one in clauses if len(one.split()) >= CLAUSE and one not in text]
+        if clauses:
+            body = _END.sub("", text)
+            clause = _one_of(clauses, generator)
+            return f"{body}, {clause}{text[len(body) :].rstrip()}"
+    return None
+
+
+def _with(pair: Pair, target: str) -> Pair | None:
+    """The pair with another target; None where it is the same."""
+    return None if target == pair[1] else (pair[0], target)
+
+
+def _replaced(text: str, found: re.Match[str], by: str) -> str:
+    return f"{text[: found.start()]}{by}{text[found.end() :]}"
+
+
+def _one_of(values: Sequence[T], generator: np.random.Generator) -> T:
+    return values[int(generator.integers(len(values)))]
+
+
+KINDS: dict[str, Noise] = {
+    "misaligned": misaligned,
+    "misaligned, equal length": misaligned_alike,
+    "next pair's target": neighbour,
+    "words shuffled": shuffled,
+    "wrong language": wrong_language,
+    "copied": copied,
+    "truncated": truncated,
+    "over-translated": over_translated,
+    "under-translated": under_translated,
+    "number changed": number_changed,
+    "name swapped": name_swapped,
+}

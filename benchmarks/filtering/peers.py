@@ -1,0 +1,91 @@
+"""Other filters, as commands of another environment: they want other versions than we do.
+
+OpusFilter installs as it is. bicleaner-hardrules asks for packages that no longer build; without
+its pins (see README.md) it works, but for the identification of languages, whose model its
+authors' server has. Nothing is downloaded here, so it runs without that.
+"""
+
+import json
+from collections.abc import Sequence
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.filtering.noise import Pair
+from benchmarks.filtering.systems import Missing, System, numbers, run
+
+SCRIPT = Path(__file__).parent / "opusfilter_scores.py"
+PACKAGES = ("opusfilter", "lingua-language-detector", "bicleaner-hardrules")
+# Of OpusFilter's default filters those whose scores rank pairs; the others tell only odd ones.
+RANKING = (
+    "LengthRatioFilter, char",
+    "TerminalPunctuationFilter",
+    "NonZeroNumeralsFilter",
+    "LongestCommonSubstringFilter",
+    "SimilarityFilter",
+    "AlphabetRatioFilter",
+    "LinguaFilter",
+)
+NOT_GIVEN = "no --peers"
+
+
+class Peers:
+    """OpusFilter and bicleaner-hardrules of the environment whose Python is ``python``."""
+
+    def __init__(self, python: Path | None):
+        self.python = python
+        # All of its filters score a set in one run, for its language identification is slow.
+        self._opusfilter = lru_cache(maxsize=None)(self._run_opusfilter)
+
+    def table(self) -> dict[str, System]:
+        found = {f"OpusFilter {name}": System(partial(self.opus_score, name)) for name in RANKING}
+        return {
+            **found,
+            "OpusFilter, all default filters": System(self.opus_decision, decides=True),
+            "bicleaner-hardrules, no language id": System(self.hardrules, decides=True),
+        }
+
+    def opus_score(self, name: str, pairs: Sequence[Pair], languages: str) -> np.ndarray:
+        found = self._opusfilter(tuple(pairs), languages)
+        if name not in found:
+            raise Missing(f"this OpusFilter has no {name} among its default filters")
+        return np.array(found[name]["scores"])
+
+    def opus_decision(self, pairs: Sequence[Pair], languages: str) -> np.ndarray:
+        """1 for what every default filter accepts."""
+        found = self._opusfilter(tuple(pairs), languages)
+        return np.min([one["accepted"] for one in found.values()], axis=0).astype(np.float64)
+
+    def hardrules(self, pairs: Sequence[Pair], languages: str) -> np.ndarray:
+        """1 for what its rules keep; those that need models from elsewhere are off."""
+        command = str(self._python().parent / "bicleaner-hardrules")
+        off = "--disable_lang_ident", "--disable_lm_filter", "--disable_porn_removal"
+        source, target = languages.split("-")
+        options = "-s", source, "-t", target, "--score_only", "-p", "1", "-q"
+        return numbers(run([command, *options, *off, "-", "-"], tsv(pairs)), len(pairs))
+
+    def versions(self) -> dict[str, str]:
+        """What is installed there, of what decides the figures."""
+        if self.python is None:
+            return {}
+        program = """
+import importlib.metadata as metadata, json
+print(json.dumps({one.name: one.version for one in metadata.distributions()}))
+"""
+        found = json.loads(run([str(self.python), "-c", program]))
+        return {name: found[name] for name in PACKAGES if name in found}
+
+    def _run_opusfilter(self, pairs: tuple[Pair, ...], languages: str) -> dict[str, Any]:
+        command = [str(self._python()), "-I", str(SCRIPT), *languages.split("-")]
+        return {one["name"]: one for one in json.loads(run(command, tsv(pairs)))}
+
+    def _python(self) -> Path:
+        if self.python is None:
+            raise Missing(NOT_GIVEN)
+        return self.python
+
+
+def tsv(pairs: Sequence[Pair]) -> str:
+    return "".join(f"{source}\t{target}\n" for source, target in pairs)

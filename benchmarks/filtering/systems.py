@@ -1,0 +1,180 @@
+"""What is compared: the table of systems, each a function of pairs and their languages.
+
+A system returns ``(n,)`` numbers, higher for better pairs; one that decides returns 1 for what it
+keeps and 0 for what it removes. It raises `Missing` where it is not there, or cannot do this.
+"""
+
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.filtering.noise import Pair
+from miner import Encoder, MinerError
+from miner.machine import memory_budget
+from miner.margin import margin_score, neighborhood_mean
+from miner.neighbors import nearest_both
+from miner.side import Side
+from miner.verify import Verifier
+
+# Pairs and their languages, such as "de-en", to (n,) numbers.
+Score = Callable[[Sequence[Pair], str], np.ndarray]
+NEIGHBOURS = 4
+# Seconds for a command on one of the sets, which have some thousands of pairs.
+LIMIT = 600
+MINER = shlex.join(
+    [sys.executable, "-c", "import sys; from miner.cli import main; sys.exit(main())"]
+)
+
+
+class Missing(MinerError):
+    """A system is not there, or does not work here; the message says why."""
+
+
+@dataclass(frozen=True)
+class System:
+    """One row of the tables. ``decides``: it keeps or removes, and has no score."""
+
+    score: Score
+    decides: bool = False
+
+
+class Baselines:
+    """Single features of a pair, by the model that ships."""
+
+    def __init__(self, threads: int):
+        self.encoder = Encoder.load("default", threads)
+        self.verifier = Verifier(self.encoder)
+
+    def table(self) -> dict[str, System]:
+        return {
+            "length ratio": System(length_ratio),
+            "cosine": System(self.cosine),
+            "ratio margin": System(self.margin),
+            "second look, alone": System(self.alone),
+        }
+
+    def cosine(self, pairs: Sequence[Pair], languages: str) -> np.ndarray:
+        source, target = (self.encoder.encode(side) for side in sides(pairs))
+        return np.einsum("nd,nd->n", source, target)
+
+    def margin(self, pairs: Sequence[Pair], languages: str) -> np.ndarray:
+        """A19's, with the nearest neighbours among the distinct sentences of the set itself."""
+        texts = sides(pairs)
+        distinct = [list(dict.fromkeys(side)) for side in texts]
+        rows = []
+        for side, once in zip(texts, distinct, strict=True):
+            number = {text: row for row, text in enumerate(once)}
+            rows.append([number[text] for text in side])
+        vectors = [self.encoder.encode(side) for side in distinct]
+        # A sentence without a known piece has no direction, and is nobody's neighbour.
+        source, target = (Side(side, np.flatnonzero(side.any(axis=1))) for side in vectors)
+        near = nearest_both(
+            source,
+            target,
+            NEIGHBOURS,
+            memory=memory_budget(),
+            exact=True,
+            threads=self.encoder.threads,
+        )
+        forward, backward = (
+            neighborhood_mean(found)[row] for found, row in zip(near, rows, strict=True)
+        )
+        cosine = np.einsum("nd,nd->n", vectors[0][rows[0]], vectors[1][rows[1]])
+        return margin_score(cosine, forward, backward)
+
+    def alone(self, pairs: Sequence[Pair], languages: str) -> np.ndarray:
+        """What the verifier says of the two sentences, rivals aside: a logit."""
+        source, target = (self.verifier.prepare(side) for side in sides(pairs))
+        rows = np.arange(len(pairs))
+        return self.verifier.alone.logit(self.verifier.pieces.compare(source, target, rows, rows))
+
+
+def length_ratio(pairs: Sequence[Pair], languages: str) -> np.ndarray:
+    """Characters of the shorter side over those of the longer, 0 to 1."""
+    lengths = np.array([[len(side) for side in pair] for pair in pairs]).reshape(-1, 2)
+    return lengths.min(axis=1) / np.maximum(lengths.max(axis=1), 1)
+
+
+class Ours:
+    """``miner score`` and ``miner filter`` as they come, as commands."""
+
+    def __init__(self, command: str):
+        self.command = shlex.split(command)
+
+    def table(self) -> dict[str, System]:
+        return {
+            "miner score": System(self.score),
+            "miner filter": System(self.filter, decides=True),
+        }
+
+    def score(self, pairs: Sequence[Pair], languages: str) -> np.ndarray:
+        with tempfile.TemporaryDirectory(prefix="score-") as work:
+            path = write(Path(work) / "pairs.tsv", pairs)
+            columns = "--scol", "1", "--tcol", "2", "--score-only"
+            return numbers(self._run("score", path, languages, *columns), len(pairs))
+
+    def filter(self, pairs: Sequence[Pair], languages: str) -> np.ndarray:
+        with tempfile.TemporaryDirectory(prefix="filter-") as work:
+            path = write(Path(work) / "pairs.tsv", pairs)
+            clean = Path(work) / "clean.tsv"
+            self._run("filter", path, languages, "--scol", "1", "--tcol", "2", "-o", str(clean))
+            return listed(clean.read_text(encoding="utf-8"), len(pairs))
+
+    def _run(self, name: str, path: Path, languages: str, *options: str) -> str:
+        source, target = languages.split("-")
+        between = "--source-lang", source, "--target-lang", target
+        return run([*self.command, name, str(path), *between, *options])
+
+
+def run(command: Sequence[str], given: str | None = None) -> str:
+    """What a command prints; `Missing` with the last line that it complains in if it fails."""
+    try:
+        done = subprocess.run(
+            command,
+            input=given,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=LIMIT,
+        )
+    except FileNotFoundError:
+        raise Missing(f"no {command[0]}") from None
+    except subprocess.TimeoutExpired:
+        raise Missing(f"took more than {LIMIT} s") from None
+    if done.returncode:
+        raise Missing((done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1])
+    return done.stdout
+
+
+def write(path: Path, pairs: Sequence[Pair]) -> Path:
+    """Source, target, and the pair's number, by which to know it again, as TSV."""
+    lines = (f"{source}\t{target}\t{row}\n" for row, (source, target) in enumerate(pairs))
+    path.write_text("".join(lines), encoding="utf-8")
+    return path
+
+
+def numbers(text: str, count: int) -> np.ndarray:
+    """One number a line, as many as there are pairs."""
+    values = np.array([float(line) for line in text.splitlines()])
+    if len(values) != count:
+        raise Missing(f"it gave {len(values)} scores for {count} pairs")
+    if np.isnan(values).any():
+        raise Missing("a score is not a number")
+    return values
+
+
+def listed(text: str, count: int) -> np.ndarray:
+    """1 for every pair whose line :func:`write` wrote is there, else 0."""
+    rows = [int(line.split("\t")[2]) for line in text.removesuffix("\n").split("\n") if line]
+    kept = np.zeros(count)
+    kept[rows] = 1
+    return kept
+
+
+def sides(pairs: Sequence[Pair]) -> tuple[list[str], list[str]]:
+    return [source for source, _ in pairs], [target for _, target in pairs]

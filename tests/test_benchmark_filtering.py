@@ -1,0 +1,329 @@
+"""The benchmark of filters: noise, metrics, systems, on text of its own."""
+
+import json
+import lzma
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks import readme
+from benchmarks.filtering import metrics, tables, text, throughput
+from benchmarks.filtering.noise import KINDS, Corpus, Pair, names
+from benchmarks.filtering.peers import Peers
+from benchmarks.filtering.systems import Missing, Ours, System, length_ratio, run
+from miner import MinerError
+
+PAIRS = [
+    (
+        "Gestern fuhr Anna um 7 Uhr nach Berlin, wo es regnete.",
+        "Yesterday Anna went to Berlin at 7, where it rained.",
+    ),
+    (
+        "Im Jahr 1984 kam der Zug aus Hamburg zu spät an.",
+        "In 1984 the train from Hamburg arrived too late.",
+    ),
+    (
+        "Der Garten ist klein, aber er ist sehr schön.",
+        "The garden is small, but it is very beautiful.",
+    ),
+    ("Nein!", "No!"),
+    (
+        "Die Kinder lernen heute, wie man Brot backt.",
+        "Today the children learn how to bake bread.",
+    ),
+    (
+        "Wir haben 12 Bücher und 3 Hefte, sagte Peter leise.",
+        "We have 12 books and 3 notebooks, said Peter quietly.",
+    ),
+]
+THIRD = ["Il pleut souvent en automne.", "Le chat dort sur la table."]
+CORPUS = Corpus(PAIRS, ["a", "a", "a", "b", "b", "c"], THIRD)
+
+
+def made(kind: str, place: int, seed: int = 0) -> Pair | None:
+    return KINDS[kind](place, CORPUS, np.random.default_rng(seed))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_noise_is_noise_and_comes_again(kind: str) -> None:
+    for place, pair in enumerate(PAIRS):
+        for seed in range(5):
+            found = made(kind, place, seed)
+            assert found != pair and found == made(kind, place, seed)
+            assert found is None or kind == "under-translated" or found[0] == pair[0]
+    assert any(made(kind, place) for place in range(len(PAIRS)))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_what_each_kind_does(seed: int) -> None:
+    source, target = PAIRS[0]
+
+    def targets(kind: str, place: int = 0) -> str:
+        found = made(kind, place, seed)
+        assert found is not None
+        return found[1]
+
+    others = {pair[1] for pair in PAIRS[1:]}
+    assert targets("misaligned") in others
+    assert targets("misaligned, equal length") == PAIRS[5][1]  # the nearest in length
+    assert targets("next pair's target") == PAIRS[1][1]
+    assert sorted(targets("words shuffled").split()) == sorted(target.split())
+    assert targets("wrong language") in THIRD
+    assert targets("copied") == source
+    assert targets("truncated") == "Yesterday Anna went to Berlin"
+    assert targets("number changed").startswith("Yesterday Anna went to Berlin at ")
+    assert "7" not in targets("number changed")
+    assert targets("number changed", 1)[3:7].isdigit() and targets("number changed", 1)[3] != "0"
+    old, new = {*target.split()}, {*targets("name swapped").split()}
+    assert old - new <= {"Anna", "Berlin"} and new - old <= {"Hamburg", "Peter"}
+    assert len(old - new) == len(new - old) == 1
+    longer = targets("over-translated")
+    assert longer.startswith("Yesterday Anna went to Berlin at 7, where it rained, ")
+    assert longer.endswith(".") and longer.count(".") == 1
+    short = made("under-translated", 0, seed)
+    assert short and short[0].startswith(source[:-1] + ", ") and short[1] == target
+
+
+def test_what_cannot_be_spoilt() -> None:
+    assert made("next pair's target", 2) is None  # the last of its document
+    assert made("number changed", 2) is made("name swapped", 2) is None
+    assert made("words shuffled", 3) is made("truncated", 3) is None
+    alone = Corpus(PAIRS[:1], ["a"], [])
+    generator = np.random.default_rng(0)
+    for kind in ("misaligned", "misaligned, equal length", "wrong language", "over-translated"):
+        assert KINDS[kind](0, alone, generator) is None
+
+
+def test_names_are_inside_sentences_and_on_both_sides() -> None:
+    assert names(PAIRS[0]) == ["Anna", "Berlin"] and names(PAIRS[4]) == []
+    assert names(("Anna lacht. Peter: „Ja, Anna!“", "Anna laughs. Peter: 'Yes, Anna!'")) == ["Anna"]
+    assert CORPUS.names == ["Anna", "Berlin", "Hamburg", "Peter"]
+
+
+def test_a_mixture_is_half_noise_in_equal_shares() -> None:
+    pairs = [(f"Satz {row} von vielen Sätzen", f"sentence {row} of many") for row in range(400)]
+    corpus, rows = text.unordered([*pairs, *pairs[:9], ("gleich", "gleich")], THIRD)
+    assert list(corpus.pairs) == pairs
+    mixed = text.mix([(corpus, rows)], KINDS, seed=3)
+    assert mixed.good.sum() == 200
+    able = [kind for kind in KINDS if kind not in ("next pair's target", "name swapped")]
+    assert {mixed.counts[kind] for kind in able} <= {22, 23}
+    assert mixed.counts["name swapped"] == 0
+    for pair, mine, kind in zip(pairs, mixed.pairs, mixed.kinds, strict=True):
+        assert (pair == mine) == (kind == text.GOOD)
+    again = text.mix([(corpus, rows)], KINDS, seed=3)
+    assert (again.pairs, again.kinds) == (mixed.pairs, mixed.kinds)
+    assert text.mix([(corpus, rows)], KINDS, seed=4).kinds != mixed.kinds
+
+
+SCORES = np.array([5.0, 4.0, 4.0, 3.0, 2.0, -np.inf])
+GOOD = np.array([True, True, False, True, False, False])
+
+
+def test_rankings() -> None:
+    found = metrics.ranking(SCORES, GOOD)
+    assert found["auc"] == pytest.approx((3 + 2.5 + 2) / 9, abs=1e-4)
+    assert found["average precision"] == pytest.approx((1 + 2 / 3 + 3 / 4) / 3, abs=1e-4)
+    best = found["best f1"]
+    assert (best["threshold"], best["precision"], best["recall"]) == (3.0, 0.75, 1.0)
+    assert best["f1"] == pytest.approx(6 / 7, abs=1e-4) and best["kept"] == 4
+    assert best["precision of removal"] == 1.0
+
+
+def test_thresholds_at_a_precision() -> None:
+    assert metrics.keeping(SCORES, GOOD, 1.0) == 5.0
+    assert metrics.keeping(SCORES, GOOD, 0.75) == 3.0  # past a threshold that is less precise
+    assert metrics.keeping(SCORES, ~GOOD, 0.9) is None
+    lowest = metrics.removing(SCORES, GOOD, 1.0)
+    assert lowest is not None and (lowest > SCORES).tolist() == [False] * 4 + [True] * 2
+    assert metrics.removing(SCORES, ~GOOD, 0.9) is None
+    generator = np.random.default_rng(1)
+    for _ in range(50):
+        scores, good = generator.integers(0, 9, 40).astype(float), generator.random(40) < 0.6
+        cut = metrics.keeping(scores, good, 0.7)
+        enough = [t for t in np.unique(scores) if good[scores >= t].mean() >= 0.7]
+        assert cut == (min(enough) if enough else None)
+        cut = metrics.removing(scores, good, 0.7)
+        enough = [t for t in np.unique(scores) if (~good)[scores <= t].mean() >= 0.7]
+        assert (cut is None) == (not enough)
+        if enough:
+            np.testing.assert_array_equal(scores < cut, scores <= max(enough))
+
+
+def test_removed_by_kind() -> None:
+    kept = np.array([True, False, False, True])
+    assert metrics.removed(kept, ["", "a", "a", "b"]) == {"": 0.0, "a": 1.0, "b": 0.0}
+
+
+# A command that stands for the miner: scores are lengths, pairs with a digit are removed.
+STUB = """
+import json, sys
+name, path, *options = sys.argv[1:]
+assert options[:8] == ["--source-lang", "de", "--target-lang", "en", "--scol", "1", "--tcol", "2"]
+lines = open(path, encoding="utf-8").read().splitlines()
+if name == "score":
+    print(*(len(line.split("\\t")[1]) for line in lines), sep="\\n")
+else:
+    kept = [line for line in lines if not any(map(str.isdigit, line.split("\\t")[1]))]
+    with open(options[options.index("-o") + 1], "w", encoding="utf-8") as file:
+        file.writelines(f"{line}\\n" for line in kept)
+    if "--report" in options:
+        filters = [{"name": "length", "seconds": 1.0}, {"name": "numbers", "seconds": 3}]
+        with open(options[options.index("--report") + 1], "w") as file:
+            json.dump({"filters": filters}, file)
+"""
+
+
+@pytest.fixture
+def stub(tmp_path: Path) -> str:
+    path = tmp_path / "stub.py"
+    path.write_text(STUB, encoding="utf-8")
+    return f"{sys.executable} {path}"
+
+
+def test_our_commands_are_asked(stub: str) -> None:
+    ours = Ours(stub).table()
+    scores = ours["miner score"].score(PAIRS, "de-en")
+    assert scores.tolist() == [len(target) for _, target in PAIRS]
+    assert ours["miner filter"].decides
+    assert ours["miner filter"].score(PAIRS, "de-en").tolist() == [0, 0, 1, 1, 1, 0]
+    with pytest.raises(Missing, match="AssertionError"):
+        ours["miner score"].score(PAIRS, "fr-en")
+
+
+def test_what_is_not_there_says_so() -> None:
+    with pytest.raises(Missing, match="no /nowhere/miner"):
+        Ours("/nowhere/miner").score(PAIRS, "de-en")
+    for system in Peers(None).table().values():
+        with pytest.raises(Missing, match="no --peers"):
+            system.score(PAIRS, "de-en")
+    with pytest.raises(Missing, match="gave 1 scores for 6 pairs"):
+        Ours(f"{sys.executable} -c print(1)").score(PAIRS, "de-en")
+    with pytest.raises(Missing, match="not a number"):
+        Ours(f"{sys.executable} -c print(6*(str(0*1e999)+chr(10)),end=str())").score(PAIRS, "de-en")
+    with pytest.raises(Missing, match="no /nowhere/python"):
+        Peers(Path("/nowhere/python")).opus_decision(PAIRS, "de-en")
+    assert run([sys.executable, "-c", "print(input())"], "ä\n") == "ä\n"
+
+
+def test_length_ratio() -> None:
+    pairs = [("abcd", "ab"), ("ab", "abcd"), ("", ""), ("", "a")]
+    assert length_ratio(pairs, "de-en").tolist() == [0.5, 0.5, 0, 0]
+
+
+def test_baselines_know_translations() -> None:
+    from benchmarks.filtering.systems import Baselines
+
+    wrong = [(PAIRS[row][0], PAIRS[(row + 1) % 6][1]) for row in range(6)]
+    # Twice, so that sentences repeat; and a text without a known piece.
+    pairs = [*PAIRS, *wrong, ("", "")]
+    for name, system in Baselines(2).table().items():
+        scores = system.score(pairs, "de-en")
+        assert scores.shape == (13,) and np.isfinite(scores).all()
+        if name != "length ratio":
+            assert metrics.ranking(scores[:12], np.arange(12) < 6)["auc"] > 0.9, name
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A little of all that the benchmark reads."""
+    for place in ("noisy", "heldout", "train/de-en", "bucc-style/de-en", "bucc-style/fr-en"):
+        (tmp_path / place).mkdir(parents=True)
+
+    def sentences(count: int, name: str) -> list[Pair]:
+        return [
+            (f"Das ist {name} {n} aus Berlin", f"This is {name} {n} from Berlin")
+            for n in range(count)
+        ]
+
+    def tsv(path: str, rows: list[tuple[Any, ...]]) -> None:
+        lines = "".join("\t".join(map(str, row)) + "\n" for row in rows)
+        with lzma.open(tmp_path / path, "wt", encoding="utf-8") as file:
+            file.write(lines)
+
+    for one in text.SETS:
+        rows = [(*pair, n % 2) for n, pair in enumerate(sentences(20, one.name))]
+        tsv(f"noisy/{one.file}.xz", rows)
+    for name in text.CAPTIONS.values():
+        tsv(f"heldout/de-en.{name}.tsv.xz", list(sentences(60, name)))
+    laws = [(*pair, f"L-{n // 10}") for n, pair in enumerate(sentences(80, "Gesetz"))]
+    tsv("heldout/fr-en.laws.tsv.xz", laws)
+    tsv("train/de-en/some.tsv.xz", list(sentences(50, "Training")))
+    for pair in ("de-en", "fr-en"):
+        news = sentences(40, f"Nachricht {pair}")
+        for side, number in zip(pair.split("-"), (0, 1), strict=True):
+            rows = [(f"{side}-{n:03}", found[number]) for n, found in enumerate(news)]
+            tsv(f"bucc-style/{pair}/{pair}.training.{side}.xz", rows)
+        gold = [(f"{pair[:2]}-{n:03}", f"en-{n:03}") for n in range(40)]
+        tsv(f"bucc-style/{pair}/{pair}.training.gold.xz", gold)
+    return tmp_path
+
+
+def test_development_and_test_text_are_apart(data: Path) -> None:
+    for languages in text.LANGUAGES:
+        dev, test = (text.mixture(data, languages, split) for split in text.SPLITS)
+        assert len(dev.pairs) == len(test.pairs) == (80 if languages == "de-en" else 60)
+        sources = [{pair[0] for pair in one.pairs} for one in (dev, test)]
+        assert not sources[0] & sources[1] and dev.good.sum() == len(dev.pairs) / 2
+        assert bool(dev.counts["next pair's target"]) == (languages == "fr-en")
+    with pytest.raises(MinerError, match="no de-en.paracrawl-labelled.tsv"):
+        text.labelled(data / "elsewhere", text.SETS[0])
+
+
+def test_labels_are_0_and_1(data: Path) -> None:
+    pairs, good = text.labelled(data, text.SETS[0])
+    assert len(pairs) == 20 and good.tolist() == [False, True] * 10
+    with lzma.open(data / "noisy" / f"{text.SETS[0].file}.xz", "wt") as file:
+        file.write("ein\ta\t1\nzwei\ttwo\tyes\n")
+    with pytest.raises(MinerError, match="column 3"):
+        text.labelled(data, text.SETS[0])
+
+
+def test_figures_become_tables(data: Path) -> None:
+    from benchmarks.filtering import __main__ as command
+
+    def absent(pairs: Any, languages: str) -> np.ndarray:
+        raise Missing("no such thing")
+
+    def knows(pairs: Any, languages: str) -> np.ndarray:
+        return np.array([-abs(len(source) - len(target)) for source, target in pairs], float)
+
+    def decides(pairs: Any, languages: str) -> np.ndarray:
+        return np.array([source != target for source, target in pairs], float)
+
+    systems = {
+        "knows": System(knows),
+        "decides": System(decides, decides=True),
+        "absent": System(absent),
+    }
+    results = {
+        "labelled": command.labelled(data, systems),
+        "synthetic": command.synthetic(data, systems),
+    }
+    found = results["synthetic"]["rows"][1]["texts"]["de-en"]["decision"]
+    assert found["recall"] == 1.0 and found["removed"]["copied"] == 1.0
+    assert found["removed"]["truncated"] == 0.0
+    scored = results["synthetic"]["rows"][0]["texts"]["de-en"]
+    assert scored["auc by kind"]["truncated"] > 0.9
+    about = {"command": "x", "versions": {}, "hardware": {"cpu": "c", "cores": 2}}
+    sections = {name: {**about, "results": one} for name, one in results.items()}
+    # As it is read again: JSON has all of it.
+    record = json.loads(json.dumps({"sections": sections}))
+    lines = tables.tables(record, readme.conditions)
+    assert any(line.startswith("| absent | missing: no such thing") for line in lines)
+    assert sum(line.startswith("| decides |") for line in lines) == 3
+    heads = [line for line in lines if line.startswith("|  | AUC")]
+    assert "next pair's target" not in heads[0] and "next pair's target" in heads[1]
+
+
+def test_throughput(data: Path, stub: str) -> None:
+    found = throughput.measure(data, stub, rounds=2)
+    assert found["pairs"] == 55 and found["kept"] == 0 and found["pairs/s"] > 0
+    assert found["shares"] == {"length": 0.25, "numbers": 0.75}
+    assert "numbers 75%, length 25%." in tables.throughput(found)[-1]
+    missing = throughput.measure(data, f"{sys.executable} -c raise(OSError(404))")
+    assert missing == {"pairs": 55, "missing": "OSError: 404"}
+    assert tables.throughput(missing) == ["Throughput of `miner filter`: missing: OSError: 404."]
