@@ -171,7 +171,7 @@ else:
     with open(options[options.index("-o") + 1], "w", encoding="utf-8") as file:
         file.writelines(f"{line}\\n" for line in kept)
     if "--report" in options:
-        filters = [{"name": "length", "seconds": 1.0}, {"name": "numbers", "seconds": 3}]
+        filters = [{"label": "length", "seconds": 1.0}, {"label": "numbers", "seconds": 3}]
         with open(options[options.index("--report") + 1], "w") as file:
             json.dump({"filters": filters}, file)
 """

@@ -76,8 +76,8 @@ def measure(data: Path, command: str, rounds: int = ROUNDS) -> dict[str, Any]:
 def shares(report: Mapping[str, Any]) -> dict[str, float]:
     """Of the seconds of all filters, the share of each: from the report of ``miner filter``.
 
-    The report has ``filters``, each with its ``name`` and the ``seconds`` of all processes.
+    The report has ``filters``, each with its ``label`` and the ``seconds`` of all processes.
     """
-    seconds = {one["name"]: float(one["seconds"]) for one in report["filters"]}
+    seconds = {one["label"]: float(one["seconds"]) for one in report["filters"]}
     total = sum(seconds.values()) or 1.0
     return {name: round(one / total, 4) for name, one in seconds.items()}
