@@ -28,7 +28,7 @@ lint: $(VENV)/developing
 	$(BIN)/mypy
 
 bench: $(VENV)/developing
-	$(BIN)/pip install -q -c constraints.txt -e '.[$(EXTRA),train,dev,bench]'
+	$(BIN)/pip install -q -c constraints.txt -e '.[$(EXTRA),train,filter,dev,bench]'
 	$(BIN)/python -m benchmarks.quality --data $(DATA)
 	$(BIN)/python -m benchmarks.precision --data $(DATA)
 	$(BIN)/python -m benchmarks.secondlook --data $(DATA)
@@ -39,11 +39,11 @@ bench: $(VENV)/developing
 
 $(VENV)/installed: setup.cfg constraints.txt
 	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install -q -c constraints.txt -e '.[$(EXTRA),train]'
+	$(BIN)/pip install -q -c constraints.txt -e '.[$(EXTRA),train,filter]'
 	@touch $@
 
 $(VENV)/developing: $(VENV)/installed
-	$(BIN)/pip install -q -c constraints.txt -e '.[$(EXTRA),train,dev]'
+	$(BIN)/pip install -q -c constraints.txt -e '.[$(EXTRA),train,filter,dev]'
 	@touch $@
 
 clean:

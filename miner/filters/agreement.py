@@ -1,0 +1,153 @@
+"""What a translation leaves as it is: numbers, addresses, the kind of sentence."""
+
+import re
+
+from miner.filters.base import Filter, each
+
+_DIGIT = re.compile(r"\d")
+# Between thousands stand a space, a no-break space, a narrow one or an apostrophe, as in
+# `miner.kernels.numbers`, which knows the digits 0 to 9 alone. An entity (&#8212;) is no number.
+_NUMBER = re.compile(
+    r"\d(?<!\d\d)(?<!&#\d)(?<!&#x\d)"  # the first digit
+    r"(?:\d{0,2}(?:[ \u00a0\u202f'’]\d{3}(?!\d))+(?:[.,٫]\d+)*|\d*(?:[.,٫٬]\d+)*)"
+)
+_PART = re.compile(r"\d+")
+# Up to here numbers are often written as words; so are tens, hundreds, thousands.
+_SPELLED = 20
+_LONG = 30  # digits that are looked at, since int() of a line of them is slow
+
+_ADDRESS = re.compile(
+    r"[\w.+-]{1,64}@([\w-]+(?:\.[\w-]+)+)|(?:https?|ftp)://(?:[^\s/@]*@)?([\w.-]+)"
+    r"|\b(www\.[\w-]+(?:\.[\w-]+)+)",
+    re.IGNORECASE,
+)
+
+# Marks that end a sentence, of all scripts, and what may stand behind them.
+_QUESTIONS, _STOPS = "?？؟\u037e՞፧", ".!…。！．।॥۔։።؛"
+_BEHIND = " \t\u00a0\u202f\u3000\"'”’“‘»«›‹」』）)]*"
+
+
+def _figures(digits: str) -> int:
+    """What is left of a number where one side writes 5,000,000 and the other 5 million."""
+    return int(digits[:_LONG].rstrip("0") or "0")
+
+
+def _numbers(text: str) -> tuple[dict[int, list[str]], set[int]]:
+    """Each number of a text with its parts, and all that may stand for a number on the other side.
+
+    The parts of 3.4.2010 are those of 2010/4/3.
+    """
+    found = {}
+    for match in _NUMBER.findall(text):
+        parts = _PART.findall(match)
+        found[_figures("".join(parts))] = parts
+    return found, {*found, *(_figures(part) for parts in found.values() for part in parts)}
+
+
+def _missing(numbers: dict[int, list[str]], there: set[int]) -> list[list[str]]:
+    """Numbers that the other side has neither whole nor in parts; nor as it counts hours, years."""
+    return [
+        parts
+        for figures, parts in numbers.items()
+        if figures not in there
+        and not (
+            _otherwise(parts[0], len(parts) < 3) & there
+            and all(_otherwise(part, False) & there for part in parts[1:])
+        )
+    ]
+
+
+def _otherwise(part: str, hour: bool) -> set[int]:
+    """What may stand for a part of a number: 50 for 1950; 9 for 21 if it may be an hour."""
+    ways = {_figures(part)}
+    if len(part) == 4:
+        ways.add(_figures(part[2:]))
+    elif hour and len(part) < 3 and int(part) <= 24:
+        ways.add(_figures(str(int(part) + (12 if int(part) <= 12 else -12))))
+    return ways
+
+
+def _spelled(parts: list[str]) -> bool:
+    return all(
+        (len(part) < 3 and int(part) <= _SPELLED) or not part.lstrip("0")[1:].strip("0")
+        for part in parts
+    )
+
+
+def numbers(source: str, target: str) -> float:
+    """Share of the numbers that both sides have, 0 to 1; 1 where there are none to compare.
+
+    A number that may be written as a word on the other side counts only where the other side has
+    one in its place.
+    """
+    if not (_DIGIT.search(source) or _DIGIT.search(target)):
+        return 1.0
+    (left, left_all), (right, right_all) = _numbers(source), _numbers(target)
+    fewer, more = sorted((_missing(left, right_all), _missing(right, left_all)), key=len)
+    wrong = max(len(fewer), sum(not _spelled(parts) for parts in more))
+    shared = min(len(left), len(right)) - len(fewer)
+    return max(shared, 0) / (max(shared, 0) + wrong) if wrong else 1.0
+
+
+def _hosts(text: str) -> set[str]:
+    """Of each address the longest part of its host, which hosts for other languages share.
+
+    What comes last, the country, differs between them.
+    """
+    found = (name for groups in _ADDRESS.findall(text.casefold()) for name in groups if name)
+    parts = (name.removeprefix("www.").strip(".").split(".") for name in found)
+    return {max(names[:-1] or names, key=len) for names in parts}
+
+
+def addresses(source: str, target: str) -> int:
+    """Web sites and hosts of mail that only one side names."""
+    if not any(mark in text for text in (source, target) for mark in ("@", "://", "www.", "WWW.")):
+        return 0
+    return len(_hosts(source) ^ _hosts(target))
+
+
+def _ending(text: str) -> int:
+    last = text.rstrip(_BEHIND)[-1:]
+    return 2 if last and last in _QUESTIONS else int(last != "" and last in _STOPS)
+
+
+def ending(source: str, target: str) -> float:
+    """1 where both sides end alike; 0.5 where one ends in no mark; 0 where one is a question.
+
+    Japanese questions often end in a full stop, Thai ones in nothing, Greek ones in a semicolon.
+    """
+    left, right = _ending(source), _ending(target)
+    return 1.0 if left == right else 0.5 if left * right == 0 else 0.0
+
+
+FILTERS = (
+    Filter(
+        "numbers",
+        "share of the numbers that both sides have, 0 to 1, however they are written; small and "
+        "round ones may be words on one side",
+        "only {value:.0%} of the numbers agree",
+        "higher",
+        each(numbers),
+        minimum=0.5,
+        default=True,
+    ),
+    Filter(
+        "addresses",
+        "web sites and hosts of mail addresses that only one side names",
+        "{value:.0f} web or mail addresses are on one side only",
+        "lower",
+        each(addresses),
+        maximum=0,
+        default=True,
+        whole=True,
+    ),
+    Filter(
+        "ending",
+        "1 where both sides end alike, 0.5 where only one ends in a mark, 0 where one is a "
+        "question and the other a statement",
+        "one side is a question, the other a statement",
+        "higher",
+        each(ending),
+        minimum=0.5,
+    ),
+)

@@ -1,0 +1,175 @@
+"""Whether a side is in its language, by the model that comes with py3langid.
+
+What counts is by how much another language is likelier, not which one is the likeliest: a short
+sentence bears little evidence, so it is never far from its own language.
+"""
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from miner.errors import DependencyError
+from miner.filters.base import Batch, Context, Filter, Scorer
+from miner.kernels.naive_bayes import naive_bayes
+
+_CHARACTERS = 200  # the start of a text says enough
+
+# Codes that mean the same language, or varieties of one that the model tells apart while those
+# who name a file's language do not.
+_ALIKE = tuple(
+    frozenset(group.split())
+    for group in (
+        "ar ary arz",
+        "bs hr sh sr",
+        "el grc",
+        "et ekk",
+        "fa prs",
+        "fil tl",
+        "gn gug",
+        "hbo he iw",
+        "id in ms",
+        "ku sdh ckb kmr",
+        "lv ltg",
+        "nb nn no",
+        "sq als",
+        "uz uzs",
+        "wuu yue zh cmn",
+    )
+)
+# What the model calls numbers, markup and codes: a short text of names looks like it.
+_NO_LANGUAGE = "zxx"
+
+
+class Identifier:
+    """Log-likelihoods of texts under every language of the model."""
+
+    def __init__(self) -> None:
+        try:
+            from py3langid.langid import MODEL_FILE, LanguageIdentifier
+        except ImportError:
+            raise DependencyError(
+                'languages are told apart with py3langid; run: pip install "bitext-miner[filter]"'
+            ) from None
+        model = LanguageIdentifier.from_model_file(MODEL_FILE)
+        languages = [name != _NO_LANGUAGE for name in model.nb_classes]
+        self.labels = np.array(model.nb_classes)[languages]
+        self._arrays = (
+            np.asarray(model.tk_nextmove),
+            np.asarray(model.tk_row),
+            np.asarray(model.tk_output, dtype=np.int32),
+            np.ascontiguousarray(np.asarray(model.nb_ptc)[:, languages], dtype=np.float32),
+            np.asarray(model.nb_pc, dtype=np.float32)[languages],
+        )
+        self._known: WeakKeyDictionary[Batch, tuple[np.ndarray, np.ndarray]] = WeakKeyDictionary()
+
+    def columns(self, language: str) -> np.ndarray:
+        """Which labels are of this BCP-47 code, ``(m,) bool``; none of one that is not known."""
+        code = language.replace("_", "-").split("-")[0].lower()
+        group = next((group for group in _ALIKE if code in group), {code})
+        return np.isin(self.labels, sorted(group))
+
+    def scores(self, texts: Sequence[str]) -> np.ndarray:
+        """Of n texts under m languages ``(n, m) float32``: natural logarithms, not normalised."""
+        encoded = [_encoded(text[:_CHARACTERS]) for text in texts]
+        offsets = np.zeros(len(texts) + 1, dtype=np.int64)
+        np.cumsum([len(text) for text in encoded], out=offsets[1:])
+        return naive_bayes(np.frombuffer(b"".join(encoded), np.uint8), offsets, *self._arrays)
+
+    def of(self, batch: Batch) -> tuple[np.ndarray, np.ndarray]:
+        """The scores of both sides, computed once for all filters that ask."""
+        if batch not in self._known:
+            self._known[batch] = self.scores(batch.source), self.scores(batch.target)
+        return self._known[batch]
+
+
+@lru_cache(maxsize=1)
+def identifier() -> Identifier:
+    """The one of this process. Raises :class:`~miner.errors.DependencyError` without py3langid."""
+    return Identifier()
+
+
+def _encoded(text: str) -> bytes:
+    """As the model was trained: composed, and never all in capitals."""
+    text = unicodedata.normalize("NFC", text.lower() if text.isupper() else text)
+    return text.encode("utf-8", errors="replace")
+
+
+def _language(settings: Mapping[str, Any], context: Context) -> Scorer:
+    model = identifier()
+    sides = [
+        model.columns(language) if language else np.zeros(len(model.labels), dtype=bool)
+        for language in context.languages
+    ]
+
+    def lead(scores: np.ndarray, own: np.ndarray) -> np.ndarray:
+        return np.maximum(scores[:, ~own].max(axis=1) - scores[:, own].max(axis=1), 0)
+
+    def score(batch: Batch) -> np.ndarray:
+        worst = np.zeros(len(batch))
+        for side, (own, scores) in enumerate(zip(sides, model.of(batch), strict=True)):
+            if not own.any():  # the model does not know the language
+                continue
+            leads = lead(scores, own)
+            doubtful = np.flatnonzero(leads).tolist()
+            if doubtful:
+                texts, others = batch.sides[side], batch.sides[1 - side]
+                alone = [_without(texts[row], others[row]) for row in doubtful]
+                leads[doubtful] = np.minimum(leads[doubtful], lead(model.scores(alone), own))
+            np.maximum(worst, leads, out=worst)
+        return worst
+
+    return score
+
+
+def _without(text: str, other: str) -> str:
+    """A text without names and code: words with more than small letters that the other side has."""
+    known = set(other.split())
+    return " ".join(word for word in text.split() if word not in known or word.islower())
+
+
+def _same(settings: Mapping[str, Any], context: Context) -> Scorer:
+    model = identifier()
+    groups = [model.columns(label) for label in model.labels]
+
+    def lead(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The likeliest language, by its first column, and how much likelier than any other."""
+        best = np.array([group.argmax() for group in groups])[scores.argmax(axis=1)]
+        others = np.where(np.array(groups)[best], -np.inf, scores)
+        return best, scores.max(axis=1) - others.max(axis=1)
+
+    def score(batch: Batch) -> np.ndarray:
+        (source, first), (target, second) = map(lead, model.of(batch))
+        return np.where(source == target, np.minimum(first, second), 0.0)
+
+    return score
+
+
+FILTERS = (
+    Filter(
+        "language",
+        "by how much another language is likelier than a side's own, as a natural logarithm, from "
+        "0; the worse side",
+        "a side is likelier to be in another language, by a factor of e^{value:.0f}",
+        "lower",
+        _language,
+        maximum=12,
+        languages=True,
+        default=True,
+        paper="Lui and Baldwin 2012, langid.py",
+    ),
+    Filter(
+        "same_language",
+        "by how much the one language that both sides seem to be in is likelier than any other, as "
+        "a natural logarithm, from 0; the side that is less sure",
+        "both sides are in the same language, by a factor of e^{value:.0f}",
+        "lower",
+        _same,
+        maximum=12,
+        default=True,
+        paper="Lui and Baldwin 2012, langid.py",
+    ),
+)

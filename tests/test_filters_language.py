@@ -1,0 +1,155 @@
+"""Whether a side is in its language."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from miner.errors import DependencyError
+from miner.filters import language
+from miner.filters.base import Batch, Context
+from miner.filters.language import identifier
+from miner.kernels.naive_bayes import naive_bayes, naive_bayes_reference
+
+FILTERS = {f.name: f for f in language.FILTERS}
+SENTENCES = {
+    "de": "Der Zug nach Hamburg hat heute leider eine halbe Stunde Verspätung.",
+    "en": "The train to Hamburg is unfortunately half an hour late today.",
+    "fr": "Le train pour Hambourg a malheureusement une demi-heure de retard.",
+    "es": "El tren a Hamburgo lleva hoy por desgracia media hora de retraso.",
+    "cs": "Vlak do Hamburku má dnes bohužel půl hodiny zpoždění.",
+    "ru": "Поезд в Гамбург сегодня, к сожалению, опаздывает на полчаса.",
+    "uk": "Потяг до Гамбурга сьогодні, на жаль, запізнюється на півгодини.",
+    "ar": "القطار المتجه إلى هامبورغ متأخر اليوم نصف ساعة للأسف.",
+    "fa": "متأسفانه قطار هامبورگ امروز نیم ساعت تأخیر دارد.",
+    "hi": "हैम्बर्ग जाने वाली ट्रेन आज दुर्भाग्य से आधा घंटा देर से चल रही है।",
+    "zh": "很遗憾，开往汉堡的火车今天晚点半个小时。",
+    "ja": "残念ながら、ハンブルク行きの電車は今日三十分遅れています。",
+    "ko": "안타깝게도 함부르크행 기차는 오늘 삼십 분 늦습니다.",
+    "th": "น่าเสียดายที่รถไฟไปฮัมบูร์กวันนี้ล่าช้าครึ่งชั่วโมง",
+    "tr": "Hamburg treni ne yazık ki bugün yarım saat gecikmeli.",
+    "fi": "Juna Hampuriin on tänään valitettavasti puoli tuntia myöhässä.",
+}
+SHORT = [
+    ("de", "Ja.", "Yes."), ("de", "Danke!", "Thanks!"), ("de", "Tom rennt.", "Tom runs."),
+    ("fr", "Quel dommage !", "What a pity!"), ("es", "No sé.", "I don't know."),
+    ("cs", "Nevím.", "I don't know."), ("ru", "Спасибо.", "Thank you."), ("zh", "你好。", "Hello."),
+    ("zh", "東京大學", "University of Tokyo"), ("ja", "東京都", "Tokyo"), ("ja", "はい。", "Yes."),
+    ("ko", "네.", "Yes."), ("ar", "نعم.", "Yes."), ("hi", "हाँ।", "Yes."), ("th", "ใช่", "Yes."),
+    ("de", "Microsoft Windows Server 2019", "Microsoft Windows Server 2019"),
+    ("ru", "Adobe Photoshop", "Adobe Photoshop"), ("de", "", ""), ("de", "1999", "1999"),
+]  # fmt: skip
+
+
+def scores(name: str, pairs: list[tuple[str, str]], languages: tuple[str, str]) -> np.ndarray:
+    batch = Batch(*(list(side) for side in zip(*pairs, strict=True)))
+    return FILTERS[name].build({}, Context(*languages))(batch)
+
+
+@pytest.mark.parametrize("code", SENTENCES)
+def test_a_sentence_is_in_its_language_and_no_other(code: str) -> None:
+    pairs = [(sentence, SENTENCES["en"]) for sentence in SENTENCES.values()]
+    found = scores("language", pairs, (code, "en"))
+    maximum = FILTERS["language"].maximum
+    assert maximum is not None
+    assert [other for other, score in zip(SENTENCES, found, strict=True) if score <= maximum] == [
+        code
+    ]
+
+
+@pytest.mark.parametrize(("code", "source", "target"), SHORT)
+def test_short_text_stays(code: str, source: str, target: str) -> None:
+    for name in FILTERS:
+        (score,) = scores(name, [(source, target)], (code, "en"))
+        assert score <= FILTERS[name].maximum
+
+
+def test_either_side_counts() -> None:
+    de, en, fr = SENTENCES["de"], SENTENCES["en"], SENTENCES["fr"]
+    found = scores("language", [(de, en), (fr, en), (de, fr), (en, de)], ("de", "en"))
+    assert found[0] == 0 and (found[1:] > 20).all()
+
+
+def test_names_on_both_sides_do_not_count() -> None:
+    name = "The University of North Carolina Wilmington Athletics Department"
+    pairs = [(f"Ein Besuch: {name}", f"A visit: {name}")]
+    assert scores("language", pairs, ("de", "en"))[0] < 12
+    assert scores("language", [(SENTENCES["en"], SENTENCES["en"])], ("de", "en"))[0] > 20
+
+
+def test_codes() -> None:
+    pairs = [("Toget til Hamburg er dessverre en halv time forsinket i dag.", SENTENCES["en"])]
+    for code in ("no", "nb", "nb-NO", "NN"):
+        assert scores("language", pairs, (code, "en-GB"))[0] < 12
+    assert scores("language", pairs, ("tlh", "en"))[0] == 0, "no language of the model"
+    assert scores("language", pairs, ("de", "en"))[0] > 12
+
+
+def test_both_sides_in_the_same_language() -> None:
+    pairs = [
+        (SENTENCES["en"], "Trains to Hamburg leave from another platform this evening."),
+        (SENTENCES["de"], SENTENCES["en"]),
+        ("Bratislava", "Bratislava"),
+    ]
+    found = FILTERS["same_language"].build({}, Context())(Batch(*zip(*pairs, strict=True)))
+    assert found[0] > 12 and found[1] == 0 and found[2] < 12
+
+
+def test_scores_are_those_of_the_library() -> None:
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    library = LanguageIdentifier.from_model_file(MODEL_FILE)
+    texts = [*SENTENCES.values(), "e\u0301te\u0301", "ALLES IN GROSSBUCHSTABEN"]
+    for text, row in zip(texts, identifier().scores(texts), strict=True):
+        theirs = dict(library.rank(text))
+        for label in set(identifier().labels):
+            ours = row[identifier().labels == label].max()
+            assert ours == pytest.approx(theirs[label], abs=0.05)
+
+
+@settings(max_examples=40)
+@given(st.lists(st.text(max_size=40), max_size=20), st.integers(0, 2**32))
+def test_kernel_is_its_reference(texts: list[str], seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    states, rows, features, languages = 6, 4, 9, 5
+    arrays = (
+        generator.integers(0, states, rows * 256).astype(np.uint32),
+        generator.integers(0, rows, states).astype(np.uint16),
+        generator.integers(-1, features, states).astype(np.int32),
+        generator.normal(size=(features, languages)).astype(np.float32),
+        generator.normal(size=languages).astype(np.float32),
+    )
+    data = [text.encode("utf-8", "replace") for text in texts]
+    offsets = np.cumsum([0, *map(len, data)])
+    ours = naive_bayes(np.frombuffer(b"".join(data), np.uint8), offsets, *arrays)
+    assert ours.shape == (len(texts), languages)
+    np.testing.assert_allclose(ours, naive_bayes_reference(data, *arrays), rtol=1e-4, atol=1e-4)
+
+
+@given(st.lists(st.tuples(st.text(), st.text()), min_size=1, max_size=4))
+def test_scores_of_any_text(pairs: list[tuple[str, str]]) -> None:
+    swapped = [(target, source) for source, target in pairs]
+    for name in FILTERS:
+        found = scores(name, pairs, ("zh", "ar"))
+        assert np.isfinite(found).all() and (found >= 0).all()
+        np.testing.assert_array_equal(found, scores(name, swapped, ("ar", "zh")))
+        alone = [scores(name, [pair], ("zh", "ar"))[0] for pair in pairs]
+        np.testing.assert_array_equal(found, alone)
+
+
+def test_an_empty_batch_and_a_long_line() -> None:
+    for found in FILTERS.values():
+        score = found.build({}, Context("de", "en"))
+        assert len(score(Batch([], []))) == 0
+        assert np.isfinite(score(Batch(["a b " * 200_000], ["Ä" * 200_000]))).all()
+
+
+def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "py3langid.langid", None)
+    identifier.cache_clear()
+    with pytest.raises(DependencyError, match=r"pip install .*\[filter\]"):
+        FILTERS["language"].build({}, Context("de", "en"))
