@@ -1,4 +1,4 @@
-"""The quality of a pair: order told by its kernel, a score of its own, learned from spoilt pairs."""
+"""The quality of a pair: order a score of its own, learned from spoilt pairs."""
 
 from __future__ import annotations
 

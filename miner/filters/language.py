@@ -14,7 +14,6 @@ import numpy as np
 
 from miner.errors import DependencyError
 from miner.filters.base import Batch, Context, Filter, Scorer
-from miner.kernels.naive_bayes import naive_bayes
 
 _CHARACTERS = 200  # the start of a text says enough
 
@@ -74,6 +73,8 @@ class Identifier:
 
     def scores(self, texts: Sequence[str]) -> np.ndarray:
         """Of n texts under m languages ``(n, m) float32``: natural logarithms, not normalised."""
+        from miner.kernels.naive_bayes import naive_bayes
+
         encoded = [_encoded(text[:_CHARACTERS]) for text in texts]
         offsets = np.zeros(len(texts) + 1, dtype=np.int64)
         np.cumsum([len(text) for text in encoded], out=offsets[1:])
