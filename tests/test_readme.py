@@ -50,6 +50,11 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         f"{german[int(one) - 1]}\t{english[int(other) - 1]}\t{score}\n"
         for score, (one, other) in enumerate(gold)
     )
+    with open_output(directory / "web.de-en.tsv.gz") as file:
+        file.write(rows)
+    for name in ("de", "en"):
+        shutil.copy(directory / f"train.{name}", directory / f"web.{name}")
+    (directory / "filters.toml").write_text(blocks("toml")[0], encoding="utf-8")
     labelled = "".join(f"1\t{row}" for row in rows.splitlines(keepends=True))
     (directory / "labelled.tsv").write_text(labelled, encoding="utf-8")
     for name in ("train", "paraphrases", "ranked", "scored"):
