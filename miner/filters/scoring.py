@@ -85,9 +85,9 @@ class Scoring:
         batch = Batch(texts.source, texts.target, dict(zip(columns, more, strict=True)))
         seconds = np.zeros(len(self.scorers))
         for column, scorer in enumerate(self.scorers):
-            begun = time.thread_time()
+            begun = time.process_time()
             out["score"][:, column] = scorer(batch)
-            seconds[column] = time.thread_time() - begun
+            seconds[column] = time.process_time() - begun
         if self.job.first:
             out["state"][:, 0] = texts.state | np.where(repaired, REPAIRED, 0)
             out["tokens"] = batch.lengths.T
