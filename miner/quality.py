@@ -50,29 +50,19 @@ def features(
     verifier: Verifier, source: Sequence[str], target: Sequence[str]
 ) -> tuple[np.ndarray, np.ndarray]:
     """The ``FEATURES`` of pairs ``(n, f) float32``, and which have known pieces on both sides."""
-    from miner.kernels.order import COLUMNS, order
+    from miner.kernels.order import COLUMNS
 
     left, right = (verifier.prepare(side) for side in (source, target))
     rows = np.arange(len(left), dtype=np.int64)
     out = np.empty((len(rows), len(FEATURES)), dtype=np.float32)
     own = len(ALONE)
-    out[:, :own] = verifier.pieces.compare(left, right, rows, rows)
+    places = np.empty((len(rows), COLUMNS), dtype=np.float32)
+    out[:, :own] = verifier.pieces.compare(left, right, rows, rows, places)
     vectors = [
         verifier.encoder.encode_pieces(text.ids, text.offsets, side)
         for side, text in ((source, left), (target, right))
     ]
     out[:, own] = cosines(*vectors)
-    places = np.empty((len(rows), COLUMNS), dtype=np.float32)
-    pieces = verifier.pieces
-    order(
-        left.ids,
-        left.offsets,
-        right.ids,
-        right.offsets,
-        pieces.embedding,
-        pieces.weight,
-        places,
-    )
     for column in (0, 2):
         out[:, own + 1 + column] = (places[:, column] + places[:, column + 1]) / 2
         out[:, own + 2 + column] = places[:, column : column + 2].min(axis=1)

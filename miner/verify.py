@@ -134,12 +134,18 @@ class Pieces:
         self.lexicon = lexicon
 
     def compare(
-        self, source: Text, target: Text, source_row: np.ndarray, target_row: np.ndarray
+        self,
+        source: Text,
+        target: Text,
+        source_row: np.ndarray,
+        target_row: np.ndarray,
+        order: np.ndarray | None = None,
     ) -> np.ndarray:
         """The features ``ALONE`` of pairs of rows: ``(m, len(ALONE)) float32``.
 
         Lengths are natural logarithms of pieces (``length``: of both sides' mean) or of a ratio of
-        characters; ``association`` is in nats a piece; the others are shares or cosines.
+        characters; ``association`` is in nats a piece; the others are shares or cosines. ``order
+        (m, 4) float32``, if given, gets the figures of :mod:`miner.kernels.order`.
         """
         from miner.kernels.tokens import COLUMNS, compare
 
@@ -159,6 +165,7 @@ class Pieces:
             lexicon.pieces,
             lexicon.probability,
             figures,
+            np.empty((0, 4), dtype=np.float32) if order is None else order,
         )
         out = np.empty((len(source_row), len(ALONE)), dtype=np.float32)
         for column, worse in enumerate((np.minimum, np.maximum, np.minimum, np.minimum)):

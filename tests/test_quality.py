@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from miner.encoder import Encoder
 from miner.errors import ArtifactError
-from miner.kernels.order import COLUMNS, order, order_reference
-from miner.kernels.tokens import LONGEST
+from miner.kernels.order import COLUMNS, order_reference
+from miner.kernels.tokens import COLUMNS as FIGURES
+from miner.kernels.tokens import LONGEST, compare
 from miner.quality import FEATURES, NAME, Quality, cosines, features
 from miner.verify import Verifier
 
@@ -27,8 +28,15 @@ def flat(lists: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def ordered(source: list[list[int]], target: list[list[int]], embedding, weight) -> np.ndarray:
-    out = np.full((len(source), COLUMNS), np.nan, dtype=np.float32)
-    order(*flat(source), *flat(target), embedding, weight, out)
+    n, size = len(source), len(weight)
+    rows = np.arange(n)
+    # A lexicon of nothing.
+    lexicon = np.zeros(size + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32)
+    frequency = np.full(size, 0.5, dtype=np.float32)
+    figures = np.empty((n, FIGURES), dtype=np.float32)
+    out = np.full((n, COLUMNS), np.nan, dtype=np.float32)
+    texts = (*flat(source), *flat(target))
+    compare(*texts, rows, rows, embedding, weight, frequency, *lexicon, figures, out)
     return out
 
 

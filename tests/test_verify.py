@@ -45,6 +45,8 @@ from miner.verify import (
     sigmoid,
 )
 
+NO_ORDER = np.empty((0, 4), dtype=np.float32)
+
 
 def flat(sentences: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
     offsets = np.cumsum([0, *map(len, sentences)])
@@ -89,7 +91,7 @@ def test_compare_is_its_reference(seed: int) -> None:
     source, target = (generator.integers(0, len(side), m) for side in sides)
     out = np.full((m, COLUMNS), np.nan, dtype=np.float32)
     arguments = embedding, weight, lexicon.frequency
-    compare(*flat(sides[0]), *flat(sides[1]), source, target, *arguments, *tables, out)
+    compare(*flat(sides[0]), *flat(sides[1]), source, target, *arguments, *tables, out, NO_ORDER)
     rows = list(zip(source.tolist(), target.tolist(), strict=True))
     arrays = [[np.array(one, dtype=np.int64) for one in side] for side in sides]
     expected = compare_reference(*arrays, rows, *arguments, tables)
@@ -110,12 +112,13 @@ def test_a_pair_does_not_depend_on_its_batch() -> None:
     tables = lexicon.frequency, lexicon.offsets, lexicon.pieces, lexicon.probability
     source, target = (grid.ravel() for grid in np.mgrid[:9, :9])
     whole = np.empty((81, COLUMNS), dtype=np.float32)
-    compare(*flat(sides[0]), *flat(sides[1]), source, target, embedding, weight, *tables, whole)
+    arguments = (*flat(sides[0]), *flat(sides[1]), source, target, embedding, weight, *tables)
+    compare(*arguments, whole, NO_ORDER)
     order = generator.permutation(81)
     mixed = np.empty((81, COLUMNS), dtype=np.float32)
     compare(
         *flat(sides[0]), *flat(sides[1]), source[order], target[order], embedding, weight, *tables,
-        mixed,
+        mixed, NO_ORDER,
     )  # fmt: skip
     assert (mixed == whole[order]).all()
 

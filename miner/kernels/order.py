@@ -7,7 +7,8 @@ counterpart stands can.
 import numba
 import numpy as np
 
-from miner.kernels.tokens import LONGEST, MATCHED, _similarities
+# A piece whose best partner is less similar than this stands unmatched.
+MATCHED = 0.35
 
 # Counterparts of neighbours that are at most this far apart are neighbours too.
 NEAR = 2
@@ -15,15 +16,20 @@ NEAR = 2
 FEWEST = 4
 # Columns of the result: two a figure, source and target.
 COLUMNS = 4
-# Pairs that a thread takes at a time.
-CHUNK = 512
 
 
 def order_reference(source, target, embedding, weight):
-    """What :func:`order` computes, in plain numpy; ``source`` and ``target`` lists of ids."""
+    """What :func:`order_figures` says of each pair, in plain numpy: ``(n, COLUMNS) float64``.
+
+    ``source`` and ``target`` are lists of ids; ``embedding (V, d)`` has unit rows, ``weight (V,)``
+    > 0. A piece's counterpart is the most similar piece of the other side, the first of equals; it
+    is matched where that similarity is MATCHED or more. Columns, each for the source's pieces and
+    then the target's: of neighbouring pieces that are both matched the share, by the lighter one's
+    weight, whose counterparts are at most NEAR apart, in [0, 1]; the correlation of the matched
+    pieces' places with their counterparts', in [-1, 1]. 1 where there is nothing to tell by.
+    """
     out = np.ones((len(source), COLUMNS))
     for number, (a, b) in enumerate(zip(source, target, strict=True)):
-        a, b = a[:LONGEST], b[:LONGEST]
         if not len(a) or not len(b):
             continue
         similarity = embedding[a].astype(np.float64) @ embedding[b].astype(np.float64).T
@@ -41,8 +47,12 @@ def order_reference(source, target, embedding, weight):
 
 
 @numba.njit(error_model="numpy")
-def _figures(own, place, best, weight, row, side):
-    """One side's two figures of a pair."""
+def order_figures(own, place, best, weight, row, side):
+    """One side's two figures of a pair into ``row (4,)``, whose values are 1 before.
+
+    ``own (n,)`` are its pieces, ``best (n,)`` their similarity to their counterparts, which stand
+    at ``place (n,)`` on the other side; ``weight (V,)`` of pieces.
+    """
     heavy = near = 0.0
     n = ranks = places = squares = place_squares = products = 0.0
     for i in range(len(own)):
@@ -65,48 +75,3 @@ def _figures(own, place, best, weight, row, side):
     spread = (n * squares - ranks * ranks) * (n * place_squares - places * places)
     if n >= FEWEST and spread > 0:
         row[2 + side] = (n * products - ranks * places) / np.sqrt(spread)
-
-
-@numba.njit(parallel=True, cache=True, error_model="numpy")
-def order(source_ids, source_offsets, target_ids, target_offsets, embedding, weight, out):
-    """Figures of the pairs of two texts, row by row, into ``out (n, COLUMNS) float32``.
-
-    Flat ids ``(t,) int32`` with offsets ``(n + 1,) int64``; ``embedding (V, d) float32`` has unit
-    rows, ``weight (V,)`` > 0. A piece's counterpart is the most similar piece of the other side,
-    the first of equals; it is matched where that similarity is MATCHED or more. Columns, each for
-    the source's pieces and then the target's: of neighbouring pieces that are both matched the
-    share, by the lighter one's weight, whose counterparts are at most NEAR apart, in [0, 1]; the
-    correlation of the matched pieces' places with their counterparts', in [-1, 1]. 1 where there
-    is nothing to tell an order by.
-    """
-    n, d = len(source_offsets) - 1, embedding.shape[1]
-    for chunk in numba.prange((n + CHUNK - 1) // CHUNK):
-        left = np.empty((LONGEST, d), dtype=np.float32)
-        similar = np.empty(LONGEST, dtype=np.float32)
-        best_a = np.empty(LONGEST, dtype=np.float32)
-        best_b = np.empty(LONGEST, dtype=np.float32)
-        place_a = np.empty(LONGEST, dtype=np.int64)
-        place_b = np.empty(LONGEST, dtype=np.int64)
-        for c in range(chunk * CHUNK, min(n, (chunk + 1) * CHUNK)):
-            out[c] = 1.0
-            first, last = source_offsets[c], source_offsets[c + 1]
-            a = source_ids[first : min(last, first + LONGEST)]
-            first, last = target_offsets[c], target_offsets[c + 1]
-            b = target_ids[first : min(last, first + LONGEST)]
-            if len(a) == 0 or len(b) == 0:
-                continue
-            for i in range(len(a)):
-                left[i] = embedding[a[i]]
-                best_a[i] = -np.inf
-            for j in range(len(b)):
-                _similarities(left, len(a), embedding[b[j]], similar)
-                best_b[j] = -np.inf
-                for i in range(len(a)):
-                    value = similar[i]
-                    if value > best_a[i]:
-                        best_a[i], place_a[i] = value, j
-                    if value > best_b[j]:
-                        best_b[j], place_b[j] = value, i
-            row = out[c]
-            _figures(a, place_a, best_a, weight, row, 0)
-            _figures(b, place_b, best_b, weight, row, 1)

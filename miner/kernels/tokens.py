@@ -6,10 +6,10 @@ Every candidate pair is looked at by itself, so its figures depend on nothing el
 import numba
 import numpy as np
 
+from miner.kernels.order import MATCHED, order_figures
+
 # Pieces of a sentence that are looked at; text beyond is not.
 LONGEST = 128
-# A piece whose best partner is less similar than this stands unmatched.
-MATCHED = 0.35
 # Share of a piece's own frequency mixed into its translation probability (Model 1's empty word).
 EMPTY = 0.02
 # Candidates that a thread takes at a time, and distinct pieces of a source's candidates to keep.
@@ -90,6 +90,20 @@ def _figures(own, others, best, total, weight, frequency, information, row, side
     row[6 + side] = covered / rare
 
 
+@numba.njit(error_model="numpy")
+def _places(similar, slot, b, n, place_a, best_a, place_b):
+    """Where the counterparts stand of ``n`` source pieces, with ``best_a``, and of the target's."""
+    best_a[:n] = -np.inf
+    for j in range(len(b)):
+        own = similar[slot[b[j]]]
+        nearest = np.float32(-np.inf)
+        for i in range(n):
+            if own[i] > best_a[i]:
+                best_a[i], place_a[i] = own[i], j
+            if own[i] > nearest:
+                nearest, place_b[j] = own[i], i
+
+
 @numba.njit(parallel=True, cache=True, error_model="numpy")
 def compare(
     source_ids,
@@ -105,6 +119,7 @@ def compare(
     pieces,
     probability,
     out,
+    order,
 ):
     """Figures of every candidate pair into ``out (m, COLUMNS) float32``.
 
@@ -116,7 +131,8 @@ def compare(
     of weight whose best is below MATCHED; mean log of p(piece | other sentence) / p(piece) by IBM
     Model 1 (Brown et al. 1993); share of information (-log frequency) that the other sentence
     translates. Last, the share of the source's information in pieces that the target has too. Zeros
-    for a sentence without pieces.
+    for a sentence without pieces. ``order (m, 4) float32`` gets the figures of
+    :mod:`miner.kernels.order`, or nothing where it has no rows.
 
     What a target's piece has to do with a source is worked out once for all candidates of that
     source that stand in a row, so it is several times faster where they are sorted by source.
@@ -142,6 +158,8 @@ def compare(
         translated = np.zeros(len(weight), dtype=np.float32)
         best_a = np.empty(LONGEST, dtype=np.float32)
         best_b = np.empty(LONGEST, dtype=np.float32)
+        place_a = np.empty(LONGEST, dtype=np.int64)
+        place_b = np.empty(LONGEST, dtype=np.int64)
         total_a = np.empty(LONGEST, dtype=np.float32)
         total_b = np.empty(LONGEST, dtype=np.float32)
         before = -1
@@ -170,6 +188,8 @@ def compare(
                         translated[pieces[entry]] += probability[entry]
                 before = s
             out[c] = 0.0
+            if len(order):
+                order[c] = 1.0
             if len(a) == 0 or len(b) == 0:
                 continue
             for piece in b:
@@ -209,3 +229,7 @@ def compare(
                         best_a[i] = -np.inf
                     i = following[i]
             row[8] = shared / known
+            if len(order):
+                _places(similar, slot, b, len(a), place_a, best_a, place_b)
+                order_figures(a, place_a, best_a, weight, order[c], 0)
+                order_figures(b, place_b, best_b, weight, order[c], 1)
