@@ -315,7 +315,7 @@ def test_the_command_writes_a_page_or_json(
 ) -> None:
     bitext(tmp_path, pairs())
     (tmp_path / "plan.toml").write_text(LENGTH + RATIO)
-    wishes = ("filter", tmp_path / "bitext.tsv", "--config", tmp_path / "plan.toml")
+    wishes = ("filter", tmp_path / "bitext.tsv", "--config", tmp_path / "plan.toml", "--threads", 1)
     code, _, said = miner(*wishes, "-o", tmp_path / "o", "--report", tmp_path / "r.html")
     assert code == 0, said
     assert "length_ratio" in (tmp_path / "r.html").read_text(encoding="utf-8")
