@@ -1,21 +1,15 @@
-"""A page to look at: one HTML file about a search, with nothing to load from anywhere.
-
-Charts are Bokeh's, its JavaScript inlined. The slider moves the threshold through both charts and
-says what it would keep.
-"""
+"""A page to look at, about a search: what a threshold keeps, and samples of the pairs found."""
 
 import html
-import importlib.util
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from miner.errors import DependencyError
+from miner import page
 from miner.explain import Token, match
-from miner.files import open_output
+from miner.page import check
 from miner.pairs import Pairs
 from miner.search import Search
 from miner.threshold import Estimate, rounded
@@ -43,36 +37,19 @@ def write(
     :class:`~miner.errors.DependencyError` without Bokeh, ResourceError where it cannot be written.
     """
     check(path)
-    import bokeh.embed
-    import bokeh.resources
-
     start = 0.5 if threshold is None or not 0 <= threshold <= 1 else threshold
     steps = _steps(found.pairs, estimate, start)
-    charts = _charts(found.pairs, steps, start)
-    script, divisions = bokeh.embed.components(charts)
-    scripts = bokeh.resources.Resources(mode="inline", components=["bokeh"]).render_js()
-    page = _PAGE.format(
-        title=html.escape(f"{_names(found.pairs.source)} × {_names(found.pairs.target)}"),
-        scripts=scripts,
+    divisions, script = page.embedded(_charts(found.pairs, steps, start))
+    title = f"{_names(found.pairs.source)} × {_names(found.pairs.target)}"
+    body = _BODY.format(
+        title=html.escape(title),
         summary=_summary(found, estimate, threshold),
-        charts="".join(f'<div class="chart">{division}</div>' for division in divisions),
-        steps=json.dumps(steps).replace("</", "<\\/"),
-        start=f"{_position(steps, start)}",
-        last=len(steps["score"]) - 1,
+        slider=page.slider(steps["logit"], _said(steps), _position(steps, start)),
+        charts="".join(divisions),
         samples=_samples(found, threshold),
         suspects=_suspects(found, threshold),
-        script=script,
     )
-    with open_output(path) as file:
-        file.write(page)
-
-
-def check(path: str | Path) -> None:
-    """Whether a report can be made; raises :class:`~miner.errors.DependencyError` if not."""
-    if importlib.util.find_spec("bokeh") is None:
-        raise DependencyError(
-            f'{path}: a report needs bokeh; run: pip install "bitext-miner[report]"'
-        )
+    page.write(path, f"Mined pairs: {title}", body, script)
 
 
 def _logit(score: np.ndarray) -> np.ndarray:
@@ -93,7 +70,6 @@ def _steps(pairs: Pairs, estimate: Estimate | None, start: float) -> dict[str, l
     kept = np.searchsorted(-pairs.score, -score, side="right")
     steps: dict[str, list[Any]] = {
         "score": score.tolist(),
-        "shown": [f"{value:.6f}" for value in score],
         "logit": _logit(score).tolist(),
         "kept": kept.tolist(),
     }
@@ -101,6 +77,21 @@ def _steps(pairs: Pairs, estimate: Estimate | None, start: float) -> dict[str, l
         steps["precision"] = [estimate.precision(int(count)) for count in kept]
         steps["recall"] = [estimate.recall(int(count)) for count in kept]
     return steps
+
+
+def _said(steps: dict[str, list[Any]]) -> list[str]:
+    """What each threshold keeps, in words."""
+    said = [
+        f"--threshold {score:.6f} keeps {kept:,} pairs"
+        for score, kept in zip(steps["score"], steps["kept"], strict=True)
+    ]
+    if "precision" in steps:
+        shares = zip(said, steps["precision"], steps["recall"], strict=True)
+        said = [
+            f"{text}, estimated precision {precision:.3f}, recall {recall:.3f}"
+            for text, precision, recall in shares
+        ]
+    return said
 
 
 def _position(steps: dict[str, list[Any]], threshold: float) -> int:
@@ -154,7 +145,7 @@ def _charts(pairs: Pairs, steps: dict[str, list[Any]], threshold: float) -> list
             tick: f"{value:g}" for tick, value in zip(ticks, TICKS, strict=True)
         }
         chart.add_layout(
-            Span(location=at, dimension="height", line_width=2, name=f"threshold{number}")
+            Span(location=at, dimension="height", line_width=2, name=page.MOVED[number])
         )
         chart.toolbar.logo = None
     return [histogram, curve]
@@ -201,10 +192,7 @@ def _summary(found: Search, estimate: Estimate | None, threshold: float | None) 
         rows += [("doubt", doubt) for doubt in estimate.doubts]
     else:
         rows.append(("precision", "not estimated"))
-    cells = "".join(
-        f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>" for name, text in rows
-    )
-    return f"<table>{cells}</table>"
+    return page.facts(rows)
 
 
 def _samples(found: Search, threshold: float | None) -> str:
@@ -277,8 +265,7 @@ def _section(title: str, found: Search, chosen: Iterable[int]) -> str:
         rows.append(
             f"<tr><td>{score:.4f}{note}</td><td>{_marked(left)}</td><td>{_marked(right)}</td></tr>"
         )
-    body = f"<table class='pairs'>{''.join(rows)}</table>" if rows else "<p>none</p>"
-    return f"<details open><summary>{html.escape(title)}</summary>{body}</details>"
+    return page.samples(title, rows)
 
 
 def _marked(tokens: list[Token]) -> str:
@@ -294,36 +281,10 @@ def _marked(tokens: list[Token]) -> str:
     return "".join(parts)
 
 
-_PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<title>Mined pairs: {title}</title>
-<link rel="icon" href="data:,">
-<style>
-body {{ font: 15px/1.45 system-ui, sans-serif; max-width: 1000px; margin: 2em auto; padding: 0 1em;
-  color: #222; }}
-table {{ border-collapse: collapse; width: 100%; margin: .5em 0 1em; }}
-th, td {{ text-align: left; vertical-align: top; padding: .25em .7em .25em 0;
-  border-bottom: 1px solid #e4e4e4; }}
-th {{ width: 14em; font-weight: 600; }}
-.pairs td {{ width: 46%; }}
-.pairs td:first-child {{ width: 5em; font-variant-numeric: tabular-nums; }}
-.q {{ color: #777; font-size: 85%; }}
-mark {{ background: #ffe0b3; }}
-summary {{ cursor: pointer; font-weight: 600; margin: .8em 0 .2em; }}
-#slider {{ width: 100%; }}
-#state {{ font-size: 110%; font-variant-numeric: tabular-nums; }}
-</style>
-{scripts}
-</head>
-<body>
-<h1>{title}</h1>
+_BODY = """<h1>{title}</h1>
 {summary}
 <h2>Threshold</h2>
-<label for="slider">Move the threshold; from strict, on the left, to lax:</label>
-<input type="range" id="slider" min="0" max="{last}" value="{start}">
-<p id="state"></p>
+{slider}
 {charts}
 <h2>Samples</h2>
 <p>The text is shown as the model reads it. Pieces without a counterpart on the other side are
@@ -331,30 +292,4 @@ summary {{ cursor: pointer; font-weight: 600; margin: .8em 0 .2em; }}
 {samples}
 <h2>Suspicious pairs with high scores</h2>
 {suspects}
-<script id="steps" type="application/json">{steps}</script>
-{script}
-<script>
-(function () {{
-  const steps = JSON.parse(document.getElementById("steps").textContent);
-  const slider = document.getElementById("slider");
-  const state = document.getElementById("state");
-  function move() {{
-    const i = Number(slider.value);
-    if (!steps.score.length) return;
-    let text = "--threshold " + steps.shown[i] + " keeps "
-      + steps.kept[i].toLocaleString("en") + " pairs";
-    if (steps.precision) text += ", estimated precision " + steps.precision[i].toFixed(3)
-      + ", recall " + steps.recall[i].toFixed(3);
-    state.textContent = text;
-    for (const shown of Bokeh.documents) for (const name of ["threshold0", "threshold1"]) {{
-      const span = shown.get_model_by_name(name);
-      if (span) span.location = steps.logit[i];
-    }}
-  }}
-  slider.addEventListener("input", move);
-  window.addEventListener("load", move);
-}})();
-</script>
-</body>
-</html>
 """

@@ -59,7 +59,7 @@ FLOORS = (
     ("side", "engines", "checkpoint", "recall", "neighbors"),
     ("verify", "quality"),
     ("pairs", "search", "threshold", "explain", "filters"),
-    ("report",),
+    ("page", "report", "filter_charts", "filter_report"),
     ("cli",),
 )
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

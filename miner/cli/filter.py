@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from miner import filter_report
 from miner.cli import filtering, options
 from miner.files import open_output
 from miner.filters import clean as cleaning
@@ -18,6 +19,7 @@ from miner.filters import waterfall
 from miner.filters.config import default_plan, read_plan
 from miner.filters.sample import sample
 from miner.machine import thread_count
+from miner.records import display_name
 from miner.rows import Rows
 
 
@@ -149,6 +151,9 @@ def filter(
     options.spare(
         [*inputs, *([] if config is None else [config])], *outputs, rejected, page, scores_jsonl
     )
+    as_json = page is not None and page.endswith(".json")
+    if page is not None and not as_json:
+        filter_report.check(page)
     context = filtering.context(source_lang, target_lang, model)
     plan = default_plan(context) if config is None else read_plan(config, context)
     plan = dataclasses.replace(plan, repair=plan.repair or repair)
@@ -197,9 +202,15 @@ def filter(
             if dry_run is None:
                 cleaning.write(found, outputs, rejected, scores_jsonl, report)
         click.echo(waterfall.table(found), err=True)
-        if page is not None:
+        if page is not None and as_json:
             with open_output(page) as file:
                 file.write(json.dumps(waterfall.as_dict(found), indent=2) + "\n")
+        elif page is not None:
+            names = list(map(display_name, inputs))
+            with options.staged_bar() as report:
+                filter_report.write(
+                    page, found, names=names, sample=dry_run is not None, report=report
+                )
         if lasting and state is None:
             shutil.rmtree(directory, ignore_errors=True)
 

@@ -23,7 +23,7 @@ from miner.files import StrPath, open_output
 from miner.filters import duplicates
 from miner.filters.base import GLOBAL, LOCAL, MODEL
 from miner.filters.config import Plan, Step
-from miner.filters.scoring import REPAIRED, ROWS, Job, broken, mended, prepare, score
+from miner.filters.scoring import REPAIRED, ROWS, Job, broken, mended, prepare, repairer, score
 from miner.filters.state import State, Table
 from miner.parallel import processes
 from miner.rows import REPLACED, UNREADABLE, Block, Rows
@@ -231,6 +231,19 @@ def clean(
     return found
 
 
+def unbounded(found: Cleaned) -> Cleaned:
+    """The cleaning as if the score that ranks had no bound, and without a choice of the best.
+
+    A threshold keeps those of its pairs that reach it: the best copy stays, so that what goes for
+    a copy below a threshold is below it, too. (Deciles are another matter.) Of pairs that a cheap
+    bound kept from the dear filters it is not known what those would do; they pass.
+    """
+    plan = found.plan.with_bound(None)
+    other = Cleaned(found.source, plan, found.local, found.model, found.seconds)
+    _decide(other, Choice())
+    return other
+
+
 def _key(rows: Rows, plan: Plan) -> dict[str, Any]:
     """What scores depend on: the text, by size and time, and the plan."""
     inputs = []
@@ -402,17 +415,13 @@ def write(
             outputs[0].write(rows.head + b"\n")
             if bad is not None:
                 bad.write(rows.head + b"\tfilter\tvalue\n")
-        from_repair = None
-        if found.plan.repair:
-            from miner.filters.encoding import repair
-
-            from_repair = repair
+        repair = repairer(found.plan)
         row = 0
         for block in rows.blocks(ROWS):
             for number, raw in enumerate(block.raw):
                 if found.state[row] & (REPLACED | REPAIRED):
                     one = Block(block.first + number, [raw])
-                    texts, _ = mended(layout.texts(one), from_repair)
+                    texts, _ = mended(layout.texts(one), repair)
                     raw = layout.with_texts(raw, texts.source[0], texts.target[0])
                 if found.removed[row] < 0:
                     for output, line in zip(outputs, joined(raw, len(outputs)), strict=True):

@@ -81,8 +81,8 @@ class Plan:
         """The step that ranks."""
         return next((step for step in self.steps if step.label == self.rank), None)
 
-    def with_bound(self, threshold: float) -> Plan:
-        """The plan with another bound for the score that ranks."""
+    def with_bound(self, threshold: float | None) -> Plan:
+        """The plan with another bound for the score that ranks, None for none."""
         step = self.ranking
         assert step is not None
         if step.filter.better == "higher":

@@ -71,11 +71,7 @@ class Scoring:
         self.scorers: list[Scorer] = [
             step.filter.build(step.settings, job.plan.context) for step in job.steps
         ]
-        self.repair: Callable[[str], str] | None = None
-        if job.plan.repair:
-            from miner.filters.encoding import repair
-
-            self.repair = repair
+        self.repair = repairer(job.plan)
 
     def __call__(self, block: Block) -> Scored:
         out = np.zeros(len(block), dtype=self.dtype)
@@ -97,6 +93,15 @@ class Scoring:
             if "signature" in kept:
                 out["signature"] = signatures(batch)
         return Scored(out, seconds)
+
+
+def repairer(plan: Plan) -> Callable[[str], str] | None:
+    """What mends the encoding of a text, where the plan wants that."""
+    if not plan.repair:
+        return None
+    from miner.filters.encoding import repair
+
+    return repair
 
 
 def mended(texts: Texts, repair: Callable[[str], str] | None) -> tuple[Texts, np.ndarray]:

@@ -54,13 +54,19 @@ def notes(found: Cleaned) -> list[str]:
         out.append(f"{found.repaired:,} rows were repaired")
     if found.precision is not None:
         out.append(f"mean quality of what is kept: {found.precision:.3f}")
-    if not found.kept.any() and found.count:
-        most = max(found.stages, key=lambda stage: stage.removed)
-        out.append(
-            f"warning: nothing is kept; {most.label} removed most: are the languages and columns "
-            "right, and is the model one of these languages?"
-        )
-    return out
+    text = warning(found)
+    return out if text is None else [*out, f"warning: {text}"]
+
+
+def warning(found: Cleaned) -> str | None:
+    """What looks wrong with the whole cleaning: that it keeps nothing."""
+    if found.kept.any() or not found.count:
+        return None
+    most = max(found.stages, key=lambda stage: stage.removed)
+    return (
+        f"nothing is kept; {most.label} removed most: are the languages and columns right, and is "
+        "the model one of these languages?"
+    )
 
 
 def as_dict(found: Cleaned) -> dict[str, Any]:

@@ -1,0 +1,217 @@
+"""The charts of the page about a cleaning, by Bokeh."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from miner import page
+from miner.filters.clean import Cleaned
+from miner.filters.config import Step
+from miner.filters.curve import Curve
+from miner.filters.look import Look
+
+INSIDE, OUTSIDE, ALONE, WORDS = "#4c78a8", "#e45756", "#f3bdbd", "#f58518"
+
+
+def _figure(**settings: Any) -> Any:
+    from bokeh.models import NumeralTickFormatter
+    from bokeh.plotting import figure
+
+    chart = figure(width=960, sizing_mode="scale_width", **{"toolbar_location": None, **settings})
+    chart.toolbar.logo = None
+    if settings.get("y_axis_type") == "log" or settings.get("x_axis_type") == "log":
+        return chart
+    chart.xaxis.formatter = NumeralTickFormatter(format="0,0")
+    return chart
+
+
+def _bars(found: Cleaned, top: str | None, title: str, **settings: Any) -> tuple[Any, np.ndarray]:
+    """A chart with a line for each stage, after one that is called ``top``; their places."""
+    from bokeh.models import Range1d
+
+    labels = [*([top] if top else []), *(stage.label for stage in found.stages)]
+    chart = _figure(
+        title=title,
+        height=80 + 24 * len(labels),
+        y_range=Range1d(len(labels) - 0.4, -0.6),
+        tools="hover",
+        tooltips=[("", "@label"), ("", "@said")],
+        **settings,
+    )
+    # By number, since labels need not differ.
+    chart.yaxis.ticker = list(range(len(labels)))
+    chart.yaxis.major_label_overrides = dict(enumerate(labels))
+    chart.ygrid.visible = False
+    return chart, np.arange(len(labels))
+
+
+def left(found: Cleaned) -> Any:
+    """The pairs left after each stage, and those that it removed."""
+    from bokeh.models import Range1d
+
+    stages, total = found.stages, found.count
+    chart, place = _bars(
+        found, "all rows", "Left after each filter", x_range=Range1d(0, max(total, 1) * 1.01)
+    )
+    left = np.array([total, *(stage.left for stage in stages)])
+    gone = np.array([0, *(stage.removed for stage in stages)])
+    said = [f"{a:,} left, {b:,} removed" for a, b in zip(left.tolist(), gone.tolist(), strict=True)]
+    labels = ["all rows", *(stage.label for stage in stages)]
+    for name, start, end, color in (
+        ("left", np.zeros(len(left)), left, INSIDE),
+        ("removed", left, left + gone, OUTSIDE),
+    ):
+        chart.hbar(
+            y="y", left="left", right="right", height=0.75, fill_color=color, line_color=None,
+            legend_label=name,
+            source={"y": place, "left": start, "right": end, "said": said, "label": labels},
+        )  # fmt: skip
+    _legend(chart)
+    return chart
+
+
+def removed(found: Cleaned) -> Any:
+    """The pairs that each stage removed, and those that it would have removed by itself."""
+    from bokeh.models import Range1d
+
+    stages = found.stages
+    most = max((max(stage.alone, stage.removed) for stage in stages), default=1)
+    chart, place = _bars(
+        found,
+        None,
+        "Removed by each filter",
+        x_axis_type="log",
+        x_range=Range1d(0.7, max(most, 10) * 1.5),
+    )
+    labels = [stage.label for stage in stages]
+    said = [f"{one.alone:,} alone, {one.removed:,} in sequence" for one in stages]
+    for name, count, color, height in (
+        ("alone", [stage.alone for stage in stages], ALONE, 0.75),
+        ("in sequence", [stage.removed for stage in stages], OUTSIDE, 0.4),
+    ):
+        some = np.array(count, dtype=np.float64)
+        chart.hbar(
+            y="y", left=0.7, right="right", height=height, color=color, legend_label=name,
+            source={
+                "y": place, "right": np.where(some > 0, some, 0.7), "said": said, "label": labels,
+            },
+        )  # fmt: skip
+    chart.xaxis.axis_label = "pairs (logarithmic)"
+    _legend(chart)
+    return chart
+
+
+def _legend(chart: Any) -> None:
+    chart.legend.orientation = "horizontal"
+    chart.add_layout(chart.legend[0], "above")
+    chart.legend.padding = 0
+
+
+def histogram(one: Look, now: float | None) -> Any:
+    """Pairs by their score, in the colours of whether the filter keeps them; a line at ``now``."""
+    from bokeh.models import Label, Range1d, Span
+
+    step, edges = one.step, one.edges
+    most = int((one.inside + one.outside).max())
+    margin = (edges[-1] - edges[0]) * 0.01
+    chart = _figure(
+        height=230,
+        y_axis_type="log",
+        tools="pan,xwheel_zoom,box_zoom,reset,hover",
+        active_scroll=None,
+        toolbar_location="right",
+        tooltips=[("score", "@said"), ("pairs", "@count{0,0}")],
+        x_range=Range1d(edges[0] - margin, edges[-1] + margin),
+        y_range=Range1d(0.6, max(most, 5) * 2.5),
+    )
+    last = len(edges) - 2
+    said = []
+    for bar, (low, high) in enumerate(zip(edges, edges[1:], strict=False)):
+        if step.filter.whole:
+            low, high = np.ceil(low), np.floor(high)
+        text = f"{low:.6g}" if step.filter.whole and low == high else f"{low:.6g} to {high:.6g}"
+        text = f"up to {high:.6g}" if bar == 0 and one.below else text
+        said.append(f"from {low:.6g}" if bar == last and one.above else text)
+    for name, count, color in (
+        ("within the bounds", one.inside, INSIDE),
+        ("beyond them", one.outside, OUTSIDE),
+    ):
+        some = count > 0
+        if not some.any():
+            continue
+        chart.quad(
+            left="left", right="right", bottom=0.6, top="count", fill_color=color,
+            line_color="white", line_width=0.5, legend_label=name,
+            source={
+                "left": edges[:-1][some], "right": edges[1:][some], "count": count[some],
+                "said": [text for text, is_there in zip(said, some, strict=True) if is_there],
+            },
+        )  # fmt: skip
+    for bound, sign, cut in _lines(step, edges):
+        chart.add_layout(
+            Span(location=cut, dimension="height", line_color="#222", line_dash="dashed")
+        )
+        chart.add_layout(
+            Label(
+                x=cut, y=most * 2.2, text=f"{sign} {bound:g}", text_font_size="12px",
+                text_baseline="top", text_align="left" if sign == "≥" else "right",
+                x_offset=4 if sign == "≥" else -4,
+            )
+        )  # fmt: skip
+    if now is not None:
+        chart.add_layout(Span(location=now, dimension="height", line_width=2, name=page.MOVED[1]))
+    chart.xaxis.axis_label = f"score; {step.filter.better} is better"
+    chart.yaxis.axis_label = "pairs (logarithmic)"
+    _legend(chart)
+    return chart
+
+
+def _lines(step: Step, edges: np.ndarray) -> Iterable[tuple[float, str, float]]:
+    """The bounds that are within a histogram, with their sign, and where their lines stand."""
+    for bound, sign in ((step.minimum, "≥"), (step.maximum, "≤")):
+        if bound is None:
+            continue
+        cut = float(edges[np.argmin(np.abs(edges - bound))]) if step.filter.whole else bound
+        if edges[0] <= cut <= edges[-1]:
+            yield bound, sign, cut
+
+
+def thresholds(found: Cleaned, curve: Curve) -> Any:
+    """What thresholds of the score that ranks keep, with a line at the one there is."""
+    from bokeh.models import LinearAxis, NumeralTickFormatter, Range1d, Span
+
+    step = found.plan.ranking
+    assert step is not None
+    chart = _figure(height=300, tools="pan,xwheel_zoom,box_zoom,reset", toolbar_location="right")
+    finite = curve.threshold[np.isfinite(curve.threshold)]
+    low, high = float(finite.min(initial=0)), float(finite.max(initial=0))
+    if len(finite):
+        low, high = float(finite.min()), float(finite.max())
+    margin = (high - low) * 0.02 or 0.5
+    chart.x_range = Range1d(low - margin, high + margin)
+    most = int(curve.kept.max()), int(max(curve.words.max(), 1))
+    chart.y_range = Range1d(0, most[0] * 1.03)
+    chart.extra_y_ranges = {"words": Range1d(0, most[1] * 1.03)}
+    chart.add_layout(LinearAxis(y_range_name="words", axis_label="words kept"), "right")
+    for name, values, color, more in (
+        ("pairs kept", curve.kept, INSIDE, {}),
+        ("words kept", curve.words, WORDS, {"y_range_name": "words"}),
+    ):
+        chart.line(
+            curve.threshold, values, color=color, line_width=2, legend_label=name, **more
+        )  # fmt: skip
+    chart.yaxis.formatter = NumeralTickFormatter(format="0,0")
+    chart.yaxis[0].axis_label = "pairs kept"
+    chart.xaxis.formatter = NumeralTickFormatter(format="0,0.[0000]")
+    chart.xaxis.axis_label = f"threshold of {step.label}; {step.filter.better} is better"
+    chart.add_layout(
+        Span(
+            location=float(curve.threshold[curve.now]), dimension="height", line_width=2,
+            name=page.MOVED[0],
+        )
+    )  # fmt: skip
+    _legend(chart)
+    return chart

@@ -1,0 +1,78 @@
+"""What other thresholds of the score that ranks would keep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from miner.filters.base import MODEL
+from miner.filters.clean import Cleaned, unbounded
+
+# Thresholds that are tried.
+STEPS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """What thresholds of the score that ranks would keep, ``(s,)`` each, the strictest first.
+
+    threshold: the bound; kept: pairs; words: their tokens on the target's side; quality: the mean
+    of their scores. now: the place of what keeps as many pairs as are kept. most: whether below
+    the bounds there are, it is more than would be kept, since dear filters did not look there.
+    """
+
+    threshold: np.ndarray
+    kept: np.ndarray
+    words: np.ndarray
+    quality: np.ndarray
+    now: int
+    most: bool
+
+
+def curve_of(found: Cleaned) -> Curve | None:
+    """The curve of a cleaning, by thresholds of six digits; None where nothing ranks."""
+    step = found.plan.ranking
+    if step is None:
+        return None
+    free = unbounded(found)
+    assert free.rank is not None
+    rows = np.flatnonzero(free.kept)
+    rows = rows[np.argsort(-free.rank[rows], kind="stable")]
+    rank = free.rank[rows]
+    sign = 1 if step.filter.better == "higher" else -1
+    bound = step.minimum if sign > 0 else step.maximum
+    most = any(np.isnan(free.scores(one.label)[rows]).any() for one in found.plan.stage(MODEL))
+    total = len(rows)
+    tried = np.linspace(1, total, min(STEPS, total)).astype(np.int64)
+    finite = rank[np.isfinite(rank)]
+    if len(finite):  # equal distances of the score as well
+        more = np.linspace(finite[0], finite[-1], STEPS)
+        tried = np.concatenate([tried, np.searchsorted(-rank, -more, side="right")])
+    tried = np.append(tried, min(int(found.kept.sum()), total))
+    limits = _lax(rank[np.unique(tried[tried > 0]) - 1])
+    limits = np.append(limits, [] if bound is None else [sign * bound])
+    # As bounds are compared: in the scores' precision.
+    limits = np.unique(limits)[::-1]
+    count = np.searchsorted(-rank, -limits.astype(np.float32).astype(np.float64), side="right")
+    limits, count = limits[count > 0], count[count > 0]
+    words = np.cumsum(free.words[rows], dtype=np.int64)
+    means = np.cumsum(rank) / np.arange(1, total + 1)
+    now = int(np.searchsorted(count, found.kept.sum(), side="right")) - 1
+    return Curve(
+        sign * limits,
+        count,
+        words[count - 1],
+        sign * means[count - 1],
+        max(now, 0),
+        most,
+    )
+
+
+def _lax(rank: np.ndarray) -> np.ndarray:
+    """Ranks with six digits, rounded down, so that a bound of this keeps them."""
+    size = np.maximum(np.abs(rank), 1e-12)
+    with np.errstate(invalid="ignore"):
+        scale = 10.0 ** (5 - np.floor(np.log10(size)))
+        out = np.floor(rank * scale) / scale
+    return np.where(np.isfinite(out), out, rank)
