@@ -221,7 +221,7 @@ def test_intersection_lies_within_max_and_both_directions(search):
     found = {name: set(as_rows(retrieve(pairs, name))) for name in RETRIEVALS}
     assert found["intersection"] == found["forward"] & found["backward"]
     assert found["max"] <= found["forward"] | found["backward"]
-    # Of cosines alone: lists are cut by cosine, so that a better ratio may stand on one side's only.
+    # Of cosines alone: lists are cut by them, so that a better ratio may stand on one side only.
     pairs = candidates(*search, "absolute")
     if len(set(pairs.score.tolist())) == len(pairs):
         both, most = (set(as_rows(retrieve(pairs, name))) for name in ("intersection", "max"))
