@@ -34,15 +34,22 @@ _REMEDIES = {
 }
 
 
+# Files that are written and wait for their names: (temporary, final).
+Waiting = list[tuple[str, str]]
+
+
 @contextmanager
-def open_output(path: StrPath, *, binary: bool = False) -> Iterator[IO[Any]]:
+def open_output(
+    path: StrPath, *, binary: bool = False, together: Waiting | None = None
+) -> Iterator[IO[Any]]:
     """A writer whose file appears, whole, when the block ends without an exception, or not at all.
 
     Text (UTF-8, ``\\n`` untranslated) or, with ``binary``, bytes; compressed by suffix (.gz .bz2
     .xz .zst), with neither time nor name inside. It is written to ``.NAME.PID.partial`` beside the
     file, synced and renamed; on any exception, KeyboardInterrupt too, that is removed and an older
     file stays as it was. ``-`` is standard output: flushed, never closed. A device or a pipe, such
-    as /dev/null, is written in place, and a symbolic link stays one.
+    as /dev/null, is written in place, and a symbolic link stays one. ``together``: see
+    :func:`all_or_none`.
 
     Raises ResourceError (no space, no such directory, no permission), also out of the block's own
     writes, and DependencyError (zstd). BrokenPipeError passes unchanged.
@@ -55,7 +62,10 @@ def open_output(path: StrPath, *, binary: bool = False) -> Iterator[IO[Any]]:
     if os.path.exists(final) and not os.path.isfile(final):
         partial = final  # renaming a file over /dev/null would destroy it
     try:
-        yield from _to_stdout(binary) if origin == "-" else _to_file(origin, final, partial, binary)
+        if origin == "-":
+            yield from _to_stdout(binary)
+        else:
+            yield from _to_file(origin, final, partial, binary, together)
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -63,6 +73,26 @@ def open_output(path: StrPath, *, binary: bool = False) -> Iterator[IO[Any]]:
         if error.filename not in (None, partial, final):
             raise
         raise resource_error(error, origin) from error
+
+
+@contextmanager
+def all_or_none() -> Iterator[Waiting]:
+    """Several outputs that appear all, when the block ends without an exception, or none.
+
+    What is yielded goes to `open_output` as ``together``. Raises ResourceError.
+    """
+    waiting: Waiting = []
+    try:
+        yield waiting
+        for partial, final in waiting:
+            try:
+                os.replace(partial, final)
+            except OSError as error:
+                raise resource_error(error, final) from error
+    finally:
+        for partial, _ in waiting:
+            with suppress(OSError):
+                os.unlink(partial)
 
 
 @contextmanager
@@ -163,6 +193,17 @@ def _sync(path: Path) -> None:
         os.fsync(file.fileno())
 
 
+def stamp(path: StrPath) -> list[list[str | int]]:
+    """Name, size and time of a file, or of all in a directory: others once the content is.
+
+    Empty for what is not there.
+    """
+    origin = Path(path)
+    files = sorted(origin.iterdir()) if origin.is_dir() else [origin]
+    status = [(file.name, file.stat()) for file in files if file.is_file()]
+    return [[name, found.st_size, found.st_mtime_ns] for name, found in status]
+
+
 def one_line(text: str) -> str:
     """``text`` with each tab, line feed and carriage return made a space: a safe TSV cell."""
     if "\t" in text or "\n" in text or "\r" in text:
@@ -196,7 +237,9 @@ def _to_stdout(binary: bool) -> Iterator[IO[Any]]:
     raw.flush()
 
 
-def _to_file(origin: str, final: str, partial: str, binary: bool) -> Iterator[IO[Any]]:
+def _to_file(
+    origin: str, final: str, partial: str, binary: bool, together: Waiting | None
+) -> Iterator[IO[Any]]:
     library = codec(origin)
     with open(partial, "wb", buffering=0) as file:
         # Closing the layers leaves the descriptor itself open, to be synced after the last byte.
@@ -216,11 +259,14 @@ def _to_file(origin: str, final: str, partial: str, binary: bool) -> Iterator[IO
                 layer.close()
             if partial != final:
                 os.fsync(file.fileno())
-                os.replace(partial, final)
+                if together is None:
+                    os.replace(partial, final)
+                else:
+                    together.append((partial, final))
         finally:  # after a failure the layers may fail again on what they still hold
             for layer in reversed(layers):
                 with suppress(Exception):
                     layer.close()
-            if partial != final:
+            if partial != final and (partial, final) not in (together or ()):
                 with suppress(OSError):
                     os.unlink(partial)

@@ -8,6 +8,7 @@ process, turns them into texts.
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from miner.records import (
     column_names,
     decode,
     display_name,
+    is_blank,
     parser,
     raw_records,
     refuse_columns,
@@ -119,8 +121,6 @@ class Layout:
         """The row with other texts in its two columns; the rest as it stands."""
         sides = (source, target)
         if len(raw) == 2:
-            if set(self.formats) == {"plain"}:
-                return tuple(one_line(text).encode() for text in sides)
             pairs = zip(raw, self.formats, self.wants, sides, strict=True)
             return tuple(
                 self._with_cells(line, format, wants[:1], (text,))
@@ -131,14 +131,24 @@ class Layout:
     def _with_cells(
         self, line: bytes, format: str, wants: Sequence[Want], texts: Sequence[str]
     ) -> bytes:
+        """The line with other texts, valid UTF-8; what is the same already stays as it stands."""
         text = line.decode("utf-8", "replace")
+        if format == "plain":
+            return (text if texts[0] == text else one_line(texts[0])).encode()
+        if is_blank(text):  # which has no columns
+            return text.encode()
         if format == "jsonl":
             record = json.loads(text)
-            record |= {str(want.key): text for want, text in zip(wants, texts, strict=True)}
-            return json.dumps(record, ensure_ascii=False).encode("utf-8", "replace")
+            new = {str(want.key): text for want, text in zip(wants, texts, strict=True)}
+            if all(record[key] == text for key, text in new.items()):
+                return text.encode()
+            # What cannot be encoded, half a character in another key, becomes JSON's escape for it.
+            return json.dumps(record | new, ensure_ascii=False).encode("utf-8", "backslashreplace")
         cells = text.split("\t")
-        for want, new in zip(wants, texts, strict=True):
-            cells[self.place(want.key)] = one_line(new)
+        for want, cell in zip(wants, texts, strict=True):
+            place = self.place(want.key)
+            if cells[place] != cell:
+                cells[place] = one_line(cell)
         return "\t".join(cells).encode()
 
     def place(self, key: Any) -> int:
@@ -148,21 +158,32 @@ class Layout:
         return int(key) - 1
 
     def with_cells(self, raw: Raw, cells: Mapping[str, str | float]) -> bytes:
-        """The row as one line, with more cells at its end; of JSON, with more keys.
+        """The row as one line, with more cells at its end; of JSON, with more keys at its end.
 
-        Two files become one row: source, target, and the cells. A line that should be JSON and is
-        not becomes the text of a key "line".
+        What the row holds stays as it stands, but two files become one row: source, target, and
+        the cells, where tabs in the texts become spaces. A line that should be a JSON object and is
+        none becomes the text of a key "line". An infinite number is null in JSON, which has none.
         """
         if self.formats == ("jsonl",):
+            known = {key: _finite(cell) for key, cell in cells.items()}
             text = raw[0].decode("utf-8", "replace")
             try:
-                record = dict(json.loads(text))
-            except (ValueError, TypeError, RecursionError):
-                record = {"line": text}
-            return json.dumps({**record, **cells}, ensure_ascii=False).encode("utf-8", "replace")
+                found = json.loads(text)
+            except (ValueError, RecursionError):
+                found = None
+            if not isinstance(found, dict):
+                return json.dumps({"line": text, **known}, ensure_ascii=False).encode()
+            start = raw[0].rstrip()[:-1]
+            more = json.dumps(known, ensure_ascii=False).encode()[1:]
+            return start + (b", " if found else b"") + more
         sides = [line.replace(b"\t", b" ") for line in raw] if len(raw) == 2 else list(raw)
         texts = (f"{cell:.6g}" if isinstance(cell, float) else cell for cell in cells.values())
         return b"\t".join([*sides, *[one_line(str(text)).encode() for text in texts]])
+
+
+def _finite(cell: str | float) -> str | float | None:
+    """A cell as JSON knows it: numbers that are infinite or none at all are None."""
+    return None if isinstance(cell, float) and not math.isfinite(cell) else cell
 
 
 class Rows:
@@ -216,18 +237,19 @@ class Rows:
         columns = None
         if header and target is not None:
             raise CorpusError(f"{names[0]}: two files have no header; give one tsv file")
-        if header and formats == ["tsv"]:
-            first = next(raw_records(self.origins[0], "tsv", wants[0], None), None)
-            if first is not None:
-                self.head = first[0]
-                columns = tuple(column_names(names[0], first[0], on_error))
-        self.layout = Layout(names, tuple(formats), wants, columns, on_error)
         for name, kind, want in zip(names, formats, wants, strict=True):
             refuse_columns(name, kind, want, header and kind != "jsonl")
-            # What cannot be is refused now, rather than in a process of its own.
-            parser(name, kind, want, None if columns is None else list(columns))
-        # Rows in all, where it is known.
-        self.count: int | None = None
+        first = next(raw_records(self.origins[0], formats[0], wants[0], None), None)
+        if header and formats == ["tsv"] and first is not None:
+            self.head = first[0]
+            columns = tuple(column_names(names[0], first[0], on_error))
+        self.layout = Layout(names, tuple(formats), wants, columns, on_error)
+        # Rows in all, where it is known. A file without a line has no header either.
+        self.count: int | None = 0 if first is None and target is None else None
+        if self.count is None:
+            for name, kind, want in zip(names, formats, wants, strict=True):
+                # What cannot be is refused now, rather than in a process of its own.
+                parser(name, kind, want, None if columns is None else list(columns))
         if target is not None:
             counts = [sum(1 for _ in lines) for lines in self._files()]
             if counts[0] != counts[1]:
@@ -238,22 +260,46 @@ class Rows:
             self.count = counts[0]
 
     def blocks(self, size: int, skip: int = 0) -> Iterator[Block]:
-        """All rows, ``size`` at a time; the first ``skip`` are passed over."""
-        rows = (sum(parts, ()) for parts in zip(*self._files(), strict=True))
-        first = 1 + (self.head is not None)
-        done = 0
-        for _ in islice(rows, first - 1 + skip):
-            pass
-        first += skip
+        """All rows, ``size`` at a time; the first ``skip`` are passed over.
+
+        Raises CorpusError where there are more or fewer rows than there were the last time.
+        """
+        files = self._files()
+        rows: Iterator[Raw] = files[0]
+        if len(files) == 2:
+            rows = (left + right for left, right in zip(*files, strict=True))
+        head = self.head is not None
+        done = -head
         try:
+            done += sum(1 for _ in islice(rows, head + skip))
             while raw := list(islice(rows, size)):
-                yield Block(first + done, raw)
+                if self.count is not None and done + len(raw) > self.count:
+                    break
+                yield Block(1 + head + done, raw)
                 done += len(raw)
-        except ValueError:  # zip's, for files that have changed
+        except ValueError:  # zip's, for files of which one has changed
+            raw = [()]
+        if raw or self.count not in (None, done):
             raise CorpusError(
-                f"{' or '.join(self.layout.names)} changed while it was read; run again once "
-                "both are complete"
-            ) from None
+                f"{' or '.join(self.layout.names)} changed while it was read; run again once it "
+                "is complete"
+            )
+        self.count = done
+
+    def counted(self) -> int:
+        """Rows in all; they are read if that is not known yet."""
+        if self.count is None:
+            for _ in self.blocks(1 << 14):
+                pass
+        assert self.count is not None
+        return self.count
+
+    def at_most(self, size: int) -> bool:
+        """Whether there are no more rows than ``size``; no more of them are read to know."""
+        if self.count is None:
+            lines = self._files()[0]
+            return sum(1 for _ in islice(lines, size + 2)) <= size + (self.head is not None)
+        return self.count <= size
 
     def _files(self) -> list[Iterator[Raw]]:
         layout = self.layout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,7 @@ from miner.encoder import Encoder
 from miner.index import Index
 from miner.lexicon import Lexicon
 from miner.model import Model
+from miner.quality import FEATURES, NAME
 from miner.tokenizer import PieceTokenizer
 
 DATA = Path(__file__).parent / "data"
@@ -152,6 +154,17 @@ def verifying_model(
         lexicon=aligned_lexicon(tokenizer),
         decoys=decoys,
     ).save(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def knowing_model(verifying_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small model with a quality function that likes cosines and order, too."""
+    model = Encoder.load(verifying_model).model
+    weight = dict.fromkeys(FEATURES, 0.0) | {"cosine": 6.0, "order": 2.0, "length_ratio": -1.0}
+    function = {"intercept": 0.0, "weight": weight, "mean": dict.fromkeys(FEATURES, 0.4)}
+    path = tmp_path_factory.mktemp("model") / "knowing"
+    dataclasses.replace(model, verifier={**(model.verifier or {}), NAME: function}).save(path)
     return path
 
 

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from miner.parallel import AHEAD, in_order
+from miner.errors import ArtifactError, CorpusError, ResourceError
+from miner.parallel import AHEAD, in_order, processes
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -87,3 +94,127 @@ def test_closed_early_it_stops(threads: int) -> None:
     results.close()
     assert threading.active_count() == before
     assert len(started) <= 1 + threads * AHEAD + 1
+
+
+# --- processes ----------------------------------------------------------------------------------
+
+_base = 0
+
+
+def prepare(base: int) -> None:
+    global _base
+    if base < 0:
+        raise CorpusError("references.txt: cannot be read")
+    _base = base
+
+
+def work(item: int) -> tuple[int, int]:
+    if item == 17:
+        raise ArtifactError("item 17: is at fault")
+    if item == 18:
+        os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(0.002 * (item % 3 == 0))
+    return _base + item, os.getpid()
+
+
+def test_one_process_is_this_one() -> None:
+    with processes(1, prepare, 5) as pool:
+        assert list(pool.in_order(work, range(4))) == [(5 + i, os.getpid()) for i in range(4)]
+    with pytest.raises(CorpusError, match="references"), processes(1, prepare, -1):
+        pass
+
+
+def test_processes_give_results_in_order_and_errors_as_they_are() -> None:
+    """One pool for all of it, since a process takes its time to start."""
+    drawn = 0
+
+    def items() -> Iterator[int]:
+        nonlocal drawn
+        for item in range(17):
+            drawn += 1
+            yield item
+
+    with processes(2, prepare, 100) as pool:
+        results = []
+        for taken, result in enumerate(pool.in_order(work, items()), start=1):
+            results.append(result)
+            assert drawn <= taken + 2 * AHEAD
+        assert [value for value, _ in results] == list(range(100, 117))
+        assert os.getpid() not in {process for _, process in results}
+        with pytest.raises(ArtifactError, match="^item 17: is at fault$"):
+            list(pool.in_order(work, [1, 17, 2]))
+        assert [value for value, _ in pool.in_order(work, [3])] == [103]
+    assert not multiprocessing.active_children()
+
+
+def test_what_preparing_raises_comes_out(capfd: pytest.CaptureFixture[str]) -> None:
+    with (
+        pytest.raises(CorpusError, match="^references.txt: cannot be read$"),
+        processes(2, prepare, -1) as pool,
+    ):
+        list(pool.in_order(work, range(3)))
+    assert capfd.readouterr().err == ""
+    assert not multiprocessing.active_children()
+
+
+def test_a_process_that_is_killed() -> None:
+    with (
+        pytest.raises(ResourceError, match="fewer --threads"),
+        processes(2, prepare, 0) as pool,
+    ):
+        list(pool.in_order(work, [1, 18, 2]))
+    assert not multiprocessing.active_children()
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_a_script_without_a_guard_and_its_end(tmp_path: Path, how: signal.Signals) -> None:
+    """A script is not run again by its processes, which end as it does, without a word."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import os, sys, time\n"
+        f"sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        "import test_parallel\n"
+        "from miner.parallel import processes\n"
+        "print('begun', flush=True)\n"
+        "with processes(2, test_parallel.prepare, 0) as pool:\n"
+        "    for value, process in pool.in_order(test_parallel.slow, range(100)):\n"
+        "        print(process, flush=True)\n",
+        encoding="utf-8",
+    )
+    running = subprocess.Popen(
+        [sys.executable, script],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert running.stdout is not None and running.stdout.readline() == "begun\n"
+    if how == signal.SIGINT:  # as a terminal sends it, to all of them, while they are starting
+        time.sleep(0.4)
+        os.killpg(running.pid, how)
+    else:
+        process = int(running.stdout.readline())
+        running.kill()
+    out, err = running.communicate(timeout=60)
+    assert "begun" not in out
+    if how == signal.SIGINT:
+        assert err.count("Traceback") == 1 and err.rstrip().endswith("KeyboardInterrupt")
+        return
+    assert "Traceback" not in err
+    deadline = time.monotonic() + 30
+    while alive(process):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def slow(item: int) -> tuple[int, int]:
+    time.sleep(0.1)
+    return item, os.getpid()
+
+
+def alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True

@@ -72,12 +72,9 @@ def test_order_of_kept_reversed_and_long_sentences():
 
 
 @pytest.fixture(scope="module")
-def knowing(verifying_model: Path) -> Encoder:
-    """The small model with a quality function that likes cosines and order."""
-    model = Encoder.load(verifying_model).model
-    weight = dict.fromkeys(FEATURES, 0.0) | {"cosine": 6.0, "order": 2.0, "length_ratio": -1.0}
-    function = {"intercept": 0.0, "weight": weight, "mean": dict.fromkeys(FEATURES, 0.4)}
-    return Encoder(dataclasses.replace(model, verifier={**model.verifier, NAME: function}), 2)
+def knowing(knowing_model: Path) -> Encoder:
+    """The small model with a quality function."""
+    return Encoder.load(knowing_model, 2)
 
 
 def test_pairs_score_higher_than_what_is_no_pair(knowing: Encoder):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
+import os
 import shutil
-import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,8 @@ import click
 
 from miner import filter_report
 from miner.cli import filtering, options
-from miner.files import open_output
+from miner.errors import CorpusError
+from miner.files import open_output, resource_error
 from miner.filters import clean as cleaning
 from miner.filters import waterfall
 from miner.filters.config import default_plan, read_plan
@@ -148,9 +152,9 @@ def filter(
         click.echo(filtering.listing())
         return
     inputs, outputs = _files(files, source, target, output)
-    options.spare(
-        [*inputs, *([] if config is None else [config])], *outputs, rejected, page, scores_jsonl
-    )
+    results = [path for path in (*outputs, rejected, scores_jsonl, page) if path is not None]
+    options.spare([*inputs, *([] if config is None else [config])], *results)
+    _refuse_outputs(results)
     as_json = page is not None and page.endswith(".json")
     if page is not None and not as_json:
         filter_report.check(page)
@@ -172,9 +176,7 @@ def filter(
             "the languages are not given (--source-lang, --target-lang): filters that need them "
             "are left out"
         )
-    with tempfile.TemporaryDirectory(prefix="miner-") as temporary:
-        place = Path(temporary)
-        paths = [filtering.spooled(path, place) for path in inputs]
+    with filtering.spooled(inputs) as (paths, place):
         reading: dict[str, Any] = {
             "header": header,
             "format": format,
@@ -186,9 +188,9 @@ def filter(
         if dry_run is not None:
             paths = sample(rows, dry_run, place)
             rows = Rows(paths[0], paths[1] if target else None, **reading)
-        lasting = dry_run is None and (state is not None or outputs != ["-"])
+        lasting = dry_run is None and (state is not None or _is_file(outputs[0]))
         directory = Path(state or f"{outputs[0]}.state") if lasting else place / "state"
-        with options.staged_bar() as report:
+        with _passing(directory, state is None), options.staged_bar() as report:
             found = cleaning.clean(
                 rows,
                 plan,
@@ -227,6 +229,32 @@ def _files(
     if len(files) > 1 or (files and output is None):
         raise click.UsageError("with --source and --target, give the outputs as -o SOURCE TARGET")
     return inputs, [output or "-", *files]
+
+
+def _refuse_outputs(paths: list[str]) -> None:
+    """Refuse, before any work, one file for two outputs, and files in no directory."""
+    real = [path if path == "-" else os.path.realpath(path) for path in paths]
+    for path, place in zip(paths, real, strict=True):
+        if real.count(place) > 1 and (path == "-" or _is_file(path)):
+            raise click.UsageError(f"{path} is given for two outputs; name another file")
+        if path != "-" and not os.path.isdir(os.path.dirname(place)):
+            raise resource_error(FileNotFoundError(errno.ENOENT, ""), path)
+
+
+def _is_file(output: str) -> bool:
+    """Whether an output is, or will be, a file: a pipe or a device has no room beside it."""
+    return output != "-" and (os.path.isfile(output) or not os.path.exists(output))
+
+
+@contextmanager
+def _passing(directory: Path, ours: bool) -> Iterator[None]:
+    """Remove a state of our own that is of no use: a text at fault will be another one."""
+    try:
+        yield
+    except CorpusError:
+        if ours:
+            shutil.rmtree(directory, ignore_errors=True)
+        raise
 
 
 def _say(text: str) -> None:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import click
 
 from miner.cli import options
-from miner.corpus import ON_ERROR
+from miner.corpus import ON_ERROR, file_format
+from miner.errors import MinerError
+from miner.files import resource_error
 from miner.filters.base import GLOBAL, Context, Filter
 from miner.filters.table import FILTERS
+from miner.records import display_name
 
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")
 
@@ -44,8 +51,7 @@ reading = options.several(
 
 def columns(scol: str, tcol: str, format: str | None, bitext: str | None) -> dict[str, Any]:
     """The columns as `Rows` takes them: of JSON, names by default."""
-    named = format == "jsonl" or (format is None and ".jsonl" in Path(bitext or "").suffixes)
-    if named and (scol, tcol) == ("1", "2"):
+    if file_format(bitext or "", format, "fail") == "jsonl" and (scol, tcol) == ("1", "2"):
         return {"scol": "source", "tcol": "target"}
     return {"scol": scol, "tcol": tcol}
 
@@ -69,18 +75,38 @@ def context(source_lang: str | None, target_lang: str | None, model: str) -> Con
     return Context(source_lang, target_lang, model=model)
 
 
-def spooled(path: str, place: Path) -> str:
-    """A file to read more than once: standard input and pipes are copied to one."""
-    if path != "-" and (Path(path).is_file() or not Path(path).exists()):
-        return path
-    copy = place / ("input" + "".join(Path(path).suffixes[-2:] if path != "-" else []))
-    with open(copy, "wb") as file:
-        if path == "-":
-            shutil.copyfileobj(sys.stdin.buffer, file)
-        else:
-            with open(path, "rb") as pipe:
-                shutil.copyfileobj(pipe, file)
-    return str(copy)
+@contextmanager
+def spooled(paths: list[str]) -> Iterator[tuple[list[str], Path]]:
+    """Files to read more than once, and a directory for what is not to last.
+
+    Standard input and pipes are copied into that. Errors call them what the user did.
+    """
+    with tempfile.TemporaryDirectory(prefix="miner-") as temporary:
+        place, names, out = Path(temporary), {}, []
+        for number, path in enumerate(paths):
+            if path == "-" or not (os.path.isfile(path) or os.path.isdir(path)):
+                copy = place / f"input{number}{''.join(Path(path).suffixes[-2:])}"
+                if path == "-" or os.path.exists(path):
+                    _copy(path, copy)
+                    names[str(copy)] = display_name(path)
+                    path = str(copy)
+            out.append(path)
+        try:
+            yield out, place
+        except MinerError as error:
+            message = str(error)
+            for copied, name in names.items():
+                message = message.replace(copied, name)
+            raise type(error)(message) from error
+
+
+def _copy(path: str, copy: Path) -> None:
+    source = sys.stdin.buffer if path == "-" else open(path, "rb")  # noqa: SIM115
+    try:
+        with source if path != "-" else nullcontext(), open(copy, "wb") as file:
+            shutil.copyfileobj(source, file)
+    except OSError as error:
+        raise resource_error(error, copy.parent) from error
 
 
 def listing() -> str:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
-
 import click
 
 from miner.cli import filtering, options
@@ -75,8 +72,7 @@ def score(
             raise click.UsageError(f"there is no score {name!r}; there are: {', '.join(known)}")
     options.spare(files, output)
     context = filtering.context(source_lang, target_lang, model)
-    with tempfile.TemporaryDirectory(prefix="miner-") as temporary:
-        paths = [filtering.spooled(path, Path(temporary)) for path in files]
+    with filtering.spooled(files) as (paths, _):
         rows = Rows(
             paths[0],
             paths[1] if target else None,

@@ -80,11 +80,13 @@ class Setting:
     """A setting of a filter beside its bounds: the default, whose type all values have, and help.
 
     A default of None is a text that must be given. ``choices``: the values there are, if any.
+    ``file``: whether it names a file or a directory, whose content scores depend on.
     """
 
     default: Any
     help: str
     choices: tuple[str, ...] = ()
+    file: bool = False
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ FILTERS = (
         "higher",
         _classifier,
         settings={
-            "model": Setting(None, "directory that 'miner train-classifier' made"),
+            "model": Setting(None, "directory that 'miner train-classifier' made", file=True),
             "of": Setting("target", "which side is judged; both: the lower of the two", OF),
         },
         stage=MODEL,

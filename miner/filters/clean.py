@@ -10,23 +10,24 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import math
 import os
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
-from miner.files import StrPath, open_output
+from miner.files import StrPath, all_or_none, open_output, stamp
 from miner.filters import duplicates
 from miner.filters.base import GLOBAL, LOCAL, MODEL
 from miner.filters.config import Plan, Step
-from miner.filters.scoring import REPAIRED, ROWS, Job, broken, mended, prepare, repairer, score
+from miner.filters.scoring import REPAIRED, ROWS, Job, broken, mended, repairer, score, scorers
 from miner.filters.state import State, Table
-from miner.parallel import processes
-from miner.rows import REPLACED, UNREADABLE, Block, Rows
+from miner.rows import REPLACED, UNREADABLE, Block, Raw, Rows
 
 # Pairs of the text itself that some filters compare with.
 SAMPLE = 5000
@@ -103,10 +104,10 @@ class Cleaned:
         self.reasons: list[str] = []
         self.stages: list[Stage] = []
 
-    @property
+    @cached_property
     def state(self) -> np.ndarray:
         """What became of each row when it was read, ``(n,) uint8``."""
-        return self.local["state"][:, 0]
+        return np.array(self.local["state"][:, 0])
 
     @cached_property
     def words(self) -> np.ndarray:
@@ -132,7 +133,10 @@ class Cleaned:
         return self.removed < 0
 
     def scores(self, label: str) -> np.ndarray:
-        """The scores of one step, ``(n,)``; NaN where there is none."""
+        """The scores of one step, ``(n,)``; NaN where there is none.
+
+        Raises KeyError for a label that is no step's, or one that compares pairs before it has.
+        """
         if label in self.compared:
             return self.compared[label]
         for stage, table in ((LOCAL, self.local), (MODEL, self.model)):
@@ -153,11 +157,19 @@ class Cleaned:
 
     def value(self, row: int) -> float | int:
         """The score that removed a row."""
-        label = self.reasons[self.removed[row]]
-        step = next((step for step in self.plan.steps if step.label == label), None)
-        if step is None and label != UNREAD:
-            step = self.plan.ranking  # which chose the best
-        return 1 if step is None else rounded(step, float(self.scores(step.label)[row]))
+        step, scores = self._causes[self.removed[row]]
+        return 1 if step is None else rounded(step, float(scores[row]))
+
+    @cached_property
+    def _causes(self) -> list[tuple[Step | None, np.ndarray]]:
+        """Of each reason the step whose scores removed rows, with the scores; None for unread."""
+        steps = {step.label: step for step in self.plan.steps}
+        found: list[tuple[Step | None, np.ndarray]] = []
+        for label in self.reasons:
+            # What is no filter chose the best, unless the row could not be read.
+            step = None if label == UNREAD else steps.get(label, self.plan.ranking)
+            found.append((step, self.words if step is None else self.scores(step.label)))
+        return found
 
     def _remove(
         self, label: str, bounds: str, seen: np.ndarray, bad: np.ndarray, seconds: float = 0.0
@@ -185,7 +197,8 @@ class Cleaned:
 
 def rounded(step: Step, value: float) -> float | int:
     """A score as it is written: a whole number, or with six digits."""
-    return int(value) if step.filter.whole else float(f"{value:.6g}")
+    whole = step.filter.whole and math.isfinite(value)
+    return int(value) if whole else float(f"{value:.6g}")
 
 
 def clean(
@@ -205,28 +218,15 @@ def clean(
     filters look only at what cheap ones leave, unless ``all_scores``. The result is the same for
     any number of ``threads``. Raises the errors of `Rows`, of the filters, and ResourceError.
     """
-    files = State(state, _key(rows, plan), note)
     seconds: dict[str, float] = {}
-    local_job = Job(plan, rows.layout, tuple(plan.stage(LOCAL)), first=True)
-    local = files.table("local", local_job.dtype, ROWS)
-    _fill(local, rows, local_job, None, threads, seconds, report)
-    known = local.read()
-    steps = plan.stage(LOCAL)
-    passed = np.empty(len(known), dtype=bool)
-    for start in range(0, len(known), PART):
-        part = known[start : start + PART]
-        bad = broken(steps, part["score"]).any(axis=1) | (part["state"][:, 0] & UNREADABLE > 0)
-        passed[start : start + PART] = ~bad
-    model = None
-    if plan.stage(MODEL):
-        wanted = np.ones(len(known), dtype=bool) if all_scores else passed
-        job = Job(sampled(plan, rows, len(known)), rows.layout, tuple(plan.stage(MODEL)))
-        # Which rows have scores depends on the bounds of cheap filters.
-        digest = hashlib.blake2b(np.packbits(wanted).tobytes(), digest_size=8).hexdigest()
-        table = files.table(f"model.{digest}", job.dtype, ROWS)
-        _fill(table, rows, job, wanted, threads, seconds, report)
-        model = table.read()
-    found = Cleaned(rows, plan, known, model, seconds)
+    with State(state, _key(rows, plan), note) as files:
+        local = _cheap(files, rows, plan, threads, seconds, report)
+        rows.count = len(local)
+        model = None
+        if plan.stage(MODEL):
+            wanted = np.ones(len(local), dtype=bool) if all_scores else _passed(plan, local)
+            model = _dear(files, rows, plan, wanted, threads, seconds, report)
+    found = Cleaned(rows, plan, local, model, seconds)
     _decide(found, choice)
     return found
 
@@ -244,12 +244,57 @@ def unbounded(found: Cleaned) -> Cleaned:
     return other
 
 
+def _cheap(
+    files: State, rows: Rows, plan: Plan, threads: int, seconds: dict[str, float], report: Report
+) -> np.ndarray:
+    """What the first look tells of all rows: ``(n,)`` of `Job.dtype`."""
+    job = Job(plan, rows.layout, tuple(plan.stage(LOCAL)), first=True)
+    table = files.table("local", job.dtype, ROWS)
+    if not (table.complete or rows.at_most(ROWS)):
+        for step in plan.stage(MODEL):  # what is missing is told before hours of work, not after
+            step.filter.build(step.settings, plan.context)
+    _fill(table, rows, job, None, [], threads, seconds, report)
+    return table.read()
+
+
+def _passed(plan: Plan, local: np.ndarray) -> np.ndarray:
+    """Which rows cheap filters leave, ``(n,) bool``."""
+    steps = plan.stage(LOCAL)
+    out = np.empty(len(local), dtype=bool)
+    for start in range(0, len(local), PART):
+        part = local[start : start + PART]
+        bad = broken(steps, part["score"]).any(axis=1) | (part["state"][:, 0] & UNREADABLE > 0)
+        out[start : start + PART] = ~bad
+    return out
+
+
+def _dear(
+    files: State,
+    rows: Rows,
+    plan: Plan,
+    wanted: np.ndarray,
+    threads: int,
+    seconds: dict[str, float],
+    report: Report,
+) -> np.ndarray:
+    """The scores of those ``wanted (n,) bool``, by models; NaN of others: ``(n,)`` of `Job.dtype`.
+
+    Which are wanted depends on the bounds of cheap filters, so that each choice has its table. What
+    others know already is taken from them.
+    """
+    job = Job(plan, rows.layout, tuple(plan.stage(MODEL)))
+    digest = hashlib.blake2b(np.packbits(wanted).tobytes(), digest_size=8).hexdigest()
+    others = [table.read() for table in files.tables("model", job.dtype, ROWS) if table.complete]
+    table = files.table(f"model.{digest}", job.dtype, ROWS)
+    if not table.complete:
+        job = dataclasses.replace(job, plan=sampled(plan, rows))
+    _fill(table, rows, job, wanted, others, threads, seconds, report)
+    return table.read()
+
+
 def _key(rows: Rows, plan: Plan) -> dict[str, Any]:
     """What scores depend on: the text, by size and time, and the plan."""
-    inputs = []
-    for origin in rows.origins:
-        status = os.stat(origin)
-        inputs.append([os.path.abspath(origin), status.st_size, status.st_mtime_ns])
+    inputs = [[os.path.abspath(origin), stamp(origin)] for origin in rows.origins]
     layout = dataclasses.asdict(rows.layout)
     return {"input": inputs, "layout": json.dumps(layout), "plan": plan.fingerprint(), "rows": ROWS}
 
@@ -259,55 +304,73 @@ def _fill(
     rows: Rows,
     job: Job,
     wanted: np.ndarray | None,
+    others: list[np.ndarray],
     threads: int,
     seconds: dict[str, float],
     report: Report,
 ) -> None:
-    """Score the rows that the table lacks; those not ``wanted (n,)`` get NaN."""
+    """Score the rows that the table lacks; those not ``wanted (n,)`` get NaN.
+
+    ``others``: tables with the scores of some rows, which need no work any more.
+    """
     seconds |= {step.label: 0.0 for step in job.steps}
     if table.complete:
         return
     stage = "reading and checking" if job.first else "scoring"
-    total = rows.count if wanted is None else len(wanted)
-    starts: list[tuple[int, np.ndarray | None]] = []
+    # Of the blocks that are worked on, what is known of each, and which rows are asked for.
+    waiting: deque[tuple[np.ndarray, np.ndarray | None]] = deque()
 
     def blocks() -> Iterator[Block]:
         first = table.done
-        for block in rows.blocks(ROWS, skip=table.done):
-            mask = None if wanted is None else wanted[first : first + len(block)]
-            first += len(block)
-            starts.append((len(block), mask))
-            if mask is not None:
+        for block in rows.blocks(ROWS, skip=first):
+            known, mask = np.zeros(0, dtype=job.dtype), None
+            if wanted is not None:
+                part = slice(first, first + len(block))
+                known, mask = _known(job.dtype, wanted[part], [other[part] for other in others])
                 chosen = np.flatnonzero(mask).tolist()
                 # The lines of what is left are not in a row; none of them can be at fault any more.
                 block = Block(block.first, [block.raw[i] for i in chosen])
+                first = part.stop
+            waiting.append((known, mask))
             yield block
 
-    few = rows.count is not None and rows.count <= ROWS
-    with table.writer() as append, processes(1 if few else threads, prepare, job) as workers:
+    few = rows.at_most(ROWS) if wanted is None else int(wanted.sum()) <= ROWS
+    with table.writer() as append, scorers(job, threads, few) as workers:
         for scored in workers.in_order(score, blocks()):
-            size, mask = starts.pop(0)
-            out = scored.rows
-            if mask is not None:
-                out = np.full(size, np.nan, dtype=job.dtype)
+            out, mask = waiting.popleft()
+            if mask is None:
+                out = scored.rows
+            else:
                 out[mask] = scored.rows
             append(out)
             for step, time in zip(job.steps, scored.seconds.tolist(), strict=True):
                 seconds[step.label] += time
-            report(stage, table.done, total)
+            report(stage, table.done, rows.count)
 
 
-def sampled(plan: Plan, rows: Rows, count: int | None = None) -> Plan:
-    """The plan with pairs of the text, spread evenly over its ``count`` rows, if it wants them."""
+def _known(
+    dtype: np.dtype, wanted: np.ndarray, others: list[np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Of the rows ``wanted (n,)`` the scores that other tables have, and which are still to do."""
+    out = np.full(len(wanted), np.nan, dtype=dtype)
+    todo = wanted
+    for other in others:
+        # All scores of a row are there, or none.
+        there = todo & ~np.isnan(other["score"][:, 0])
+        out[there] = other[there]
+        todo = todo & ~there
+    return out, todo
+
+
+def sampled(plan: Plan, rows: Rows) -> Plan:
+    """The plan with pairs of the text, spread evenly over its rows, if it wants them."""
     if not any(step.filter.sampled and not step.settings.get("reference") for step in plan.steps):
         return plan
-    if count is None:
-        count = sum(len(block) for block in rows.blocks(ROWS))
-    sample = _sample(rows, count)
+    sample = _sample(rows, rows.counted(), plan.repair)
     return dataclasses.replace(plan, context=dataclasses.replace(plan.context, sample=sample))
 
 
-def _sample(rows: Rows, count: int) -> tuple[list[str], list[str]]:
+def _sample(rows: Rows, count: int, repair: bool) -> tuple[list[str], list[str]]:
     """Sources and targets of pairs spread evenly over the text; both sides of each have text."""
     chosen = set(np.unique(np.linspace(0, count - 1, min(SAMPLE, count)).astype(int)).tolist())
     source, target = [], []
@@ -315,6 +378,7 @@ def _sample(rows: Rows, count: int) -> tuple[list[str], list[str]]:
     for block in rows.blocks(ROWS):
         own = [row for row in range(len(block)) if first + row in chosen]
         texts = rows.layout.texts(Block(block.first, [block.raw[row] for row in own]))
+        texts, _ = mended(texts, repairer(repair))
         for left, right in zip(texts.source, texts.target, strict=True):
             if left.strip() and right.strip():
                 source.append(left)
@@ -349,6 +413,8 @@ def _compare(found: Cleaned, step: Step) -> None:
     values = np.full(found.count, np.nan)
     if step.name == "decile":
         scores = found.scores(step.settings["of"])[rows]
+        of = next(other for other in found.plan.steps if other.label == step.settings["of"])
+        scores = scores if of.filter.better == "higher" else -scores
         place = np.empty(len(rows))
         place[np.lexsort((-rows, scores))] = np.arange(len(rows))
         values[rows] = np.floor(place * 10 / max(len(rows), 1)) + 1
@@ -406,47 +472,73 @@ def write(
     removed them and their score at their ends. ``scores``: a JSON object of all scores for each
     row, one a line. All appear whole, or not at all. Raises ResourceError.
     """
-    rows, layout = found.source, found.source.layout
-    with ExitStack() as stack:
-        outputs = [stack.enter_context(open_output(path, binary=True)) for path in kept]
-        bad = stack.enter_context(open_output(rejected, binary=True)) if rejected else None
-        lines = stack.enter_context(open_output(scores)) if scores else None
+    rows = found.source
+    with all_or_none() as together, ExitStack() as stack:
+
+        def opened(path: StrPath) -> IO[bytes]:
+            return stack.enter_context(open_output(path, binary=True, together=together))
+
+        outputs = [opened(path) for path in kept]
+        bad = opened(rejected) if rejected else None
+        lines = opened(scores) if scores else None
         if rows.head is not None:
             outputs[0].write(rows.head + b"\n")
             if bad is not None:
                 bad.write(rows.head + b"\tfilter\tvalue\n")
-        repair = repairer(found.plan)
-        row = 0
+        repair = repairer(found.plan.repair)
+        done = 0
         for block in rows.blocks(ROWS):
-            for number, raw in enumerate(block.raw):
-                if found.state[row] & (REPLACED | REPAIRED):
-                    one = Block(block.first + number, [raw])
-                    texts, _ = mended(layout.texts(one), repair)
-                    raw = layout.with_texts(raw, texts.source[0], texts.target[0])
-                if found.removed[row] < 0:
-                    for output, line in zip(outputs, joined(raw, len(outputs)), strict=True):
-                        output.write(line + b"\n")
-                elif bad is not None:
-                    label = found.reasons[found.removed[row]]
-                    cells = {"filter": label, "value": found.value(row)}
-                    bad.write(layout.with_cells(raw, cells) + b"\n")
-                if lines is not None:
-                    lines.write(json.dumps(record(found, row)) + "\n")
-                row += 1
-            report("writing", row, found.count)
+            raws = _written(found, block, done, repair)
+            removed = found.removed[done : done + len(block)].tolist()
+            stay = [raw for raw, reason in zip(raws, removed, strict=True) if reason < 0]
+            for output, side in zip(outputs, _joined(stay, len(outputs)), strict=True):
+                output.write(_text(side))
+            if bad is not None:
+                gone = []
+                for row, (raw, reason) in enumerate(zip(raws, removed, strict=True), done):
+                    if reason >= 0:
+                        cells = {"filter": found.reasons[reason], "value": found.value(row)}
+                        gone.append(rows.layout.with_cells(raw, cells))
+                bad.write(_text(gone))
+            if lines is not None:
+                part = slice(done, done + len(block))
+                lines.write(_text(score_lines(found, part)))
+            done += len(block)
+            report("writing", done, found.count)
 
 
-def joined(raw: tuple[bytes, ...], files: int) -> Sequence[bytes]:
-    """A row for so many files: two sides become one line, with a tab between them."""
-    if files == len(raw):
-        return raw
-    return [b"\t".join(line.replace(b"\t", b" ") for line in raw)]
+def _written(
+    found: Cleaned, block: Block, first: int, repair: Callable[[str], str] | None
+) -> list[Raw]:
+    """The rows of a block as they are written: those as they stand whose texts were not changed."""
+    layout = found.source.layout
+    raws = list(block.raw)
+    changed = found.state[first : first + len(block)] & (REPLACED | REPAIRED)
+    for number in np.flatnonzero(changed).tolist():
+        texts, _ = mended(layout.texts(Block(block.first + number, [raws[number]])), repair)
+        raws[number] = layout.with_texts(raws[number], texts.source[0], texts.target[0])
+    return raws
 
 
-def record(found: Cleaned, row: int) -> dict[str, float | int | None]:
-    """All scores of a row by label; None for one that was not computed."""
-    values = {step: float(found.scores(step.label)[row]) for step in found.plan.steps}
-    return {
-        step.label: None if np.isnan(value) else rounded(step, value)
-        for step, value in values.items()
-    }
+def _joined(raws: list[Raw], files: int) -> list[list[bytes]]:
+    """The lines for each of so many files: two sides become one line, with a tab between them."""
+    if raws and files < len(raws[0]):
+        return [[b"\t".join(line.replace(b"\t", b" ") for line in raw) for raw in raws]]
+    return [[raw[file] for raw in raws] for file in range(files)]
+
+
+def _text(lines: list[bytes]) -> bytes:
+    return b"\n".join(lines) + b"\n" if lines else b""
+
+
+def score_lines(found: Cleaned, part: slice) -> list[bytes]:
+    """All scores of some rows as JSON, by label; null for one not computed, or infinite."""
+    columns = []
+    for step in found.plan.steps:
+        form = "%d" if step.filter.whole else "%.6g"
+        values = found.scores(step.label)[part].tolist()
+        columns.append([form % value if math.isfinite(value) else "null" for value in values])
+    # Written by hand, which takes a fifth of the time.
+    labels = [json.dumps(step.label).replace("%", "%%") for step in found.plan.steps]
+    line = "{" + ", ".join(f"{label}: %s" for label in labels) + "}"
+    return [(line % values).encode() for values in zip(*columns, strict=True)]

@@ -27,7 +27,7 @@ def _cost(settings: Mapping[str, Any], context: Context) -> Scorer:
                 raise CorpusError(
                     f"column {column}: {text!r} is no cost; it must be a number in every row"
                 )
-        return np.nan_to_num(out, nan=0.0)
+        return np.where(np.isnan(out), 0.0, out)
 
     return score
 

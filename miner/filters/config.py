@@ -12,13 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from miner.errors import ArtifactError
-from miner.filters.base import Context, Filter
+from miner.files import stamp
+from miner.filters.base import GLOBAL, Context, Filter
 from miner.filters.table import FILTERS
+from miner.model import resolve
 
 # What stands in a filter's table beside its settings, and in the file beside the filters.
 OWN = ("name", "label", "minimum", "maximum")
 # The score that tells better pairs from worse, unless another is named.
 RANK = "quality"
+# Reasons beside the filters' for a row to be rejected, which are no labels.
+RESERVED = ("unreadable", "top-n", "target-words", "target-precision")
 
 
 @dataclass(frozen=True)
@@ -93,12 +97,20 @@ class Plan:
         return dataclasses.replace(self, steps=steps)
 
     def fingerprint(self) -> str:
-        """What scores depend on, as text; bounds are not among it."""
+        """What scores depend on, as text; bounds are not among it.
+
+        Of models and files that settings name also size and time: they may change in their place.
+        """
+        paths = [resolve(self.context.model)] + [
+            self.context.directory / step.settings[name]
+            for step in self.steps
+            for name, setting in step.filter.settings.items()
+            if setting.file and step.settings[name]
+        ]
         record = {
             "steps": [[step.name, step.label, dict(step.settings)] for step in self.steps],
             "languages": self.context.languages,
-            "model": self.context.model,
-            "directory": str(self.context.directory.resolve()),
+            "files": [[str(path.resolve()), stamp(path)] for path in paths],
             "repair": self.repair,
         }
         return json.dumps(record, sort_keys=True)
@@ -118,12 +130,13 @@ def default_plan(context: Context) -> Plan:
 def scores_plan(names: Iterable[str], context: Context) -> Plan:
     """Filters that score, and keep no bounds, each once, in the order given.
 
-    Raises :class:`~miner.errors.ArtifactError` for a filter that needs a setting.
+    Raises :class:`~miner.errors.ArtifactError` for a filter that needs a setting or the languages.
     """
     steps = []
     for name in dict.fromkeys(names):
         found = _step(f"score {name}", {"name": name})
         steps.append(dataclasses.replace(found, minimum=None, maximum=None))
+    _refuse_unknown_languages("score", steps, context)
     return Plan(tuple(steps), context)
 
 
@@ -167,22 +180,22 @@ def read_plan(path: str | Path, context: Context) -> Plan:
     for label in labels:
         if labels.count(label) > 1:
             raise ArtifactError(f"{path}: {label!r} is there twice; give one of them a label")
-    for step in steps:
-        if step.filter.languages and not all(context.languages):
-            raise ArtifactError(
-                f"{path}: {step.label} needs to know the languages; add source_lang and "
-                "target_lang (or --source-lang, --target-lang)"
-            )
+    _refuse_unknown_languages(str(path), steps, context)
+    scoring = [step.label for step in steps if step.filter.stage != GLOBAL]
     rank = record.get("rank")
-    if rank is not None and rank not in labels:
-        raise ArtifactError(f"{path}: rank is {rank!r}, which is no filter of it")
+    if rank is not None:
+        _refuse_score(f"{path}: rank", rank, scoring)
+    for number, step in enumerate(steps, 1):
+        if step.name == "decile":
+            _refuse_score(f"{path}, filter {number} (decile): of", step.settings["of"], scoring)
     return _plan(steps, context, rank or RANK, record.get("repair", False))
 
 
 def _plan(steps: Iterable[Step], context: Context, rank: str, repair: bool) -> Plan:
     """Cheap ones first: in the table's order of stages, within one in the order given."""
     ordered = sorted(steps, key=lambda step: step.filter.stage)
-    ranking = rank if any(step.label == rank for step in ordered) else None
+    scoring = [step.label for step in ordered if step.filter.stage != GLOBAL]
+    ranking = rank if rank in scoring else None
     return Plan(tuple(ordered), context, ranking, repair)
 
 
@@ -208,6 +221,10 @@ def _step(where: str, table: Mapping[str, Any]) -> Step:
         elif key == "label":
             if not isinstance(value, str) or not value:
                 raise ArtifactError(f"{where}: label must be text, not {value!r}")
+            if value in RESERVED:
+                raise ArtifactError(f"{where}: label {value!r} has a meaning; choose another")
+        elif key in entry.columns and type(value) is int:
+            settings[key] = str(value)
         elif key != "name":
             settings[key] = _setting(f"{where}: {key}", entry.settings[key], value)
     for key, value in settings.items():
@@ -217,6 +234,21 @@ def _step(where: str, table: Mapping[str, Any]) -> Step:
     if low is not None and high is not None and low > high:
         raise ArtifactError(f"{where}: minimum {low:g} is above maximum {high:g}")
     return Step(name, table.get("label", name), settings, low, high)
+
+
+def _refuse_unknown_languages(where: str, steps: Iterable[Step], context: Context) -> None:
+    for step in steps:
+        if step.filter.languages and not all(context.languages):
+            raise ArtifactError(
+                f"{where}: {step.label} needs to know the languages; add source_lang and "
+                "target_lang (or --source-lang, --target-lang)"
+            )
+
+
+def _refuse_score(where: str, label: str, labels: list[str]) -> None:
+    if label not in labels:
+        there = f"there are: {', '.join(labels)}" if labels else "there is none; add quality"
+        raise ArtifactError(f"{where} is {label!r}, which is no filter that scores pairs; {there}")
 
 
 def _setting(where: str, setting: Any, value: Any) -> Any:

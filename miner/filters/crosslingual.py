@@ -2,43 +2,47 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from miner.corpus import read_bitext
 from miner.encoder import Encoder
+from miner.errors import ArtifactError
+from miner.files import stamp
 from miner.filters.base import GLOBAL, MODEL, Batch, Context, Filter, Scorer, Setting, compared
 from miner.machine import memory_budget
 from miner.margin import RATIO_FLOOR
+from miner.model import resolve
 from miner.neighbors import nearest_both
 from miner.quality import Quality, cosines
 from miner.side import Side
 
 
-@cache
-def _encoder(model: str) -> Encoder:
-    """The model, once for all the filters of a process."""
-    return Encoder.load(model, threads=1, side="source")
+def _encoders(model: str) -> tuple[Encoder, Encoder]:
+    """The model for either side, once for all the filters of a process."""
+    return _loaded(model, json.dumps(stamp(resolve(model))))
 
 
-@cache
-def _target_encoder(model: str) -> Encoder:
-    """The same, or its other side where the model tells sides apart."""
-    encoder = _encoder(model)
-    return Encoder(encoder.model, 1, side="target") if encoder.model.design.separate else encoder
+@lru_cache(maxsize=2)
+def _loaded(model: str, version: str) -> tuple[Encoder, Encoder]:
+    """Two of one, but for a model that tells sides apart."""
+    encoder = Encoder.load(model, threads=1, side="source")
+    if not encoder.model.design.separate:
+        return encoder, encoder
+    return encoder, Encoder(encoder.model, 1, side="target")
 
 
 def _quality(settings: Mapping[str, Any], context: Context) -> Scorer:
-    quality = Quality(_encoder(_model(settings, context)))
+    quality = Quality(_encoders(_model(settings, context))[0])
     return lambda batch: quality.score(batch.source, batch.target)
 
 
 def _cosine(settings: Mapping[str, Any], context: Context) -> Scorer:
-    model = _model(settings, context)
-    encoders = _encoder(model), _target_encoder(model)
+    encoders = _encoders(_model(settings, context))
 
     def score(batch: Batch) -> np.ndarray:
         vectors = [
@@ -65,8 +69,9 @@ class _Margin:
     """
 
     def __init__(self, settings: Mapping[str, Any], context: Context):
-        model = _model(settings, context)
-        self.encoders = _encoder(model), _target_encoder(model)
+        if settings["k"] < 1:
+            raise ArtifactError(f"margin: k is {settings['k']}; it must be at least 1")
+        self.encoders = _encoders(_model(settings, context))
         self.k, self.kind = settings["k"], settings["margin"]
         reference = context.sample
         if settings["reference"]:
@@ -115,7 +120,7 @@ class _Margin:
         return similarity.sum(axis=1) / np.maximum(counts.sum(axis=1), 1)
 
 
-_MODEL = Setting("", "directory of the model [that of the cleaning]")
+_MODEL = Setting("", "directory of the model [that of the cleaning]", file=True)
 
 FILTERS = (
     Filter(
@@ -149,7 +154,7 @@ FILTERS = (
             "model": _MODEL,
             "margin": Setting("ratio", "what is done with the means", ("ratio", "distance")),
             "k": Setting(4, "neighbours of each side"),
-            "reference": Setting("", "a tsv of pairs [5,000 pairs of the text itself]"),
+            "reference": Setting("", "a tsv of pairs [5,000 pairs of the text itself]", file=True),
         },
         stage=MODEL,
         sampled=True,

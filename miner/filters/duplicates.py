@@ -36,7 +36,7 @@ def keys(batch: Batch, exact: bool) -> np.ndarray:
     out = np.empty((len(batch), 3), dtype=np.uint64)
     for row, pair in enumerate(zip(*batch.sides, strict=True)):
         source, target = pair if exact else map(plain, pair)
-        texts = (f"{source}\t{target}", source, target)
+        texts = (f"{len(source)} {source}{target}", source, target)
         for column, text in enumerate(texts):
             digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
             out[row, column] = int.from_bytes(digest, "little")
@@ -78,9 +78,13 @@ def copies(of: str, keys: np.ndarray, score: np.ndarray, rows: np.ndarray) -> np
     ascending. Of equal scores the first stays. ``of`` pair, source, target: what is compared;
     either: a pair goes whose source or whose target stands in a better pair that stays.
     """
+    order = np.lexsort((rows, -score))
     if of == "either":
+        # Places instead of scores, as hashes must not decide between equal ones.
+        worth = np.empty(len(rows))
+        worth[order] = -np.arange(len(rows))
         chosen = match_one_to_one(
-            score, *[np.unique(keys[:, side], return_inverse=True)[1] for side in (1, 2)]
+            worth, *[np.unique(keys[:, side], return_inverse=True)[1] for side in (1, 2)]
         )
         out = np.full(len(rows), -1, dtype=np.int64)
         kept = np.zeros(len(rows), dtype=bool)
@@ -93,7 +97,6 @@ def copies(of: str, keys: np.ndarray, score: np.ndarray, rows: np.ndarray) -> np
             out[found] = best[place][found]
         return out
     column = ("pair", "source", "target").index(of)
-    order = np.lexsort((rows, -score))
     _, first, place = np.unique(keys[order, column], return_index=True, return_inverse=True)
     out = np.empty(len(rows), dtype=np.int64)
     out[order] = np.where(first[place] == np.arange(len(order)), -1, rows[order][first[place]])

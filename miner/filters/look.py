@@ -270,7 +270,7 @@ def texts(
     Of longer texts than ``size`` characters the first ones, and how many there are.
     """
     chosen = np.unique(np.fromiter(rows, np.int64))
-    repair = repairer(found.plan)
+    repair = repairer(found.plan.repair)
     layout = found.source.layout
     out: dict[int, tuple[str, str]] = {}
     first = 0

@@ -60,7 +60,9 @@ FILTERS = (
         "lower",
         _perplexity,
         settings={
-            "references": Setting(None, "file of good sentences in the language, one a line"),
+            "references": Setting(
+                None, "file of good sentences in the language, one a line", file=True
+            ),
             "sentences": Setting(40_000, "how many of them to learn from, spread over the file"),
             "of": Setting("target", "which side is scored", SIDES),
         },

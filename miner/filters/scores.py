@@ -10,8 +10,7 @@ import numpy as np
 from miner.files import StrPath, open_output
 from miner.filters.clean import Report, rounded, sampled
 from miner.filters.config import Plan
-from miner.filters.scoring import ROWS, Job, prepare, score
-from miner.parallel import processes
+from miner.filters.scoring import ROWS, Job, score, scorers
 from miner.rows import Block, Rows
 
 
@@ -26,9 +25,10 @@ def write(
 ) -> None:
     """Write each row with its scores, by the steps of ``plan``, at its end; ``only``: scores alone.
 
-    A row that could not be read has the score 0. Two files become one tsv; of JSON the scores are
-    further keys. The file appears whole, or not at all. The scores are the same for any number of
-    ``threads``. Raises the errors of `Rows` and of the filters, and ResourceError.
+    A row that could not be read is scored as if both texts were empty, and bytes that are replaced
+    are so in the row, too. Two files become one tsv; of JSON the scores are further keys. The file
+    appears whole, or not at all. The scores are the same for any number of ``threads``. Raises the
+    errors of `Rows` and of the filters, and ResourceError.
     """
     plan = sampled(plan, rows)
     job = Job(plan, rows.layout, plan.steps)
@@ -41,10 +41,9 @@ def write(
 
     done = 0
     labels = [step.label for step in plan.steps]
-    few = rows.count is not None and rows.count <= ROWS
     with (
         open_output(output, binary=True) as file,
-        processes(1 if few else threads, prepare, job) as workers,
+        scorers(job, threads, rows.at_most(ROWS)) as workers,
     ):
         if rows.head is not None and not only:
             file.write("\t".join([rows.head.decode("utf-8", "replace"), *labels]).encode() + b"\n")
@@ -57,6 +56,7 @@ def write(
 
 def _lines(rows: Rows, plan: Plan, block: Block, scores: np.ndarray, only: bool) -> bytes:
     out = []
+    replace = rows.layout.on_error == "replace"
     for raw, values in zip(block.raw, scores.tolist(), strict=True):
         cells = {
             step.label: rounded(step, value) for step, value in zip(plan.steps, values, strict=True)
@@ -64,5 +64,7 @@ def _lines(rows: Rows, plan: Plan, block: Block, scores: np.ndarray, only: bool)
         if only:
             out.append("\t".join(f"{cell:.6g}" for cell in cells.values()).encode())
         else:
+            if replace:
+                raw = tuple(line.decode("utf-8", "replace").encode() for line in raw)
             out.append(rows.layout.with_cells(raw, cells))
     return b"".join(line + b"\n" for line in out)

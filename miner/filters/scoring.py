@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from miner.filters import encoding
 from miner.filters.base import Batch, Scorer
 from miner.filters.config import Plan, Step
 from miner.filters.duplicates import HASHES, keys, signatures
+from miner.parallel import Processes, processes
 from miner.rows import Block, Layout, Texts
 
 # A row whose text was mended.
@@ -71,13 +74,13 @@ class Scoring:
         self.scorers: list[Scorer] = [
             step.filter.build(step.settings, job.plan.context) for step in job.steps
         ]
-        self.repair = repairer(job.plan)
+        self.repair = repairer(job.plan.repair)
 
     def __call__(self, block: Block) -> Scored:
         out = np.zeros(len(block), dtype=self.dtype)
         texts, repaired = mended(self.job.layout.texts(block), self.repair)
         columns = [str(column) for column in self.job.plan.columns]
-        more = list(zip(*texts.more, strict=True)) if columns else []
+        more = list(zip(*texts.more, strict=True)) or [()] * len(columns)
         batch = Batch(texts.source, texts.target, dict(zip(columns, more, strict=True)))
         seconds = np.zeros(len(self.scorers))
         for column, scorer in enumerate(self.scorers):
@@ -95,13 +98,9 @@ class Scoring:
         return Scored(out, seconds)
 
 
-def repairer(plan: Plan) -> Callable[[str], str] | None:
-    """What mends the encoding of a text, where the plan wants that."""
-    if not plan.repair:
-        return None
-    from miner.filters.encoding import repair
-
-    return repair
+def repairer(wanted: bool) -> Callable[[str], str] | None:
+    """What repairs a text, if that is asked for."""
+    return encoding.repairer() if wanted else None
 
 
 def mended(texts: Texts, repair: Callable[[str], str] | None) -> tuple[Texts, np.ndarray]:
@@ -116,6 +115,24 @@ def mended(texts: Texts, repair: Callable[[str], str] | None) -> tuple[Texts, np
 
 
 _scoring: Scoring | None = None
+
+
+@contextmanager
+def scorers(job: Job, threads: int, few: bool) -> Iterator[Processes]:
+    """Processes to run `score` on blocks; where rows are ``few``, this one alone.
+
+    A process takes a second to start. This one is left as it was found.
+    """
+    import numba
+
+    global _scoring
+    before = numba.get_num_threads()
+    try:
+        with threadpool_limits(1), processes(1 if few else threads, prepare, job) as workers:
+            yield workers
+    finally:
+        numba.set_num_threads(before)
+        _scoring = None
 
 
 def prepare(job: Job) -> None:

@@ -15,43 +15,74 @@ import numpy as np
 from miner.errors import ArtifactError
 from miner.files import StrPath, resource_error
 
+try:
+    import fcntl
+except ImportError:  # on Windows, where two runs at once are not told apart
+    fcntl = None  # type: ignore[assignment]
+
 FORMAT = "bitext-miner filtering state"
+# Another one where a filter's scores become others: states of before are not gone on with.
 VERSION = 1
 META = "state.json"
 
 
 class State:
-    """A directory for the scores of one text by one plan.
+    """A directory for the scores of one text by one plan, until the ``with`` block ends.
 
     What it holds of another text or plan is removed, which ``note`` is told. Raises
-    :class:`~miner.errors.ArtifactError` for a directory that is something else.
+    :class:`~miner.errors.ArtifactError` for a directory that is something else, or that another
+    run is at work in.
     """
 
     def __init__(
         self, path: StrPath, key: dict[str, Any], note: Callable[[str], None] = lambda text: None
     ):
         self.path = Path(path)
+        self._lock: IO[str] | None = None
         record = {"format": FORMAT, "version": VERSION, **key}
-        found = self._found()
-        if found is not None and found != record:
-            note(f"{self.path} is of another text or other filters; starting anew")
-            shutil.rmtree(self.path)
-            found = None
-        if found is None:
+        try:
+            if (found := self._found()) is not None:
+                self._hold()
+                if found == record:
+                    return
+                note(f"{self.path} is of another text or other filters; starting anew")
+                shutil.rmtree(self.path)
+            self.path.mkdir(parents=True, exist_ok=True)
+            partial = self.path / f".{META}.partial"
+            partial.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+            os.replace(partial, self.path / META)
+            self._hold()
+        except OSError as error:
+            raise resource_error(error, self.path) from error
+
+    def __enter__(self) -> State:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._lock is not None:
+            self._lock.close()
+
+    def _hold(self) -> None:
+        """Keep others out: two runs that write one table would mix their rows."""
+        if self._lock is not None:
+            self._lock.close()
+        self._lock = open(self.path / META, encoding="utf-8")  # noqa: SIM115
+        if fcntl is not None:
             try:
-                self.path.mkdir(parents=True, exist_ok=True)
-                partial = self.path / f".{META}.partial"
-                partial.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-                os.replace(partial, self.path / META)
-            except OSError as error:
-                raise resource_error(error, self.path) from error
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                self._lock.close()
+                raise ArtifactError(
+                    f"{self.path}: another run is at work on it; wait for it, or name another "
+                    "place (--state)"
+                ) from None
 
     def _found(self) -> dict[str, Any] | None:
         try:
             record = json.loads((self.path / META).read_text(encoding="utf-8"))
             if record["format"] == FORMAT:
                 return dict(record)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             if not self.path.exists() or (
                 self.path.is_dir() and {p.name for p in self.path.iterdir()} <= {f".{META}.partial"}
             ):
@@ -67,6 +98,10 @@ class State:
         """A table that is written ``rows`` rows at a time."""
         return Table(self.path / f"{name}.bin", dtype, rows)
 
+    def tables(self, prefix: str, dtype: np.dtype, rows: int) -> list[Table]:
+        """All tables that are there whose names begin with ``prefix``."""
+        return [Table(path, dtype, rows) for path in sorted(self.path.glob(f"{prefix}*.bin"))]
+
 
 class Table:
     """Rows of one type in a file that grows; ``rows`` of them at a time, but for the last.
@@ -79,9 +114,11 @@ class Table:
         self._end = path.with_suffix(".done")
         size = path.stat().st_size if path.exists() else 0
         self.done = size // dtype.itemsize
-        self.complete = self._end.exists() and self._end.read_text() == f"{self.done}\n"
-        if not self.complete:  # what a kill has cut short is written again
-            self.done = self.done // rows * rows
+        ended = self._end.exists()
+        self.complete = ended and self._end.read_text() == f"{self.done}\n"
+        if not self.complete:
+            # What a kill has cut short is written again; and all, if it was whole and is no more.
+            self.done = 0 if ended else self.done // rows * rows
 
     @contextmanager
     def writer(self) -> Iterator[Callable[[np.ndarray], None]]:

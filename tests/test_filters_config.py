@@ -1,0 +1,237 @@
+"""Configurations of a cleaning: what is accepted, what is refused, and in which words."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from miner.cli import cli
+from miner.errors import ArtifactError
+from miner.filters.base import GLOBAL, LOCAL, MODEL, Context
+from miner.filters.config import Plan, default_plan, read_plan, scores_plan
+from miner.filters.table import FILTERS
+
+KNOWN = Context("de", "en")
+
+
+def plan(place: Path, text: str, context: Context = KNOWN) -> Plan:
+    path = place / "filters.toml"
+    path.write_text(text, encoding="utf-8")
+    return read_plan(path, context)
+
+
+# --- what is refused ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "names no filter; add"),
+        ("filter = []", "names no filter; add"),
+        ("filter = [", "not TOML"),
+        ("filter = 3", r"a table of its own, \[\[filter\]\]"),
+        ('[filter]\nname = "length"', r"a table of its own, \[\[filter\]\]"),
+        ("sourcelang = 'de'", "there is no key 'sourcelang'; did you mean source_lang"),
+        ("zzz = 1", "there is no key 'zzz'; there are: source_lang, target_lang"),
+        ("repair = 'yes'", "repair must be true or false, not 'yes'"),
+        ("source_lang = 3", "source_lang must be text, not 3"),
+        ("rank = 1", "rank must be text"),
+        ("[[filter]]\nof = 'source'", "filter 1: has no name"),
+        ("[[filter]]\nname = 3", "filter 1: has no name"),
+        ("[[filter]]\nname = 'lenght'", "filter 1: there is no filter 'lenght'; did you mean"),
+        ("[[filter]]\nname = 'length'\nmaxmum = 3", r"\(length\): .* 'maxmum'; did you mean max"),
+        ("[[filter]]\nname = 'length'\nk = 3", r"no key 'k'; there are: name, label, minimum"),
+        ("[[filter]]\nname = 'length'\nof = 3", "of must be text, not 3"),
+        ("[[filter]]\nname = 'length'\nof = 'both'", "must be one of source, target, shorter"),
+        ("[[filter]]\nname = 'length'\nmaximum = '3'", "maximum must be a number, not '3'"),
+        ("[[filter]]\nname = 'length'\nminimum = true", "minimum must be a number, not True"),
+        ("[[filter]]\nname = 'length'\nminimum = nan", "minimum must be a number, not nan"),
+        ("[[filter]]\nname = 'length'\nminimum = 300", "minimum 300 is above maximum 200"),
+        ("[[filter]]\nname = 'length'\nlabel = ''", "label must be text"),
+        ("[[filter]]\nname = 'length'\nlabel = 'top-n'", "'top-n' has a meaning"),
+        ("[[filter]]\nname = 'length_ratio'\nslack = 'x'", "slack must be a number"),
+        ("[[filter]]\nname = 'margin'\nk = 1.5", "k must be a whole number, not 1.5"),
+        ("[[filter]]\nname = 'margin'\nk = true", "k must be a whole number, not True"),
+        ("[[filter]]\nname = 'duplicates'\nexact = 1", "exact must be true or false, not 1"),
+        ("[[filter]]\nname = 'cost'", "needs column: number or name of the column"),
+        ("[[filter]]\nname = 'cost'\ncolumn = 1.5", "column must be text"),
+        ("[[filter]]\nname = 'length'\n[[filter]]\nname = 'length'", "'length' is there twice"),
+        ("rank = 'cosine'\n[[filter]]\nname = 'length'", "rank is 'cosine', .* there are: length"),
+        ("rank = 'duplicates'\n[[filter]]\nname = 'duplicates'", "no filter that scores pairs; "),
+        ("[[filter]]\nname = 'decile'", r"\(decile\): of is 'cosine', .* there is none"),
+        (
+            "[[filter]]\nname = 'decile'\nof = 'duplicates'\n[[filter]]\nname = 'duplicates'\n"
+            "[[filter]]\nname = 'length'",
+            "of is 'duplicates', which is no filter that scores pairs; there are: length",
+        ),
+    ],
+)
+def test_what_is_refused(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(ArtifactError, match=words) as caught:
+        plan(tmp_path, text)
+    assert str(caught.value).startswith(str(tmp_path / "filters.toml"))
+    assert "\n" not in str(caught.value)
+
+
+def test_files_that_are_none(tmp_path: Path) -> None:
+    with pytest.raises(ArtifactError, match="cannot be read: No such file"):
+        read_plan(tmp_path / "missing.toml", KNOWN)
+    with pytest.raises(ArtifactError, match="cannot be read: Is a directory"):
+        read_plan(tmp_path, KNOWN)
+    (tmp_path / "latin").write_bytes(b"rank = 'gr\xfcn'")
+    with pytest.raises(ArtifactError, match="not TOML"):
+        read_plan(tmp_path / "latin", KNOWN)
+
+
+def test_languages_are_wanted_where_they_are_needed(tmp_path: Path) -> None:
+    needy = next(name for name, entry in FILTERS.items() if entry.languages)
+    text = f"[[filter]]\nname = '{needy}'"
+    for context in (Context(), Context("de"), Context(None, "en")):
+        with pytest.raises(ArtifactError, match=f"{needy} needs to know the languages"):
+            plan(tmp_path, text, context)
+        with pytest.raises(ArtifactError, match=f"{needy} needs to know the languages"):
+            scores_plan([needy], context)
+        assert not any(step.filter.languages for step in default_plan(context).steps)
+    given = plan(tmp_path, f"source_lang = 'fr'\ntarget_lang = 'cs'\n{text}", Context("de"))
+    assert given.context.languages == ("de", "cs")  # the command line goes first
+    assert any(step.filter.languages for step in default_plan(KNOWN).steps)
+
+
+# --- what is accepted ---------------------------------------------------------------------------
+
+
+def test_bounds_and_settings(tmp_path: Path) -> None:
+    made = plan(
+        tmp_path,
+        """
+        rank = "short"
+        [[filter]]
+        name = "length"
+        label = "short"
+        minimum = 2
+        [[filter]]
+        name = "length"
+        minimum = -inf
+        maximum = inf
+        of = "source"
+        [[filter]]
+        name = "length_ratio"
+        slack = 3
+        maximum = 1.5
+        [[filter]]
+        name = "cost"
+        column = 3
+        """,
+    )
+    short, length, ratio, cost = made.steps
+    assert (short.label, short.minimum, short.maximum, short.bounds()) == (
+        "short", 2.0, 200.0, "2 to 200"
+    )  # fmt: skip
+    assert (length.minimum, length.maximum, length.bounds()) == (None, None, "none")
+    assert length.settings == {"of": "source"} and ratio.bounds() == "<= 1.5"
+    assert ratio.settings == {"slack": 3.0} and type(ratio.settings["slack"]) is float
+    assert cost.settings == {"column": "3"} and made.columns == ["3"]
+    assert made.ranking == short
+    lowered = made.with_bound(7)  # fewer tokens are better
+    assert lowered.ranking is not None and lowered.ranking.bounds() == "2 to 7"
+    assert lowered.steps[1:] == made.steps[1:]
+
+
+def test_steps_run_by_stage_and_then_as_they_stand(tmp_path: Path) -> None:
+    names = ["duplicates", "cosine", "near_duplicates", "length", "margin", "length_ratio"]
+    made = plan(tmp_path, "".join(f"[[filter]]\nname = '{name}'\n" for name in names))
+    assert [step.name for step in made.steps] == [
+        "length", "length_ratio", "cosine", "margin", "duplicates", "near_duplicates"
+    ]  # fmt: skip
+    assert made.rank is None  # quality would rank, if it were there
+
+
+def test_relative_paths_are_relative_to_the_configuration(tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    there.mkdir()
+    made = plan(there, "model = 'small'\n[[filter]]\nname = 'cosine'\nmodel = 'other'")
+    assert made.context.directory == there and made.context.model == str(there / "small")
+    for name, other in (("a", "x"), ("b", None)):
+        with pytest.raises(ArtifactError, match=str(there / (other or "small"))):
+            setting = f"\nmodel = '{other}'" if other else ""
+            text = f"model = 'small'\n[[filter]]\nname = 'cosine'\nlabel = '{name}'{setting}"
+            step = plan(there, text).steps[0]
+            step.filter.build(step.settings, plan(there, text).context)
+    asked = dataclasses.replace(KNOWN, model="mine")
+    assert plan(there, "model = 'small'\n[[filter]]\nname = 'cosine'", asked).context.model == (
+        "mine"
+    )
+
+
+def test_the_defaults(tmp_path: Path) -> None:
+    made = default_plan(KNOWN)
+    assert [step.name for step in made.steps] == [n for n, f in FILTERS.items() if f.default]
+    assert made.ranking is not None and made.ranking.name == "quality"
+    assert {"quality", "duplicates"} <= {step.name for step in made.steps}
+    stages = [step.filter.stage for step in made.steps]
+    assert stages == sorted(stages) and set(stages) == {LOCAL, MODEL, GLOBAL}
+    scores = scores_plan(["margin", "length", "margin"], KNOWN)
+    assert [step.name for step in scores.steps] == ["margin", "length"]
+    assert all((step.minimum, step.maximum) == (None, None) for step in scores.steps)
+
+
+# --- what scores depend on ----------------------------------------------------------------------
+
+
+def test_the_fingerprint_is_of_scores(tmp_path: Path, tiny_model: Path, monkeypatch) -> None:
+    model = tmp_path / "model"
+    shutil.copytree(tiny_model, model)
+    (tmp_path / "good.txt").write_text("a b c\n", encoding="utf-8")
+    text = (
+        "model = 'model'\n[[filter]]\nname = 'cosine'\nminimum = 0.1\n"
+        "[[filter]]\nname = 'perplexity'\nreferences = 'good.txt'\n"
+    )
+    before = plan(tmp_path, text).fingerprint()
+    assert plan(tmp_path, text.replace("0.1", "0.5")).fingerprint() == before
+    monkeypatch.chdir(tmp_path)
+    assert read_plan("filters.toml", KNOWN).fingerprint() == before
+    assert plan(tmp_path, text + "sentences = 5").fingerprint() != before
+    assert plan(tmp_path, "repair = true\n" + text).fingerprint() != before
+    assert plan(tmp_path, text, Context("de", "fr")).fingerprint() != before
+    os.utime(tmp_path / "good.txt", (1, 1))  # another text in the same place
+    changed = plan(tmp_path, text).fingerprint()
+    assert changed != before
+    os.utime(model / "config.json", (1, 1))
+    assert plan(tmp_path, text).fingerprint() not in (before, changed)
+
+
+# --- the table ----------------------------------------------------------------------------------
+
+
+def test_the_list_explains_every_filter() -> None:
+    done = CliRunner().invoke(cli, ["filter", "--list"])
+    assert done.exit_code == 0
+    sections = {part.split()[0]: part for part in done.output.strip().split("\n\n")}
+    assert list(sections) == list(FILTERS)
+    for name, entry in FILTERS.items():
+        text = sections[name]
+        assert entry.summary in text and f"{entry.better} is better" in text
+        for setting, found in entry.settings.items():
+            assert f"{setting} = " in text and found.help in text
+            assert all(choice in text for choice in found.choices)
+        for word, bound in (("minimum", entry.minimum), ("maximum", entry.maximum)):
+            assert bound is None or f"{word} {bound:g}" in text
+        assert ("needs the languages" in text) == entry.languages and entry.paper in text
+        assert ("(default)" in text.splitlines()[0]) == entry.default
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_every_filter_is_well_made(name: str) -> None:
+    entry = FILTERS[name]
+    assert entry.name == name and entry.better in ("higher", "lower")
+    assert entry.stage in (LOCAL, MODEL, GLOBAL)
+    assert entry.reason.format(value=0.5, bound=1.0)
+    for setting in entry.settings.values():
+        assert setting.default is None or not setting.choices or setting.default in setting.choices
+    assert set(entry.columns) <= set(entry.settings)
+    assert not entry.default or all(s.default is not None for s in entry.settings.values())

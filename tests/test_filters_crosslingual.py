@@ -1,0 +1,147 @@
+"""Scores by a model: cosines, margins against plain references, and quality."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from miner.encoder import Encoder
+from miner.errors import ArtifactError, CorpusError
+from miner.filters.base import Batch, Context
+from miner.filters.table import FILTERS
+from miner.margin import RATIO_FLOOR
+from miner.model import Model
+from miner.quality import Quality
+
+
+def scorer(name: str, context: Context, **settings):
+    entry = FILTERS[name]
+    chosen = {key: setting.default for key, setting in entry.settings.items()} | settings
+    return entry.build(chosen, context)
+
+
+@pytest.fixture(scope="module")
+def stretched_model(vocabulary: bytes, weights: np.ndarray, tmp_path_factory) -> Path:
+    """A model with other cosines."""
+    path = tmp_path_factory.mktemp("model") / "other"
+    stretched = weights * np.linspace(0.1, 2, weights.shape[1])
+    Model.of_pieces(vocabulary, stretched.astype(np.float16)).save(path)
+    return path
+
+
+@pytest.fixture
+def batch(german: list[str], english: list[str]) -> Batch:
+    """Pairs, pairs that are none, copies, and sentences without any piece."""
+    wrong = english[5:] + english[:5]
+    return Batch(
+        [*german, *german[:20], german[0], "", "語", "語"],
+        [*english, *wrong[:20], english[0], "a", english[3], ""],
+    )
+
+
+def test_cosine_and_quality_are_those_of_the_model(knowing_model: Path, batch: Batch) -> None:
+    context = Context(model=str(knowing_model))
+    encoder = Encoder.load(knowing_model, 1)
+    cosine = scorer("cosine", context)(batch)
+    expected = (encoder.encode(batch.source) * encoder.encode(batch.target)).sum(axis=1)
+    np.testing.assert_allclose(cosine, expected, atol=1e-6)
+    assert (cosine[-3:] == 0).all()
+    quality = scorer("quality", context)(batch)
+    np.testing.assert_array_equal(quality, Quality(encoder).score(batch.source, batch.target))
+
+
+def margin_reference(encoder, batch: Batch, sample, k: int, kind: str) -> np.ndarray:
+    """Pair by pair: the k nearest distinct sentences, but for the translation itself."""
+    out = []
+    texts = [*batch.source, *batch.target, *sample[0], *sample[1]]
+    vectors = dict(zip(texts, encoder.encode(texts), strict=True))
+    for source, target in zip(batch.source, batch.target, strict=True):
+        x, y = vectors[source], vectors[target]
+        means = []
+        for query, partner, texts in ((x, target, sample[1]), (y, source, sample[0])):
+            near = []
+            for text in sorted(set(texts)):
+                vector = vectors[text]
+                if text != partner and vector.any() and query.any():
+                    near.append(float(query.astype(np.float64) @ vector))
+            near = sorted(near, reverse=True)[:k]
+            means.append(sum(near) / max(len(near), 1))
+        mean, cosine = sum(means) / 2, float(x @ y)
+        out.append(cosine - mean if kind == "distance" else cosine / max(mean, RATIO_FLOOR))
+    return np.array(out)
+
+
+@pytest.mark.parametrize(("k", "kind"), [(4, "ratio"), (1, "distance"), (30, "distance")])
+def test_margins_agree_with_the_reference(
+    tiny_model: Path, batch: Batch, german, english, k: int, kind: str
+) -> None:
+    sample = (german[:25] + german[:5] + ["語"], english[:25] + english[:5] + ["語"])
+    context = Context(model=str(tiny_model), sample=sample)
+    score = scorer("margin", context, k=k, margin=kind)
+    found = score(batch)
+    expected = margin_reference(Encoder.load(tiny_model, 1), batch, sample, k, kind)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    # A pair's margin depends on the pair and the reference alone.
+    for row in (0, 30, 65, 80, 83):
+        single = score(Batch(batch.source[row : row + 1], batch.target[row : row + 1]))
+        np.testing.assert_array_equal(single.astype(np.float32), found[row].astype(np.float32))
+    assert len(score(Batch([], []))) == 0
+
+
+def test_margins_of_a_reference_of_ones_own(
+    tmp_path: Path, tiny_model: Path, batch: Batch, german, english
+) -> None:
+    lines = [f"{s}\t{t}\n" for s, t in zip(german[:25], english[:25], strict=True)]
+    (tmp_path / "reference.tsv").write_text("".join(lines), encoding="utf-8")
+    sample = german[:25], english[:25]
+    expected = scorer("margin", Context(model=str(tiny_model), sample=sample))(batch)
+    context = Context(model=str(tiny_model), directory=tmp_path)
+    found = scorer("margin", context, reference="reference.tsv")(batch)
+    np.testing.assert_array_equal(found, expected)
+    with pytest.raises(CorpusError, match="missing.tsv: cannot be read"):
+        scorer("margin", context, reference="missing.tsv")
+    with pytest.raises(ArtifactError, match="k is 0; it must be at least 1"):
+        scorer("margin", context, k=0)
+
+
+def test_a_text_too_small_to_compare_with(tiny_model: Path, batch: Batch) -> None:
+    found = scorer("margin", Context(model=str(tiny_model)), margin="distance")(batch)
+    cosine = scorer("cosine", Context(model=str(tiny_model)))(batch)
+    np.testing.assert_allclose(found, cosine, atol=1e-6)
+
+
+def test_a_model_of_the_filter_s_own(
+    tmp_path: Path, tiny_model: Path, stretched_model, batch
+) -> None:
+    shutil.copytree(stretched_model, tmp_path / "own")
+    context = Context(model=str(tiny_model), directory=tmp_path)
+    expected = scorer("cosine", Context(model=str(stretched_model)))(batch)
+    np.testing.assert_array_equal(scorer("cosine", context, model="own")(batch), expected)
+    assert not np.array_equal(scorer("cosine", context)(batch), expected)
+    with pytest.raises(ArtifactError, match="none"):
+        scorer("cosine", context, model="none")
+
+
+def test_a_model_that_changes_in_its_place_is_another(
+    tmp_path: Path, tiny_model: Path, stretched_model: Path, batch: Batch
+) -> None:
+    place, context = tmp_path / "model", Context(model=str(tmp_path / "model"))
+    shutil.copytree(tiny_model, place)
+    before = scorer("cosine", context)(batch)
+    shutil.rmtree(place)
+    shutil.copytree(stretched_model, place)
+    os.utime(place / "config.json", (1, 1))
+    after = scorer("cosine", context)(batch)
+    np.testing.assert_array_equal(
+        after, scorer("cosine", Context(model=str(stretched_model)))(batch)
+    )
+    assert not np.array_equal(before, after)
+
+
+def test_a_model_without_a_quality_function(tiny_model: Path) -> None:
+    with pytest.raises(ArtifactError, match="cosine or margin|verifier"):
+        scorer("quality", Context(model=str(tiny_model)))
