@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import IO, Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from miner.filters.base import GLOBAL, LOCAL, MODEL
 from miner.filters.config import Plan, Step
 from miner.filters.scoring import REPAIRED, ROWS, Job, broken, mended, repairer, score, scorers
 from miner.filters.state import State, Table
+from miner.parallel import Processes
 from miner.rows import REPLACED, UNREADABLE, Block, Raw, Rows
 
 # Pairs of the text itself that some filters compare with.
@@ -219,13 +220,24 @@ def clean(
     any number of ``threads``. Raises the errors of `Rows`, of the filters, and ResourceError.
     """
     seconds: dict[str, float] = {}
+    jobs = [
+        Job(plan, rows.layout, tuple(plan.stage(LOCAL)), first=True),
+        Job(sampled(plan, rows), rows.layout, tuple(plan.stage(MODEL))),
+    ]
     with State(state, _key(rows, plan), note) as files:
-        local = _cheap(files, rows, plan, threads, seconds, report)
-        rows.count = len(local)
-        model = None
-        if plan.stage(MODEL):
-            wanted = np.ones(len(local), dtype=bool) if all_scores else _passed(plan, local)
-            model = _dear(files, rows, plan, wanted, threads, seconds, report)
+        cheap = files.table("local", jobs[0].dtype, ROWS)
+        if cheap.complete:
+            rows.count = cheap.done
+        with scorers(jobs if jobs[1].steps else jobs[:1], threads, rows.at_most(ROWS)) as workers:
+            fill = partial(_fill, rows=rows, jobs=jobs, workers=workers, seconds=seconds)
+            fill(cheap, 0, None, [], report=report)
+            local, model = cheap.read(), None
+            rows.count = len(local)
+            if jobs[1].steps:
+                wanted = np.ones(len(local), dtype=bool) if all_scores else _passed(plan, local)
+                table, others = _dear(files, jobs[1], wanted)
+                fill(table, 1, wanted, others, report=report)
+                model = table.read()
     found = Cleaned(rows, plan, local, model, seconds)
     _decide(found, choice)
     return found
@@ -244,19 +256,6 @@ def unbounded(found: Cleaned) -> Cleaned:
     return other
 
 
-def _cheap(
-    files: State, rows: Rows, plan: Plan, threads: int, seconds: dict[str, float], report: Report
-) -> np.ndarray:
-    """What the first look tells of all rows: ``(n,)`` of `Job.dtype`."""
-    job = Job(plan, rows.layout, tuple(plan.stage(LOCAL)), first=True)
-    table = files.table("local", job.dtype, ROWS)
-    if not (table.complete or rows.at_most(ROWS)):
-        for step in plan.stage(MODEL):  # what is missing is told before hours of work, not after
-            step.filter.build(step.settings, plan.context)
-    _fill(table, rows, job, None, [], threads, seconds, report)
-    return table.read()
-
-
 def _passed(plan: Plan, local: np.ndarray) -> np.ndarray:
     """Which rows cheap filters leave, ``(n,) bool``."""
     steps = plan.stage(LOCAL)
@@ -268,28 +267,14 @@ def _passed(plan: Plan, local: np.ndarray) -> np.ndarray:
     return out
 
 
-def _dear(
-    files: State,
-    rows: Rows,
-    plan: Plan,
-    wanted: np.ndarray,
-    threads: int,
-    seconds: dict[str, float],
-    report: Report,
-) -> np.ndarray:
-    """The scores of those ``wanted (n,) bool``, by models; NaN of others: ``(n,)`` of `Job.dtype`.
+def _dear(files: State, job: Job, wanted: np.ndarray) -> tuple[Table, list[np.ndarray]]:
+    """The table for the scores of the rows ``wanted (n,) bool``, and others that know some of them.
 
-    Which are wanted depends on the bounds of cheap filters, so that each choice has its table. What
-    others know already is taken from them.
+    Which are wanted depends on the bounds of cheap filters, so that each choice has its table.
     """
-    job = Job(plan, rows.layout, tuple(plan.stage(MODEL)))
     digest = hashlib.blake2b(np.packbits(wanted).tobytes(), digest_size=8).hexdigest()
     others = [table.read() for table in files.tables("model", job.dtype, ROWS) if table.complete]
-    table = files.table(f"model.{digest}", job.dtype, ROWS)
-    if not table.complete:
-        job = dataclasses.replace(job, plan=sampled(plan, rows))
-    _fill(table, rows, job, wanted, others, threads, seconds, report)
-    return table.read()
+    return files.table(f"model.{digest}", job.dtype, ROWS), others
 
 
 def _key(rows: Rows, plan: Plan) -> dict[str, Any]:
@@ -301,18 +286,22 @@ def _key(rows: Rows, plan: Plan) -> dict[str, Any]:
 
 def _fill(
     table: Table,
-    rows: Rows,
-    job: Job,
+    number: int,
     wanted: np.ndarray | None,
     others: list[np.ndarray],
-    threads: int,
+    *,
+    rows: Rows,
+    jobs: Sequence[Job],
+    workers: Processes,
     seconds: dict[str, float],
     report: Report,
 ) -> None:
-    """Score the rows that the table lacks; those not ``wanted (n,)`` get NaN.
+    """Score the rows that the table lacks, by the job of this ``number``.
 
-    ``others``: tables with the scores of some rows, which need no work any more.
+    Those not ``wanted (n,)`` get NaN. ``others``: tables with the scores of some rows, which need
+    no work any more.
     """
+    job = jobs[number]
     seconds |= {step.label: 0.0 for step in job.steps}
     if table.complete:
         return
@@ -320,7 +309,7 @@ def _fill(
     # Of the blocks that are worked on, what is known of each, and which rows are asked for.
     waiting: deque[tuple[np.ndarray, np.ndarray | None]] = deque()
 
-    def blocks() -> Iterator[Block]:
+    def blocks() -> Iterator[tuple[int, Block]]:
         first = table.done
         for block in rows.blocks(ROWS, skip=first):
             known, mask = np.zeros(0, dtype=job.dtype), None
@@ -332,10 +321,9 @@ def _fill(
                 block = Block(block.first, [block.raw[i] for i in chosen])
                 first = part.stop
             waiting.append((known, mask))
-            yield block
+            yield number, block
 
-    few = rows.at_most(ROWS) if wanted is None else int(wanted.sum()) <= ROWS
-    with table.writer() as append, scorers(job, threads, few) as workers:
+    with table.writer() as append:
         for scored in workers.in_order(score, blocks()):
             out, mask = waiting.popleft()
             if mask is None:
@@ -419,7 +407,8 @@ def _compare(found: Cleaned, step: Step) -> None:
         place[np.lexsort((-rows, scores))] = np.arange(len(rows))
         values[rows] = np.floor(place * 10 / max(len(rows), 1)) + 1
     elif step.name == "duplicates":
-        exact = 3 * step.settings["exact"]
+        ways = {other.settings["exact"] for other in found.plan.steps if other.name == step.name}
+        exact = 3 * sorted(ways).index(step.settings["exact"])
         keys = found.local["key"][rows][:, exact : exact + 3]
         copy = duplicates.copies(step.settings["of"], keys, rank, rows)
         first = 1 + (found.source.head is not None)

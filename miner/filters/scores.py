@@ -34,16 +34,16 @@ def write(
     job = Job(plan, rows.layout, plan.steps)
     blocks: deque[Block] = deque()
 
-    def drawn() -> Iterator[Block]:
+    def drawn() -> Iterator[tuple[int, Block]]:
         for block in rows.blocks(ROWS):
             blocks.append(block)
-            yield block
+            yield 0, block
 
     done = 0
     labels = [step.label for step in plan.steps]
     with (
         open_output(output, binary=True) as file,
-        scorers(job, threads, rows.at_most(ROWS)) as workers,
+        scorers([job], threads, rows.at_most(ROWS)) as workers,
     ):
         if rows.head is not None and not only:
             file.write("\t".join([rows.head.decode("utf-8", "replace"), *labels]).encode() + b"\n")

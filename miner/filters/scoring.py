@@ -41,18 +41,24 @@ class Job:
     first: bool = False
 
     @property
+    def alike(self) -> list[bool]:
+        """By which texts copies are looked for: plain ones (False), exact ones, or both."""
+        steps = [step for step in self.plan.steps if step.name == "duplicates"]
+        return sorted({step.settings["exact"] for step in steps})
+
+    @property
     def dtype(self) -> np.dtype:
         """What is kept of a row.
 
         ``score``, one for each step, in order. Of the first look also ``state`` of the row (see
         `miner.rows`, and REPAIRED), ``tokens`` of both sides, and where copies are looked for
-        ``key`` (see `duplicates.keys`; of plain texts, and of exact ones) and ``signature``.
+        ``key`` (three, see `duplicates.keys`, for each of `alike`) and ``signature``.
         """
         fields: list[tuple[str, str, int]] = [("score", "<f4", len(self.steps))]
         if self.first:
             fields = [("state", "u1", 1), ("tokens", "<u4", 2), *fields]
             names = {step.name for step in self.plan.steps}
-            fields += [("key", "<u8", 6)] * ("duplicates" in names)
+            fields += [("key", "<u8", 3 * len(self.alike))] * ("duplicates" in names)
             fields += [("signature", "<u4", HASHES)] * ("near_duplicates" in names)
         return np.dtype([(name, kind, (size,)) for name, kind, size in fields])
 
@@ -92,7 +98,7 @@ class Scoring:
             out["tokens"] = batch.lengths.T
             kept = out.dtype.names or ()
             if "key" in kept:
-                out["key"] = np.concatenate([keys(batch, False), keys(batch, True)], axis=1)
+                out["key"] = np.concatenate([keys(batch, way) for way in self.job.alike], axis=1)
             if "signature" in kept:
                 out["signature"] = signatures(batch)
         return Scored(out, seconds)
@@ -114,41 +120,51 @@ def mended(texts: Texts, repair: Callable[[str], str] | None) -> tuple[Texts, np
     return dataclasses.replace(texts, source=sides[0], target=sides[1]), changed
 
 
-_scoring: Scoring | None = None
+# Of this process: what it may be asked to do, and what it is ready to do.
+_jobs: Sequence[Job] = ()
+_ready: dict[int, Scoring] = {}
 
 
 @contextmanager
-def scorers(job: Job, threads: int, few: bool) -> Iterator[Processes]:
-    """Processes to run `score` on blocks; where rows are ``few``, this one alone.
+def scorers(jobs: Sequence[Job], threads: int, few: bool) -> Iterator[Processes]:
+    """Processes to run `score` on blocks, by several jobs; where rows are ``few``, this one alone.
 
-    A process takes a second to start. This one is left as it was found.
+    A process takes seconds to start, so that one set of them does all jobs. This one is left as it
+    was found.
     """
     import numba
 
-    global _scoring
     before = numba.get_num_threads()
     try:
-        with threadpool_limits(1), processes(1 if few else threads, prepare, job) as workers:
+        with threadpool_limits(1), processes(1 if few else threads, prepare, jobs, few) as workers:
             yield workers
     finally:
         numba.set_num_threads(before)
-        _scoring = None
+        _ready.clear()
 
 
-def prepare(job: Job) -> None:
-    """Make this process ready for `score`: one thread, and the job's filters."""
+def prepare(jobs: Sequence[Job], later: bool = False) -> None:
+    """Make this process ready for `score`: one thread, and the filters of all ``jobs``.
+
+    So what is missing is told before hours of work, not after; unless each is made ready ``later``.
+    """
     import numba
 
-    global _scoring
+    global _jobs
     numba.set_num_threads(1)
     threadpool_limits(1)
-    _scoring = Scoring(job)
+    _jobs = jobs
+    _ready.clear()
+    if not later:
+        _ready.update({number: Scoring(job) for number, job in enumerate(jobs)})
 
 
-def score(block: Block) -> Scored:
-    """The scores of a block, by the filters of this process."""
-    assert _scoring is not None
-    return _scoring(block)
+def score(work: tuple[int, Block]) -> Scored:
+    """The scores of a block by the job of this number."""
+    number, block = work
+    if number not in _ready:
+        _ready[number] = Scoring(_jobs[number])
+    return _ready[number](block)
 
 
 def broken(steps: Sequence[Step], scores: np.ndarray) -> np.ndarray:
