@@ -195,3 +195,9 @@ def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rensa", None)
     with pytest.raises(DependencyError, match=r'pip install "bitext-miner\[filter\]"'):
         signatures(Batch(["a"], ["b"]))
+
+
+@given(st.text(alphabet="aA1ßé漢_ -.,’\u00a0\ud800\U0001f600", max_size=8))
+def test_a_bare_text_is_the_plain_one_without_spaces(text):
+    expected = duplicates._NO_WORD.sub("", text.casefold()) or text
+    assert duplicates.bare(text) == expected.encode("utf-8", "surrogatepass")

@@ -23,22 +23,39 @@ HASHES, BAND = 64, 4
 SHINGLE = 5
 SEED = 1
 
-_ALIKE = re.compile(r"[\W_]+")
+_NO_WORD = re.compile(r"[\W_]+")
+# The same in two steps, which take a quarter of the time: what is not of ASCII, where there is any
+# such mark, and the bytes of ASCII.
+_ODD_MARK = re.compile(r"[^\w\x00-\x7f]+")
+_ASCII_MARKS = bytes(byte for byte in range(128) if not chr(byte).isalnum())
 
 
 def plain(text: str) -> str:
     """The letters and digits of a text, case-folded; the text itself where it has none."""
-    return _ALIKE.sub(" ", text.casefold()).strip() or text
+    return _NO_WORD.sub(" ", text.casefold()).strip() or text
+
+
+def bare(text: str) -> bytes:
+    """As :func:`plain`, in bytes and without spaces."""
+    folded = text.casefold()
+    if not folded.isascii() and _ODD_MARK.search(folded):
+        folded = _ODD_MARK.sub("", folded)
+    return _bytes(folded).translate(None, _ASCII_MARKS) or _bytes(text)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
 
 
 def keys(batch: Batch, exact: bool) -> np.ndarray:
     """Hashes of the pair, the source and the target ``(n, 3) uint64``; equal texts, equal keys."""
     out = np.empty((len(batch), 3), dtype=np.uint64)
     for row, pair in enumerate(zip(*batch.sides, strict=True)):
-        source, target = pair if exact else map(plain, pair)
-        texts = (f"{len(source)} {source}{target}", source, target)
+        source, target = map(_bytes if exact else bare, pair)
+        # The length keeps "a", "bc" apart from "ab", "c".
+        texts = (b"%d " % len(source) + source + target, source, target)
         for column, text in enumerate(texts):
-            digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+            digest = hashlib.blake2b(text, digest_size=8).digest()
             out[row, column] = int.from_bytes(digest, "little")
     return out
 

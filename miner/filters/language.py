@@ -15,7 +15,7 @@ import numpy as np
 from miner.errors import DependencyError
 from miner.filters.base import Batch, Context, Filter, Scorer
 
-_CHARACTERS = 200  # the start of a text says enough
+_CHARACTERS = 120  # the start of a text says enough
 
 # Codes that mean the same language, or varieties of one that the model tells apart while those
 # who name a file's language do not.
