@@ -217,9 +217,10 @@ def clean(
 
     Scores go to files in the directory ``state``, from which a run that was killed goes on. Dear
     filters look only at what cheap ones leave, unless ``all_scores``. The result is the same for
-    any number of ``threads``. Raises the errors of `Rows`, of the filters, and ResourceError.
+    any number of ``threads``, each a process of its own; a script that calls this needs no
+    ``if __name__ == "__main__"``. Raises the errors of `Rows`, of the filters, and ResourceError.
     """
-    seconds: dict[str, float] = {}
+    seconds = dict.fromkeys((step.label for step in plan.steps), 0.0)
     jobs = [
         Job(plan, rows.layout, tuple(plan.stage(LOCAL)), first=True),
         Job(sampled(plan, rows), rows.layout, tuple(plan.stage(MODEL))),
@@ -230,13 +231,21 @@ def clean(
             rows.count = cheap.done
         with scorers(jobs if jobs[1].steps else jobs[:1], threads, rows.at_most(ROWS)) as workers:
             fill = partial(_fill, rows=rows, jobs=jobs, workers=workers, seconds=seconds)
-            fill(cheap, 0, None, [], report=report)
+            fill(cheap, 0, None, report=report)
             local, model = cheap.read(), None
             rows.count = len(local)
             if jobs[1].steps:
                 wanted = np.ones(len(local), dtype=bool) if all_scores else _passed(plan, local)
                 table, others = _dear(files, jobs[1], wanted)
-                fill(table, 1, wanted, others, report=report)
+                todo = wanted.copy()
+                for other in others:
+                    todo &= np.isnan(other["score"][:, 0])
+                if table.complete or todo.any():
+                    fill(table, 1, (wanted, todo, others), report=report)
+                else:  # which needs no process
+                    with table.writer() as append:
+                        for start in range(table.done, len(wanted), PART):
+                            append(_known(table.dtype, wanted, others, slice(start, start + PART)))
                 model = table.read()
     found = Cleaned(rows, plan, local, model, seconds)
     _decide(found, choice)
@@ -287,8 +296,7 @@ def _key(rows: Rows, plan: Plan) -> dict[str, Any]:
 def _fill(
     table: Table,
     number: int,
-    wanted: np.ndarray | None,
-    others: list[np.ndarray],
+    choice: tuple[np.ndarray, np.ndarray, list[np.ndarray]] | None,
     *,
     rows: Rows,
     jobs: Sequence[Job],
@@ -298,38 +306,36 @@ def _fill(
 ) -> None:
     """Score the rows that the table lacks, by the job of this ``number``.
 
-    Those not ``wanted (n,)`` get NaN. ``others``: tables with the scores of some rows, which need
-    no work any more.
+    All of them, or by ``choice`` the rows that are wanted ``(n,) bool``, those of them that are to
+    do, and tables that know the others; what is not wanted gets NaN.
     """
-    job = jobs[number]
-    seconds |= {step.label: 0.0 for step in job.steps}
     if table.complete:
         return
+    job = jobs[number]
     stage = "reading and checking" if job.first else "scoring"
     # Of the blocks that are worked on, what is known of each, and which rows are asked for.
-    waiting: deque[tuple[np.ndarray, np.ndarray | None]] = deque()
+    waiting: deque[tuple[np.ndarray, np.ndarray]] = deque()
 
     def blocks() -> Iterator[tuple[int, Block]]:
         first = table.done
         for block in rows.blocks(ROWS, skip=first):
-            known, mask = np.zeros(0, dtype=job.dtype), None
-            if wanted is not None:
-                part = slice(first, first + len(block))
-                known, mask = _known(job.dtype, wanted[part], [other[part] for other in others])
+            part = slice(first, first + len(block))
+            if choice is None:
+                known, mask = np.zeros(len(block), job.dtype), np.ones(len(block), dtype=bool)
+            else:
+                wanted, todo, others = choice
+                known, mask = _known(job.dtype, wanted, others, part), todo[part]
                 chosen = np.flatnonzero(mask).tolist()
                 # The lines of what is left are not in a row; none of them can be at fault any more.
                 block = Block(block.first, [block.raw[i] for i in chosen])
-                first = part.stop
+            first = part.stop
             waiting.append((known, mask))
             yield number, block
 
     with table.writer() as append:
         for scored in workers.in_order(score, blocks()):
             out, mask = waiting.popleft()
-            if mask is None:
-                out = scored.rows
-            else:
-                out[mask] = scored.rows
+            out[mask] = scored.rows
             append(out)
             for step, time in zip(job.steps, scored.seconds.tolist(), strict=True):
                 seconds[step.label] += time
@@ -337,17 +343,17 @@ def _fill(
 
 
 def _known(
-    dtype: np.dtype, wanted: np.ndarray, others: list[np.ndarray]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Of the rows ``wanted (n,)`` the scores that other tables have, and which are still to do."""
-    out = np.full(len(wanted), np.nan, dtype=dtype)
-    todo = wanted
+    dtype: np.dtype, wanted: np.ndarray, others: list[np.ndarray], part: slice
+) -> np.ndarray:
+    """Of the rows ``wanted (n,)`` in ``part`` the scores that other tables have; NaN of the rest.
+
+    All scores of a row are there, or none.
+    """
+    out = np.full(len(wanted[part]), np.nan, dtype=dtype)
     for other in others:
-        # All scores of a row are there, or none.
-        there = todo & ~np.isnan(other["score"][:, 0])
-        out[there] = other[there]
-        todo = todo & ~there
-    return out, todo
+        there = wanted[part] & ~np.isnan(other["score"][part, 0])
+        out[there] = other[part][there]
+    return out
 
 
 def sampled(plan: Plan, rows: Rows) -> Plan:

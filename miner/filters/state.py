@@ -127,6 +127,7 @@ class Table:
         Raises :class:`~miner.errors.ResourceError` for a disk that is full.
         """
         try:
+            self._end.unlink(missing_ok=True)
             with open(self.path, "ab") as file:
                 file.truncate(self.done * self.dtype.itemsize)
                 yield lambda rows: self._append(file, rows)
