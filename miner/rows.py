@@ -161,8 +161,9 @@ class Layout:
         """The row as one line, with more cells at its end; of JSON, with more keys at its end.
 
         What the row holds stays as it stands, but two files become one row: source, target, and
-        the cells, where tabs in the texts become spaces. A line that should be a JSON object and is
-        none becomes the text of a key "line". An infinite number is null in JSON, which has none.
+        the cells, where tabs in the texts become spaces. A key that is there already gets a number:
+        ``quality_2``. A line that should be a JSON object and is none becomes the text of a key
+        "line". An infinite number is null in JSON, which has none.
         """
         if self.formats == ("jsonl",):
             known = {key: _finite(cell) for key, cell in cells.items()}
@@ -173,12 +174,19 @@ class Layout:
                 found = None
             if not isinstance(found, dict):
                 return json.dumps({"line": text, **known}, ensure_ascii=False).encode()
+            known = {_unused(key, found): cell for key, cell in known.items()}
             start = raw[0].rstrip()[:-1]
             more = json.dumps(known, ensure_ascii=False).encode()[1:]
             return start + (b", " if found else b"") + more
         sides = [line.replace(b"\t", b" ") for line in raw] if len(raw) == 2 else list(raw)
         texts = (f"{cell:.6g}" if isinstance(cell, float) else cell for cell in cells.values())
         return b"\t".join([*sides, *[one_line(str(text)).encode() for text in texts]])
+
+
+def _unused(key: str, record: Mapping[str, Any]) -> str:
+    """A key that the record does not have: this one, or with the first number that will do."""
+    names = (key, *(f"{key}_{number}" for number in range(2, len(record) + 3)))
+    return next(name for name in names if name not in record)
 
 
 def _finite(cell: str | float) -> str | float | None:
@@ -293,6 +301,19 @@ class Rows:
                 pass
         assert self.count is not None
         return self.count
+
+    def spread(self, size: int) -> Iterator[Block]:
+        """At most ``size`` rows, evenly spread over all, each as a block; 0 for all of them."""
+        count = self.counted()
+        chosen = np.arange(count)
+        if 0 < size < count:
+            chosen = np.unique(np.linspace(0, count - 1, size).astype(np.int64))
+        first = 0
+        for block in self.blocks(1 << 11):
+            low, high = np.searchsorted(chosen, (first, first + len(block)))
+            for row in (chosen[low:high] - first).tolist():
+                yield Block(block.first + row, [block.raw[row]])
+            first += len(block)
 
     def at_most(self, size: int) -> bool:
         """Whether there are no more rows than ``size``; no more of them are read to know."""

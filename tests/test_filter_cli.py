@@ -269,13 +269,15 @@ def test_a_dry_run_writes_nothing(clean, noisy: Path, size: str) -> None:
     before = noisy.read_bytes()
     out, err = clean(noisy, *COLUMNS, "--dry-run", size, "-o", "out.tsv", "--report", "r.json")
     rows = min(111, {"1k": 1000}.get(size) or int(size))
-    assert out == "" and err.startswith(f"{rows} rows: ")
+    assert out == "" and err.startswith(f"trying {rows} of 111 rows")
+    assert f"\n{rows} rows: " in err
     assert sorted(os.listdir()) == ["noisy.tsv", "r.json", "rules.toml"]
     report = json.loads(Path("r.json").read_text(encoding="utf-8"))
     assert report["rows"] == rows and noisy.read_bytes() == before
     assert report["filters"][1]["seen"] == rows  # dear filters look at all of a sample
     out, err = clean("--source", noisy, "--target", noisy, "--format", "plain", "--dry-run", size)
-    assert out == "" and err.startswith(f"{rows} rows: ")
+    assert out == "" and err.startswith(f"trying {rows} of 111 rows")
+    assert f"\n{rows} rows: " in err
 
 
 def test_a_dry_run_names_the_line_at_fault(miner) -> None:
@@ -430,7 +432,7 @@ def test_a_run_that_is_killed_goes_on(clean, german, english, knowing_model, pla
     rows = generator.integers(0, 60, (20_000, 2)).tolist()
     lines = [f"{german[i]} {n}\t{english[i if n % 3 else j]} {n}" for n, (i, j) in enumerate(rows)]
     put(place / "big.tsv", "".join(f"{line}\n" for line in lines).encode())
-    rules = ({"name": "length", "maximum": 12}, {"name": "cosine", "minimum": 0.5})
+    rules = ({"name": "length", "maximum": 12}, {"name": "quality", "minimum": 0.5})
     clean("big.tsv", "-o", "whole", "--rejected", "whole.bad", rules=rules)
     words = f"filter big.tsv --config rules.toml --threads 2 --model {knowing_model} -o out"
     running = subprocess.Popen([*MINER, *words.split()], stderr=subprocess.PIPE)
@@ -449,3 +451,14 @@ def test_a_run_that_is_killed_goes_on(clean, german, english, knowing_model, pla
     for name in ("", ".bad"):
         assert Path(f"out{name}").read_bytes() == Path(f"whole{name}").read_bytes()
     assert not Path("out.state").exists()
+
+
+def test_counts_to_keep_are_scaled_in_a_dry_run(clean, noisy: Path) -> None:
+    _, err = clean(noisy, *COLUMNS, "--dry-run", "40", "--top-n", "55")
+    assert " 20 " in next(line for line in err.splitlines() if line.startswith("top-n"))
+
+
+def test_a_directory_is_no_output(miner, noisy: Path) -> None:
+    Path("there").mkdir()
+    code, _, err = miner("filter", noisy, *COLUMNS, "-o", "there")
+    assert code == 1 and "it is a directory" in err and not Path("there.state").exists()

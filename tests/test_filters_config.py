@@ -148,7 +148,16 @@ def test_steps_run_by_stage_and_then_as_they_stand(tmp_path: Path) -> None:
     assert [step.name for step in made.steps] == [
         "length", "length_ratio", "cosine", "margin", "duplicates", "near_duplicates"
     ]  # fmt: skip
-    assert made.rank is None  # quality would rank, if it were there
+    assert made.rank == "cosine"  # the first score by a model; quality, if it were there
+
+
+def test_what_ranks_where_nobody_says(tmp_path: Path) -> None:
+    def rank(*names: str) -> str | None:
+        return plan(tmp_path, "".join(f"[[filter]]\n{name}\n" for name in names)).rank
+
+    quality = "name = 'quality'\nlabel = 'q'"
+    assert rank("name = 'cosine'", quality, "name = 'duplicates'") == "q"
+    assert rank("name = 'length'", "name = 'duplicates'") is None
 
 
 def test_relative_paths_are_relative_to_the_configuration(tmp_path: Path) -> None:

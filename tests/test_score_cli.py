@@ -255,3 +255,15 @@ def test_a_fault_further_down_leaves_nothing(miner, tmp_path: Path, knowing_mode
         "choose another column\n"
     )
     assert os.listdir(tmp_path) == ["a.tsv"]
+
+
+def test_scores_by_a_configuration(miner, tmp_path: Path) -> None:
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text("a b c\td e\t1.5\n\t\t0\n", encoding="utf-8")
+    config = tmp_path / "filters.toml"
+    tables = ("name = 'cost'\ncolumn = 3", "name = 'length'\nmaximum = 1", "name = 'duplicates'")
+    config.write_text("".join(f"[[filter]]\n{table}\n" for table in tables), encoding="utf-8")
+    code, out, _ = miner("score", pairs, "--config", config, "--score-only")
+    assert code == 0 and out == "1.5\t3\n0\t0\n"
+    code, _, err = miner("score", pairs, "--config", config, "--score", "length")
+    assert code == 2 and "either --score or --config" in err

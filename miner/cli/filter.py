@@ -17,9 +17,10 @@ import click
 from miner import filter_report
 from miner.cli import filtering, options
 from miner.errors import CorpusError
-from miner.files import open_output, resource_error
+from miner.files import codec, open_output, resource_error
 from miner.filters import clean as cleaning
 from miner.filters import waterfall
+from miner.filters.base import GLOBAL
 from miner.filters.config import default_plan, read_plan
 from miner.filters.sample import sample
 from miner.machine import thread_count
@@ -167,6 +168,8 @@ def filter(
             "nothing ranks the pairs, so that none are the best; add the filter quality, or name "
             "another as 'rank' in the configuration"
         )
+    if plan.ranking is None and any(step.filter.stage == GLOBAL for step in plan.steps):
+        _say("nothing ranks the pairs: of copies the first stays")
     if threshold is not None:
         plan = plan.with_bound(threshold)
     if target_precision is not None and plan.ranking and plan.ranking.name != "quality":
@@ -186,8 +189,14 @@ def filter(
         }
         rows = Rows(paths[0], paths[1] if target else None, **reading)
         if dry_run is not None:
-            paths = sample(rows, dry_run, place)
+            total, paths = rows.counted(), sample(rows, dry_run, place)
             rows = Rows(paths[0], paths[1] if target else None, **reading)
+            share = rows.counted() / max(total, 1)
+            choice = choice.of_a(share)
+            _say(
+                f"trying {rows.counted():,} of {total:,} rows; counts to keep are scaled alike, "
+                "and of copies a sample has fewer than the whole"
+            )
         lasting = dry_run is None and (state is not None or _is_file(outputs[0]))
         directory = Path(state or f"{outputs[0]}.state") if lasting else place / "state"
         with _passing(directory, state is None), options.staged_bar() as report:
@@ -239,6 +248,9 @@ def _refuse_outputs(paths: list[str]) -> None:
             raise click.UsageError(f"{path} is given for two outputs; name another file")
         if path != "-" and not os.path.isdir(os.path.dirname(place)):
             raise resource_error(FileNotFoundError(errno.ENOENT, ""), path)
+        if path != "-" and os.path.isdir(place):
+            raise resource_error(IsADirectoryError(errno.EISDIR, ""), path)
+        codec(path)  # a library that it needs
 
 
 def _is_file(output: str) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import sys
 import tempfile
@@ -19,10 +18,9 @@ from miner.corpus import ON_ERROR, file_format
 from miner.errors import MinerError
 from miner.files import resource_error
 from miner.filters.base import GLOBAL, Context, Filter
+from miner.filters.config import is_language
 from miner.filters.table import FILTERS
 from miner.records import display_name
-
-_LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")
 
 languages = options.several(
     click.option("--source-lang", metavar="CODE", help="Language of the source, such as de."),
@@ -70,7 +68,7 @@ def inputs(bitext: str | None, source: str | None, target: str | None) -> list[s
 def context(source_lang: str | None, target_lang: str | None, model: str) -> Context:
     """What a cleaning knows, from the command line. Raises UsageError for an odd language."""
     for code in (source_lang, target_lang):
-        if code is not None and not _LANGUAGE.fullmatch(code):
+        if code is not None and not is_language(code):
             raise click.UsageError(f"{code!r} is no language code, such as de, en or zh-Hant")
     return Context(source_lang, target_lang, model=model)
 

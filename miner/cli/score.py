@@ -6,7 +6,7 @@ import click
 
 from miner.cli import filtering, options
 from miner.filters import scores
-from miner.filters.config import scores_plan
+from miner.filters.config import read_plan, scores_of, scores_plan
 from miner.machine import thread_count
 from miner.rows import Rows
 
@@ -27,8 +27,13 @@ Examples:
     "names",
     multiple=True,
     metavar="NAME",
-    help="quality, cosine, margin, or any filter of 'miner filter --list'; several are several "
-    "columns [quality].",
+    help="quality, cosine, margin, or another filter of 'miner filter --list' that needs no "
+    "setting; several are several columns [quality].",
+)
+@click.option(
+    "--config",
+    metavar="FILE",
+    help="Score by the filters of a TOML file of 'miner filter', which may need settings.",
 )
 @options.model
 @filtering.languages
@@ -47,6 +52,7 @@ def score(
     source: str | None,
     target: str | None,
     names: tuple[str, ...],
+    config: str | None,
     model: str,
     source_lang: str | None,
     target_lang: str | None,
@@ -70,12 +76,19 @@ def score(
     for name in names:
         if name not in known:
             raise click.UsageError(f"there is no score {name!r}; there are: {', '.join(known)}")
-    options.spare(files, output)
+    if names and config is not None:
+        raise click.UsageError("give either --score or --config")
+    options.spare([*files, *([] if config is None else [config])], output)
     context = filtering.context(source_lang, target_lang, model)
+    if config is None:
+        plan = scores_plan(names or ("quality",), context)
+    else:
+        plan = scores_of(read_plan(config, context))
     with filtering.spooled(files) as (paths, _):
         rows = Rows(
             paths[0],
             paths[1] if target else None,
+            more=plan.columns,
             header=header,
             format=format,
             on_error=on_error,
@@ -84,7 +97,7 @@ def score(
         with options.staged_bar() as report:
             scores.write(
                 rows,
-                scores_plan(names or ("quality",), context),
+                plan,
                 output,
                 only=score_only,
                 threads=thread_count(threads),

@@ -10,7 +10,15 @@ import click
 import numpy as np
 
 from miner.cli import options
-from miner.corpus import FORMATS, ON_ERROR, Bitext, Reader, parse_scores, stream_bitext
+from miner.corpus import (
+    FORMATS,
+    ON_ERROR,
+    Bitext,
+    Reader,
+    file_format,
+    parse_scores,
+    stream_bitext,
+)
 from miner.errors import CorpusError
 from miner.files import one_line, open_output
 from miner.records import display_name
@@ -140,7 +148,9 @@ def stats(
         blocks = of_text(Reader(file, **reading), left_out)
     else:
         names = ("text",) if column else ("source", "target")
-        texts = (column,) if column else (scol or "1", tcol or "2")
+        named = file is not None and file_format(file, format, on_error) in ("jsonl", "parquet")
+        usual = ("source", "target") if named else ("1", "2")
+        texts = (column,) if column else (scol or usual[0], tcol or usual[1])
         if file is not None and len({*texts, *score_cols}) < len(texts) + len(score_cols):
             given = ", ".join(texts + score_cols)
             raise click.UsageError(f"text and scores are in columns {given}: one is given twice")

@@ -80,12 +80,14 @@ class Setting:
     """A setting of a filter beside its bounds: the default, whose type all values have, and help.
 
     A default of None is a text that must be given. ``choices``: the values there are, if any.
-    ``file``: whether it names a file or a directory, whose content scores depend on.
+    ``least``: of numbers, the least there may be. ``file``: whether it names a file or a directory,
+    whose content scores depend on.
     """
 
     default: Any
     help: str
     choices: tuple[str, ...] = ()
+    least: float | None = None
     file: bool = False
 
 

@@ -30,8 +30,6 @@ from miner.filters.state import State, Table
 from miner.parallel import Processes
 from miner.rows import REPLACED, UNREADABLE, Block, Raw, Rows
 
-# Pairs of the text itself that some filters compare with.
-SAMPLE = 5000
 # The reason that is not a filter: a row that could not be read.
 UNREAD = "unreadable"
 # Rows that are looked at together where only their scores are.
@@ -53,6 +51,13 @@ class Choice:
     top: int | None = None
     words: int | None = None
     precision: float | None = None
+
+    def of_a(self, share: float) -> Choice:
+        """The same choice for a sample that is this share of the text."""
+        top, words = (
+            None if count is None else round(count * share) for count in (self.top, self.words)
+        )
+        return Choice(top, words, self.precision)
 
     @property
     def any(self) -> bool:
@@ -358,27 +363,22 @@ def _known(
 
 def sampled(plan: Plan, rows: Rows) -> Plan:
     """The plan with pairs of the text, spread evenly over its rows, if it wants them."""
-    if not any(step.filter.sampled and not step.settings.get("reference") for step in plan.steps):
+    wanted = [
+        step.settings["pairs"]
+        for step in plan.steps
+        if step.filter.sampled and not step.settings["reference"]
+    ]
+    if not wanted:
         return plan
-    sample = _sample(rows, rows.counted(), plan.repair)
-    return dataclasses.replace(plan, context=dataclasses.replace(plan.context, sample=sample))
-
-
-def _sample(rows: Rows, count: int, repair: bool) -> tuple[list[str], list[str]]:
-    """Sources and targets of pairs spread evenly over the text; both sides of each have text."""
-    chosen = set(np.unique(np.linspace(0, count - 1, min(SAMPLE, count)).astype(int)).tolist())
     source, target = [], []
-    first = 0
-    for block in rows.blocks(ROWS):
-        own = [row for row in range(len(block)) if first + row in chosen]
-        texts = rows.layout.texts(Block(block.first, [block.raw[row] for row in own]))
-        texts, _ = mended(texts, repairer(repair))
-        for left, right in zip(texts.source, texts.target, strict=True):
-            if left.strip() and right.strip():
-                source.append(left)
-                target.append(right)
-        first += len(block)
-    return source, target
+    repair = repairer(plan.repair)
+    for block in rows.spread(0 if 0 in wanted else max(wanted)):
+        texts, _ = mended(rows.layout.texts(block), repair)
+        if texts.source[0].strip() and texts.target[0].strip():
+            source += texts.source
+            target += texts.target
+    context = dataclasses.replace(plan.context, sample=(source, target))
+    return dataclasses.replace(plan, context=context)
 
 
 def _decide(found: Cleaned, choice: Choice) -> None:

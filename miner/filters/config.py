@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import json
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -13,12 +14,14 @@ from typing import Any
 
 from miner.errors import ArtifactError
 from miner.files import stamp
-from miner.filters.base import GLOBAL, Context, Filter
+from miner.filters.base import GLOBAL, MODEL, Context, Filter
 from miner.filters.table import FILTERS
 from miner.model import resolve
 
 # What stands in a filter's table beside its settings, and in the file beside the filters.
 OWN = ("name", "label", "minimum", "maximum")
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")
+
 # The score that tells better pairs from worse, unless another is named.
 RANK = "quality"
 # Reasons beside the filters' for a row to be rejected, which are no labels.
@@ -124,7 +127,14 @@ def default_plan(context: Context) -> Plan:
         for entry in FILTERS.values()
         if entry.default and (known or not entry.languages)
     ]
-    return _plan(chosen, context, RANK, False)
+    return _plan(chosen, context, None, False)
+
+
+def scores_of(plan: Plan) -> Plan:
+    """The plan with the filters that score a pair by itself, and no bounds."""
+    steps = [step for step in plan.steps if step.filter.stage != GLOBAL]
+    unbound = tuple(dataclasses.replace(step, minimum=None, maximum=None) for step in steps)
+    return dataclasses.replace(plan, steps=unbound, rank=None)
 
 
 def scores_plan(names: Iterable[str], context: Context) -> Plan:
@@ -182,21 +192,33 @@ def read_plan(path: str | Path, context: Context) -> Plan:
             raise ArtifactError(f"{path}: {label!r} is there twice; give one of them a label")
     _refuse_unknown_languages(str(path), steps, context)
     scoring = [step.label for step in steps if step.filter.stage != GLOBAL]
+    for code in context.languages:
+        if code is not None and not is_language(code):
+            raise ArtifactError(f"{path}: {code!r} is no language code, such as de, en or zh-Hant")
     rank = record.get("rank")
     if rank is not None:
         _refuse_score(f"{path}: rank", rank, scoring)
     for number, step in enumerate(steps, 1):
         if step.name == "decile":
             _refuse_score(f"{path}, filter {number} (decile): of", step.settings["of"], scoring)
-    return _plan(steps, context, rank or RANK, record.get("repair", False))
+    return _plan(steps, context, rank, record.get("repair", False))
 
 
-def _plan(steps: Iterable[Step], context: Context, rank: str, repair: bool) -> Plan:
-    """Cheap ones first: in the table's order of stages, within one in the order given."""
+def _plan(steps: Iterable[Step], context: Context, rank: str | None, repair: bool) -> Plan:
+    """Cheap ones first: in the table's order of stages, within one in the order given.
+
+    Where no rank is named, the quality ranks, else the first of the scores by models.
+    """
     ordered = sorted(steps, key=lambda step: step.filter.stage)
-    scoring = [step.label for step in ordered if step.filter.stage != GLOBAL]
-    ranking = rank if rank in scoring else None
-    return Plan(tuple(ordered), context, ranking, repair)
+    models = [step for step in ordered if step.filter.stage == MODEL]
+    if rank is None and models:
+        rank = next((step for step in models if step.name == RANK), models[0]).label
+    return Plan(tuple(ordered), context, rank, repair)
+
+
+def is_language(code: str) -> bool:
+    """Whether a text is like a BCP-47 code; not whether there is such a language."""
+    return _LANGUAGE.fullmatch(code) is not None
 
 
 def _defaults(entry: Filter) -> dict[str, Any]:
@@ -217,7 +239,10 @@ def _step(where: str, table: Mapping[str, Any]) -> Step:
         if key in bounds:
             if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
                 raise ArtifactError(f"{where}: {key} must be a number, not {value!r}")
-            bounds[key] = None if value in (float("-inf"), float("inf")) else float(value)
+            try:
+                bounds[key] = None if value in (float("-inf"), float("inf")) else float(value)
+            except OverflowError:
+                raise ArtifactError(f"{where}: {key} is beyond all numbers; leave it out") from None
         elif key == "label":
             if not isinstance(value, str) or not value:
                 raise ArtifactError(f"{where}: label must be text, not {value!r}")
@@ -253,10 +278,12 @@ def _refuse_score(where: str, label: str, labels: list[str]) -> None:
 
 def _setting(where: str, setting: Any, value: Any) -> Any:
     kind = str if setting.default is None else type(setting.default)
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+    if kind is float and type(value) is int and abs(value) < 1e18:
         value = float(value)
     if type(value) is not kind:
         raise ArtifactError(f"{where} must be {_kind(kind)}, not {value!r}")
+    if setting.least is not None and not value >= setting.least:
+        raise ArtifactError(f"{where} is {value!r}; it must be at least {setting.least:g}")
     if setting.choices and value not in setting.choices:
         raise ArtifactError(f"{where} is {value!r}; it must be one of {', '.join(setting.choices)}")
     return value

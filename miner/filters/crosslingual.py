@@ -153,8 +153,11 @@ FILTERS = (
         settings={
             "model": _MODEL,
             "margin": Setting("ratio", "what is done with the means", ("ratio", "distance")),
-            "k": Setting(4, "neighbours of each side"),
-            "reference": Setting("", "a tsv of pairs [5,000 pairs of the text itself]", file=True),
+            "k": Setting(4, "neighbours of each side", least=1),
+            "reference": Setting("", "a tsv of pairs [pairs of the text itself]", file=True),
+            "pairs": Setting(
+                5000, "of the text itself, evenly spread, to compare with; 0 for all", least=0
+            ),
         },
         stage=MODEL,
         sampled=True,

@@ -63,7 +63,9 @@ FILTERS = (
             "references": Setting(
                 None, "file of good sentences in the language, one a line", file=True
             ),
-            "sentences": Setting(40_000, "how many of them to learn from, spread over the file"),
+            "sentences": Setting(
+                40_000, "how many of them to learn from, spread over the file", least=1
+            ),
             "of": Setting("target", "which side is scored", SIDES),
         },
         stage=MODEL,
