@@ -12,11 +12,12 @@ from miner import filter_charts, page
 from miner.files import StrPath
 from miner.filters import look, waterfall
 from miner.filters.base import MODEL
-from miner.filters.clean import Cleaned, Report
 from miner.filters.config import Step
 from miner.filters.curve import Curve, curve_of
+from miner.filters.decide import Cleaned
 from miner.filters.look import Group, Look
 from miner.filters.scoring import broken
+from miner.filters.write import Report
 from miner.page import check
 from miner.rows import REPLACED
 

@@ -15,9 +15,10 @@ import pytest
 
 from miner.filters import clean as cleaning
 from miner.filters.base import MODEL, Context
-from miner.filters.clean import Cleaned
 from miner.filters.config import Plan, read_plan
+from miner.filters.decide import Cleaned
 from miner.filters.table import FILTERS
+from miner.filters.write import write
 from miner.rows import Rows
 
 Table = Mapping[str, Any]
@@ -49,7 +50,7 @@ def written(found: Cleaned, kept: int = 1) -> tuple[list[bytes], bytes]:
     """The outputs: those for kept rows, and the rejected ones."""
     with tempfile.TemporaryDirectory() as place:
         outputs = [Path(place) / f"kept{number}" for number in range(kept)]
-        cleaning.write(found, outputs, Path(place) / "rejected")
+        write(found, outputs, Path(place) / "rejected")
         return [path.read_bytes() for path in outputs], (Path(place) / "rejected").read_bytes()
 
 

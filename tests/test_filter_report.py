@@ -21,9 +21,9 @@ from miner.errors import DependencyError
 from miner.filters import clean as cleaning
 from miner.filters import look
 from miner.filters.base import Context
-from miner.filters.clean import Choice, Cleaned
 from miner.filters.config import Plan, Step, read_plan
 from miner.filters.curve import curve_of
+from miner.filters.decide import Choice, Cleaned, decide
 from miner.filters.scoring import broken
 from miner.rows import Rows
 
@@ -182,7 +182,7 @@ def test_the_curve_is_what_other_thresholds_would_keep(
     for place in range(0, len(curve.threshold), 29):
         plan = found.plan.with_bound(float(curve.threshold[place]))
         other = Cleaned(found.source, plan, found.local, found.model, found.seconds)
-        cleaning._decide(other, Choice())
+        decide(other, Choice())
         assert other.kept.sum() == curve.kept[place]
         assert other.words[other.kept].sum() == curve.words[place]
 
@@ -361,7 +361,7 @@ def test_the_page_lives_in_a_browser(found: Cleaned, place: Path) -> None:
     ]
     plan = dataclasses.replace(found.plan, steps=tuple(steps))
     odd = Cleaned(found.source, plan, found.local, found.model, {**found.seconds, label: 0.0})
-    cleaning._decide(odd, Choice())
+    decide(odd, Choice())
     filter_report.write(place / "odd.html", odd)
     errors: list[str] = []
     requests: list[str] = []

@@ -19,7 +19,8 @@ from miner.errors import ArtifactError, CorpusError, ResourceError
 from miner.filters import clean as cleaning
 from miner.filters import sample, waterfall
 from miner.filters.base import Context
-from miner.filters.clean import Choice
+from miner.filters.decide import Choice
+from miner.filters.write import write
 from miner.rows import Rows
 
 WORDS = {"name": "length", "of": "shorter", "minimum": 1}
@@ -343,7 +344,7 @@ def test_json_has_all_scores(tmp_path: Path) -> None:
         {"name": "duplicates"},
     )
     found = cleaned(Rows(path, more=plan.columns, on_error="skip"), plan)
-    cleaning.write(found, [os.devnull], None, tmp_path / "scores.jsonl")
+    write(found, [os.devnull], None, tmp_path / "scores.jsonl")
     records = [json.loads(line) for line in (tmp_path / "scores.jsonl").open(encoding="utf-8")]
     assert records == [
         {"cost": 0.5, '100% "dear"': 7, "duplicates": 0},
@@ -483,10 +484,10 @@ def test_outputs_appear_together_or_not_at_all(tmp_path: Path, monkeypatch, step
 
     monkeypatch.setattr(os, step, full)
     with pytest.raises(ResourceError, match="no space left"):
-        cleaning.write(found, [tmp_path / "kept"], tmp_path / "rejected", tmp_path / "scores")
+        write(found, [tmp_path / "kept"], tmp_path / "rejected", tmp_path / "scores")
     assert os.listdir(tmp_path) == ["a.tsv"]
     monkeypatch.undo()
-    cleaning.write(found, [tmp_path / "kept.xz"], tmp_path / "rejected.gz", tmp_path / "scores")
+    write(found, [tmp_path / "kept.xz"], tmp_path / "rejected.gz", tmp_path / "scores")
     assert sorted(os.listdir(tmp_path)) == ["a.tsv", "kept.xz", "rejected.gz", "scores"]
 
 

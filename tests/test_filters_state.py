@@ -15,8 +15,8 @@ from test_rows import put
 from miner.errors import ArtifactError, ResourceError
 from miner.filters import clean as cleaning
 from miner.filters import scoring, state
-from miner.filters.clean import Choice, Cleaned
 from miner.filters.config import Plan
+from miner.filters.decide import Choice, Cleaned
 from miner.filters.state import State
 from miner.rows import Rows
 

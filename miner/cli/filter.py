@@ -18,11 +18,13 @@ from miner import filter_report
 from miner.cli import filtering, options
 from miner.errors import CorpusError
 from miner.files import codec, open_output, resource_error
-from miner.filters import clean as cleaning
 from miner.filters import waterfall
 from miner.filters.base import GLOBAL
+from miner.filters.clean import clean
 from miner.filters.config import default_plan, read_plan
+from miner.filters.decide import Choice
 from miner.filters.sample import sample
+from miner.filters.write import write
 from miner.machine import thread_count
 from miner.records import display_name
 from miner.rows import Rows
@@ -162,7 +164,7 @@ def filter(
     context = filtering.context(source_lang, target_lang, model)
     plan = default_plan(context) if config is None else read_plan(config, context)
     plan = dataclasses.replace(plan, repair=plan.repair or repair)
-    choice = cleaning.Choice(top_n, target_words, target_precision)
+    choice = Choice(top_n, target_words, target_precision)
     if plan.ranking is None and (threshold is not None or choice.any):
         raise click.UsageError(
             "nothing ranks the pairs, so that none are the best; add the filter quality, or name "
@@ -200,7 +202,7 @@ def filter(
         lasting = dry_run is None and (state is not None or _is_file(outputs[0]))
         directory = Path(state or f"{outputs[0]}.state") if lasting else place / "state"
         with _passing(directory, state is None), options.staged_bar() as report:
-            found = cleaning.clean(
+            found = clean(
                 rows,
                 plan,
                 directory,
@@ -211,7 +213,7 @@ def filter(
                 note=_say,
             )
             if dry_run is None:
-                cleaning.write(found, outputs, rejected, scores_jsonl, report)
+                write(found, outputs, rejected, scores_jsonl, report)
         click.echo(waterfall.table(found), err=True)
         if page is not None and as_json:
             with open_output(page) as file:

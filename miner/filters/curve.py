@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from miner.filters.base import MODEL
-from miner.filters.clean import Cleaned, unbounded
+from miner.filters.decide import Cleaned, unbounded
 
 # Thresholds that are tried.
 STEPS = 1000

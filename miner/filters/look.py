@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from miner.filters.base import GLOBAL, LOCAL, MODEL
-from miner.filters.clean import PART, UNREAD, Cleaned, Report
 from miner.filters.config import Step
+from miner.filters.decide import PART, UNREAD, Cleaned
 from miner.filters.scoring import ROWS, broken, mended, repairer
+from miner.filters.write import Report
 from miner.rows import UNREADABLE, Block
 
 # Rows on either side of a bound, and of those that a filter removed.

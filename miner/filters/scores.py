@@ -8,9 +8,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from miner.files import StrPath, open_output
-from miner.filters.clean import Report, rounded, sampled
+from miner.filters.clean import sampled
 from miner.filters.config import Plan
+from miner.filters.decide import rounded
 from miner.filters.scoring import ROWS, Job, score, scorers
+from miner.filters.write import Report
 from miner.rows import Block, Rows
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from miner.filters.clean import Cleaned
+from miner.filters.decide import Cleaned
 from miner.rows import REPLACED
 
 

@@ -1,0 +1,277 @@
+"""What becomes of each row, by the scores alone: the result of a cleaning, and its waterfall."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from miner.filters import duplicates
+from miner.filters.base import GLOBAL, LOCAL, MODEL
+from miner.filters.config import Plan, Step
+from miner.filters.scoring import REPAIRED, broken
+from miner.rows import UNREADABLE, Rows
+
+# The reason that is not a filter: a row that could not be read.
+UNREAD = "unreadable"
+# Rows that are looked at together where only their scores are.
+PART = 1 << 20
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How much to keep of what the filters leave: the best, by the score that ranks.
+
+    top: so many pairs. words: pairs with so many tokens on the target's side. precision: as many
+    as this share of which are good by estimate: their mean quality. Where several are given, the
+    least of them is kept; where none, all.
+    """
+
+    top: int | None = None
+    words: int | None = None
+    precision: float | None = None
+
+    def of_a(self, share: float) -> Choice:
+        """The same choice for a sample that is this share of the text."""
+        top, words = (
+            None if count is None else round(count * share) for count in (self.top, self.words)
+        )
+        return Choice(top, words, self.precision)
+
+    @property
+    def any(self) -> bool:
+        return (self.top, self.words, self.precision) != (None, None, None)
+
+
+EVERYTHING = Choice()
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What one filter did: a row of the waterfall.
+
+    label, bounds: as text. reason: what it says of a pair. seen: the pairs it looked at. alone:
+    how many of those it would remove by itself. removed: how many it removed, of those that no
+    earlier one did; removed_words: their tokens on the target's side. left, left_words: after it.
+    seconds: of one processor, in this run.
+    """
+
+    label: str
+    bounds: str
+    seen: int
+    alone: int
+    removed: int
+    removed_words: int
+    left: int
+    left_words: int
+    seconds: float
+
+
+class Cleaned:
+    """The result: every score, and what became of every row.
+
+    plan: what was run. rows: how many there are. removed: ``(n,) int16``: -1 for a row that is
+    kept, else the place in `reasons` of what removed it. stages: the waterfall.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        plan: Plan,
+        local: np.ndarray,
+        model: np.ndarray | None,
+        seconds: dict[str, float],
+    ):
+        self.source, self.plan = rows, plan
+        self.local, self.model = local, model
+        self.count = len(local)
+        self.seconds = seconds
+        self.removed = np.full(self.count, -1, dtype=np.int16)
+        # Scores that only a comparison of all pairs gives, by label; NaN for pairs not compared.
+        self.compared: dict[str, np.ndarray] = {}
+        self.reasons: list[str] = []
+        self.stages: list[Stage] = []
+
+    @cached_property
+    def state(self) -> np.ndarray:
+        """What became of each row when it was read, ``(n,) uint8``."""
+        return np.array(self.local["state"][:, 0])
+
+    @cached_property
+    def words(self) -> np.ndarray:
+        """Tokens on the target's side, ``(n,) uint32``."""
+        return np.array(self.local["tokens"][:, 1])
+
+    @property
+    def repaired(self) -> int:
+        """How many rows had their text repaired."""
+        return int(np.count_nonzero(self.state & REPAIRED))
+
+    @property
+    def precision(self) -> float | None:
+        """The mean quality of the pairs kept, if that ranks: by estimate the share of good ones."""
+        step = self.plan.ranking
+        if step is None or step.name != "quality" or self.rank is None or not self.kept.any():
+            return None
+        return float(self.rank[self.kept].mean())
+
+    @property
+    def kept(self) -> np.ndarray:
+        """Which rows are kept, ``(n,) bool``."""
+        return self.removed < 0
+
+    def scores(self, label: str) -> np.ndarray:
+        """The scores of one step, ``(n,)``; NaN where there is none.
+
+        Raises KeyError for a label that is no step's, or one that compares pairs before it has.
+        """
+        if label in self.compared:
+            return self.compared[label]
+        for stage, table in ((LOCAL, self.local), (MODEL, self.model)):
+            labels = [step.label for step in self.plan.stage(stage)]
+            if label in labels:
+                assert table is not None
+                return np.asarray(table["score"][:, labels.index(label)])
+        raise KeyError(label)
+
+    @cached_property
+    def rank(self) -> np.ndarray | None:
+        """The score that tells better pairs from worse, ``(n,) float64``, higher is better."""
+        step = self.plan.ranking
+        if step is None:
+            return None
+        values = self.scores(step.label).astype(np.float64)
+        return values if step.filter.better == "higher" else -values
+
+    def value(self, row: int) -> float | int:
+        """The score that removed a row."""
+        step, scores = self._causes[self.removed[row]]
+        return 1 if step is None else rounded(step, float(scores[row]))
+
+    @cached_property
+    def _causes(self) -> list[tuple[Step | None, np.ndarray]]:
+        """Of each reason the step whose scores removed rows, with the scores; None for unread."""
+        steps = {step.label: step for step in self.plan.steps}
+        found: list[tuple[Step | None, np.ndarray]] = []
+        for label in self.reasons:
+            # What is no filter chose the best, unless the row could not be read.
+            step = None if label == UNREAD else steps.get(label, self.plan.ranking)
+            found.append((step, self.words if step is None else self.scores(step.label)))
+        return found
+
+    def _remove(
+        self, label: str, bounds: str, seen: np.ndarray, bad: np.ndarray, seconds: float = 0.0
+    ) -> None:
+        """Note what a filter removes: those ``bad (n,)`` of the ``seen (n,)`` that are left."""
+        left = self.removed < 0
+        gone = left & bad
+        self.removed[gone] = len(self.reasons)
+        self.reasons.append(label)
+        left &= ~bad
+        self.stages.append(
+            Stage(
+                label,
+                bounds,
+                int(seen.sum()),
+                int((bad & seen).sum()),
+                int(gone.sum()),
+                int(self.words[gone].sum()),
+                int(left.sum()),
+                int(self.words[left].sum()),
+                seconds,
+            )
+        )
+
+
+def rounded(step: Step, value: float) -> float | int:
+    """A score as it is written: a whole number, or with six digits."""
+    whole = step.filter.whole and math.isfinite(value)
+    return int(value) if whole else float(f"{value:.6g}")
+
+
+def decide(found: Cleaned, choice: Choice) -> None:
+    """What becomes of each row, filter by filter."""
+    everything = np.ones(found.count, dtype=bool)
+    unread = (found.state & UNREADABLE) > 0
+    if unread.any():
+        found._remove(UNREAD, "", everything, unread)
+    for stage, table in ((LOCAL, found.local), (MODEL, found.model)):
+        for step in found.plan.stage(stage):
+            assert table is not None
+            values = found.scores(step.label)
+            bad = broken([step], values[:, None])[:, 0]
+            seen = ~np.isnan(values) & ~unread
+            found._remove(step.label, step.bounds(), seen, bad & seen, found.seconds[step.label])
+    for step in found.plan.stage(GLOBAL):
+        _compare(found, step)
+    if choice.any:
+        _choose(found, choice)
+
+
+def _compare(found: Cleaned, step: Step) -> None:
+    """A filter that compares all pairs that are left."""
+    rows = np.flatnonzero(found.kept)
+    rank = np.zeros(len(rows)) if found.rank is None else found.rank[rows]
+    values = np.full(found.count, np.nan)
+    if step.name == "decile":
+        scores = found.scores(step.settings["of"])[rows]
+        of = next(other for other in found.plan.steps if other.label == step.settings["of"])
+        scores = scores if of.filter.better == "higher" else -scores
+        place = np.empty(len(rows))
+        place[np.lexsort((-rows, scores))] = np.arange(len(rows))
+        values[rows] = np.floor(place * 10 / max(len(rows), 1)) + 1
+    elif step.name == "duplicates":
+        ways = {other.settings["exact"] for other in found.plan.steps if other.name == step.name}
+        exact = 3 * sorted(ways).index(step.settings["exact"])
+        keys = found.local["key"][rows][:, exact : exact + 3]
+        copy = duplicates.copies(step.settings["of"], keys, rank, rows)
+        first = 1 + (found.source.head is not None)
+        values[rows] = np.where(copy >= 0, copy + first, 0)
+    else:
+        values[rows] = duplicates.near_copies(found.local["signature"][rows], rank, rows)
+    found.compared[step.label] = values
+    bad = np.zeros(found.count, dtype=bool)
+    bad[rows] = broken([step], values[rows, None])[:, 0]
+    found._remove(step.label, step.bounds(), ~np.isnan(values), bad)
+
+
+def _choose(found: Cleaned, choice: Choice) -> None:
+    """Keep the best of what is left."""
+    assert found.rank is not None
+    rows = np.flatnonzero(found.kept)
+    order = np.lexsort((rows, -found.rank[rows]))
+    best = rows[order]
+    keep = {}
+    if choice.top is not None:
+        keep["top-n", f"{choice.top:,}"] = min(choice.top, len(best))
+    if choice.words is not None:
+        words = np.cumsum(found.words[best], dtype=np.int64)
+        keep["target-words", f"{choice.words:,}"] = int(
+            np.searchsorted(words, choice.words, "right")
+        )
+    if choice.precision is not None:
+        means = np.cumsum(found.rank[best]) / np.arange(1, len(best) + 1)
+        # Means of a descending list descend.
+        kept = int(np.searchsorted(-means, -choice.precision, side="right"))
+        keep["target-precision", f">= {choice.precision:g}"] = kept
+    for (label, bounds), count in keep.items():
+        bad = np.zeros(found.count, dtype=bool)
+        bad[best[count:]] = True
+        seen = np.zeros(found.count, dtype=bool)
+        seen[best] = True
+        found._remove(label, bounds, seen, bad)
+
+
+def unbounded(found: Cleaned) -> Cleaned:
+    """The cleaning as if the score that ranks had no bound, and without a choice of the best.
+
+    A threshold keeps those of its pairs that reach it: the best copy stays, so that what goes for
+    a copy below a threshold is below it, too. (Deciles are another matter.) Of pairs that a cheap
+    bound kept from the dear filters it is not known what those would do; they pass.
+    """
+    plan = found.plan.with_bound(None)
+    other = Cleaned(found.source, plan, found.local, found.model, found.seconds)
+    decide(other, EVERYTHING)
+    return other
