@@ -14,6 +14,7 @@ import numpy as np
 from miner.errors import DependencyError
 from miner.filters.base import GLOBAL, Batch, Filter, Setting, compared
 from miner.margin import match_one_to_one
+from miner.text import MARKS, NO_WORD
 
 # Hashes a pair has for near copies, and of how many of them a band is made, all of which must
 # agree for two pairs to be compared: pairs that share half of their shingles meet with a
@@ -23,16 +24,15 @@ HASHES, BAND = 64, 4
 SHINGLE = 5
 SEED = 1
 
-_NO_WORD = re.compile(r"[\W_]+")
-# The same in two steps, which take a quarter of the time: what is not of ASCII, where there is any
+# `NO_WORD` in two steps, which take a quarter of the time: what is not of ASCII, where there is any
 # such mark, and the bytes of ASCII.
-_ODD_MARK = re.compile(r"[^\w\x00-\x7f]+")
+_ODD_MARK = re.compile(rf"[^\w\x00-\x7f{MARKS}]+")
 _SPACED = bytes(byte if byte > 127 or chr(byte).isalnum() else ord(" ") for byte in range(256))
 
 
 def plain(text: str) -> str:
-    """The letters and digits of a text, case-folded; the text itself where it has none."""
-    return _NO_WORD.sub(" ", text.casefold()).strip() or text
+    """Letters with their marks, and digits, case-folded; the text itself where it has none."""
+    return NO_WORD.sub(" ", text.casefold()).strip() or text
 
 
 def bare(text: str) -> bytes:
