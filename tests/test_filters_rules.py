@@ -38,6 +38,10 @@ GOOD = [
     ("ar", "كم عمرك؟ عمري ٢٥ سنة.", "How old are you? I am 25 years old."),
     ("fa", "من کتاب می‌خوانم.", "I read books."),
     ("hi", "मैं हिन्दी में लिखता हूँ।", "I write in Hindi."),
+    ("de", "Ich bin fünfunddreißig Jahre alt.", "I am 35 years old."),
+    ("de", "Das Dorf hat zweihundertfünfzig Einwohner.", "The village has 250 inhabitants."),
+    ("zh", "百分之三十五的人", "35% of the people"),
+    ("zh", "一九九八年", "The year 1998"),
     ("th", "ฉันกินข้าวที่บ้านทุกวัน", "I eat rice at home every day."),
     ("zh", "你好。", "Hello."),
     ("zh", "他在2008年买了iPhone。", "He bought an iPhone in 2008."),
@@ -95,7 +99,9 @@ BAD = [
     ("numbers", "de", "Es waren 125.", "There were 126."),
     ("numbers", "de", "Er hat 5 Hunde.", "He has 6 dogs."),
     ("numbers", "hi", "मेरे पास १२५ रुपये हैं।", "I have 152 rupees."),
-    ("numbers", "de", "Es geschah 1998.", "It happened."),
+    ("numbers", "de", "Es waren 12345.", "There were some."),
+    ("numbers", "de", "Es waren 3,75.", "There were some."),
+    ("numbers", "de", "Von 35 bis 48.", "There were some."),
     ("numbers", "de", "Die Hälfte von 200.", "Half of 300."),
     ("addresses", "de", "Mehr auf www.beispiel.de", "More on www.other.com"),
     ("addresses", "de", "Mail an a@firma.de", "Send us mail"),
@@ -125,6 +131,8 @@ def test_scores_are_what_they_say() -> None:
     assert repeated(["a b a b a b", "no no no", "a b c", ""]).tolist() == [4 / 10, 2 / 7, 0, 0]
     assert numbers("a", "b") == 1 and numbers("17, 18 and 19.5", "17, 18 and 19.6") == 2 / 3
     assert numbers("sixty &#8212;", "sixty") == 1
+    assert numbers("35", "thirty-five") == numbers("a", "1998") == 0.5
+    assert numbers("15", "fifteen") == 1 and numbers("35, 2", "x") == numbers("35", "36") == 0
     assert addresses("x@a.com http://b.org", "www.b.net") == 1
     assert ending("Ja", "Yes.") == 0.5
 
