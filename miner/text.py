@@ -7,11 +7,12 @@ token, so that a length or an overlap means about the same for every language.
 import re
 import unicodedata
 
-# Han, kana, Thai, Lao, Myanmar, Khmer and what belongs to them.
-SPACELESS = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf"
-    "\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
+# Han and kana, whose characters are syllables and words.
+DENSE = (
+    "\u3005\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
 )
+# These, Thai, Lao, Myanmar, Khmer and what belongs to them.
+SPACELESS = f"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff{DENSE}"
 # Marks upon letters, such as the vowel signs of India, which belong to words though Python's \w
 # leaves them out. Beyond these stand variation selectors, which emoji have.
 MARKS = "".join(
