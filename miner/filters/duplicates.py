@@ -128,19 +128,19 @@ def near_copies(signatures: np.ndarray, score: np.ndarray, rows: np.ndarray) -> 
     the best of those that agree with it there, also where that one goes for a still better one.
     """
     order = np.lexsort((rows, -score))
-    ranked = signatures[order]
     alike = np.zeros(len(rows))
     for start in range(0, HASHES, BAND):
-        # One number for each band, since sorting several takes four times as long. Two bands that
-        # have one number, among billions, are compared in full below like any others.
-        words = np.ascontiguousarray(ranked[:, start : start + BAND]).view(np.uint64)
+        # Only a band is put in order at a time: a copy of whole signatures would be most of the
+        # memory. One number for each band, since sorting several takes four times as long. Two
+        # bands that have one number, among billions, are compared in full below like any others.
+        words = np.ascontiguousarray(signatures[order, start : start + BAND]).view(np.uint64)
         key = words[:, 0] * np.uint64(0x9E3779B97F4A7C15) ^ words[:, 1]
         _, first, place = np.unique(key, return_index=True, return_inverse=True)
         best = first[place]  # ranks ascend, so that the first of a band is its best
         later = np.flatnonzero(best != np.arange(len(best)))
         for part in range(0, len(later), 1 << 16):
             own = later[part : part + (1 << 16)]
-            same = (ranked[own] == ranked[best[own]]).mean(axis=1)
+            same = (signatures[order[own]] == signatures[order[best[own]]]).mean(axis=1)
             alike[own] = np.maximum(alike[own], same)
     out = np.empty(len(rows))
     out[order] = alike
