@@ -5,15 +5,29 @@ token, so that a length or an overlap means about the same for every language.
 """
 
 import re
+import unicodedata
 
-# Han, kana, Thai, Lao, Myanmar, Khmer and what belongs to them.
-SPACELESS = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf"
-    "\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
+# Han and kana, whose characters are syllables and words.
+DENSE = (
+    "\u3005\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
 )
+# These, Thai, Lao, Myanmar, Khmer and what belongs to them.
+SPACELESS = f"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff{DENSE}"
+# Marks upon letters, such as the vowel signs of India, which belong to words though Python's \w
+# leaves them out. Beyond these stand variation selectors, which emoji have.
+MARKS = "".join(
+    mark for mark in map(chr, range(0x300, 0xFE00)) if unicodedata.category(mark) in ("Mn", "Mc")
+)
+# What stands within words of Persian and of India, and shows nothing.
+JOINERS = "\u200c\u200d"
+# What is neither a letter nor a digit nor a mark upon one.
+NO_WORD = re.compile(rf"(?:[^\w{MARKS}]|_)+")
+
 _SPACELESS = re.compile(f"[{SPACELESS}]")
-_TOKEN = re.compile(rf"[{SPACELESS}]|[^\W{SPACELESS}]+|[^\w\s]")
-_LENGTH = re.compile(rf"[{SPACELESS}]|[^\s{SPACELESS}]+")
+_TOKEN = re.compile(
+    rf"[{SPACELESS}]|[^\W{SPACELESS}]+(?:[{MARKS}{JOINERS}]+[^\W{SPACELESS}]*)*|[^\w\s]"
+)
+_SPACED = re.compile(rf"[{SPACELESS}]|[^\s{SPACELESS}]+")
 
 
 def tokens(text: str) -> list[str]:
@@ -21,8 +35,13 @@ def tokens(text: str) -> list[str]:
     return _TOKEN.findall(text.lower())
 
 
-def count_tokens(text: str) -> int:
+def spaced(text: str) -> list[str]:
     """What stands between spaces and, of scripts without them, characters."""
     if text.isascii() or not _SPACELESS.search(text):
-        return len(text.split())
-    return len(_LENGTH.findall(text))
+        return text.split()
+    return _SPACED.findall(text)
+
+
+def count_tokens(text: str) -> int:
+    """How many there are of :func:`spaced`."""
+    return len(spaced(text))

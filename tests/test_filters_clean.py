@@ -350,10 +350,10 @@ def test_json_has_all_scores(tmp_path: Path) -> None:
         {"cost": 0.5, '100% "dear"': 7, "duplicates": 0},
         {"cost": 5, '100% "dear"': None, "duplicates": None},
         {"cost": 0.25, '100% "dear"': 1234570, "duplicates": 1},
-        {"cost": 0, '100% "dear"': None, "duplicates": None},
+        {"cost": None, '100% "dear"': None, "duplicates": None},  # unreadable
         {"cost": 0, '100% "dear"': None, "duplicates": 1},
     ]
-    assert found.scores("cost").tolist() == [0.5, 5, 0.25, 0, 0]
+    assert found.scores("cost").tolist() == [0.5, 5, 0.25, np.inf, 0]
     with pytest.raises(KeyError):
         found.scores("other")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -153,6 +154,18 @@ def test_near_copies_agree_with_the_reference(n, seed, scores) -> None:
     rows = np.arange(n, dtype=np.int64) * 2
     found = near_copies(table, np.array(scores[:n]), rows)
     np.testing.assert_allclose(found, near_reference(table, scores[:n]), atol=1e-12)
+
+
+def test_near_copies_hold_no_second_table() -> None:
+    table = np.random.default_rng(0).integers(0, 2**32, (20_000, HASHES), dtype=np.uint32)
+    rows = np.arange(len(table))
+    tracemalloc.start()
+    try:
+        near_copies(table, rows / 1.0, rows)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 0.75 * table.nbytes
 
 
 def shingles(text: str) -> set[str]:

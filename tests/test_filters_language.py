@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from miner.errors import DependencyError
 from miner.filters import language
 from miner.filters.base import Batch, Context
-from miner.filters.language import identifier
+from miner.filters.language import identifier, known
 from miner.kernels.naive_bayes import naive_bayes, naive_bayes_reference
 
 FILTERS = {f.name: f for f in language.FILTERS}
@@ -97,6 +97,39 @@ def test_both_sides_in_the_same_language() -> None:
     ]
     found = FILTERS["same_language"].build({}, Context())(Batch(*zip(*pairs, strict=True)))
     assert found[0] > 12 and found[1] == 0 and found[2] < 12
+
+
+CLOSE = [
+    "en en",
+    "en-GB eng",
+    "nb nn",
+    "id ms",
+    "hr sr",
+    "pt-BR pt-PT",
+    "zh-Hans zh-Hant",
+    "tlh tlh",
+]
+
+
+@pytest.mark.parametrize("codes", CLOSE)
+def test_sides_that_are_meant_to_be_alike(codes: str) -> None:
+    source, target = codes.split()
+    pairs = [(SENTENCES["en"], "Trains to Hamburg leave from another platform this evening.")]
+    assert scores("same_language", pairs, ("de", "en"))[0] > 12
+    assert scores("same_language", pairs, (source, target)).tolist() == [0]
+
+
+def test_codes_of_three_letters() -> None:
+    for code in ("deu", "ger", "DEU", "de-AT", "deu_Latn", "fre", "cze", "iw", "ki", "kik", "cmn"):
+        assert known(code), code
+    for code in ("German", "tlh", "", "zxx"):
+        assert not known(code), code
+    model = identifier()
+    for label in set(model.labels.tolist()):
+        assert model.columns(label)[model.labels == label].all(), label
+    for short, long in (("de", "deu"), ("fr", "fre"), ("he", "iw"), ("et", "ekk"), ("no", "nob")):
+        np.testing.assert_array_equal(model.columns(short), model.columns(long))
+        assert scores("language", [(SENTENCES["en"],) * 2], (long, "eng"))[0] > 12
 
 
 def test_scores_are_those_of_the_library() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections import Counter
 from typing import Any
 
@@ -42,6 +43,13 @@ def test_shared_ngrams_are_those_of_plain_counting(
     assert shared(one, other, orders) == expected
 
 
+def test_many_words_that_repeat_take_no_square_of_time() -> None:
+    words = [str(i) for i in range(20_000)] * 2
+    begun = time.process_time()
+    assert shared(words, words[::-1], 1) == [40_000]
+    assert time.process_time() - begun < 1
+
+
 @given(SENTENCE, SENTENCE, st.integers(1, 3))
 def test_overlap_is_a_share_of_the_shorter_side(one: list[str], other: list[str], n: int) -> None:
     value = overlap(one, other, n)
@@ -60,8 +68,6 @@ def test_overlap_by_hand() -> None:
     assert score(NGRAM_OVERLAP, source, target, n=2) == pytest.approx([1 / 2, 0, 0, 0, 0, 1 / 2])
     assert score(NGRAM_OVERLAP, source, target, n=3) == [0] * 6
     assert score(NGRAM_OVERLAP, [], []) == []
-    with pytest.raises(ValueError, match="n is 0"):
-        score(NGRAM_OVERLAP, source, target, n=0)
 
 
 def test_bleu_by_hand() -> None:

@@ -12,8 +12,10 @@ _NUMBER = re.compile(
     r"(?:\d{0,2}(?:[ \u00a0\u202f'’]\d{3}(?!\d))+(?:[.,٫]\d+)*|\d*(?:[.,٫٬]\d+)*)"
 )
 _PART = re.compile(r"\d+")
-# Up to here numbers are often written as words; so are tens, hundreds, thousands.
+# Up to here numbers are often written as words; so are tens, hundreds, thousands. Any other of few
+# digits may be the one number of a text and a word on the other side: nobody knows.
 _SPELLED = 20
+_FEW, _UNKNOWN = 4, 0.5
 _LONG = 30  # digits that are looked at, since int() of a line of them is slow
 
 _ADDRESS = re.compile(
@@ -78,13 +80,17 @@ def numbers(source: str, target: str) -> float:
     """Share of the numbers that both sides have, 0 to 1; 1 where there are none to compare.
 
     A number that may be written as a word on the other side counts only where the other side has
-    one in its place.
+    one in its place. `_UNKNOWN` where all there is to compare is one whole number of up to `_FEW`
+    digits on one side: thirty-five for 35.
     """
     if not (_DIGIT.search(source) or _DIGIT.search(target)):
         return 1.0
     (left, left_all), (right, right_all) = _numbers(source), _numbers(target)
     fewer, more = sorted((_missing(left, right_all), _missing(right, left_all)), key=len)
     wrong = max(len(fewer), sum(not _spelled(parts) for parts in more))
+    if wrong and len(left) + len(right) == 1:
+        [digits, *others] = more[0]
+        return 0.0 if others or len(digits) > _FEW else _UNKNOWN
     shared = min(len(left), len(right)) - len(fewer)
     return max(shared, 0) / (max(shared, 0) + wrong) if wrong else 1.0
 
@@ -124,7 +130,8 @@ FILTERS = (
     Filter(
         "numbers",
         "share of the numbers that both sides have, 0 to 1, however they are written; small and "
-        "round ones may be words on one side",
+        "round ones may be words on one side; "
+        f"{_UNKNOWN} where one of up to {_FEW} digits is all there is",
         "only {value:.0%} of the numbers agree",
         "higher",
         each(numbers),

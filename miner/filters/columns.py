@@ -15,19 +15,21 @@ def _cost(settings: Mapping[str, Any], context: Context) -> Scorer:
     column = settings["column"]
 
     def score(batch: Batch) -> np.ndarray:
-        texts = batch.columns[column]
-        out = np.empty(len(batch))
-        for row, text in enumerate(texts):
+        out = np.full(len(batch), np.inf)
+        rows = zip(batch.columns[column], batch.source, batch.target, strict=True)
+        for row, (text, *sides) in enumerate(rows):
+            # A row that cannot be read is blank: it has no cost, is the worst, and is removed.
+            if not (text or any(sides)):
+                continue
             try:
                 out[row] = float(text)
             except ValueError:
                 out[row] = np.nan
-            # A row that cannot be read at all has no cost either, and is removed for that.
-            if np.isnan(out[row]) and (text or batch.source[row] or batch.target[row]):
+            if np.isnan(out[row]):
                 raise CorpusError(
                     f"column {column}: {text!r} is no cost; it must be a number in every row"
                 )
-        return np.where(np.isnan(out), 0.0, out)
+        return out
 
     return score
 
@@ -35,7 +37,8 @@ def _cost(settings: Mapping[str, Any], context: Context) -> Scorer:
 FILTERS = (
     Filter(
         "cost",
-        "a number in a column, such as the negative log-likelihood of a translation per token",
+        "a number in a column, such as the negative log-likelihood of a translation per token; "
+        "infinite for a blank row",
         "a cost of {value:g}",
         "lower",
         _cost,

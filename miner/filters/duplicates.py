@@ -14,6 +14,7 @@ import numpy as np
 from miner.errors import DependencyError
 from miner.filters.base import GLOBAL, Batch, Filter, Setting, compared
 from miner.margin import match_one_to_one
+from miner.text import MARKS, NO_WORD
 
 # Hashes a pair has for near copies, and of how many of them a band is made, all of which must
 # agree for two pairs to be compared: pairs that share half of their shingles meet with a
@@ -23,16 +24,15 @@ HASHES, BAND = 64, 4
 SHINGLE = 5
 SEED = 1
 
-_NO_WORD = re.compile(r"[\W_]+")
-# The same in two steps, which take a quarter of the time: what is not of ASCII, where there is any
+# `NO_WORD` in two steps, which take a quarter of the time: what is not of ASCII, where there is any
 # such mark, and the bytes of ASCII.
-_ODD_MARK = re.compile(r"[^\w\x00-\x7f]+")
+_ODD_MARK = re.compile(rf"[^\w\x00-\x7f{MARKS}]+")
 _SPACED = bytes(byte if byte > 127 or chr(byte).isalnum() else ord(" ") for byte in range(256))
 
 
 def plain(text: str) -> str:
-    """The letters and digits of a text, case-folded; the text itself where it has none."""
-    return _NO_WORD.sub(" ", text.casefold()).strip() or text
+    """Letters with their marks, and digits, case-folded; the text itself where it has none."""
+    return NO_WORD.sub(" ", text.casefold()).strip() or text
 
 
 def bare(text: str) -> bytes:
@@ -128,19 +128,19 @@ def near_copies(signatures: np.ndarray, score: np.ndarray, rows: np.ndarray) -> 
     the best of those that agree with it there, also where that one goes for a still better one.
     """
     order = np.lexsort((rows, -score))
-    ranked = signatures[order]
     alike = np.zeros(len(rows))
     for start in range(0, HASHES, BAND):
-        # One number for each band, since sorting several takes four times as long. Two bands that
-        # have one number, among billions, are compared in full below like any others.
-        words = np.ascontiguousarray(ranked[:, start : start + BAND]).view(np.uint64)
+        # Only a band is put in order at a time: a copy of whole signatures would be most of the
+        # memory. One number for each band, since sorting several takes four times as long. Two
+        # bands that have one number, among billions, are compared in full below like any others.
+        words = np.ascontiguousarray(signatures[order, start : start + BAND]).view(np.uint64)
         key = words[:, 0] * np.uint64(0x9E3779B97F4A7C15) ^ words[:, 1]
         _, first, place = np.unique(key, return_index=True, return_inverse=True)
         best = first[place]  # ranks ascend, so that the first of a band is its best
         later = np.flatnonzero(best != np.arange(len(best)))
         for part in range(0, len(later), 1 << 16):
             own = later[part : part + (1 << 16)]
-            same = (ranked[own] == ranked[best[own]]).mean(axis=1)
+            same = (signatures[order[own]] == signatures[order[best[own]]]).mean(axis=1)
             alike[own] = np.maximum(alike[own], same)
     out = np.empty(len(rows))
     out[order] = alike

@@ -14,6 +14,7 @@ import numpy as np
 
 from miner.errors import DependencyError
 from miner.filters.base import Batch, Context, Filter, Scorer
+from miner.filters.scripts import primary
 
 _CHARACTERS = 120  # the start of a text says enough
 
@@ -25,18 +26,16 @@ _ALIKE = tuple(
         "ar ary arz",
         "bs hr sh sr",
         "el grc",
-        "et ekk",
         "fa prs",
         "fil tl",
         "gn gug",
-        "hbo he iw",
-        "id in ms",
+        "hbo he",
+        "id ms",
         "ku sdh ckb kmr",
         "lv ltg",
         "nb nn no",
-        "sq als",
         "uz uzs",
-        "wuu yue zh cmn",
+        "wuu yue zh",
     )
 )
 # What the model calls numbers, markup and codes: a short text of names looks like it.
@@ -56,6 +55,7 @@ class Identifier:
         model = LanguageIdentifier.from_model_file(MODEL_FILE)
         languages = [name != _NO_LANGUAGE for name in model.nb_classes]
         self.labels = np.array(model.nb_classes)[languages]
+        self._codes = [primary(label) for label in self.labels.tolist()]
         self._arrays = (
             np.asarray(model.tk_nextmove),
             np.asarray(model.tk_row),
@@ -67,9 +67,7 @@ class Identifier:
 
     def columns(self, language: str) -> np.ndarray:
         """Which labels are of this BCP-47 code, ``(m,) bool``; none of one that is not known."""
-        code = language.replace("_", "-").split("-")[0].lower()
-        group = next((group for group in _ALIKE if code in group), {code})
-        return np.isin(self.labels, sorted(group))
+        return np.isin(self._codes, sorted(_alike(language)))
 
     def scores(self, texts: Sequence[str]) -> np.ndarray:
         """Of n texts under m languages ``(n, m) float32``: natural logarithms, not normalised."""
@@ -91,6 +89,17 @@ class Identifier:
 def identifier() -> Identifier:
     """The one of this process. Raises :class:`~miner.errors.DependencyError` without py3langid."""
     return Identifier()
+
+
+def known(language: str) -> bool:
+    """Whether the model knows the language of this BCP-47 code, so that `language` looks at it."""
+    return bool(identifier().columns(language).any())
+
+
+def _alike(language: str) -> frozenset[str]:
+    """The languages that text of this one may seem to be in, itself among them."""
+    code = primary(language)
+    return next((group for group in _ALIKE if code in group), frozenset([code]))
 
 
 def _encoded(text: str) -> bytes:
@@ -134,6 +143,9 @@ def _without(text: str, other: str) -> str:
 
 def _same(settings: Mapping[str, Any], context: Context) -> Scorer:
     model = identifier()
+    left, right = context.languages
+    if left and right and not _alike(left).isdisjoint(_alike(right)):  # as it ought to be
+        return lambda batch: np.zeros(len(batch))
     groups = [model.columns(label) for label in model.labels]
 
     def lead(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -165,7 +177,8 @@ FILTERS = (
     Filter(
         "same_language",
         "by how much the one language that both sides seem to be in is likelier than any other, as "
-        "a natural logarithm, from 0; the side that is less sure",
+        "a natural logarithm, from 0; the side that is less sure; 0 where both are meant to be "
+        "in one language, or in two that are hardly told apart",
         "both sides are in the same language, by a factor of e^{value:.0f}",
         "lower",
         _same,

@@ -1,11 +1,18 @@
 """Length of a pair."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from miner.filters.base import Batch, Context, Filter, Scorer, Setting
+from miner.text import DENSE
+
+# What one character of Chinese or Japanese counts, beside an alphabet's. Thai and its like, which
+# have no spaces either, are written in letters: as many as other languages need.
+DENSITY = 3
+_DENSE = re.compile(f"[{DENSE}]")
 
 SIDES = ("source", "target", "shorter", "longer")
 
@@ -21,9 +28,16 @@ def _length(settings: Mapping[str, Any], context: Context) -> Scorer:
     return lambda batch: of_side(batch.lengths, settings["of"])
 
 
+def width(text: str) -> int:
+    """Characters of a text, one of Chinese or Japanese as `DENSITY` of them."""
+    if text.isascii():
+        return len(text)
+    return len(text) + (DENSITY - 1) * len(_DENSE.findall(text))
+
+
 def _ratio(settings: Mapping[str, Any], context: Context) -> Scorer:
     def score(batch: Batch) -> np.ndarray:
-        lengths = np.array([[len(text) for text in side] for side in batch.sides], dtype=np.float64)
+        lengths = np.array([[width(text) for text in side] for side in batch.sides], float)
         lengths = lengths.reshape(2, -1) + settings["slack"]
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = lengths.max(axis=0) / lengths.min(axis=0)
@@ -58,7 +72,8 @@ FILTERS = (
     ),
     Filter(
         "length_ratio",
-        "characters of the longer side for each of the shorter, from 1",
+        f"characters of the longer side for each of the shorter, from 1; one of Chinese or "
+        f"Japanese counts as {DENSITY}",
         "one side is {value:.1f} times as long as the other",
         "lower",
         _ratio,

@@ -6,6 +6,7 @@ two languages a high overlap means text that was left untranslated. Case does no
 """
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -39,9 +40,11 @@ def shared(one: Sequence[str], other: Sequence[str], orders: int) -> list[int]:
         common = kinds[0] & kinds[1]
         # Where a side repeats nothing, each counts once: most sentences need no counting.
         once = len(kinds[0]) == len(left) or len(kinds[1]) == len(right)
-        counts.append(
-            len(common) if once else sum(min(left.count(x), right.count(x)) for x in common)
-        )
+        if once:
+            counts.append(len(common))
+        else:
+            ours, theirs = Counter(left), Counter(right)
+            counts.append(sum(min(ours[x], theirs[x]) for x in common))
         if not common:  # what shares no n-gram shares no longer one
             break
     return counts + [0] * (orders - len(counts))
@@ -76,8 +79,6 @@ def sentence_bleu(candidate: Sequence[str], reference: Sequence[str]) -> float:
 
 def _overlap(settings: Mapping[str, Any], context: Context) -> Scorer:
     n = settings["n"]
-    if n < 1:
-        raise ValueError(f"n is {n}; it must be at least 1")
 
     def score(batch: Batch) -> np.ndarray:
         pairs = zip(*batch.tokens, strict=True)

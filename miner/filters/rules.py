@@ -8,28 +8,20 @@ from typing import Any
 import numpy as np
 
 from miner.filters.base import Context, Filter, Scorer, each
-from miner.text import SPACELESS
+from miner.text import JOINERS, MARKS, NO_WORD, SPACELESS, spaced
 
 # Characters that show nothing: white space, and marks of width and direction.
 _VISIBLE = re.compile(r"[^\s\u200b-\u200f\u2028-\u202e\u2060\ufeff]")
-_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
-_NEITHER = re.compile(r"[\W_]+")
+_LETTER_OR_DIGIT = re.compile(rf"[^\W_]|[{MARKS}]")
 
-# Blocks in which what is no letter is a mark upon one: vowel signs, points, accents.
-_MARKS = (
-    "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0730-\u074a"
-    "\u07a6-\u07b0\u0900-\u0dff\u0e31-\u0e4e\u0eb1-\u0ecd\u0f18-\u0fbc\u102b-\u109d\u135d-\u135f"
-    "\u17b4-\u17d3\u180b-\u180f\u1ab0-\u1aff\u1dc0-\u1dff\ua8e0-\ua8f1\u200c\u200d"
-)
 # What is neither a letter nor a mark upon one; digits of every script are among it.
-_NO_LETTER = re.compile(rf"[\d_]|[^\w{_MARKS}]")
+_NO_LETTER = re.compile(rf"[\d_]|[^\w{MARKS}{JOINERS}]")
 _ASCII_NO_LETTER = bytes(byte for byte in range(128) if not chr(byte).isalpha())
 
 _SPACELESS = re.compile(f"[{SPACELESS}]")
 # Every byte of ASCII but letters becomes a space: a text as bytes falls into words that way in a
 # third of the time that an expression takes.
 _LETTERS = bytes(byte if byte > 127 or chr(byte).isalpha() else ord(" ") for byte in range(256))
-_TOKEN = re.compile(rf"[{SPACELESS}]|[^\s{SPACELESS}]+")
 # Words that every sentence is taken to have beside its own, so that a short one, a name or a cry,
 # is never all copied nor all repeated.
 _SLACK = 4
@@ -56,7 +48,7 @@ def identical(source: str, target: str) -> float:
         return float(left is right)
     if left.group() != right.group():  # as in most pairs, and quickly seen
         return 0.0
-    return float(_NEITHER.sub("", source) == _NEITHER.sub("", target))
+    return float(NO_WORD.sub("", source) == NO_WORD.sub("", target))
 
 
 def letters(text: str) -> float:
@@ -96,7 +88,7 @@ def repeated(texts: Sequence[str]) -> np.ndarray:
     The longest run counts in which each token is the same as the one a period before it, for one of
     the periods of up to `_PERIOD` tokens. ``(n,) float64``, 0 to 1.
     """
-    lines = [_tokens(text) for text in texts]
+    lines = [spaced(text.casefold()) for text in texts]
     sizes = np.fromiter(map(len, lines), np.int64, len(lines))
     line = np.repeat(np.arange(len(lines)), sizes)
     token = np.fromiter(map(hash, chain.from_iterable(lines)), np.int64, len(line))
@@ -107,11 +99,6 @@ def repeated(texts: Sequence[str]) -> np.ndarray:
         edges = np.flatnonzero(np.diff(same, prepend=False, append=False)).reshape(-1, 2)
         np.maximum.at(longest, line[edges[:, 0]], edges[:, 1] - edges[:, 0])
     return longest / (sizes + _SLACK)
-
-
-def _tokens(text: str) -> list[str]:
-    plain = text.isascii() or not _SPACELESS.search(text)
-    return text.casefold().split() if plain else _TOKEN.findall(text.casefold())
 
 
 def _repeated(settings: Mapping[str, Any], context: Context) -> Scorer:

@@ -61,11 +61,11 @@ _WRITTEN_IN = {
     "no nso ny oc om pag pam pap pcm pl pms pt qu rm rn ro rw sc scn sco se sg sh sk sl sm sn so "
     "sq sr ss st su sv sw szl tet tk tl tn to tpi tr ts tum tw ty uz vec vi vo wa war wo xh yo "
     "za zu",
-    "Cyrl": "ab av az ba be bg bs bua bxr ce chv crh cu cv kk koi krc kv ky lez mdf mhr mk mn mrj "
+    "Cyrl": "ab av az ba be bg bs bua bxr ce crh cu cv kk koi krc kv ky lez mdf mhr mk mn mrj "
     "myv os ru rue sah sh sr tg tk tt tyv udm uk uz",
     "Grek": "el grc pnt",
     "Armn": "hy hyw",
-    "Hebr": "he hbo iw lad yi",
+    "Hebr": "he hbo lad yi",
     "Arab": "ar ary arz azb bal ckb fa glk ks ku lrc mzn pa pnb ps sd sdh skr ug ur uzs",
     "Thaa": "dv",
     "Deva": "awa bh bho gom hi hne kok ks mai mr ne new sa sd",
@@ -92,14 +92,47 @@ _WRITTEN_IN = {
     "Hani": "gan hak ja ko lzh nan wuu yue zh",
 }
 
+# The other codes of a language: those of three letters of ISO 639-3, then those of 639-2/B, then
+# what is no longer used and the one language that most text of a group of them is in.
+_NAMED = (
+    "ab abk, af afr, am amh, an arg, ar ara arb, as asm, av ava, ay aym, az aze azj, ba bak, be "
+    "bel, bg bul, bm bam, bn ben, bo bod tib, br bre, bs bos, ca cat, ce che, co cos, cs ces "
+    "cze, cu chu, cv chv, cy cym wel, da dan, de deu ger, dv div, dz dzo, ee ewe, el ell gre, "
+    "en eng, eo epo, es spa, et est ekk, eu eus baq, fa fas per pes, ff ful, fi fin, fo fao, fr "
+    "fra fre, fy fry, ga gle, gd gla, gl glg, gn grn, gu guj, gv glv, ha hau, he heb iw, hi "
+    "hin, hr hrv, ht hat, hu hun, hy hye arm, ia ina, id ind in, ie ile, ig ibo, io ido, is isl "
+    "ice, it ita, ja jpn, jv jav, ka kat geo, ki kik, kk kaz, kl kal, km khm, kn kan, ko kor, "
+    "ks kas, ku kur, kv kom, kw cor, ky kir, la lat, lb ltz, lg lug, li lim, ln lin, lo lao, lt "
+    "lit, lv lav lvs, mg mlg plt, mi mri mao, mk mkd mac, ml mal, mn mon khk, mr mar, ms msa "
+    "may zsm, mt mlt, my mya bur, nb nob, ne nep npi, nl nld dut, nn nno, no nor, ny nya, oc "
+    "oci, om orm gaz, or ori ory, os oss, pa pan, pl pol, ps pus pbt, pt por, qu que, rm roh, "
+    "rn run, ro ron rum mo, ru rus, rw kin, sa san, sc srd, sd snd, se sme, sg sag, sh hbs, si "
+    "sin, sk slk slo, sl slv, sm smo, sn sna, so som, sq sqi alb als, sr srp, ss ssw, st sot, "
+    "su sun, sv swe, sw swa swh, ta tam, te tel, tg tgk, th tha, ti tir, tk tuk, tl tgl, tn "
+    "tsn, to ton, tr tur, ts tso, tt tat, tw twi, ty tah, ug uig, uk ukr, ur urd, uz uzb uzn, "
+    "vi vie, vo vol, wa wln, wo wol, xh xho, yi yid ydd ji, yo yor, za zha, zh zho chi cmn, zu "
+    "zul"
+)
+_SHORT = {other: short for short, *others in map(str.split, _NAMED.split(",")) for other in others}
+
+
+def primary(language: str) -> str:
+    """The language of a BCP-47 code by its shortest name: ``de`` for de-AT, DE_de, deu and ger."""
+    code = language.replace("_", "-").split("-")[0].lower()
+    return _SHORT.get(code, code)
+
+
+def known(language: str) -> bool:
+    """Whether the scripts of this BCP-47 code are known, so that `script` looks at its side."""
+    return bool(scripts_of(language))
+
 
 def scripts_of(language: str) -> tuple[str, ...]:
     """The scripts that a BCP-47 code means, by ISO 15924; none for a code that is not known."""
-    primary, *rest = language.replace("_", "-").split("-")
-    for part in rest:
+    for part in language.replace("_", "-").split("-")[1:]:
         if part.title() in _ALIASES:
             return _ALIASES[part.title()]
-    return tuple(name for name, codes in _WRITTEN_IN.items() if primary.lower() in codes.split())
+    return tuple(name for name, codes in _WRITTEN_IN.items() if primary(language) in codes.split())
 
 
 @lru_cache

@@ -1,0 +1,79 @@
+"""miner.text: words with the marks upon their letters, against Unicode's own categories."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from miner.filters.duplicates import bare, plain
+from miner.filters.rules import identical
+from miner.text import JOINERS, MARKS, NO_WORD, SPACELESS, count_tokens, spaced, tokens
+
+ALL = [chr(code) for code in range(0x10000) if not 0xD800 <= code < 0xE000]
+UPON = [c for c in ALL if unicodedata.category(c) in ("Mn", "Mc") and not "\ufe00" <= c <= "\ufe2f"]
+
+
+def test_marks_are_those_of_unicode() -> None:
+    assert list(MARKS) == UPON
+    assert not re.search(r"\w", MARKS + JOINERS), "a mark would be a letter, too"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("हिन्दी में लिखता हूँ।", ["हिन्दी", "में", "लिखता", "हूँ", "।"]),
+        ("தமிழ் மொழி, 3", ["தமிழ்", "மொழி", ",", "3"]),
+        ("می‌خوانم", ["می‌خوانم"]),
+        ("E\u0301te\u0301!", ["e\u0301te\u0301", "!"]),
+        ("שָׁלוֹם־לך", ["שָׁלוֹם", "־", "לך"]),
+        ("東京 no タワー", ["東", "京", "no", "タ", "ワ", "ー"]),
+        ("ไทย a", ["ไ", "ท", "ย", "a"]),
+        ("a ❤\ufe0f", ["a", "❤", "\ufe0f"]),
+    ],
+)
+def test_tokens(text: str, expected: list[str]) -> None:
+    assert tokens(text) == expected
+
+
+@given(st.text(st.sampled_from("aé9 -.漢\u0301\u093f\u094d\u200c\u0e31हि") | st.sampled_from(ALL)))
+def test_a_mark_stays_with_its_letter(text: str) -> None:
+    found, low = tokens(text), text.lower()
+    assert "".join(found) == "".join(re.findall(r"\S", low))
+    starts, place = set(), 0
+    for token in found:
+        place = low.index(token[0], place)
+        starts.add(place)
+        place += len(token)
+    spaceless = re.compile(f"[{SPACELESS}]")
+    for place in range(1, len(low)):
+        word = low[place - 1].isalnum() and not spaceless.match(low[place - 1])
+        if word and low[place] in UPON and not spaceless.match(low[place]):
+            assert place not in starts
+            assert not NO_WORD.match(low[place])
+
+
+@given(st.text(st.sampled_from(["ह", "क", " ", ".", "_", "A", *UPON]), max_size=9))
+def test_marks_are_of_the_text_that_copies_share(text: str) -> None:
+    assert bare(text) == plain(text).encode()
+    if any(c.isalnum() for c in text):
+        kept = [c for c in text.casefold() if c.isalnum() or c in MARKS]
+        assert [c for c in plain(text) if c != " "] == kept
+
+
+def test_words_that_differ_in_vowel_signs_are_no_copies() -> None:
+    he, she = "मैं जा रहा हूँ", "मैं जा रही हूँ"
+    assert bare(he) != bare(she) and bare(he) == bare(f"{he}।")
+    assert bare("Hello \U0001f468\u200d\U0001f469 ❤\ufe0f") == bare("hello")
+    assert identical(he, she) == 0 and identical(he, f"{he}।") == 1
+
+
+@given(st.text(st.sampled_from("a bé漢ก\u3000")))
+def test_what_stands_between_spaces(text: str) -> None:
+    assert "".join(spaced(text)) == "".join(text.split()) and len(spaced(text)) == count_tokens(
+        text
+    )
+    assert spaced(text) == re.sub("[漢ก]", r" \g<0> ", text).split()
