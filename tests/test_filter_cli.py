@@ -462,3 +462,10 @@ def test_a_directory_is_no_output(miner, noisy: Path) -> None:
     Path("there").mkdir()
     code, _, err = miner("filter", noisy, *COLUMNS, "-o", "there")
     assert code == 1 and "it is a directory" in err and not Path("there.state").exists()
+
+
+def test_a_language_that_nobody_knows(miner, noisy: Path) -> None:
+    pytest.importorskip("py3langid")
+    options = (*COLUMNS, "--source-lang", "qaa", "--target-lang", "en", "--dry-run", "9")
+    code, _, err = miner("filter", noisy, *options)
+    assert code == 0 and "qaa is a language that not all filters know" in err and "en is" not in err

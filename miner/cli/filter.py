@@ -170,6 +170,8 @@ def filter(
             "nothing ranks the pairs, so that none are the best; add the filter quality, or name "
             "another as 'rank' in the configuration"
         )
+    for code in filtering.unknown_languages(plan):
+        _say(f"{code} is a language that not all filters know; those pass it")
     if plan.ranking is None and any(step.filter.stage == GLOBAL for step in plan.steps):
         _say("nothing ranks the pairs: of copies the first stays")
     if threshold is not None:

@@ -17,8 +17,9 @@ from miner.cli import options
 from miner.corpus import ON_ERROR, file_format
 from miner.errors import MinerError
 from miner.files import resource_error
+from miner.filters import language, scripts
 from miner.filters.base import GLOBAL, Context, Filter
-from miner.filters.config import is_language
+from miner.filters.config import Plan, is_language
 from miner.filters.table import FILTERS
 from miner.records import display_name
 
@@ -71,6 +72,14 @@ def context(source_lang: str | None, target_lang: str | None, model: str) -> Con
         if code is not None and not is_language(code):
             raise click.UsageError(f"{code!r} is no language code, such as de, en or zh-Hant")
     return Context(source_lang, target_lang, model=model)
+
+
+def unknown_languages(plan: Plan) -> list[str]:
+    """The plan's languages that a filter of languages or of scripts cannot tell."""
+    telling = {"language": language.known, "script": scripts.known}
+    known = [telling[step.name] for step in plan.steps if step.name in telling]
+    codes = dict.fromkeys(code for code in plan.context.languages if code)
+    return [code for code in codes if not all(knows(code) for knows in known)]
 
 
 @contextmanager

@@ -78,7 +78,9 @@ FILTERS = (
         "lower",
         _ratio,
         maximum=3.0,
-        settings={"slack": Setting(15.0, "characters added to both: short sentences differ more")},
+        settings={
+            "slack": Setting(15.0, "characters added to both: short sentences differ more", least=0)
+        },
         default=True,
     ),
     Filter(

@@ -104,7 +104,7 @@ FILTERS = (
         "the sides share {value:.0%} of what they could",
         "lower",
         _overlap,
-        settings={"n": Setting(1, "tokens of an n-gram; 1, 2 and 3 in the paper")},
+        settings={"n": Setting(1, "tokens of an n-gram; 1, 2 and 3 in the paper", least=1)},
         paper="Wieting et al. 2017, section 5.4",
     ),
     Filter(
