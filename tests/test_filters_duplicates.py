@@ -152,7 +152,7 @@ def test_near_copies_agree_with_the_reference(n, seed, scores) -> None:
     noise = generator.random(table.shape) < 0.15
     table = np.where(noise, generator.integers(0, 3, table.shape), table).astype(np.uint32)
     rows = np.arange(n, dtype=np.int64) * 2
-    found = near_copies(table, np.array(scores[:n]), rows)
+    found = near_copies(np.repeat(table, 2, axis=0), np.array(scores[:n]), rows)
     np.testing.assert_allclose(found, near_reference(table, scores[:n]), atol=1e-12)
 
 

@@ -230,7 +230,7 @@ def _compare(found: Cleaned, step: Step) -> None:
         first = 1 + (found.source.head is not None)
         values[rows] = np.where(copy >= 0, copy + first, 0)
     else:
-        values[rows] = duplicates.near_copies(found.local["signature"][rows], rank, rows)
+        values[rows] = duplicates.near_copies(found.local["signature"], rank, rows)
     found.compared[step.label] = values
     bad = np.zeros(found.count, dtype=bool)
     bad[rows] = broken([step], values[rows, None])[:, 0]

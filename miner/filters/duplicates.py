@@ -123,24 +123,26 @@ def copies(of: str, keys: np.ndarray, score: np.ndarray, rows: np.ndarray) -> np
 def near_copies(signatures: np.ndarray, score: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """How alike each pair is to a better one: ``(m,) float64``, 0 without any like it.
 
-    ``signatures (m, HASHES) uint32``; ``score`` and ``rows`` as in :func:`copies`. The greatest
-    estimated share of shingles in common (Jaccard) with a pair it was compared with: for each band
-    the best of those that agree with it there, also where that one goes for a still better one.
+    ``signatures (n, HASHES) uint32`` of all rows; ``score`` and ``rows``, those that are compared,
+    as in :func:`copies`. The greatest estimated share of shingles in common (Jaccard) with a pair
+    it was compared with: for each band the best of those that agree with it there, also where that
+    one goes for a still better one.
     """
     order = np.lexsort((rows, -score))
+    ranked = rows[order]
     alike = np.zeros(len(rows))
     for start in range(0, HASHES, BAND):
         # Only a band is put in order at a time: a copy of whole signatures would be most of the
         # memory. One number for each band, since sorting several takes four times as long. Two
         # bands that have one number, among billions, are compared in full below like any others.
-        words = np.ascontiguousarray(signatures[order, start : start + BAND]).view(np.uint64)
+        words = np.ascontiguousarray(signatures[ranked, start : start + BAND]).view(np.uint64)
         key = words[:, 0] * np.uint64(0x9E3779B97F4A7C15) ^ words[:, 1]
         _, first, place = np.unique(key, return_index=True, return_inverse=True)
         best = first[place]  # ranks ascend, so that the first of a band is its best
         later = np.flatnonzero(best != np.arange(len(best)))
         for part in range(0, len(later), 1 << 16):
             own = later[part : part + (1 << 16)]
-            same = (signatures[order[own]] == signatures[order[best[own]]]).mean(axis=1)
+            same = (signatures[ranked[own]] == signatures[ranked[best[own]]]).mean(axis=1)
             alike[own] = np.maximum(alike[own], same)
     out = np.empty(len(rows))
     out[order] = alike
