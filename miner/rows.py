@@ -108,9 +108,10 @@ class Layout:
                     # Of two files each has one column that is wanted, and an id that is not.
                     fields += found if len(self.names) == 1 else found[:1]
                     state[number] |= REPLACED * replaced
-            except CorpusError:
+            except CorpusError as error:
                 if self.on_error != "skip":
-                    raise
+                    hint = "" if "--on-error" in str(error) else ", or pass --on-error skip"
+                    raise CorpusError(f"{error}{hint}") from None
                 fields, state[number] = blank, UNREADABLE
             rows.append(fields)
         return Texts(

@@ -290,7 +290,7 @@ def test_a_dry_run_names_the_line_at_fault(miner) -> None:
 def test_the_default_filters(miner, knowing_model, noisy: Path) -> None:
     code, _, err = miner("filter", noisy, *COLUMNS, "--model", knowing_model, "--threads", 1,
                          "-o", "out.tsv")  # fmt: skip
-    assert code == 0 and err.startswith("the languages are not given (--source-lang, ")
+    assert code == 0 and err.startswith("without --source-lang and --target-lang, filters")
     few = [line.split()[0] for line in err.splitlines()[2:]]
     code, _, err = miner("filter", noisy, *COLUMNS, "--model", knowing_model, "--threads", 1,
                          "-o", "out.tsv", "--source-lang", "de", "--target-lang", "en")  # fmt: skip

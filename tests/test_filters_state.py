@@ -188,7 +188,13 @@ def test_another_text_or_plan_starts_anew(text, tmp_path, looked, change) -> Non
     if change == "bounds":
         assert notes == [] and looked.rows == {True: 0, False: 0}
     else:
-        assert notes == [f"{place} is of another text or other filters; starting anew"]
+        what = {"text", "time", "columns", "on_error"}
+        of = "another text" if change in what else "other filters or settings"
+        assert len(notes) == 1 and notes[0].startswith(f"{place} is of")
+        assert notes[0].endswith("starting anew") and (of in notes[0] or "version" in notes[0])
+        if change not in ("text", "time"):  # of which the file is as it was left
+            with pytest.raises(ArtifactError, match="name another place"):
+                run(text, place, plan(), keep=True)
         assert looked.rows[True] == rows.count
 
 

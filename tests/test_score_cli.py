@@ -252,7 +252,7 @@ def test_a_fault_further_down_leaves_nothing(miner, tmp_path: Path, knowing_mode
     assert (code, out) == (1, "")
     assert err == (
         f"miner: error: {path}, line 5001: column 2 is asked for, 1 found; mend the line or "
-        "choose another column\n"
+        "choose another column, or pass --on-error skip\n"
     )
     assert os.listdir(tmp_path) == ["a.tsv"]
 

@@ -110,7 +110,8 @@ Examples:
 @click.option(
     "--state",
     metavar="DIR",
-    help="Keep the scores in DIR, for other bounds; else they are in OUTPUT.state until done.",
+    help="Keep the scores in DIR, for other bounds of the same filters; else they are in "
+    "OUTPUT.state until done.",
 )
 @options.model
 @filtering.languages
@@ -179,10 +180,9 @@ def filter(
     if target_precision is not None and plan.ranking and plan.ranking.name != "quality":
         raise click.UsageError("--target-precision needs pairs to be ranked by their quality")
     if not all(plan.context.languages) and config is None:
-        _say(
-            "the languages are not given (--source-lang, --target-lang): filters that need them "
-            "are left out"
-        )
+        given = zip(("--source-lang", "--target-lang"), plan.context.languages, strict=True)
+        missing = " and ".join(name for name, code in given if not code)
+        _say(f"without {missing}, filters that need to know the languages are left out")
     with filtering.spooled(inputs) as (paths, place):
         reading: dict[str, Any] = {
             "header": header,
@@ -210,6 +210,7 @@ def filter(
                 directory,
                 choice=choice,
                 all_scores=all_scores or dry_run is not None or scores_jsonl is not None,
+                keep=state is not None,
                 threads=thread_count(threads),
                 report=report,
                 note=_say,

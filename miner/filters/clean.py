@@ -36,13 +36,15 @@ def clean(
     *,
     choice: Choice = EVERYTHING,
     all_scores: bool = False,
+    keep: bool = False,
     threads: int = 1,
     report: Report = lambda stage, done, total: None,
     note: Callable[[str], None] = lambda text: None,
 ) -> Cleaned:
     """Score all rows and decide on each.
 
-    Scores go to files in the directory ``state``, from which a run that was killed goes on. Dear
+    Scores go to files in the directory ``state``, from which a run that was killed goes on; to
+    ``keep`` them means that those of something else there are an error, and not removed. Dear
     filters look only at what cheap ones leave, unless ``all_scores``. The result is the same for
     any number of ``threads``, each a process of its own; a script that calls this needs no
     ``if __name__ == "__main__"``. Raises the errors of `Rows`, of the filters, and ResourceError.
@@ -52,12 +54,13 @@ def clean(
         Job(plan, rows.layout, tuple(plan.stage(LOCAL)), first=True),
         Job(sampled(plan, rows), rows.layout, tuple(plan.stage(MODEL))),
     ]
-    with State(state, _key(rows, plan), note) as files:
+    with State(state, _key(rows, plan), note, keep) as files:
         cheap = files.table("local", jobs[0].dtype, ROWS)
         if cheap.complete:
             rows.count = cheap.done
         with scorers(jobs if jobs[1].steps else jobs[:1], threads, rows.at_most(ROWS)) as workers:
             fill = partial(_fill, rows=rows, jobs=jobs, workers=workers, seconds=seconds)
+            _tell(cheap, "read and checked", note)
             fill(cheap, 0, None, report=report)
             local, model = cheap.read(), None
             rows.count = len(local)
@@ -67,6 +70,7 @@ def clean(
                 todo = wanted.copy()
                 for other in others:
                     todo &= np.isnan(other["score"][:, 0])
+                _tell(table, "scored", note)
                 if table.complete or todo.any():
                     fill(table, 1, (wanted, todo, others), report=report)
                 else:  # which needs no process
@@ -77,6 +81,12 @@ def clean(
     found = Cleaned(rows, plan, local, model, seconds)
     decide(found, choice)
     return found
+
+
+def _tell(table: Table, done: str, note: Callable[[str], None]) -> None:
+    """Note what a run that was stopped has left."""
+    if table.done and not table.complete:
+        note(f"{table.path.parent}: going on, {table.done:,} rows are {done} already")
 
 
 def _passed(plan: Plan, local: np.ndarray) -> np.ndarray:

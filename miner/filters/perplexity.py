@@ -8,7 +8,7 @@ import numpy as np
 
 from miner.corpus import Reader
 from miner.errors import CorpusError
-from miner.filters.base import MODEL, Batch, Context, Filter, Scorer, Setting
+from miner.filters.base import Batch, Context, Filter, Scorer, Setting
 from miner.ngrams import Trigrams
 from miner.text import tokens
 
@@ -68,7 +68,6 @@ FILTERS = (
             ),
             "of": Setting("target", "which side is scored", SIDES),
         },
-        stage=MODEL,
         paper="Wieting et al. 2017, sections 5.4 to 5.7",
     ),
 )

@@ -42,13 +42,12 @@ def identical(source: str, target: str) -> float:
     """1 where both sides have the same letters and digits in the same order, or none at all."""
     if source == target:
         return 1.0
-    source, target = source.casefold(), target.casefold()
     left, right = _LETTER_OR_DIGIT.search(source), _LETTER_OR_DIGIT.search(target)
     if not left or not right:
         return float(left is right)
-    if left.group() != right.group():  # as in most pairs, and quickly seen
+    if left.group().casefold()[0] != right.group().casefold()[0]:  # as in most pairs
         return 0.0
-    return float(NO_WORD.sub("", source) == NO_WORD.sub("", target))
+    return float(NO_WORD.sub("", source.casefold()) == NO_WORD.sub("", target.casefold()))
 
 
 def letters(text: str) -> float:

@@ -29,13 +29,17 @@ META = "state.json"
 class State:
     """A directory for the scores of one text by one plan, until the ``with`` block ends.
 
-    What it holds of another text or plan is removed, which ``note`` is told. Raises
-    :class:`~miner.errors.ArtifactError` for a directory that is something else, or that another
-    run is at work in.
+    What it holds of another text or plan is removed, which ``note`` is told; where it is ``kept``
+    on purpose, that is an error. Raises :class:`~miner.errors.ArtifactError` for it, for a
+    directory that is something else, and for one that another run is at work in.
     """
 
     def __init__(
-        self, path: StrPath, key: dict[str, Any], note: Callable[[str], None] = lambda text: None
+        self,
+        path: StrPath,
+        key: dict[str, Any],
+        note: Callable[[str], None] = lambda text: None,
+        kept: bool = False,
     ):
         self.path = Path(path)
         self._lock: IO[str] | None = None
@@ -45,7 +49,15 @@ class State:
                 self._hold()
                 if found == record:
                     return
-                note(f"{self.path} is of another text or other filters; starting anew")
+                other = [name for name in ("input", "plan") if found.get(name) != record.get(name)]
+                what = {"input": "another text", "plan": "other filters or settings"}
+                of = " and ".join(what[name] for name in other) or "another version"
+                if kept:
+                    raise ArtifactError(
+                        f"{self.path}: holds the scores of {of}; name another place (--state), or "
+                        "remove it"
+                    )
+                note(f"{self.path} is of {of}; starting anew")
                 shutil.rmtree(self.path)
             self.path.mkdir(parents=True, exist_ok=True)
             partial = self.path / f".{META}.partial"
