@@ -94,7 +94,7 @@ def page(place: Path, found: Cleaned) -> Path:
 )
 def test_the_nearest_are_those_of_a_sort(distance: list[float], size: int, part: int) -> None:
     rows = np.arange(len(distance))
-    plain = np.lexsort((look._mixed(rows), np.array(distance)))[:size]
+    plain = np.lexsort((look.hash_of(rows), np.array(distance)))[:size]
     for order in (rows, rows[::-1]):
         nearest = look.Nearest(size)
         for start in range(0, len(rows), part):

@@ -244,3 +244,27 @@ def test_every_filter_is_well_made(name: str) -> None:
         assert setting.default is None or not setting.choices or setting.default in setting.choices
     assert set(entry.columns) <= set(entry.settings)
     assert not entry.default or all(s.default is not None for s in entry.settings.values())
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        ("name = 'margin'\nk = 0", "k is 0; it must be at least 1"),
+        ("name = 'margin'\npairs = -1", "pairs is -1; it must be at least 0"),
+        ("name = 'ngram_overlap'\nn = 0", "n is 0; it must be at least 1"),
+        ("name = 'perplexity'\nreferences = 'a'\nsentences = 0", "sentences is 0; it must be"),
+        ("name = 'length_ratio'\nslack = -20.0", "slack is -20.0; it must be at least 0"),
+        ("name = 'length_ratio'\nslack = nan", "slack is nan; it must be at least 0"),
+        (f"name = 'length'\nmaximum = 1{'0' * 400}", "maximum is beyond all numbers"),
+    ],
+)
+def test_numbers_out_of_range(tmp_path: Path, table: str, says: str) -> None:
+    with pytest.raises(ArtifactError, match=says):
+        plan(tmp_path, f"[[filter]]\n{table}\n")
+
+
+@pytest.mark.parametrize("code", ["German", "d", "de!"])
+def test_what_is_no_language(tmp_path: Path, code: str) -> None:
+    with pytest.raises(ArtifactError, match="is no language code"):
+        text = f"source_lang = '{code}'\n[[filter]]\nname = 'length'\n"
+        plan(tmp_path, text, Context())

@@ -104,8 +104,6 @@ def test_margins_of_a_reference_of_ones_own(
     np.testing.assert_array_equal(found, expected)
     with pytest.raises(CorpusError, match="missing.tsv: cannot be read"):
         scorer("margin", context, reference="missing.tsv")
-    with pytest.raises(ArtifactError, match="k is 0; it must be at least 1"):
-        scorer("margin", context, k=0)
 
 
 def test_a_text_too_small_to_compare_with(tiny_model: Path, batch: Batch) -> None:

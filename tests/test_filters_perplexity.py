@@ -146,12 +146,6 @@ def test_standard_input_is_no_reference() -> None:
         scorer(Path(), references="-")
 
 
-@pytest.mark.parametrize("number", [0, -5])
-def test_no_sentences_asked_for(references: Path, number: int) -> None:
-    message = refused(references.parent, references="good.en", sentences=number)
-    assert message.startswith("perplexity: sentences is ")
-
-
 # --- real text ----------------------------------------------------------------------------------
 
 

@@ -148,5 +148,10 @@ def _of(setting: Any) -> str:
 
 
 def scoring() -> dict[str, Filter]:
-    """The filters that give a pair a score by itself."""
-    return {name: entry for name, entry in FILTERS.items() if entry.stage != GLOBAL}
+    """The filters that give a pair a score by itself, and need no setting for it."""
+    return {
+        name: entry
+        for name, entry in FILTERS.items()
+        if entry.stage != GLOBAL
+        and all(setting.default is not None for setting in entry.settings.values())
+    }

@@ -7,6 +7,7 @@ import click
 from miner.cli import filtering, options
 from miner.filters import scores
 from miner.filters.config import read_plan, scores_of, scores_plan
+from miner.filters.table import FILTERS
 from miner.machine import thread_count
 from miner.rows import Rows
 
@@ -74,6 +75,8 @@ def score(
     files = filtering.inputs(bitext, source, target)
     known = filtering.scoring()
     for name in names:
+        if name in FILTERS and None in (kind.default for kind in FILTERS[name].settings.values()):
+            raise click.UsageError(f"{name} needs settings; give it in a --config")
         if name not in known:
             raise click.UsageError(f"there is no score {name!r}; there are: {', '.join(known)}")
     if names and config is not None:

@@ -99,6 +99,7 @@ class Filter:
     pair was removed, in words; ``{value}`` is its score, ``{bound}`` the bound it broke.
     minimum, maximum: default bounds, both inclusive; None for none. better: "higher" or "lower".
     build: settings and context to a scorer; called once in each process. settings: what it takes.
+    stage: LOCAL, MODEL or GLOBAL. sampled: whether it compares with `Context.sample`.
     columns: the settings that name a column of the file. languages: whether it needs to know the
     languages. default: whether it runs where no configuration says which do. whole: whether scores
     are whole numbers. paper: where it is from.

@@ -11,7 +11,6 @@ import numpy as np
 
 from miner.corpus import read_bitext
 from miner.encoder import Encoder
-from miner.errors import ArtifactError
 from miner.files import stamp
 from miner.filters.base import GLOBAL, MODEL, Batch, Context, Filter, Scorer, Setting, compared
 from miner.machine import memory_budget
@@ -64,13 +63,11 @@ class _Margin:
     """Margins (Artetxe & Schwenk 2019) of given pairs, against the neighbours in a reference.
 
     The neighbours of a sentence are the nearest distinct sentences of the reference's other side;
-    its own translation, if the reference has it, is not one of them. The reference is a sample, so
-    a pair's margin does not depend on the others that are scored with it.
+    its own translation, if the reference has it, is not one of them. The reference is fixed before,
+    so a pair's margin does not depend on those that are scored with it.
     """
 
     def __init__(self, settings: Mapping[str, Any], context: Context):
-        if settings["k"] < 1:
-            raise ArtifactError(f"margin: k is {settings['k']}; it must be at least 1")
         self.encoders = _encoders(_model(settings, context))
         self.k, self.kind = settings["k"], settings["margin"]
         reference = context.sample

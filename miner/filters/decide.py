@@ -52,7 +52,7 @@ EVERYTHING = Choice()
 class Stage:
     """What one filter did: a row of the waterfall.
 
-    label, bounds: as text. reason: what it says of a pair. seen: the pairs it looked at. alone:
+    label, bounds: as text. seen: the pairs it looked at. alone:
     how many of those it would remove by itself. removed: how many it removed, of those that no
     earlier one did; removed_words: their tokens on the target's side. left, left_words: after it.
     seconds: of one processor, in this run.
@@ -72,8 +72,9 @@ class Stage:
 class Cleaned:
     """The result: every score, and what became of every row.
 
-    plan: what was run. rows: how many there are. removed: ``(n,) int16``: -1 for a row that is
-    kept, else the place in `reasons` of what removed it. stages: the waterfall.
+    source: the rows, of which there are ``count``. plan: what was run. local, model: scores as
+    `Job.dtype` has them, the latter None without filters by models. removed: ``(n,) int16``: -1
+    for a row that is kept, else the place in `reasons` of what removed it. stages: the waterfall.
     """
 
     def __init__(

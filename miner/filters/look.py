@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from miner.counts import hash_of
 from miner.filters.base import GLOBAL, LOCAL, MODEL
 from miner.filters.config import Step
 from miner.filters.decide import PART, UNREAD, Cleaned
@@ -70,12 +71,12 @@ class Nearest:
             edge = np.partition(distance, self.size - 1)[self.size - 1]
             tied = np.flatnonzero(distance == edge)
             if len(tied) > self.size:
-                tied = tied[np.argpartition(_mixed(rows[tied]), self.size)[: self.size]]
+                tied = tied[np.argpartition(hash_of(rows[tied]), self.size)[: self.size]]
             near = np.concatenate([np.flatnonzero(distance < edge), tied])
             rows, distance = rows[near], distance[near]
         rows = np.concatenate([self.rows, rows.astype(np.int64)])
         distance = np.concatenate([self.distance, distance.astype(np.float64)])
-        order = np.lexsort((_mixed(rows), distance))[: self.size]
+        order = np.lexsort((hash_of(rows), distance))[: self.size]
         self.rows, self.distance = rows[order], distance[order]
 
 
@@ -253,14 +254,6 @@ def _some(scores: np.ndarray) -> np.ndarray:
         found = [part[~np.isnan(part)] for part in (scores[i : i + PART] for i in parts)]
         some = np.concatenate(found)
     return some
-
-
-def _mixed(rows: np.ndarray) -> np.ndarray:
-    """A number for each row that looks random: a step of SplitMix64."""
-    out = rows.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        out = (out ^ (out >> np.uint64(shift))) * np.uint64(factor)
-    return out ^ (out >> np.uint64(31))
 
 
 def texts(

@@ -32,8 +32,6 @@ def spread(path: Path, most: int) -> Iterator[str]:
 
 def _perplexity(settings: Mapping[str, Any], context: Context) -> Scorer:
     path, most = context.directory / settings["references"], settings["sentences"]
-    if most < 1:
-        raise CorpusError(f"perplexity: sentences is {most}; it must be at least 1")
     if str(path) == "-" or (path.exists() and not path.is_file()):
         raise CorpusError(
             f"{path}: references must be a file, since every process reads them twice; "
