@@ -57,8 +57,9 @@ FLOORS = (
         "index",
     ),
     ("side", "engines", "checkpoint", "recall", "neighbors"),
-    ("verify", "quality"),
+    ("verify", "quality", "reference"),
     ("pairs", "search", "threshold", "explain", "filters"),
+    ("tasks",),
     ("page", "report", "filter_charts", "filter_report"),
     ("cli",),
 )

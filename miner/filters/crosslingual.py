@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -13,12 +13,9 @@ from miner.corpus import read_bitext
 from miner.encoder import Encoder
 from miner.files import stamp
 from miner.filters.base import GLOBAL, MODEL, Batch, Context, Filter, Scorer, Setting, compared
-from miner.machine import memory_budget
-from miner.margin import RATIO_FLOOR
 from miner.model import resolve
-from miner.neighbors import nearest_both
 from miner.quality import Quality, cosines
-from miner.side import Side
+from miner.reference import Reference, Texts, Vectors
 
 
 def _encoders(model: str) -> tuple[Encoder, Encoder]:
@@ -60,61 +57,25 @@ def _model(settings: Mapping[str, Any], context: Context) -> str:
 
 
 class _Margin:
-    """Margins (Artetxe & Schwenk 2019) of given pairs, against the neighbours in a reference.
-
-    The neighbours of a sentence are the nearest distinct sentences of the reference's other side;
-    its own translation, if the reference has it, is not one of them. The reference is fixed before,
-    so a pair's margin does not depend on those that are scored with it.
-    """
+    """Margins against a reference, by default a sample of the text itself."""
 
     def __init__(self, settings: Mapping[str, Any], context: Context):
         self.encoders = _encoders(_model(settings, context))
-        self.k, self.kind = settings["k"], settings["margin"]
-        reference = context.sample
+        self.kind = settings["margin"]
+        texts = context.sample
         if settings["reference"]:
             bitext = read_bitext(context.directory / settings["reference"])
-            reference = bitext.source, bitext.target
-        self.row: list[dict[str, int]] = []
-        self.sides: list[Side] = []
-        for encoder, texts in zip(self.encoders, reference, strict=True):
-            distinct = list(dict.fromkeys(texts))
-            vectors = encoder.encode(distinct)
-            self.row.append({text: row for row, text in enumerate(distinct)})
-            self.sides.append(Side(vectors, np.flatnonzero(vectors.any(axis=1))))
+            texts = bitext.source, bitext.target
+        self.reference = Reference(texts, self._vectors(texts), settings["k"])
 
     def __call__(self, batch: Batch) -> np.ndarray:
-        vectors = [
-            encoder.encode(side) for encoder, side in zip(self.encoders, batch.sides, strict=True)
-        ]
-        cosine = cosines(*vectors).astype(np.float64)
-        # A source's neighbours are targets, and the other way round.
-        near = [
-            self._mean(own, partner, other)
-            for own, partner, other in (
-                (vectors[0], batch.target, 1),
-                (vectors[1], batch.source, 0),
-            )
-        ]
-        mean = (near[0] + near[1]) / 2
-        if self.kind == "distance":
-            return cosine - mean
-        return cosine / np.maximum(mean, RATIO_FLOOR)
+        return self.reference.margins(batch.sides, self._vectors(batch.sides), self.kind)
 
-    def _mean(self, vectors: np.ndarray, partners: Sequence[str], other: int) -> np.ndarray:
-        """Mean similarity of each vector to its nearest of the ``other`` side: ``(n,) float64``."""
-        base = self.sides[other]
-        queries = Side(vectors, np.flatnonzero(vectors.any(axis=1)))
-        out = np.zeros(len(vectors))
-        if not len(base) or not len(queries):
-            return out
-        lists, _ = nearest_both(
-            queries, base, self.k + 1, memory=memory_budget(), threads=1, exact=True
+    def _vectors(self, texts: Texts) -> Vectors:
+        source, target = (
+            encoder.encode(side) for encoder, side in zip(self.encoders, texts, strict=True)
         )
-        own = np.array([self.row[other].get(text, -1) for text in partners])
-        counts = (lists.row >= 0) & (lists.row != own[:, None])
-        counts &= np.cumsum(counts, axis=1) <= self.k
-        similarity = np.where(counts, lists.similarity, 0.0)
-        return similarity.sum(axis=1) / np.maximum(counts.sum(axis=1), 1)
+        return source, target
 
 
 _MODEL = Setting("", "directory of the model [that of the cleaning]", file=True)

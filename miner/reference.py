@@ -1,0 +1,64 @@
+"""Margins of given pairs against the neighbours that their sentences have in a reference bitext."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from miner.machine import memory_budget
+from miner.margin import RATIO_FLOOR
+from miner.neighbors import nearest_both
+from miner.quality import cosines
+from miner.side import Side
+
+Texts = tuple[Sequence[str], Sequence[str]]
+Vectors = tuple[np.ndarray, np.ndarray]
+
+
+class Reference:
+    """A bitext to compare pairs with (Artetxe & Schwenk 2019, section 3).
+
+    texts, vectors: both sides of it, unit rows ``(n, d) float32``. The ``k`` neighbours of a
+    sentence are the nearest distinct sentences of the reference's other side; its own translation,
+    if the reference has it, is not one of them. The reference is fixed before, so a pair's margin
+    does not depend on those that are scored with it.
+    """
+
+    def __init__(self, texts: Texts, vectors: Vectors, k: int):
+        self.k = k
+        self.row: list[dict[str, int]] = []
+        self.sides: list[Side] = []
+        for side, rows in zip(texts, vectors, strict=True):
+            first: dict[str, int] = {}
+            for row, text in enumerate(side):
+                first.setdefault(text, row)
+            distinct = rows[list(first.values())]
+            self.row.append({text: row for row, text in enumerate(first)})
+            self.sides.append(Side(distinct, np.flatnonzero(distinct.any(axis=1))))
+
+    def margins(self, texts: Texts, vectors: Vectors, margin: str = "ratio") -> np.ndarray:
+        """``(n,) float64`` margins of n pairs, by ``ratio`` or ``distance``."""
+        cosine = cosines(*vectors).astype(np.float64)
+        # A source's neighbours are targets, and the other way round.
+        near = [self._mean(vectors[side], texts[1 - side], 1 - side) for side in (0, 1)]
+        mean = (near[0] + near[1]) / 2
+        if margin == "distance":
+            return cosine - mean
+        return cosine / np.maximum(mean, RATIO_FLOOR)
+
+    def _mean(self, vectors: np.ndarray, partners: Sequence[str], other: int) -> np.ndarray:
+        """Mean similarity of each vector to its nearest of the ``other`` side: ``(n,) float64``."""
+        base = self.sides[other]
+        queries = Side(vectors, np.flatnonzero(vectors.any(axis=1)))
+        out = np.zeros(len(vectors))
+        if not len(base) or not len(queries):
+            return out
+        lists, _ = nearest_both(
+            queries, base, self.k + 1, memory=memory_budget(), threads=1, exact=True
+        )
+        own = np.array([self.row[other].get(text, -1) for text in partners])
+        counts = (lists.row >= 0) & (lists.row != own[:, None])
+        counts &= np.cumsum(counts, axis=1) <= self.k
+        similarity = np.where(counts, lists.similarity, 0.0)
+        return similarity.sum(axis=1) / np.maximum(counts.sum(axis=1), 1)
