@@ -129,6 +129,11 @@ class Encoder:
     def fingerprint(self) -> str:
         return self.model.fingerprint
 
+    @property
+    def averages(self) -> bool:
+        """Whether vectors are means of embeddings of one kind, and nothing else."""
+        return self._average is not None
+
     def encode(self, sentences: Sequence[str]) -> np.ndarray:
         """Vectors of ``sentences``: ``(n, d) float32``, each of unit length (but see ``unit``).
 

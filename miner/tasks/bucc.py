@@ -1,0 +1,197 @@
+"""BUCC: mine translations hidden in two corpora.
+
+The protocol of the shared task (Zweigenbaum et al. 2018): the threshold is the one with the best F1
+on the training gold, and is applied to test. Precision, recall and F1 are those at that threshold;
+the oracle's, tuned on the test gold itself, is labelled so and is no result.
+
+What the mteb suite calls BUCC is another task: of the sentences in the gold alone, is the nearest
+by cosine the translation? It stands under a name of its own.
+"""
+
+import math
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from miner.corpus import Reader
+from miner.errors import MinerError
+from miner.evaluate import Evaluation, best_threshold
+from miner.evaluate import evaluate as compare
+from miner.pairs import each_copy
+from miner.search import RANKS, run, verifier_for
+from miner.tasks import bootstrap, figures, top_one
+from miner.tasks.figures import Figure, Outcome, Report, silent
+from miner.tasks.hidden import SPLITS, Task, read_gold_of, tasks
+from miner.tasks.subject import Subject, Trained, index_of
+from miner.threshold import estimate
+
+PLACE = "bucc"
+# Estimated precision of the tool's own choice.
+OWN = 0.95
+
+Scored = list[tuple[float, str, str]]
+
+
+@dataclass(frozen=True)
+class Mined:
+    """What mining one split gave: scored id pairs, the tool's own threshold, and seconds taken.
+
+    The threshold, where it was asked for and probabilities rank, is that of an estimated precision
+    of `OWN`; it knows no gold.
+    """
+
+    pairs: Scored
+    own: float | None
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Result:
+    """One pair of languages, ranked one way.
+
+    tuned: on the training gold. test: with that threshold; None where there is no test gold, and
+    so with oracle and own. mined: by split.
+    """
+
+    task: Task
+    rank: str
+    tuned: Evaluation
+    test: Evaluation | None
+    oracle: Evaluation | None
+    own: Evaluation | None
+    mined: dict[str, Mined]
+
+    @property
+    def threshold(self) -> float:
+        """The tuned one; where nothing was mined to tune it on, one that keeps nothing."""
+        return math.inf if self.tuned.threshold is None else self.tuned.threshold
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        found: dict[str, Any] = {
+            "set": self.task.name,
+            "rank": self.rank,
+            "training": self.tuned.as_dict(),
+            "seconds": {split: round(one.seconds, 2) for split, one in self.mined.items()},
+        }
+        for name, one in (
+            ("test", self.test),
+            ("test, own choice", self.own),
+            ("test oracle", self.oracle),
+        ):
+            if one is not None:
+                found[name] = one.as_dict()
+        return found
+
+
+def texts(data: Path) -> Iterator[str]:
+    """All sentences of the evaluation."""
+    for task in tasks(data):
+        for split in SPLITS:
+            for language in task.languages:
+                for block in Reader(task.need(f"{split}.{language}"), format="bucc"):
+                    yield from block.sentences
+
+
+def evaluate(subject: Subject, data: Path, report: Report = silent) -> Outcome:
+    """Mine every set of ``data``, ranked by margin and, if the model can, by probability.
+
+    Raises CorpusError.
+    """
+    every: list[Figure] = []
+    missing: list[str] = []
+    mined: list[dict[str, Any]] = []
+    found = tasks(data)
+    ranks = RANKS[::-1] if isinstance(subject, Trained) and subject.verifies else ("margin",)
+    for task in found:
+        for rank in ranks:
+            report(PLACE, len(mined), len(found) * len(ranks))
+            result = measure(subject, task, rank)
+            mined.append(result.as_dict())
+            every += figures_of(result)
+        every += top_one.figures_of(subject, task)
+        if task.file("test.gold") is None:
+            missing.append(
+                f"{task.name}: no test gold; its F1 is that of the training split, on whose gold "
+                "the threshold was tuned"
+            )
+    report(PLACE, len(mined), len(mined))
+    headline = tuple(figure for figure in every if figure.metric.startswith("f1"))
+    return Outcome(PLACE, tuple(every), headline, tuple(missing), {"mining": mined})
+
+
+def measure(subject: Subject, task: Task, rank: str, **settings: Any) -> Result:
+    """Mine both splits, tune on training, apply to test; ``settings`` are those of a search."""
+    gold = read_gold_of(task, "training")
+    mined = {
+        split: mine(subject, task, split, rank, own=split == "test", **settings) for split in SPLITS
+    }
+    tuned = best_threshold(mined["training"].pairs, gold)
+    cut = math.inf if tuned.threshold is None else tuned.threshold
+    test = oracle = own = None
+    if task.file("test.gold") is not None:
+        gold, (pairs, choice) = read_gold_of(task, "test"), (mined["test"].pairs, mined["test"].own)
+        test, oracle = compare(pairs, gold, cut), best_threshold(pairs, gold)
+        own = None if choice is None else compare(pairs, gold, choice)
+    return Result(task, rank, tuned, test, oracle, own, mined)
+
+
+def mine(
+    subject: Subject, task: Task, split: str, rank: str, own: bool = False, **settings: Any
+) -> Mined:
+    """Scored id pairs of one split; a sentence under several ids counts under each.
+
+    ``own``: also choose a threshold, without gold.
+    """
+    begun = time.perf_counter()
+    with tempfile.TemporaryDirectory(prefix="bucc-") as work:
+        source, target = (
+            index_of(subject, task.need(f"{split}.{language}"), language, Path(work) / language)
+            for language in task.languages
+        )
+        encoder = subject.encoders[0] if isinstance(subject, Trained) else None
+        verifier = verifier_for(source, rank, encoder)
+        found = run(source, target, verifier, **settings)
+        choice = None
+        if own and verifier is not None:
+            with suppress(MinerError):  # too small a set, or a language without decoys
+                choice = estimate(found).threshold(OWN)
+        pairs = list(each_copy(found.pairs).ids())
+    return Mined(pairs, choice, time.perf_counter() - begun)
+
+
+def figures_of(result: Result) -> tuple[Figure, ...]:
+    """F1, precision and recall of a result, drawn by source sentence.
+
+    On the training split, as their name then says, where there is no test gold.
+    """
+    task = result.task
+    split = "training" if result.test is None else "test"
+    corpus = Reader(task.need(f"{split}.{task.languages[0]}"), format="bucc")
+    ids = dict.fromkeys(chain.from_iterable(block.ids for block in corpus))
+    place = {name: number for number, name in enumerate(ids)}
+    gold = read_gold_of(task, split)
+    pairs = result.mined[split].pairs
+    kept = {(source, target) for score, source, target in pairs if score >= result.threshold}
+
+    def counts(pairs: set[tuple[str, str]]) -> np.ndarray:
+        # Gold of sentences that are not in the corpus can be missed, but not drawn.
+        rows = [place[source] for source, _ in pairs if source in place]
+        return np.bincount(rows, minlength=len(place)).astype(np.float64)
+
+    proposed, correct, expected = counts(kept), counts(kept & gold), counts(gold)
+    name = task.name if result.test is not None else f"{task.name}, {split}"
+    by = f"by {result.rank}"
+    statistics = {
+        f"f1 {by}": bootstrap.ratio(2 * correct, proposed + expected),
+        f"precision {by}": bootstrap.ratio(correct, proposed),
+        f"recall {by}": bootstrap.ratio(correct, expected),
+    }
+    return figures.measure(name, statistics, len(place))

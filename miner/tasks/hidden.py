@@ -1,0 +1,61 @@
+"""Sets in the format of BUCC 2018: translations hidden in two corpora.
+
+Files ``PAIR.SPLIT.LANGUAGE`` with ``id⇥sentence``, and ``PAIR.SPLIT.gold`` with
+``source_id⇥target_id``; plain or compressed.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from miner.errors import CorpusError
+from miner.evaluate import read_gold
+from miner.tasks.text import SUFFIXES, find
+
+SPLITS = ("training", "test")
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One language pair of one set; ``directory`` holds its files."""
+
+    name: str
+    directory: Path
+    pair: str
+
+    @property
+    def languages(self) -> tuple[str, str]:
+        source, target = self.pair.split("-")
+        return source, target
+
+    def file(self, name: str) -> Path | None:
+        """``PAIR.NAME``, compressed or not; None where it is not there."""
+        return find(self.directory, f"{self.pair}.{name}")
+
+    def need(self, name: str) -> Path:
+        """The same. Raises CorpusError where it is not there."""
+        path = self.file(name)
+        if path is None:
+            raise CorpusError(f"{self.directory}: no {self.pair}.{name}, plain or compressed")
+        return path
+
+
+def tasks(data: Path) -> list[Task]:
+    """The sets in all directories ``bucc*`` of ``data``, by name. Raises CorpusError for none."""
+    found = {}
+    for path in sorted(data.glob("bucc*/**/*.training.gold*")):
+        pair = path.name.split(".")[0]
+        if path.name.removeprefix(f"{pair}.training.gold") in SUFFIXES:
+            name = f"{path.relative_to(data).parts[0]} {pair}"
+            found[name] = Task(name, path.parent, pair)
+    if not found:
+        raise CorpusError(f"{data}: no sets (such as bucc2018/de-en/de-en.training.gold)")
+    return list(found.values())
+
+
+def read_gold_of(task: Task, split: str) -> set[tuple[str, str]]:
+    """The gold pairs of a split. Raises CorpusError where there are none."""
+    path = task.need(f"{split}.gold")
+    gold = read_gold(path)
+    if not gold:
+        raise CorpusError(f"{path}: holds no pair; there is nothing to evaluate against")
+    return gold

@@ -1,0 +1,98 @@
+"""Labelled noisy bitext: does a score put good pairs above bad ones?
+
+Files ``SOURCE-TARGET.NAME-labelled.tsv`` of ``source⇥target⇥label``, 1 for a good pair. Scores are
+the cosine, the ratio margin against the set itself (Artetxe & Schwenk 2019), and, of a model that
+knows it, the quality.
+"""
+
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from miner.errors import ArtifactError, CorpusError
+from miner.evaluate import best_threshold
+from miner.quality import Quality, cosines
+from miner.reference import Reference
+from miner.tasks import bootstrap
+from miner.tasks.figures import Figure, Outcome, Report, measure, silent
+from miner.tasks.subject import Subject, Trained
+from miner.tasks.text import Judged, judged, tables
+
+PLACE = "noisy"
+LABELLED = "-labelled"
+# Neighbours for the margin.
+K = 4
+
+
+def sets(data: Path) -> dict[str, Path]:
+    """The labelled files, by name. Raises CorpusError where there are none."""
+    found = {
+        name.removesuffix(LABELLED): path
+        for name, path in tables(data / PLACE).items()
+        if name.endswith(LABELLED)
+    }
+    if not found:
+        raise CorpusError(f"{data / PLACE}: no sets (such as de-en.web{LABELLED}.tsv)")
+    return found
+
+
+def texts(data: Path) -> Iterator[str]:
+    """All sentences of the evaluation."""
+    for path in sets(data).values():
+        pairs = judged(path, column=2)
+        yield from chain(pairs.first, pairs.second)
+
+
+def evaluate(subject: Subject, data: Path, report: Report = silent) -> Outcome:
+    """Area under the ROC curve and average precision of every score on every set of ``data``.
+
+    The best F1 is there too, with its threshold; it is tuned on the set itself, and says so. Raises
+    CorpusError.
+    """
+    figures: list[Figure] = []
+    tuned: list[dict[str, Any]] = []
+    missing: dict[str, None] = {}
+    found = sets(data)
+    for done, (name, path) in enumerate(found.items()):
+        report(PLACE, done, len(found))
+        pairs = judged(path, least=2, column=2)
+        good = pairs.score == 1
+        if not set(np.unique(pairs.score)) == {0.0, 1.0}:
+            raise CorpusError(f"{path}: column 3 has to say 0 or 1 of each pair, and both at times")
+        scores, gone = scored(subject, name, pairs)
+        missing |= dict.fromkeys(gone)
+        statistics = {}
+        for by, score in scores.items():
+            statistics[f"auc by {by}"] = bootstrap.auc(score, good)
+            statistics[f"average precision by {by}"] = bootstrap.average_precision(score, good)
+            gold = [(row, row) for row in np.flatnonzero(good).tolist()]
+            best = best_threshold(((s, row, row) for row, s in enumerate(score.tolist())), gold)
+            tuned.append({"set": name, "score": by, **best.as_dict()})
+        figures += measure(name, statistics, len(pairs))
+    report(PLACE, len(found), len(found))
+    headline = tuple(figure for figure in figures if figure.metric.startswith("auc"))
+    more = {"best F1, tuned on the set itself": tuned}
+    return Outcome(PLACE, tuple(figures), headline, tuple(missing), more)
+
+
+def scored(
+    subject: Subject, name: str, pairs: Judged
+) -> tuple[dict[str, np.ndarray], tuple[str, ...]]:
+    """Scores ``(n,) float64`` of pairs, by name, and why those that are not there are not."""
+    texts = pairs.first, pairs.second
+    source, target = name.split(".")[0].split("-")
+    vectors = subject.encode(texts[0], source), subject.encode(texts[1], target)
+    found = {
+        "cosine": cosines(*vectors).astype(np.float64),
+        "margin": Reference(texts, vectors, K).margins(texts, vectors),
+    }
+    if not isinstance(subject, Trained):
+        return found, ()
+    try:
+        found["quality"] = Quality(subject.encoders[0]).score(*texts)
+    except ArtifactError as error:
+        return found, (str(error),)
+    return found, ()

@@ -1,0 +1,199 @@
+"""Paraphrase detection: can a small classifier tell paraphrases by two vectors?
+
+The protocol of Sjöblom, Creutz & Aulamo 2018 (section 4): a perceptron with one hidden layer of
+200 units on the vectors of both sentences learns on the smaller labelled part, and is tested on the
+other. Beside it stand the majority of the test set, and the best threshold of the cosine on what
+the classifier learned from. Sets are MSRPC (labels 0 and 1) and Opusparcus (grades 1 to 4, of which
+3 and more are paraphrases, 2 and less are none, and those between are left out).
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from miner.errors import CorpusError, DependencyError
+from miner.quality import cosines
+from miner.tasks import bootstrap
+from miner.tasks.figures import Figure, Outcome, Report, measure, silent
+from miner.tasks.sts import languages
+from miner.tasks.subject import Subject
+from miner.tasks.text import Judged, judged, tables
+
+PLACE = "paraphrase"
+# What the classifier learns from: the first of these that is there.
+LEARNED = ("train", "dev", "val")
+TESTED = "test"
+HIDDEN = 200
+# Trained so many times from other beginnings; figures are their means.
+SEEDS = range(3)
+# Grades of Opusparcus, the mean of two people's: what is a paraphrase, and what is none.
+GOOD, BAD = 3.0, 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """Vectors of pairs, unit rows ``(n, d) float32``, and which are paraphrases: ``(n,) bool``."""
+
+    first: np.ndarray
+    second: np.ndarray
+    good: np.ndarray
+
+    @property
+    def similarity(self) -> np.ndarray:
+        """``(n,) float32``."""
+        return cosines(self.first, self.second)
+
+
+def sets(data: Path) -> dict[str, tuple[Path, Path]]:
+    """Files to learn from and to test on, by name. Raises CorpusError where there are none."""
+    files = tables(data / PLACE)
+    found = {}
+    for test in files:
+        name, _, part = test.rpartition(".")
+        learned = next((f"{name}.{one}" for one in LEARNED if f"{name}.{one}" in files), None)
+        if part == TESTED and learned is not None:
+            found[name] = files[learned], files[test]
+    if not found:
+        raise CorpusError(f"{data / PLACE}: no sets (such as msrpc.train.tsv and msrpc.test.tsv)")
+    return found
+
+
+def texts(data: Path) -> Iterator[str]:
+    """All sentences of the evaluation."""
+    for path in chain.from_iterable(sets(data).values()):
+        pairs = judged(path)
+        yield from chain(pairs.first, pairs.second)
+
+
+def evaluate(subject: Subject, data: Path, report: Report = silent) -> Outcome:
+    """Accuracy and F1 on every set of ``data``, and the mean similarity of every grade.
+
+    Raises CorpusError, and DependencyError without scikit-learn.
+    """
+    figures: list[Figure] = []
+    grades: dict[str, list[dict[str, Any]]] = {}
+    found = sets(data)
+    for done, (name, paths) in enumerate(found.items()):
+        report(PLACE, done, len(found))
+        learned, tested = (labelled(subject, name, path) for path in paths)
+        figures += _figures(name, learned, tested)
+        grades[name] = by_grade(subject, name, judged(paths[1]))
+    report(PLACE, len(found), len(found))
+    headline = tuple(figure for figure in figures if figure.metric.startswith("accuracy"))
+    return Outcome(PLACE, tuple(figures), headline, more={"mean similarity by grade": grades})
+
+
+def labels(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Which pairs are kept, and which of those are paraphrases; both ``bool``."""
+    if set(np.unique(scores)) <= {0.0, 1.0}:
+        return np.ones(len(scores), dtype=bool), scores == 1
+    kept = (scores >= GOOD) | (scores <= BAD)
+    return kept, scores[kept] >= GOOD
+
+
+def labelled(subject: Subject, name: str, path: Path) -> Labelled:
+    """The pairs of one file. Raises CorpusError for one without either kind."""
+    pairs = judged(path)
+    kept, good = labels(pairs.score)
+    if not good.any() or good.all():
+        raise CorpusError(f"{path}: has to hold paraphrases and pairs that are none")
+    first, second = _vectors(subject, name, pairs)
+    return Labelled(first[kept], second[kept], good)
+
+
+def by_grade(subject: Subject, name: str, pairs: Judged) -> list[dict[str, Any]]:
+    """Of every grade that people gave: pairs, their mean similarity and its deviation."""
+    similarity = cosines(*_vectors(subject, name, pairs))
+    groups = {grade: similarity[pairs.score == grade] for grade in np.unique(pairs.score).tolist()}
+    return [
+        {
+            "grade": grade,
+            "pairs": len(group),
+            "mean": float(group.mean()),
+            "deviation": float(group.std()),
+        }
+        for grade, group in groups.items()
+    ]
+
+
+def _vectors(subject: Subject, name: str, pairs: Judged) -> tuple[np.ndarray, np.ndarray]:
+    language = languages(name)[0]
+    return subject.encode(pairs.first, language), subject.encode(pairs.second, language)
+
+
+def by_threshold(learned: Labelled, tested: Labelled) -> np.ndarray:
+    """Paraphrases by the cosine, at the threshold that is right most often on what is learned.
+
+    ``(n,) bool``. Of thresholds as good the highest.
+    """
+    order = np.argsort(-learned.similarity, kind="stable")
+    score, good = learned.similarity[order], learned.good[order]
+    # Right, if the first i are taken and the others are not; equal scores go together.
+    right = np.r_[0, np.cumsum(good)] + np.r_[np.cumsum(~good[::-1])[::-1], 0]
+    cuts = np.r_[True, score[1:] != score[:-1], True]
+    best = int(np.argmax(np.where(cuts, right, -1)))
+    edges = np.r_[np.inf, score, -np.inf]
+    return tested.similarity >= (
+        edges[best] if best in (0, len(score)) else edges[best : best + 2].mean()
+    )
+
+
+def side_by_side(pairs: Labelled) -> np.ndarray:
+    """Both vectors as they are, ``(2n, 2d)``: every pair in both orders, for it has none."""
+    ways = (pairs.first, pairs.second), (pairs.second, pairs.first)
+    return np.concatenate([np.concatenate(way, axis=1) for way in ways])
+
+
+def compared(pairs: Labelled) -> np.ndarray:
+    """Their absolute difference and product, number by number, ``(n, 2d)``."""
+    apart = np.abs(pairs.first - pairs.second)
+    return np.concatenate([apart, pairs.first * pairs.second], axis=1)
+
+
+def by_classifier(
+    learned: Labelled, tested: Labelled, features: Callable[[Labelled], np.ndarray], seed: int
+) -> np.ndarray:
+    """Paraphrases by the perceptron: ``(n,) bool``.
+
+    Where features have several rows for a pair, the mean of what it says of them decides.
+    """
+    try:
+        from sklearn.neural_network import MLPClassifier
+    except ImportError:
+        raise DependencyError(
+            'the classifier needs scikit-learn; run: pip install "bitext-miner[train]"'
+        ) from None
+    classifier = MLPClassifier((HIDDEN,), early_stopping=True, random_state=seed)
+    inputs = features(learned)
+    with threadpool_limits(1):  # the same sums in the same order, whatever the machine
+        classifier.fit(inputs, np.tile(learned.good, len(inputs) // len(learned.good)))
+        probability = classifier.predict_proba(features(tested))[:, 1]
+    return probability.reshape(-1, len(tested.good)).mean(axis=0) >= 0.5
+
+
+# By what the perceptron sees.
+CLASSIFIERS = {"MLP (u, v)": side_by_side, "MLP (|u-v|, u*v)": compared}
+
+
+def _figures(name: str, learned: Labelled, tested: Labelled) -> tuple[Figure, ...]:
+    good = tested.good
+    guesses = {
+        "majority": [np.full(len(good), learned.good.mean() >= 0.5)],
+        "cosine": [by_threshold(learned, tested)],
+    }
+    for by, features in CLASSIFIERS.items():
+        guesses[by] = [by_classifier(learned, tested, features, seed) for seed in SEEDS]
+    statistics = {}
+    for by, each in guesses.items():
+        right = np.mean([guess == good for guess in each], axis=0)
+        statistics[f"accuracy by {by}"] = bootstrap.mean(right)
+    for by, each in guesses.items():
+        both = np.mean([guess & good for guess in each], axis=0)
+        guessed = np.mean(each, axis=0)
+        statistics[f"f1 by {by}"] = bootstrap.ratio(2 * both, guessed + good)
+    return measure(name, statistics, len(good))

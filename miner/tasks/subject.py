@@ -1,0 +1,139 @@
+"""What is evaluated: a model of ours, or vectors from elsewhere."""
+
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from miner.corpus import Reader
+from miner.encoder import Encoder
+from miner.errors import ArtifactError, MismatchError
+from miner.files import open_output
+from miner.index import Index
+from miner.tasks.text import find
+from miner.vectors import open_vectors, unit_blocks
+
+# The one language that sets of all pairs share. A model with separate vocabularies reads it as
+# its target, as the training text has it, and every other language as its source.
+ENGLISH = "en"
+# Of a directory of vectors from elsewhere.
+SENTENCES = "sentences.txt"
+VECTORS = ("vectors.npy", "vectors.h5", "vectors.hdf5")
+
+
+class Subject(Protocol):
+    """What gives vectors to sentences: all that an evaluation needs of a model.
+
+    Anything with these two will do, such as another library's model with a name put to it.
+    """
+
+    name: str
+
+    def encode(self, sentences: Sequence[str], language: str) -> np.ndarray:
+        """``(n, d) float32``, unit rows, and zero rows for sentences of which nothing is known."""
+        ...
+
+
+class Trained:
+    """A model of ours. ``encoders`` are those of source and target, of most models the same."""
+
+    def __init__(self, model: str, threads: int | None = None, device: str = "cpu"):
+        source = Encoder.load(model, threads, device, side="source")
+        target = source
+        if source.model.design.separate:
+            target = Encoder(source.model, threads, device, side="target")
+        self.name = model
+        self.encoders = source, target
+
+    @property
+    def fingerprint(self) -> str:
+        return self.encoders[0].fingerprint
+
+    @property
+    def verifies(self) -> bool:
+        """Whether it can rank pairs by probability."""
+        return self.encoders[0].model.verifier is not None
+
+    def encoder(self, language: str) -> Encoder:
+        return self.encoders[language == ENGLISH]
+
+    def encode(self, sentences: Sequence[str], language: str) -> np.ndarray:
+        return self.encoder(language).encode(sentences)
+
+
+class Foreign:
+    """Vectors from elsewhere: a directory with sentences, one a line, and a vector for each.
+
+    The sentences are those of :func:`write_sentences`. Raises ArtifactError for a directory or
+    vectors that cannot be read or hold NaN, MismatchError for unequal numbers of them.
+    """
+
+    def __init__(self, directory: str | Path):
+        self.name = str(directory)
+        directory = Path(directory)
+        text = find(directory, SENTENCES)
+        path = next((directory / name for name in VECTORS if (directory / name).is_file()), None)
+        if text is None or path is None:
+            raise ArtifactError(
+                f"{directory}: no {SENTENCES if text is None else VECTORS[0]}; write the sentences "
+                "with 'miner evaluate sentences', and their vectors beside them, one for each line"
+            )
+        self._path = text
+        self._row: dict[str, int] = {}
+        reader = Reader(text, format="plain")
+        for block in reader:
+            lines = (block.lines - 1).tolist()
+            self._row.update(zip(block.sentences, lines, strict=True))
+        array = open_vectors(path)
+        if len(array) != reader.lines:
+            raise MismatchError(
+                f"{path} has {len(array)} vectors, {text} {reader.lines} lines; one for each is "
+                "needed"
+            )
+        blocks = unit_blocks(array, np.arange(len(array)), str(path))
+        self._vectors = np.concatenate([np.empty((0, array.shape[1]), np.float32), *blocks])
+
+    def encode(self, sentences: Sequence[str], language: str) -> np.ndarray:
+        """Look the sentences up. Raises MismatchError for one that has no vector."""
+        out = np.zeros((len(sentences), self._vectors.shape[1]), dtype=np.float32)
+        for row, sentence in zip(out, sentences, strict=True):
+            if not sentence:
+                continue
+            if sentence not in self._row:
+                raise MismatchError(
+                    f"{self._path}: has no sentence {sentence[:60]!r}; write those of this "
+                    "evaluation with 'miner evaluate sentences', and encode them"
+                )
+            row[:] = self._vectors[self._row[sentence]]
+        return out
+
+
+def open_subject(model: str, threads: int | None = None, device: str = "cpu") -> Trained | Foreign:
+    """A model of ours by its directory (or ``default``), or a directory of vectors."""
+    if find(Path(model), SENTENCES) is not None:
+        return Foreign(model)
+    return Trained(model, threads, device)
+
+
+def write_sentences(sentences: Iterable[str], path: str | Path) -> int:
+    """Each distinct sentence, one a line, for other tools to encode; returns how many."""
+    distinct = dict.fromkeys(filter(None, sentences))
+    with open_output(path) as file:
+        file.writelines(f"{sentence}\n" for sentence in distinct)
+    return len(distinct)
+
+
+def index_of(subject: Subject, corpus: Path, language: str, path: Path) -> Index:
+    """The index of a corpus in the format of BUCC, by whatever gives it vectors."""
+    if isinstance(subject, Trained):
+        return Index.build(subject.encoder(language), corpus, path, format="bucc")
+    blocks = [
+        subject.encode(block.sentences, language)
+        for block in Reader(corpus, format="bucc", every=True)
+    ]
+    with tempfile.TemporaryDirectory(prefix="vectors-") as work:
+        vectors = Path(work) / VECTORS[0]
+        np.save(vectors, np.concatenate(blocks))
+        return Index.build_from_vectors(vectors, corpus, path, format="bucc")

@@ -1,0 +1,58 @@
+"""The task that the mteb suite calls BUCC, which is not mining.
+
+Of the sentences in the gold alone, is the target nearest by cosine the translation? No threshold,
+no distractors: its figures are far above those of BUCC's own protocol, and never stand for them.
+"""
+
+import numpy as np
+
+from miner.corpus import read
+from miner.errors import CorpusError
+from miner.tasks import bootstrap
+from miner.tasks.figures import Figure, measure
+from miner.tasks.hidden import Task, read_gold_of
+from miner.tasks.subject import Subject
+from miner.tasks.tatoeba import nearest
+
+
+def figures_of(subject: Subject, task: Task) -> tuple[Figure, ...]:
+    """F1 and accuracy, on test, or on training where there is no test gold.
+
+    The F1 is the mean over targets of the gold, each a class that sources are to be given.
+    """
+    split = "test" if task.file("test.gold") is not None else "training"
+    gold = sorted(read_gold_of(task, split))
+    vectors, row = [], []
+    for side, language in enumerate(task.languages):
+        corpus = read(task.need(f"{split}.{language}"), format="bucc")
+        text = dict(zip(corpus.ids, corpus.sentences, strict=True))
+        ids = sorted({pair[side] for pair in gold if pair[side] in text})
+        vectors.append(subject.encode([text[one] for one in ids], language))
+        row.append({one: number for number, one in enumerate(ids)})
+    known = [(row[0][s], row[1][t]) for s, t in gold if s in row[0] and t in row[1]]
+    if not known:
+        raise CorpusError(f"{task.directory}: no id of {task.pair}.{split}.gold is in the corpora")
+    source, target = np.array(known).T
+    found = nearest(vectors[0], vectors[1])[0][source]
+    right = (found == target).astype(float)
+    name = f"{task.name}, mteb's variant"
+    statistics = {
+        "f1 of top 1": _macro_f1(target, found),
+        "accuracy of top 1": bootstrap.mean(right),
+    }
+    return measure(name, statistics, len(right))
+
+
+def _macro_f1(label: np.ndarray, found: np.ndarray) -> bootstrap.Statistic:
+    """The mean over labels, weighted by how often each occurs, of the F1 of finding it."""
+    classes = np.unique(label)
+    is_label = label == classes[:, None]
+    is_found = found == classes[:, None]
+
+    def statistic(weights: np.ndarray) -> np.ndarray:
+        support, guessed = weights @ is_label.T, weights @ is_found.T
+        both = weights @ (is_label & is_found).T
+        f1 = 2 * both / np.maximum(support + guessed, 1)
+        return (f1 * support).sum(axis=1) / np.maximum(support.sum(axis=1), 1)
+
+    return statistic
