@@ -19,9 +19,9 @@ import numpy as np
 from benchmarks import bucc, report
 from miner import Encoder, Index, evaluate
 from miner.corpus import read
-from miner.evaluate import read_gold
 from miner.pairs import each_copy
 from miner.search import run, verifier_for
+from miner.tasks.hidden import read_gold_of
 from miner.threshold import estimate
 
 ASKED = (0.90, 0.95, 0.98)
@@ -59,10 +59,11 @@ def subset(
 def measure(model: str, data: Path, pair: str) -> Iterator[dict[str, Any]]:
     """The figures of one language pair, one share after the other."""
     encoder = Encoder.load(model)
-    gold = read_gold(bucc.need(data, pair, "test.gold"))
+    task = bucc.located(data, pair)
+    gold = read_gold_of(task, "test")
     whole = []
     for language in pair.split("-"):
-        corpus = read(bucc.need(data, pair, f"test.{language}"), format="bucc")
+        corpus = read(task.need(f"test.{language}"), format="bucc")
         whole.append(dict(zip(corpus.ids, corpus.sentences, strict=True)))
     for share in SHARES:
         sides, left = subset(whole, gold, share)

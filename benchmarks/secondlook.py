@@ -31,13 +31,11 @@ def timed(work: Callable[[], object]) -> float:
 def main() -> None:
     arguments = report.parser(__doc__, "secondlook.json", models=True).parse_args()
     encoder = Encoder.load(arguments.models / "de-en-fast")
-    data = arguments.data / "bucc-style"
+    task = bucc.located(arguments.data / "bucc-style", "de-en")
     seconds: dict[str, list[float]] = {"search": [], "search and look": [], "estimate": []}
     with tempfile.TemporaryDirectory(prefix="secondlook-") as work:
         source, target = (
-            Index.build(
-                encoder, bucc.need(data, "de-en", f"test.{side}"), Path(work) / side, format="bucc"
-            )
+            Index.build(encoder, task.need(f"test.{side}"), Path(work) / side, format="bucc")
             for side in ("de", "en")
         )
         verifier = verifier_for(source, "probability", encoder)

@@ -33,6 +33,7 @@ FLOORS = (
         "corpus",
         "rows",
         "text",
+        "columns",
         "margin",
         "evaluate",
         "counts",

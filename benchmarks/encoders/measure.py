@@ -4,15 +4,16 @@ import hashlib
 import json
 import statistics
 import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from benchmarks import bucc, similarity
+from benchmarks import bucc
 from benchmarks.encoders.text import BILINGUAL, Text
 from miner import Encoder, MinerError
 from miner.corpus import read
 from miner.model import load as load_model
+from miner.tasks import sts, tatoeba
+from miner.tasks.subject import ENGLISH, Trained
 from train.config import TrainConfig
 from train.loop import Progress
 from train.run import TextPair, train_model
@@ -20,7 +21,6 @@ from train.run import TextPair, train_model
 # Encoded to take the speed: the first English sentences of the mining task, so many times. They
 # are as many chunks for each of two or four threads (miner.encoder.CHUNK).
 SENTENCES, ROUNDS = 8000, 5
-YEARS = range(2012, 2017)
 # Seconds between two notes of how long a training has taken.
 EVERY = 10.0
 
@@ -85,33 +85,52 @@ def there(output: Path, config: TrainConfig, text: Text) -> bool:
 
 def figures(model: Path, data: Path, bilingual: bool) -> dict[str, Any]:
     """What a model reaches, on which data, and what it costs to use."""
-    encoders = bucc.both_sides(str(model))
+    subject = Trained(str(model))
     found: dict[str, Any] = {}
     if bilingual:
         mined = bucc.measure(str(model), data / "bucc-style", BILINGUAL, None, "margin")
         found["bucc"] = {name: mined[name] for name in ("training", "test", "test oracle")}
-        right = similarity.tatoeba(encoders, only(data / "tatoeba", f"{BILINGUAL}.tsv*"))
-        found["tatoeba"] = {**asdict(right), "mean": right.mean}
-    english = encoders[1]
-    by_set = {
-        path.name.split(".tsv")[0]: asdict(similarity.sts(english, path))
-        for year in YEARS
-        for path in sorted((data / "sts").glob(f"{year}.*.tsv*"))
-    }
-    if not by_set:
+        found["tatoeba"] = retrieved(subject, data)
+    outcome = sts.evaluate(subject, data)
+    by_set: dict[str, dict[str, float]] = {}
+    for one in outcome.figures:
+        by_set.setdefault(one.name, {"pairs": one.items})[one.metric] = one.value
+    if sts.ALL_YEARS not in by_set:
         raise MinerError(f"{data / 'sts'}: no data sets of STS 2012 to 2016 (2012.*.tsv)")
-    found["sts 12-16"] = 100 * statistics.fmean(one["pearson"] for one in by_set.values())
-    benchmark = similarity.sts(english, only(data / "sts", "stsb.en.test.tsv*"))
-    found["sts-b"] = 100 * benchmark.pearson
-    found["sts"] = {**by_set, "stsb.en.test": asdict(benchmark)}
+    found["sts 12-16"] = 100 * by_set[sts.ALL_YEARS][sts.PEARSON]
+    found["sts-b"] = 100 * by_set[ENGLISH_STS][sts.PEARSON]
+    found["sts"] = {name: one for name, one in by_set.items() if one["pairs"] and in_table(name)}
+    english = subject.encoder(ENGLISH)
     found["sentences/s"] = speed(english, data)
     found["parameters"] = english.model.parameters
     return found
 
 
+ENGLISH_STS = sts.BENCHMARK.format(ENGLISH)
+
+
+def in_table(name: str) -> bool:
+    """Whether a set of STS is one of those that encoders are compared on."""
+    return name == ENGLISH_STS or name.split(".")[0] in sts.YEARS
+
+
+def retrieved(subject: Trained, data: Path) -> dict[str, float]:
+    """Accuracy on Tatoeba by the cosine."""
+    path = tatoeba.sets(data).get(BILINGUAL)
+    if path is None:
+        raise MinerError(f"{data / tatoeba.PLACE}: no {BILINGUAL}.tsv, plain or compressed")
+    by_metric = {one.metric: one for one in tatoeba.measured(subject, BILINGUAL, path)}
+    ways = {"to_target": "there", "to_source": "back", "mean": "both ways"}
+    found: dict[str, float] = {
+        name: by_metric[f"{way} by cosine"].value for name, way in ways.items()
+    }
+    return {**found, "pairs": by_metric["there by cosine"].items}
+
+
 def speed(encoder: Encoder, data: Path) -> dict[str, int]:
     """Text to vectors, in memory."""
-    sentences = read(bucc.need(data / "bucc-style", BILINGUAL, "test.en"), format="bucc").sentences
+    task = bucc.located(data / "bucc-style", BILINGUAL)
+    sentences = read(task.need("test.en"), format="bucc").sentences
     sample = sentences[:SENTENCES]
     encoder.encode(sample[: SENTENCES // 20])  # compile, warm up
     rates = []
@@ -125,11 +144,3 @@ def speed(encoder: Encoder, data: Path) -> dict[str, int]:
         "max": round(max(rates)),
         "sentences": len(sample),
     }
-
-
-def only(directory: Path, pattern: str) -> Path:
-    """The one file of that name, compressed or not."""
-    found = sorted(directory.glob(pattern))
-    if not found:
-        raise MinerError(f"{directory}: no {pattern.rstrip('*')}, plain or compressed")
-    return found[0]

@@ -16,11 +16,11 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.bucc import need
+from benchmarks.bucc import located
 from benchmarks.filtering.noise import KINDS, Corpus, Noise, Pair
 from miner import MinerError
 from miner.corpus import read, read_bitext
-from miner.evaluate import read_gold
+from miner.tasks.hidden import read_gold_of
 
 SEED = 6
 SPLITS = ("dev", "test")
@@ -168,12 +168,12 @@ def _laws(data: Path, split: str, third: Sequence[str]) -> tuple[Corpus, Sequenc
 
 def news(data: Path, languages: str) -> list[Pair]:
     """The true pairs of the bucc-style training split, in the order of their ids."""
-    directory = data / "bucc-style"
+    task = located(data / "bucc-style", languages)
     sentences = []
     for side in languages.split("-"):
-        corpus = read(need(directory, languages, f"training.{side}"), format="bucc")
+        corpus = read(task.need(f"training.{side}"), format="bucc")
         sentences.append(dict(zip(corpus.ids, corpus.sentences, strict=True)))
-    gold = sorted(read_gold(need(directory, languages, "training.gold")))
+    gold = sorted(read_gold_of(task, "training"))
     return [(sentences[0][source], sentences[1][target]) for source, target in gold]
 
 

@@ -4,6 +4,7 @@ import json
 
 import click
 
+from miner.cli.evaluations import COMMANDS
 from miner.cli.options import Number
 from miner.errors import CorpusError
 from miner.evaluate import (
@@ -21,10 +22,12 @@ from miner.files import open_output
 @click.group(
     epilog="""\b
 Examples:
-  miner evaluate mined pairs.tsv de-en.training.gold"""
+  miner evaluate mined pairs.tsv de-en.training.gold
+  miner evaluate all --data data --model models/de-en
+  miner evaluate sts --data data --against models/p19"""
 )
 def evaluate() -> None:
-    """Measure a result against a gold standard."""
+    """Measure mined pairs against a gold standard, or a model on public test sets."""
 
 
 @evaluate.command(
@@ -69,3 +72,7 @@ def mined(pairs: str, gold: str, threshold: float | None, json_file: str | None)
         record = {name: result.as_dict() for name, result in results.items()}
         with open_output(json_file) as file:
             file.write(json.dumps(record, indent=2) + "\n")
+
+
+for command in COMMANDS:
+    evaluate.add_command(command)

@@ -287,7 +287,7 @@ def _check() -> None:
 
 
 @contextmanager
-def staged_bar() -> Iterator[Callable[[str, int, int | None], None]]:
+def staged_bar(unit: str = "lines") -> Iterator[Callable[[str, int, int | None], None]]:
     """A progress bar with rate and ETA for work in stages; nothing where there is no terminal."""
     bars: dict[str, tqdm] = {}
 
@@ -296,7 +296,7 @@ def staged_bar() -> Iterator[Callable[[str, int, int | None], None]]:
         if stage not in bars:
             for old in bars.values():
                 old.close()
-            bars[stage] = tqdm(desc=stage, total=total, unit=" lines", disable=None)
+            bars[stage] = tqdm(desc=stage, total=total, unit=f" {unit}", disable=None)
         bars[stage].update(done - bars[stage].n)
 
     try:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from miner.columns import aligned
 from miner.filters.decide import Cleaned
 from miner.rows import REPLACED
 
@@ -35,14 +36,7 @@ def table(found: Cleaned) -> str:
                 time,
             )
         )
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = [
-            cell.ljust(width) if column < 2 else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
+    return "\n".join([*lines, *aligned(rows, left=2)])
 
 
 def notes(found: Cleaned) -> list[str]:

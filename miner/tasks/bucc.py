@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from miner.columns import aligned
 from miner.corpus import Reader
 from miner.errors import MinerError
 from miner.evaluate import Evaluation, best_threshold
@@ -28,7 +29,7 @@ from miner.pairs import each_copy
 from miner.search import RANKS, run, verifier_for
 from miner.tasks import bootstrap, figures, top_one
 from miner.tasks.figures import Figure, Outcome, Report, silent
-from miner.tasks.hidden import SPLITS, Task, read_gold_of, tasks
+from miner.tasks.hidden import SPLITS, Task, read_gold_of, sets
 from miner.tasks.subject import Subject, Trained, index_of
 from miner.threshold import estimate
 
@@ -93,7 +94,7 @@ class Result:
 
 def texts(data: Path) -> Iterator[str]:
     """All sentences of the evaluation."""
-    for task in tasks(data):
+    for task in sets(data):
         for split in SPLITS:
             for language in task.languages:
                 for block in Reader(task.need(f"{split}.{language}"), format="bucc"):
@@ -108,7 +109,7 @@ def evaluate(subject: Subject, data: Path, report: Report = silent) -> Outcome:
     every: list[Figure] = []
     missing: list[str] = []
     mined: list[dict[str, Any]] = []
-    found = tasks(data)
+    found = sets(data)
     ranks = RANKS[::-1] if isinstance(subject, Trained) and subject.verifies else ("margin",)
     for task in found:
         for rank in ranks:
@@ -124,7 +125,32 @@ def evaluate(subject: Subject, data: Path, report: Report = silent) -> Outcome:
             )
     report(PLACE, len(mined), len(mined))
     headline = tuple(figure for figure in every if figure.metric.startswith("f1"))
-    return Outcome(PLACE, tuple(every), headline, tuple(missing), {"mining": mined})
+    return Outcome(
+        PLACE, tuple(every), headline, tuple(missing), tuple(_notes(mined)), {"mining": mined}
+    )
+
+
+def _notes(mined: list[dict[str, Any]]) -> list[str]:
+    """The thresholds, and what else they stand for."""
+    rows = [
+        ["", "ranked by", "tuned threshold", "oracle F1", "own threshold", "its F1", "precision"]
+    ]
+    for result in mined:
+        own, oracle = result.get("test, own choice"), result.get("test oracle")
+        cut = result["training"]["threshold"]
+        row = [result["set"], result["rank"], "none" if cut is None else f"{cut:.4f}"]
+        row.append(f"{oracle['f1']:.3f}" if oracle else "")
+        row += (
+            [f"{own['threshold']:.4f}", f"{own['f1']:.3f}", f"{own['precision']:.3f}"]
+            if own
+            else [""] * 3
+        )
+        rows.append(row)
+    return [
+        *aligned(rows, left=2),
+        "oracle: tuned on the test gold itself, no result; own: what the tool keeps without any",
+        f"gold, for an estimated precision of {OWN}",
+    ]
 
 
 def measure(subject: Subject, task: Task, rank: str, **settings: Any) -> Result:

@@ -81,13 +81,15 @@ class Outcome:
     """All that one evaluation found.
 
     figures: in the order to show. headline: those of them that stand in a summary. missing: what
-    was not measured, and why, a line each. more: what else there is to know, ready for JSON.
+    was not measured, and why, a line each. notes: what else to show, as lines; more: and to write,
+    ready for JSON.
     """
 
     task: str
     figures: tuple[Figure, ...]
     headline: tuple[Figure, ...]
     missing: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     more: dict[str, Any] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
@@ -119,21 +121,20 @@ def mean_of(name: str, figures: Sequence[Figure]) -> Figure:
 
 
 def differences(one: Iterable[Figure], other: Iterable[Figure]) -> list[Difference]:
-    """Each figure of ``one`` against that of ``other`` on the same set; those without draws not.
+    """Each figure of ``one`` against that of ``other``, where both have it, and draws of it.
 
-    Raises MismatchError where the sets are not the same.
+    Raises MismatchError for a set that is not of the same size.
     """
     known = {(figure.name, figure.metric): figure for figure in other}
     found = []
     for figure in one:
         against = known.get((figure.name, figure.metric))
-        if against is None or against.items != figure.items:
-            raise MismatchError(
-                f"{figure.name}: the two models were not measured on the same text; evaluate both "
-                "by one command"
-            )
-        if figure.draws is None or against.draws is None:
+        if against is None or figure.draws is None or against.draws is None:
             continue
+        if against.items != figure.items:
+            raise MismatchError(
+                f"{figure.name}: {figure.items} and {against.items} items; the same text is needed"
+            )
         apart = figure.draws - against.draws
         # One is added, so that no finite number of draws makes a difference certain.
         least = min((apart <= 0).sum(), (apart >= 0).sum())

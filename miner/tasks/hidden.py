@@ -39,13 +39,21 @@ class Task:
         return path
 
 
-def tasks(data: Path) -> list[Task]:
-    """The sets in all directories ``bucc*`` of ``data``, by name. Raises CorpusError for none."""
+def sets(data: Path) -> list[Task]:
+    """The sets in all directories ``bucc*`` of ``data``, or else in ``data`` itself, by name.
+
+    Raises CorpusError where there are none.
+    """
+    golds = sorted(data.glob("bucc*/**/*.training.gold*"))
+    if not golds:
+        golds = [*sorted(data.glob("*.training.gold*")), *sorted(data.glob("*/*.training.gold*"))]
     found = {}
-    for path in sorted(data.glob("bucc*/**/*.training.gold*")):
+    for path in golds:
         pair = path.name.split(".")[0]
-        if path.name.removeprefix(f"{pair}.training.gold") in SUFFIXES:
-            name = f"{path.relative_to(data).parts[0]} {pair}"
+        above = path.relative_to(data).parts[0]
+        if path.name.removeprefix(f"{pair}.training.gold") in SUFFIXES and "-" in pair:
+            where = above if above.startswith("bucc") else data.resolve().name
+            name = f"{where} {pair}"
             found[name] = Task(name, path.parent, pair)
     if not found:
         raise CorpusError(f"{data}: no sets (such as bucc2018/de-en/de-en.training.gold)")

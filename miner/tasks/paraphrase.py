@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from miner.columns import aligned
 from miner.errors import CorpusError, DependencyError
 from miner.quality import cosines
 from miner.tasks import bootstrap
@@ -85,7 +86,20 @@ def evaluate(subject: Subject, data: Path, report: Report = silent) -> Outcome:
         grades[name] = by_grade(subject, name, judged(paths[1]))
     report(PLACE, len(found), len(found))
     headline = tuple(figure for figure in figures if figure.metric.startswith("accuracy"))
-    return Outcome(PLACE, tuple(figures), headline, more={"mean similarity by grade": grades})
+    rows = [["test set", "grade", "pairs", "mean similarity", "deviation"]]
+    rows += [
+        [
+            name,
+            f"{one['grade']:g}",
+            str(one["pairs"]),
+            f"{one['mean']:.3f}",
+            f"{one['deviation']:.3f}",
+        ]
+        for name, every in grades.items()
+        for one in every
+    ]
+    more = {"mean similarity by grade": grades}
+    return Outcome(PLACE, tuple(figures), headline, notes=tuple(aligned(rows)), more=more)
 
 
 def labels(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

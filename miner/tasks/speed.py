@@ -7,14 +7,16 @@ compiling are not counted.
 
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from miner.encoder import Encoder
-from miner.errors import CorpusError, MinerError
+from miner.errors import CorpusError
 from miner.tasks import bucc, sts, tatoeba
 from miner.tasks.figures import Figure, Outcome, Report, silent
 from miner.tasks.subject import ENGLISH, Subject, Trained
@@ -25,29 +27,32 @@ SENTENCES, ROUNDS, SECONDS = 50_000, 5, 20.0
 WARMING = 500
 
 
-def sample(data: Path) -> list[str]:
-    """The first sentences of the evaluations in ``data``, each once. Raises CorpusError."""
-
-    def every() -> Iterator[str]:
-        for task in (bucc, tatoeba, sts):
-            try:
-                yield from task.texts(data)
-            except CorpusError:
-                continue
-
-    found = list(dict.fromkeys(islice(every(), SENTENCES)))
+def sets(data: Path) -> list[ModuleType]:
+    """The evaluations in ``data`` whose text is encoded. Raises CorpusError for none."""
+    found = []
+    for task in (bucc, tatoeba, sts):
+        with suppress(CorpusError):
+            task.sets(data)
+            found.append(task)
     if not found:
         raise CorpusError(f"{data}: no text to encode in bucc*, tatoeba or sts")
     return found
 
 
+def sample(data: Path) -> list[str]:
+    """The first sentences of the evaluations in ``data``, each once. Raises CorpusError."""
+    texts = chain.from_iterable(task.texts(data) for task in sets(data))
+    return list(dict.fromkeys(islice(texts, SENTENCES)))
+
+
 def evaluate(subject: Subject, data: Path, report: Report = silent) -> Outcome:
     """Sentences a second on one thread and on all.
 
-    Raises CorpusError, and MinerError for vectors from elsewhere, whose making nobody can time.
+    Nothing is found of vectors from elsewhere, whose making nobody can time. Raises CorpusError.
     """
     if not isinstance(subject, Trained):
-        raise MinerError(f"{subject.name}: holds vectors, not what makes them; nothing to time")
+        gone = f"{subject.name} holds vectors, not what makes them"
+        return Outcome(PLACE, (), (), (gone,))
     text = sample(data)
     own = subject.encoder(ENGLISH)
     figures: list[Figure] = []
@@ -63,10 +68,11 @@ def evaluate(subject: Subject, data: Path, report: Report = silent) -> Outcome:
             figures.append(Figure(name, metric, statistics.median(rates), len(text)))
             more["rounds"][f"{name}, {metric}"] = rates
     report(PLACE, len(threads), len(threads))
-    more["sentences"] = len(text)
-    more["mean words"] = round(sum(len(one.split()) for one in text) / len(text), 1)
+    words = sum(len(one.split()) for one in text) / len(text)
+    notes = (f"sentences of {words:.1f} words in the mean; the median of {ROUNDS} rounds",)
+    more["mean words"] = round(words, 1)
     headline = tuple(figure for figure in figures if figure.metric == TO_VECTORS)
-    return Outcome(PLACE, tuple(figures), headline, more=more)
+    return Outcome(PLACE, tuple(figures), headline, notes=notes, more=more)
 
 
 TO_VECTORS = "sentences/s to vectors"

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
+from miner.columns import aligned
 from miner.tasks import bucc, noisy, paraphrase, speed, sts, tatoeba
-from miner.tasks.figures import Difference, Figure, Outcome
+from miner.tasks.figures import Difference, Figure, Outcome, differences
+from miner.tasks.subject import Subject
 
-# In the order in which all of them run. Each has evaluate(subject, data, report), and those that
-# look at given text have texts(data).
+# In the order in which all of them run. Each has evaluate(subject, data, report) and sets(data);
+# those that look at given text have texts(data), too.
 TASKS: dict[str, ModuleType] = {
     "sts": sts,
     "tatoeba": tatoeba,
@@ -20,22 +22,21 @@ TASKS: dict[str, ModuleType] = {
 
 
 def shown(figures: Sequence[Figure]) -> list[str]:
-    """A line for each set, a column for each metric, with the interval below 95% of the draws."""
+    """A line for each set and a column for each metric; sets with other metrics in further tables.
+
+    Behind each figure stands the interval that holds 95% of the bootstrap's draws.
+    """
     rows: dict[str, dict[str, Figure]] = {}
     for figure in figures:
         rows.setdefault(figure.name, {})[figure.metric] = figure
-    metrics = list(dict.fromkeys(figure.metric for figure in figures))
-    # Sets with other metrics make another table.
-    found: list[str] = []
-    while rows:
-        first = next(iter(rows.values()))
-        here = [metric for metric in metrics if metric in first]
-        names = [name for name, row in rows.items() if list(row) == list(first)]
-        cells = [["", *here]]
-        cells += [[name, *(cell(rows[name][metric]) for metric in here)] for name in names]
-        found += [*aligned(cells), ""]
-        rows = {name: row for name, row in rows.items() if name not in names}
-    return found[:-1]
+    tables: dict[tuple[str, ...], list[list[str]]] = {}
+    for name, row in rows.items():
+        table = tables.setdefault(tuple(row), [["", *row]])
+        table.append([name, *map(cell, row.values())])
+    lines: list[str] = []
+    for table in tables.values():
+        lines += ["", *aligned(table)]
+    return lines[1:]
 
 
 def cell(figure: Figure) -> str:
@@ -46,35 +47,41 @@ def cell(figure: Figure) -> str:
     return f"{figure.value:.3f} ({low:.3f} to {high:.3f})"
 
 
-def compared(differences: Sequence[Difference]) -> list[str]:
+def text(outcome: Outcome, brief: bool = False) -> str:
+    """An outcome for people to read; ``brief``: what stands in a summary alone."""
+    lines = shown(outcome.headline if brief else outcome.figures)
+    if not brief and outcome.notes:
+        lines += ["", *outcome.notes]
+    if outcome.missing:
+        lines += ["", *(f"not measured: {line}" for line in outcome.missing)]
+    return "\n".join(lines)
+
+
+def apart(
+    one: Sequence[Outcome], other: Sequence[Outcome], brief: bool = False
+) -> list[Difference]:
+    """All differences between two models, evaluation by evaluation. Raises MismatchError."""
+    found: list[Difference] = []
+    for mine, theirs in zip(one, other, strict=True):
+        figures = mine.headline if brief else mine.figures
+        found += differences(figures, theirs.figures)
+    return found
+
+
+def compared(differences: Sequence[Difference]) -> str:
     """A line for each difference."""
-    cells = [["", "", "difference", "95% of draws", "p"]]
+    rows = [["", "", "difference", "95% of draws", "p"]]
     for one in differences:
         low, high = one.interval
-        cells.append(
-            [
-                one.name,
-                one.metric,
-                f"{one.value:+.3f}",
-                f"{low:+.3f} to {high:+.3f}",
-                f"{one.p:.3f}",
-            ]
-        )
-    return aligned(cells)
+        between = f"{low:+.3f} to {high:+.3f}"
+        rows.append([one.name, one.metric, f"{one.value:+.3f}", between, f"{one.p:.3f}"])
+    return "\n".join(aligned(rows, left=2))
 
 
-def aligned(cells: Sequence[Sequence[str]]) -> list[str]:
-    """Columns of equal width: the first to the left, the others to the right."""
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return [
-        "  ".join(
-            text.ljust(width) if not place else text.rjust(width)
-            for place, (text, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in cells
-    ]
-
-
-def record(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """By evaluation, ready for JSON."""
-    return {outcome.task: outcome.as_dict() for outcome in outcomes}
+def record(subject: Subject, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """A model and what was found of it, by evaluation, ready for JSON."""
+    return {
+        "model": subject.name,
+        "fingerprint": getattr(subject, "fingerprint", None),
+        "evaluations": {outcome.task: outcome.as_dict() for outcome in outcomes},
+    }

@@ -48,26 +48,27 @@ def evaluate(subject: Subject, data: Path, report: Report = silent) -> Outcome:
     """Accuracies on every set of ``data``. Raises CorpusError."""
     found: list[tuple[Figure, ...]] = []
     every = sets(data)
-    for done, (pair, path) in enumerate(every.items()):
-        report(PLACE, done, len(every))
-        bitext = _read(path)
-        source, target = pair.split("-")
-        vectors = subject.encode(bitext.source, source), subject.encode(bitext.target, target)
-        statistics = {}
-        for by, margin in BY.items():
-            there, back = (rows.astype(np.float64) for rows in right(*vectors, margin))
-            for way, values in (
-                ("there", there),
-                ("back", back),
-                ("both ways", (there + back) / 2),
-            ):
-                statistics[f"{way} by {by}"] = bootstrap.mean(values)
-        found.append(measure(pair, statistics, len(bitext)))
+    for pair, path in every.items():
+        report(PLACE, len(found), len(every))
+        found.append(measured(subject, pair, path))
     report(PLACE, len(every), len(every))
     if len(found) > 1:
         found.append(tuple(mean_of("mean", one) for one in zip(*found, strict=True)))
     headline = tuple(one for one in chain(*found) if one.metric.startswith("both ways"))
     return Outcome(PLACE, tuple(chain(*found)), headline)
+
+
+def measured(subject: Subject, pair: str, path: Path) -> tuple[Figure, ...]:
+    """Accuracies on one set, of the languages that ``pair`` names."""
+    bitext = _read(path)
+    source, target = pair.split("-")
+    vectors = subject.encode(bitext.source, source), subject.encode(bitext.target, target)
+    statistics = {}
+    for by, margin in BY.items():
+        there, back = (rows.astype(np.float64) for rows in right(*vectors, margin))
+        for way, values in (("there", there), ("back", back), ("both ways", (there + back) / 2)):
+            statistics[f"{way} by {by}"] = bootstrap.mean(values)
+    return measure(pair, statistics, len(bitext))
 
 
 def nearest(

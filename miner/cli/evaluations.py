@@ -1,0 +1,265 @@
+"""Evaluations of a model, below ``miner evaluate``: what the field measures, on its test sets."""
+
+import inspect
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import miner
+from miner.cli import options
+from miner.errors import CorpusError, DependencyError
+from miner.files import open_output
+
+if TYPE_CHECKING:
+    from miner.tasks.figures import Outcome
+    from miner.tasks.subject import Foreign, Trained
+
+NAMES = ("sts", "tatoeba", "bucc", "paraphrase", "noisy", "speed")
+
+data_option = click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="DIR",
+    help="Test sets, laid out as by 'miner data get'.",
+)
+
+common = options.several(
+    click.option(
+        "--model",
+        default="default",
+        show_default=True,
+        metavar="DIR",
+        help="Model directory; or one with the sentences of 'miner evaluate sentences' and "
+        "vectors.npy (or .h5), a row for each, from any other tool.",
+    ),
+    data_option,
+    click.option(
+        "--against",
+        metavar="DIR",
+        help="Another model: also print every difference, whether it is more than chance.",
+    ),
+    click.option("--json", "json_file", metavar="FILE", help="Write all figures to FILE as JSON."),
+    options.device,
+    options.threads,
+)
+
+
+def evaluation(name: str, examples: str) -> Callable[[Any], click.Command]:
+    """One evaluation as a command; the function below it holds its help alone."""
+
+    def decorate(described: Any) -> click.Command:
+        def command(**settings: Any) -> None:
+            run((name,), **settings)
+
+        lines = "\n".join(f"  {line}" for line in examples.splitlines())
+        help = inspect.getdoc(described)
+        return click.command(name, help=help, epilog=f"\b\nExamples:\n{lines}")(common(command))
+
+    return decorate
+
+
+@evaluation(
+    "sts",
+    "miner evaluate sts --data data\n"
+    "miner evaluate sts --data data --model models/p19 --against default --json sts.json",
+)
+def sts() -> None:
+    """Correlation of cosines with people's judgements (STS 2012 to 2017, STS-B, SICK-R).
+
+    Reads DIR/sts/*.tsv ('score, tab, sentence, tab, sentence'). Means of a year, and of all years,
+    are over data sets, unweighted; sets that are not there are named.
+    """
+
+
+@evaluation(
+    "tatoeba",
+    "miner evaluate tatoeba --data data --model models/de-en\n"
+    "miner evaluate tatoeba --data data --model laser     # vectors from elsewhere",
+)
+def tatoeba() -> None:
+    """Share of sentences whose nearest one is their translation, each way.
+
+    Reads DIR/tatoeba/XX-en.tsv. Nearest by cosine, and by ratio margin.
+    """
+
+
+@evaluation(
+    "bucc",
+    "miner data get bucc2018 -o data\n"
+    "miner evaluate bucc --data data --model models/de-en --json bucc.json",
+)
+def bucc() -> None:
+    """Mine translations hidden in two corpora, by the protocol of BUCC 2018.
+
+    Reads DIR/bucc*/de-en/de-en.{training,test}.{de,en,gold}. The threshold is tuned on the training
+    gold and applied to test. What the mteb suite calls BUCC, another task, stands apart.
+    """
+
+
+@evaluation(
+    "paraphrase",
+    "miner evaluate paraphrase --data data\n"
+    "miner evaluate paraphrase --data data --against models/p18 --json paraphrase.json",
+)
+def paraphrase() -> None:
+    """Paraphrases or not: a small classifier on two vectors, and the cosine alone.
+
+    Reads DIR/paraphrase/NAME.{train,dev,test}.tsv, of MSRPC or Opusparcus. Also prints the mean
+    similarity of every grade that people gave. Needs scikit-learn.
+    """
+
+
+@evaluation(
+    "noisy",
+    "miner evaluate noisy --data data --model models/de-en\n"
+    "miner evaluate noisy --data data --against models/p19",
+)
+def noisy() -> None:
+    """Does a score put good pairs above bad ones, in labelled noisy bitext?
+
+    Reads DIR/noisy/de-en.NAME-labelled.tsv, the label 1 or 0 in column 3.
+    """
+
+
+@evaluation(
+    "speed",
+    "miner evaluate speed --data data --model models/de-en\n"
+    "miner evaluate speed --data data --threads 2",
+)
+def speed() -> None:
+    """Sentences a second from text to vectors, and from pieces to vectors.
+
+    On one thread and on all, on the text of the other evaluations in DIR.
+    """
+
+
+@click.command(
+    "all",
+    epilog="""\b
+Examples:
+  miner evaluate all --data data
+  miner evaluate all --data data --model models/de-en --against default --json all.json""",
+)
+@common
+def every(**settings: Any) -> None:
+    """All evaluations that DIR has text for, and one table of what counts."""
+    run(NAMES, **settings)
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  miner evaluate sentences --data data -o laser/sentences.txt
+  miner evaluate sentences --data data --task sts --task tatoeba -o laser/sentences.txt.gz
+  miner evaluate all --data data --model laser         # once laser/vectors.npy is there"""
+)
+@data_option
+@click.option(
+    "--task",
+    "names",
+    multiple=True,
+    type=click.Choice([name for name in NAMES if name != "speed"]),
+    help="Of this evaluation alone; repeatable [all that DIR has].",
+)
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="FILE",
+    help="Where the sentences go: sentences.txt in a directory of its own, or compressed.",
+)
+def sentences(data: Path, names: tuple[str, ...], output: str) -> None:
+    """Write the sentences of the evaluations, each once, for other tools to encode.
+
+    Encode them one by one in their order, and put the vectors beside them as vectors.npy, or .h5:
+    that directory is then a --model of every evaluation but speed.
+    """
+    from miner.tasks.subject import write_sentences
+
+    tasks = _tasks(data, names or [name for name in NAMES if name != "speed"], not names)
+
+    def every() -> Iterator[str]:
+        for task in tasks.values():
+            yield from task.texts(data)
+
+    click.echo(f"{write_sentences(every(), output):,} sentences of {', '.join(tasks)}", err=True)
+
+
+def run(
+    names: tuple[str, ...],
+    model: str,
+    data: Path,
+    against: str | None,
+    json_file: str | None,
+    device: str,
+    threads: int | None,
+) -> None:
+    """Evaluate and print: of one evaluation all figures, of several what counts of each."""
+    from miner.tasks import table
+    from miner.tasks.subject import open_subject
+
+    several = len(names) > 1
+    tasks = _tasks(data, names, several)
+    subjects = [open_subject(one, threads, device) for one in (model, against) if one is not None]
+    found = [_evaluated(tasks, subject, data, several) for subject in subjects]
+    for outcome in found[0]:
+        click.echo(f"{outcome.task}: {model}\n\n{table.text(outcome, brief=several)}\n")
+    click.echo("in brackets: what holds 95% of 1,000 draws of the test set (bootstrap)")
+    differences = table.apart(found[0], found[-1], several) if against is not None else []
+    if differences:
+        click.echo(f"\n{model} less {against}, on the same draws:\n\n{table.compared(differences)}")
+    if json_file:
+        record: dict[str, Any] = {
+            "miner": miner.__version__,
+            "data": str(data),
+            "models": [table.record(*one) for one in zip(subjects, found, strict=True)],
+        }
+        if against is not None:
+            record["differences"] = [one.as_dict() for one in differences]
+        with open_output(json_file) as file:
+            file.write(json.dumps(record, indent=1) + "\n")
+
+
+def _tasks(data: Path, names: Any, lenient: bool) -> dict[str, ModuleType]:
+    """The evaluations by name. ``lenient``: those without text are left out, and named."""
+    from miner.tasks.table import TASKS
+
+    if not data.is_dir():
+        raise CorpusError(f"{data}: no such directory; 'miner data get' fetches public test sets")
+    if not lenient:
+        return {name: TASKS[name] for name in names}
+    found = {}
+    for name in names:
+        try:
+            TASKS[name].sets(data)
+        except CorpusError as error:
+            click.echo(f"{name} is left out: {error}", err=True)
+        else:
+            found[name] = TASKS[name]
+    if not found:
+        raise CorpusError(f"{data}: holds no test set; 'miner data list' says which can be had")
+    return found
+
+
+def _evaluated(
+    tasks: dict[str, ModuleType], subject: "Trained | Foreign", data: Path, lenient: bool
+) -> "list[Outcome]":
+    """What each evaluation found of one model; of several, those that can be done with it."""
+    found = []
+    with options.staged_bar("sets") as bar:
+        for name, task in tasks.items():
+            try:
+                found.append(task.evaluate(subject, data, bar))
+            except DependencyError as error:
+                if not lenient:
+                    raise
+                click.echo(f"{name} is left out: {error}", err=True)
+    return found
+
+
+COMMANDS = (sts, tatoeba, bucc, paraphrase, noisy, speed, every, sentences)
