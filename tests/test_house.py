@@ -56,7 +56,7 @@ FLOORS = (
         "backend",
         "index",
     ),
-    ("side", "engines", "checkpoint", "recall", "neighbors"),
+    ("side", "engines", "checkpoint", "recall", "neighbors", "nearest"),
     ("verify", "quality"),
     ("pairs", "search", "threshold", "explain", "filters"),
     ("page", "report", "filter_charts", "filter_report"),
