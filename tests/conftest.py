@@ -17,7 +17,7 @@ from miner.cli import main
 from miner.encoder import Encoder
 from miner.index import Index
 from miner.lexicon import Lexicon
-from miner.model import Model
+from miner.model import Design, Model
 from miner.quality import FEATURES, NAME
 from miner.tokenizer import PieceTokenizer
 
@@ -120,6 +120,17 @@ def other_model(
     """Another model of the same vocabulary and dimension."""
     path = tmp_path_factory.mktemp("model") / "other"
     Model.of_pieces(vocabulary, weights[:, ::-1].copy()).save(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def separate_model(
+    vocabulary: bytes, weights: np.ndarray, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """The tiny model with a vocabulary for each side: the target's vectors run backwards."""
+    path = tmp_path_factory.mktemp("model") / "separate"
+    both = np.concatenate([weights, weights[:, ::-1]])
+    Model.of_pieces(vocabulary, both, design=Design(separate=True)).save(path)
     return path
 
 

@@ -20,8 +20,8 @@ ROOT = Path(__file__).parent.parent
 HEAVY = ("torch", "faiss", "numba", "pandas")
 # The modules of the miner that have use for torch, in their functions.
 TORCH = ("miner.gpu", "miner.cli.train", "miner.cli.train_classifier")
-# The commands that train, in their bodies.
-TRAINING = ("miner.cli.train", "miner.cli.train_classifier")
+# The commands that train, or show what a training does, in their bodies.
+TRAINING = ("miner.cli.train", "miner.cli.train_classifier", "miner.cli.negatives")
 
 # A room imports rooms of lower floors, or its neighbours on the same one; never upwards.
 FLOORS = (
@@ -57,7 +57,7 @@ FLOORS = (
         "backend",
         "index",
     ),
-    ("side", "engines", "checkpoint", "recall", "neighbors"),
+    ("side", "engines", "checkpoint", "recall", "neighbors", "nearest"),
     ("verify", "quality", "reference"),
     ("pairs", "search", "threshold", "explain", "filters"),
     ("tasks",),

@@ -161,12 +161,13 @@ def prepare(
         np.any([np.diff(view.offsets) > 0 for view in side.views], axis=0) for side in (left, right)
     ]
     numbers: dict[str, int] = {}
-    text = _number(source, numbers), _number(target, numbers)
+    text = number_texts(source, numbers), number_texts(target, numbers)
     labels = np.ones(len(left), dtype=bool) if same is None else same
     return PairData(left, right, *text, labels).take(np.flatnonzero(known[0] & known[1]))
 
 
-def _number(sentences: Sequence[str], numbers: dict[str, int]) -> np.ndarray:
+def number_texts(sentences: Sequence[str], numbers: dict[str, int]) -> np.ndarray:
+    """The number of each sentence, ``(n,) int64``; new ones join ``numbers``."""
     found = (numbers.setdefault(sentence, len(numbers)) for sentence in sentences)
     return np.fromiter(found, dtype=np.int64, count=len(sentences))
 

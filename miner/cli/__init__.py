@@ -16,6 +16,8 @@ from miner.cli.explain import explain
 from miner.cli.filter import filter
 from miner.cli.index import index
 from miner.cli.mine import mine
+from miner.cli.negatives import negatives
+from miner.cli.neighbors import neighbors
 from miner.cli.score import score
 from miner.cli.search import search
 from miner.cli.stats import stats
@@ -50,6 +52,8 @@ COMMANDS = (
     encode,
     search,
     explain,
+    neighbors,
+    negatives,
     evaluate,
     stats,
     doctor,

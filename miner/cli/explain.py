@@ -2,6 +2,7 @@
 
 import click
 
+from miner.cli import options
 from miner.encoder import Encoder
 from miner.explain import Explanation, Token
 from miner.explain import explain as explain_pair
@@ -15,8 +16,8 @@ Examples:
   miner explain models/de-en "Wir kaufen ein Haus." "We are selling our car." """
 )
 @click.argument("model")
-@click.argument("source")
-@click.argument("target")
+@click.argument("source", type=options.Sentence())
+@click.argument("target", type=options.Sentence())
 def explain(model: str, source: str, target: str) -> None:
     """Show which pieces of two sentences match, and what speaks for and against a translation.
 
@@ -24,11 +25,6 @@ def explain(model: str, source: str, target: str) -> None:
     probability is what the two sentences alone tell. A search also knows their rivals: whether
     another sentence fits better.
     """
-    for sentence in (source, target):
-        try:
-            sentence.encode("utf-8")
-        except UnicodeEncodeError:
-            raise click.UsageError(f"{sentence!r} is not UTF-8") from None
     found = explain_pair(Verifier(Encoder.load(model, side="source")), source, target)
     click.echo(describe(found))
 

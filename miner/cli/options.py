@@ -58,6 +58,19 @@ class Share(Number):
         return number
 
 
+class Sentence(click.ParamType):
+    """Text; an argument in another encoding than UTF-8 is none."""
+
+    name = "sentence"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:
+        try:
+            value.encode("utf-8")
+        except UnicodeEncodeError:
+            self.fail(f"{value!r} is not UTF-8", param, ctx)
+        return value
+
+
 class Name(click.ParamType):
     """One of some names, their short forms included."""
 

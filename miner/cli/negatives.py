@@ -1,0 +1,242 @@
+"""``miner negatives``: what the hardest negatives of a mega-batch look like."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import click
+import numpy as np
+
+from miner.cli import filtering, options
+from miner.corpus import FORMATS, ON_ERROR, Bitext, file_format, stream_bitext
+from miner.encoder import Encoder
+from miner.errors import CorpusError
+from miner.files import one_line
+from miner.records import display_name
+
+# Of train.examples, which help does without.
+Pairs = Any
+Hardest = Any
+Figures = Any
+
+# What the pair must beat its negatives by, in the loss of the papers.
+MARGIN = 0.4
+# Sizes of a mega-batch in P18 and P19.
+SIZES = (1, 20, 40, 120)
+LABEL = 24
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  miner negatives default web.de-en.tsv.gz
+  miner negatives models/de-en --source web.de --target web.en --mega-batch 1 --mega-batch 100
+  miner negatives models/de-en web.de-en.tsv.gz --batch 2048 --mega-batch 4 --examples 20
+  miner negatives models/english paraphrases.tsv --negatives-from either --seed 2"""
+)
+@click.argument("model")
+@click.argument("bitext", required=False)
+@click.option("--source", metavar="FILE", help="Source file, with --target instead of BITEXT.")
+@click.option("--target", metavar="FILE", help="Target file, aligned line by line.")
+@click.option(
+    "--mega-batch",
+    "--megabatch",
+    "sizes",
+    type=click.IntRange(1),
+    multiple=True,
+    default=SIZES,
+    show_default=True,
+    help="Batches pooled to choose negatives from; repeatable.",
+)
+@click.option(
+    "--batch", type=click.IntRange(1), default=128, show_default=True, help="Pairs of one batch."
+)
+@click.option(
+    "--negatives-from",
+    type=click.Choice(["opposite", "either"]),
+    default="opposite",
+    show_default=True,
+    help="From the opposite column, or from both (one language in both).",
+)
+@click.option(
+    "--examples", type=click.IntRange(0), default=5, show_default=True, help="Pairs to show."
+)
+@click.option(
+    "--seed", type=click.IntRange(0), default=1, show_default=True, help="Decides which pairs."
+)
+@click.option("--scol", metavar="N|NAME", help="Source column of BITEXT [1, or source].")
+@click.option("--tcol", metavar="N|NAME", help="Target column of BITEXT [2, or target].")
+@click.option("--header", is_flag=True, help="The first line of a TSV names its columns.")
+@click.option(
+    "--format",
+    type=click.Choice(FORMATS),
+    help="Text format; default by suffix (.tsv .jsonl .parquet), else tsv for one file, plain for "
+    "two.",
+)
+@click.option(
+    "--on-error",
+    type=click.Choice(ON_ERROR),
+    default="fail",
+    show_default=True,
+    help="Rows that are not UTF-8: stop, put U+FFFD, or leave out (and count).",
+)
+@options.threads
+def negatives(
+    model: str,
+    bitext: str | None,
+    source: str | None,
+    target: str | None,
+    sizes: tuple[int, ...],
+    batch: int,
+    negatives_from: str,
+    examples: int,
+    seed: int,
+    scol: str | None,
+    tcol: str | None,
+    header: bool,
+    format: str | None,
+    on_error: str,
+    threads: int | None,
+) -> None:
+    """Show the hardest negatives that a training would choose, by the size of its mega-batches.
+
+    MODEL is a model directory, or 'default'; BITEXT is a tsv, jsonl or parquet file, or - for
+    standard input; or give two aligned files by --source and --target. As many pairs as the largest
+    mega-batch has are drawn from it. Each size divides them into mega-batches, and every sentence
+    gets the nearest of its own that is no translation, as 'miner train' chooses it.
+
+    The larger the mega-batch, the nearer the negatives. Look whether they are still wrong: among
+    very many pairs, the nearest may be a good translation too.
+    """
+    file, *other = filtering.inputs(bitext, source, target)
+    if other and (scol or tcol):
+        raise click.UsageError("--scol and --tcol are columns of BITEXT")
+    named = not other and file_format(file, format, on_error) in ("jsonl", "parquet")
+    columns = [scol or ("source" if named else "1"), tcol or ("target" if named else "2")]
+    if columns[0] == columns[1]:
+        raise click.UsageError(f"--scol and --tcol are both {columns[0]}")
+    from train.examples import draw, hardest
+
+    sides = [Encoder.load(model, threads, side="source")]
+    separate = sides[0].side is not None
+    sides.append(Encoder(sides[0].model, threads, side="target") if separate else sides[0])
+    left_out: Counter[str] = Counter()
+    blocks = stream_bitext(
+        file,
+        *other,
+        scol=columns[0],
+        tcol=columns[1],
+        header=header,
+        format=format,
+        on_error=on_error,
+    )
+    drawn = draw(counted(blocks, left_out), max(sizes) * batch, seed)
+    left, right = sides[0].encode(drawn.source), sides[1].encode(drawn.target)
+    known = np.flatnonzero(left.any(axis=1) & right.any(axis=1))
+    pairs, left, right = drawn.take(known), left[known], right[known]
+    name = " and ".join(map(display_name, [file, *other]))
+    if len(pairs) < 2:
+        raise CorpusError(
+            f"{name}: {len(pairs)} pairs to choose from ({left_out['empty']} have an empty side, "
+            f"{left_out['undecodable']} are not UTF-8, of {len(drawn) - len(pairs)} the model "
+            "knows no piece); give more, or check the columns"
+        )
+    # Several that are more than there is are one and the same.
+    wanted = sorted({min(size * batch, len(pairs)) for size in sizes})
+    either = negatives_from == "either"
+    found = [hardest(left, right, pairs, size, either) for size in wanted]
+    if (found[-1].for_source < 0).all():
+        raise CorpusError(
+            f"{name}: no pair has a negative, since all share a sentence; give more pairs, or "
+            "check the columns"
+        )
+    whole = {size * batch: str(size) for size in sizes}
+    titles = {size: whole.get(size, "all") for size in wanted}
+    click.echo(f"{len(pairs)} of {left_out['read']} pairs, in batches of {batch}")
+    click.echo("\n".join(table(found, titles)))
+    for row in range(min(examples, len(found[0]))):
+        click.echo("\n".join(["", *example(row, pairs, found, titles)]))
+    for line in notes(sizes, batch, pairs, len(drawn), left_out):
+        click.echo(line, err=True)
+
+
+def counted(blocks: Iterable[Bitext], left_out: Counter[str]) -> Iterator[Bitext]:
+    """The blocks, with what was read and left out."""
+    for block in blocks:
+        left_out.update(read=len(block), empty=block.empty, undecodable=block.undecodable)
+        left_out.update(replaced=block.replaced)
+        yield block
+
+
+def table(found: Sequence[Hardest], titles: dict[int, str]) -> Iterator[str]:
+    """Figures by the size of a mega-batch."""
+    from train.examples import figures
+
+    heads = ("mean", "25 %", "50 %", "75 %", "nearer", "violating")
+    yield ""
+    yield f"{'mega-batch':>10}  {'cosine of':{LABEL}}{'n':>8}" + "".join(f"{h:>10}" for h in heads)
+    for one in found:
+        lines = {
+            "source and target": figures(one.translation),
+            "source and its negative": figures(one.translation, one.against_source, MARGIN),
+            "target and its negative": figures(one.translation, one.against_target, MARGIN),
+        }
+        title = titles[one.size]
+        for label, shown in lines.items():
+            yield f"{title:>10}  {label:{LABEL}}{cells(shown)}"
+            title = ""
+    yield ""
+    yield "nearer: negatives that are nearer than the translation"
+    yield (
+        f"violating: those that the translation does not beat by {MARGIN}, from which the margin "
+        "loss learns"
+    )
+
+
+def cells(shown: Figures) -> str:
+    """The numbers of a line of the table."""
+    if shown is None:
+        return f"{0:8d}"
+    line = f"{shown.n:8d}" + "".join(f"{v:10.3f}" for v in (shown.mean, *shown.quartiles))
+    shares = (shown.nearer, shown.violating)
+    return line + "".join(f"{share:10.1%}" for share in shares if share is not None)
+
+
+def example(
+    row: int, pairs: Pairs, found: Sequence[Hardest], titles: dict[int, str]
+) -> Iterator[str]:
+    """One pair, and its negatives by the size of the mega-batch."""
+    texts = [*pairs.source, *pairs.target]
+    yield f"line {pairs.lines[row]}"
+    yield f"   source            {one_line(pairs.source[row])}"
+    yield f"   target     {found[0].translation[row]:6.3f} {one_line(pairs.target[row])}"
+    for head, rows, cosines in (
+        ("for the source", "for_source", "against_source"),
+        ("for the target", "for_target", "against_target"),
+    ):
+        yield f"   negatives {head}, by mega-batch"
+        for one in found:
+            negative, cosine = getattr(one, rows)[row], getattr(one, cosines)[row]
+            shown = "none" if negative < 0 else f"{cosine:6.3f} {one_line(texts[negative])}"
+            yield f"   {titles[one.size]:>10} {shown}"
+
+
+def notes(
+    sizes: Sequence[int], batch: int, pairs: Pairs, drawn: int, left_out: Counter[str]
+) -> Iterator[str]:
+    """What else is to be said."""
+    short = [str(size) for size in sorted(set(sizes)) if size * batch > len(pairs)]
+    if short:
+        yield (
+            f"{len(pairs)} pairs are too few for mega-batches of {', '.join(short)}: 'all' is one "
+            f"mega-batch of all of them"
+        )
+    unknown = drawn - len(pairs)
+    for count, what in (
+        (left_out["empty"], "left out, with an empty side"),
+        (left_out["undecodable"], "left out, not UTF-8"),
+        (unknown, "drawn and left out, with a side of which the model knows no piece"),
+        (left_out["replaced"], "with bytes replaced"),
+    ):
+        if count:
+            yield f"pairs {what}: {count}"

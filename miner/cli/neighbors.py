@@ -1,0 +1,151 @@
+"""``miner neighbors``: the nearest sentences of a corpus, to judge a model by."""
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from miner.cli import options
+from miner.corpus import Reader
+from miner.encoder import CHUNK, Encoder
+from miner.errors import CorpusError
+from miner.files import one_line
+from miner.index import Index
+from miner.nearest import Block, Neighbor, index_blocks, nearest, text_blocks
+from miner.records import display_name
+from miner.tokenizer import SIDES
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  miner neighbors default news.en.gz "The train arrives at six." "He is ill."
+  miner neighbors models/de-en news.en.gz "Der Zug kommt um sechs an." -k 3
+  miner neighbors models/de-en work/en "Der Zug kommt um sechs an."
+  head -20 news.de | miner neighbors default de-en.test.en.xz - --format bucc
+  miner neighbors models/separate news.en "Er ist krank." --side target --query-side source"""
+)
+@click.argument("model")
+@click.argument("corpus")
+@click.argument(
+    "sentences", nargs=-1, required=True, metavar="SENTENCE...", type=options.Sentence()
+)
+@click.option(
+    "-k",
+    "--neighbors",
+    "k",
+    type=click.IntRange(1),
+    default=10,
+    show_default=True,
+    help="How many sentences to show for each.",
+)
+@click.option(
+    "--side",
+    type=click.Choice(SIDES),
+    help="Which column of its training text CORPUS is, for a model with separate vocabularies "
+    "[an index knows].",
+)
+@click.option(
+    "--query-side",
+    type=click.Choice(SIDES),
+    help="Likewise which column the given sentences are [that of CORPUS].",
+)
+@options.device
+@options.threads
+@options.reading
+def neighbors(
+    model: str,
+    corpus: str,
+    sentences: tuple[str, ...],
+    k: int,
+    side: str | None,
+    query_side: str | None,
+    device: str,
+    threads: int | None,
+    **reading: Any,
+) -> None:
+    """Show the sentences of CORPUS that are nearest to each SENTENCE, by cosine.
+
+    MODEL is a model directory, or 'default'. CORPUS is a text file of any format, an index
+    directory of the same MODEL, or - for standard input. A single SENTENCE of - takes them from
+    standard input, one a line; put -- before sentences that begin with a dash.
+
+    Each sentence is followed by lines of the cosine, the line in CORPUS (or the id, where it has
+    ids) and the neighbour, best first; of copies the first, and how many there are.
+    """
+    given = "-" in sentences
+    if given and len(sentences) > 1:
+        raise click.UsageError("- takes all sentences from standard input; give no others with it")
+    if given and corpus == "-":
+        raise click.UsageError("only one of CORPUS and SENTENCE can be standard input")
+    index = Index.open(corpus) if Path(corpus).is_dir() else None
+    if index is not None:
+        if any(reading[name] for name in ("format", "column", "id_column", "header")):
+            raise click.UsageError(f"{corpus} is an index, whose text was read when it was built")
+        side = side or index.side
+    encoder = Encoder.load(model, threads, device, side)
+    queries = read_queries(reading["on_error"]) if given else list(map(one_line, sentences))
+    other = query_side is not None and encoder.side not in (None, query_side)
+    asking = Encoder(encoder.model, threads, device, query_side) if other else encoder
+    vectors = asking.encode(queries).astype(np.float16)
+
+    reader = Reader(corpus, block=CHUNK, **reading)
+    if index is None:
+        blocks, total = text_blocks(encoder, reader), None
+    else:
+        blocks, total = index_blocks(encoder, index), len(index)
+    with options.staged_bar() as report:
+        found = nearest(vectors, counted(blocks, total, report), k)
+    name = display_name(corpus)
+    if total == 0 or (total is None and reader.lines == reader.empty + reader.undecodable):
+        raise CorpusError(
+            f"{name}: no sentence to compare with ({reader.empty} lines are empty, "
+            f"{reader.undecodable} not UTF-8); check the corpus"
+        )
+    known = np.any(vectors, axis=1)
+    for place, (query, near) in enumerate(zip(queries, found, strict=True)):
+        click.echo("\n".join([*([""] if place else []), query, *map(row_of, near)]))
+        if not known[place]:
+            click.echo(f"{query!r}: the model knows no piece of it, so nothing is near", err=True)
+    if np.any(known) and not any(found):
+        click.echo(f"{name}: the model knows no piece of any of its sentences", err=True)
+    note(reader)
+
+
+def read_queries(on_error: str) -> list[str]:
+    """The sentences of standard input; raises CorpusError where there are none."""
+    reader = Reader("-", format="plain", on_error=on_error)
+    queries = [one_line(text) for block in reader for text in block.sentences]
+    note(reader)
+    if not queries:
+        raise CorpusError("standard input: no sentence to look for; write one a line")
+    return queries
+
+
+def note(reader: Reader) -> None:
+    """Say what became of lines that are not UTF-8."""
+    for count, what in (
+        (reader.undecodable, "not UTF-8 and left out"),
+        (reader.replaced, "with bytes replaced"),
+    ):
+        if count:
+            click.echo(f"{display_name(reader.origin)}: lines {what}: {count}", err=True)
+
+
+def counted(
+    blocks: Iterable[Block], total: int | None, report: Callable[[str, int, int | None], None]
+) -> Iterator[Block]:
+    """The blocks, with progress."""
+    done = 0
+    for block in blocks:
+        yield block
+        done += len(block[0])
+        report("comparing", done, total)
+
+
+def row_of(found: Neighbor) -> str:
+    """A neighbour as a line of the output."""
+    cells = [f"{found.cosine:.4f}", one_line(found.name), found.sentence]
+    return "\t".join([*cells, *([f"{found.copies} copies"] if found.copies > 1 else [])])

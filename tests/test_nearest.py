@@ -1,0 +1,225 @@
+"""The nearest sentences: the lists by definition, whatever the blocks; and ``miner neighbors``."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from miner.encoder import Encoder
+from miner.index import Index
+from miner.nearest import Block, nearest, nearest_reference
+
+TEXT = """\
+The train arrives at six.
+Der Zug kommt um sechs Uhr an.
+
+We are buying a house.
+The train arrives at six.
+The cat sleeps on the sofa.
+The train arrives at six.
+Trains are late again.
+"""
+
+
+@st.composite
+def corpora(draw) -> tuple[Block, np.ndarray]:
+    """Few distinct vectors, many of them tied or zero, for texts with many copies; and queries."""
+    value = st.integers(-2, 2)
+    vectors = draw(st.lists(st.tuples(value, value, value), min_size=1, max_size=8))
+    table = np.array(vectors, dtype=np.float16) / 4
+    texts = draw(st.lists(st.integers(0, len(table) - 1), max_size=30))
+    queries = draw(st.lists(st.tuples(value, value, value), max_size=5))
+    sentences = [f"sentence {text}" for text in texts]
+    names = [str(line) for line in range(1, len(texts) + 1)]
+    block = sentences, names, table[texts]
+    return block, np.array(queries, dtype=np.float16).reshape(-1, 3) / 4
+
+
+def cut(block: Block, ends: list[int]) -> Iterator[Block]:
+    """The block in several, some of them empty."""
+    places = [0, *sorted(min(end, len(block[0])) for end in ends), len(block[0])]
+    for start, end in zip(places, places[1:], strict=False):
+        sentences, names, vectors = block
+        yield sentences[start:end], names[start:end], vectors[start:end]
+
+
+@given(corpora(), st.integers(1, 12), st.lists(st.integers(0, 30), max_size=6))
+def test_lists_are_those_of_the_definition(problem, k: int, ends: list[int]) -> None:
+    block, queries = problem
+    assert nearest(queries, cut(block, ends), k) == nearest_reference(queries, block, k)
+
+
+def test_cosines_are_exact_for_real_vectors() -> None:
+    """Of unit vectors in float16: whatever the shape of the product, to the last bit."""
+    generator = np.random.default_rng(5)
+    vectors = generator.normal(size=(303, 512))
+    vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float16)
+    names = [str(row) for row in range(300)]
+    block = names, names, vectors[3:]
+    for ends in ([], list(range(300)), [7, 100, 101]):
+        assert nearest(vectors[:3], cut(block, ends), 20) == nearest_reference(
+            vectors[:3], block, 20
+        )
+
+
+def test_queries_by_the_thousand_do_not_see_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = np.random.default_rng(6)
+    table = (generator.integers(-2, 3, size=(40, 8)) / 16).astype(np.float16)
+    names = [str(row) for row in range(40)]
+    expected = nearest(table, [(names, names, table)], 5)
+    monkeypatch.setattr("miner.nearest.TOGETHER", 3)
+    assert nearest(table, [(names, names, table)], 5) == expected
+
+
+def test_k_is_checked() -> None:
+    with pytest.raises(ValueError, match="at least 1"):
+        nearest(np.zeros((1, 2), np.float16), [], 0)
+
+
+# --- the command --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    path = tmp_path / "text.en"
+    path.write_text(TEXT, encoding="utf-8")
+    return path
+
+
+def stdin(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+
+def test_neighbors_of_a_sentence(miner, corpus: Path) -> None:
+    code, out, err = miner("neighbors", "default", corpus, "Der Zug kommt um sechs an.", "-k", 3)
+    assert (code, err) == (0, "")
+    query, *rows = out.splitlines()
+    assert query == "Der Zug kommt um sechs an."
+    cells = [row.split("\t") for row in rows]
+    assert [row[1:] for row in cells[:2]] == [
+        ["2", "Der Zug kommt um sechs Uhr an."],
+        ["1", "The train arrives at six.", "3 copies"],
+    ]
+    assert len(rows) == 3 and sorted(cells, key=lambda row: -float(row[0])) == cells
+
+
+def test_one_block_of_rows_for_each_sentence(miner, corpus: Path) -> None:
+    """More neighbours than there are sentences: each once, the empty line never."""
+    code, out, err = miner(
+        "neighbors", "default", corpus, "The train arrives\tat six.", "\u2603\u2603", "Cats sleep."
+    )
+    assert (
+        code == 0 and err == "'\u2603\u2603': the model knows no piece of it, so nothing is near\n"
+    )
+    first, second, third = (block.split("\n") for block in out.rstrip("\n").split("\n\n"))
+    assert first[0] == "The train arrives at six." and first[1].startswith("1.00")
+    assert second == ["\u2603\u2603"] and len(first) == len(third) == 6
+    assert third[1].endswith("\t6\tThe cat sleeps on the sofa.")
+
+
+def test_sentences_from_standard_input(miner, corpus: Path, monkeypatch) -> None:
+    stdin(monkeypatch, b"Cats sleep.\n\nThe house\n")
+    code, out, _ = miner("neighbors", "default", corpus, "-", "-k", 1)
+    assert code == 0 and out.splitlines()[::3] == ["Cats sleep.", "The house"]
+    direct = miner("neighbors", "default", corpus, "Cats sleep.", "The house", "-k", 1)
+    assert direct[1] == out
+    stdin(monkeypatch, TEXT.encode())
+    code, other, _ = miner("neighbors", "default", "-", "Cats sleep.", "The house", "-k", 1)
+    assert (code, other) == (0, out)
+    stdin(monkeypatch, b"Cats \xff sleep.\nCats sleep.\nThe house\n")
+    code, other, err = miner("neighbors", "default", corpus, "-", "-k", 1, "--on-error", "skip")
+    assert (code, other) == (0, out) and "not UTF-8 and left out: 1" in err
+
+
+def test_an_index_gives_what_its_text_gives(
+    miner, tiny_model, indexes, german, german_file
+) -> None:
+    """Also for other blocks."""
+    queries = [*german[:4], "Haus"]
+    expected = miner("neighbors", tiny_model, german_file, *queries)
+    assert expected[0] == 0
+    assert miner("neighbors", tiny_model, indexes[0].path, *queries) == expected
+
+
+def test_blocks_and_threads_do_not_matter(miner, corpus: Path, monkeypatch) -> None:
+    expected = miner("neighbors", "default", corpus, "Cats sleep.", "Der Zug")
+    for size, threads in ((1, 1), (3, 4)):
+        # The module, which the command of the same name hides.
+        monkeypatch.setattr(sys.modules["miner.cli.neighbors"], "CHUNK", size)
+        found = miner(
+            "neighbors", "default", corpus, "Cats sleep.", "Der Zug", "--threads", threads
+        )
+        assert found == expected
+
+
+def test_ids_and_line_breaks_of_records(miner, tmp_path: Path) -> None:
+    path = tmp_path / "text.jsonl"
+    rows = [{"id": "a\tb", "text": "The cat\nsleeps."}, {"id": "c", "text": "The cat sleeps."}]
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    code, out, _ = miner("neighbors", "default", path, "The cat sleeps.")
+    assert code == 0 and out.splitlines()[1:] == [
+        f"{out.splitlines()[1].split()[0]}\ta b\tThe cat sleeps.\t2 copies"
+    ]
+
+
+def test_sides_of_separate_vocabularies(miner, tmp_path, separate_model, german, german_file):
+    command = ("neighbors", separate_model, german_file, german[0])
+    code, _, err = miner(*command)
+    assert code == 1 and "--side" in err
+    same = miner(*command, "--side", "target")
+    assert same[0] == 0 and same[1].splitlines()[1].endswith(f"\t1\t{german[0]}")
+    crossed = miner(*command, "--side", "target", "--query-side", "source")
+    assert crossed[0] == 0 and crossed[1] != same[1]
+    index = tmp_path / "index"
+    Index.build(Encoder.load(separate_model, side="target"), german_file, index)
+    assert miner("neighbors", separate_model, index, german[0]) == same
+    code, _, err = miner("neighbors", separate_model, index, german[0], "--side", "source")
+    assert code == 1 and "was built with --side target" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("nowhere.en", "Cats"), 1, "nowhere.en: "),
+        (("empty.en", "Cats"), 1, "no sentence to compare with (1 lines are empty"),
+        (("bytes.en", "Cats"), 1, "bytes.en, line 2"),
+        (("bytes.en", "Cats", "--on-error", "skip"), 0, "not UTF-8 and left out: 1"),
+        (("bytes.en", "Cats", "--on-error", "replace"), 0, "with bytes replaced: 1"),
+        (("snow.en", "Cats"), 0, "knows no piece of any of its sentences"),
+        ((".", "Cats"), 1, "not an index directory"),
+        (("bytes.en",), 2, "SENTENCE"),
+        (("bytes.en", "-", "Cats"), 2, "give no others"),
+        (("-", "-"), 2, "standard input"),
+        (("bytes.en", "Cats\udcff"), 2, "not UTF-8"),
+        (("bytes.en", "Cats", "-k", "0"), 2, "-k"),
+    ],
+)
+def test_bad_input(miner, tmp_path, monkeypatch, arguments, code: int, message: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty.en").write_bytes(b"\n")
+    (tmp_path / "bytes.en").write_bytes(b"Cats sleep.\nCats \xff sleep.\n")
+    (tmp_path / "snow.en").write_text("\u2603\u2603\n", encoding="utf-8")
+    found, _, err = miner("neighbors", "default", *arguments)
+    assert found == code and message in err
+    assert code != 1 or len(err.splitlines()) == 1
+
+
+def test_no_sentence_on_standard_input(miner, corpus: Path, monkeypatch) -> None:
+    stdin(monkeypatch, b"\n")
+    code, _, err = miner("neighbors", "default", corpus, "-")
+    assert code == 1 and "no sentence to look for" in err
+
+
+def test_the_index_is_of_the_same_model(miner, other_model: Path, indexes) -> None:
+    code, out, err = miner("neighbors", other_model, indexes[0].path, "Haus")
+    assert (code, out) == (1, "") and "was built by" in err and len(err.splitlines()) == 1
+    code, _, err = miner("neighbors", other_model, indexes[0].path, "Haus", "--column", "1")
+    assert code == 2 and "is an index" in err
