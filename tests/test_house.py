@@ -58,7 +58,7 @@ FLOORS = (
     ),
     ("side", "engines", "checkpoint", "recall", "neighbors"),
     ("verify", "quality"),
-    ("pairs", "search", "threshold", "explain", "filters"),
+    ("pairs", "search", "threshold", "explain", "filters", "datasets"),
     ("page", "report", "filter_charts", "filter_report"),
     ("cli",),
 )
