@@ -28,3 +28,7 @@ class DependencyError(MinerError):
 
 class ResourceError(MinerError):
     """The machine has too little of something: memory, disk, a device that was asked for."""
+
+
+class DownloadError(MinerError):
+    """A file that cannot be fetched, or that is not the one which was asked for."""

@@ -59,7 +59,7 @@ FLOORS = (
     ),
     ("side", "engines", "checkpoint", "recall", "neighbors", "nearest"),
     ("verify", "quality", "reference"),
-    ("pairs", "search", "threshold", "explain", "filters"),
+    ("pairs", "search", "threshold", "explain", "filters", "datasets"),
     ("tasks",),
     ("page", "report", "filter_charts", "filter_report"),
     ("cli",),

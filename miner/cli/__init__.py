@@ -9,6 +9,7 @@ import click
 
 import miner
 from miner.cli import options
+from miner.cli.data import data
 from miner.cli.doctor import doctor
 from miner.cli.encode import encode
 from miner.cli.evaluate import evaluate
@@ -56,6 +57,7 @@ COMMANDS = (
     negatives,
     evaluate,
     stats,
+    data,
     doctor,
 )
 for command in COMMANDS:

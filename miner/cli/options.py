@@ -341,3 +341,21 @@ def bar(stage: str, unit: str, operations: float = 0.0) -> Iterator[Callable[[in
             shown.update(done - shown.n)
 
         yield report
+
+
+@contextmanager
+def bytes_bar(name: str) -> Iterator[Callable[[int, int], None]]:
+    """The same for a download; an unknown total is 0."""
+    with tqdm(desc=name, unit="B", unit_scale=True, disable=None) as shown:
+        begun = False
+
+        def report(done: int, total: int) -> None:
+            nonlocal begun
+            _check()
+            if not begun or done < shown.n:  # what was there before is not this run's speed
+                begun = True
+                shown.reset(total or None)
+                shown.initial = shown.n = done
+            shown.update(done - shown.n)
+
+        yield report

@@ -1,0 +1,152 @@
+"""``miner data``: public data sets, from their addresses to files that can be evaluated."""
+
+from collections.abc import Iterable, Sequence
+
+import click
+
+from miner.cli import options
+from miner.datasets import CATALOG, Dataset, File, Got, choose, find
+from miner.datasets import get as get_part
+from miner.datasets.catalog import ALL
+
+MEGABYTE = 1_000_000
+
+
+@click.group(
+    epilog="""\b
+Examples:
+  miner data list
+  miner data get bucc2018 --pair de-en -o data"""
+)
+def data() -> None:
+    """List and get public data sets for evaluation and training."""
+
+
+@data.command(
+    name="list",
+    epilog="""\b
+Examples:
+  miner data list
+  miner data list bucc2018""",
+)
+@click.argument("name", required=False)
+def list_(name: str | None) -> None:
+    """Print a table of the data sets that can be got, or all that is known of the set NAME.
+
+    Nothing is downloaded. A size or checksum is 'unknown' where no source states it.
+    """
+    click.echo("\n".join(table(CATALOG.values()) if name is None else details(find(name))))
+
+
+@data.command(
+    epilog="""\b
+Examples:
+  miner data get bucc2018 --pair de-en -o data
+  miner data get tatoeba --pair de-en --pair fr-en -o data
+  miner data get sts2012 sts2013 sts2014 sts2015 sts2016 sts2017 stsb sick-r msrpc -o data
+  miner data get europarl news-commentary --pair de-en -o data
+  miner data get opusparcus --pair de -o data
+  miner data get tatoeba --from https://mirror.example.org/sets -o data"""
+)
+@click.argument("names", metavar="NAME...", nargs=-1, required=True)
+@click.option("-o", "--output", required=True, metavar="DIR", help="Where the data goes.")
+@click.option(
+    "--pair",
+    "pairs",
+    multiple=True,
+    metavar="PAIR",
+    help="Only this pair of each set that has several, such as de-en (of opusparcus a language); "
+    "may be repeated [all; large sets want a choice].",
+)
+@click.option(
+    "--from",
+    "mirror",
+    metavar="ADDRESS",
+    help="A mirror with the same paths: it takes the place of scheme and host in every address.",
+)
+def get(names: tuple[str, ...], output: str, pairs: tuple[str, ...], mirror: str | None) -> None:
+    """Download the data sets NAME... and convert them into the layout that is evaluated.
+
+    A download that was interrupted goes on where it stopped when the command is repeated, and
+    what is there is not got again. Downloads are kept in DIR/downloads, which may be deleted;
+    DIR/SOURCES.json records where everything came from, under which licence, and its checksum.
+    """
+    for dataset, part in choose(names, pairs):
+        with options.staged_bar() as report:
+            got = get_part(
+                dataset, part, output, mirror=mirror, showing=options.bytes_bar, report=report
+            )
+        click.echo("\n".join(summary(dataset, part, got)))
+
+
+def table(datasets: Iterable[Dataset]) -> list[str]:
+    """All sets, a row each, and their notes."""
+    heads = ("name", "what", "pairs", "size", "licence", "checksum")
+    rows = [heads]
+    notes = []
+    for dataset in datasets:
+        pairs = "-" if list(dataset.parts) == [ALL] else " ".join(dataset.parts)
+        if len(dataset.parts) > 6:
+            pairs = f"{len(dataset.parts)} with en"
+        files = dataset.files
+        rows.append(
+            (dataset.name, dataset.what, pairs, size(files), dataset.licence, checksums(files))
+        )
+        if dataset.note:
+            notes.append(f"{dataset.name}: {dataset.note}")
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    return [*lines, "", *notes, "", "Addresses: miner data list NAME"]
+
+
+def details(dataset: Dataset) -> list[str]:
+    """All that is known of a set."""
+    lines = [
+        f"{dataset.name}: {dataset.what}",
+        f"home      {dataset.home}",
+        f"licence   {dataset.licence}",
+        f"size      {size(dataset.files)}",
+    ]
+    if dataset.note:
+        lines.append(f"note      {dataset.note}")
+    for part, files in dataset.parts.items():
+        lines += ["", "files" if part == ALL else part]
+        for file in files:
+            known = "unknown" if file.size is None else f"{file.size:,}"
+            lines += [
+                f"  {file.address}",
+                f"    bytes {known}, sha256 {file.sha256 or 'unknown'}",
+            ]
+    return lines
+
+
+def size(files: Sequence[File]) -> str:
+    """The sum of what is known."""
+    known = sum(file.size or 0 for file in files)
+    if not known:
+        return "unknown"
+    more = ">" if any(file.size is None for file in files) else ""
+    return f"{more}{known / MEGABYTE:.1f} MB"
+
+
+def checksums(files: Sequence[File]) -> str:
+    known = sum(file.sha256 is not None for file in files)
+    if known in (0, len(files)):
+        return "known" if known else "unknown"
+    return f"{known} of {len(files)}"
+
+
+def summary(dataset: Dataset, part: str, got: Got) -> list[str]:
+    """What was got: of each download whether it was verified, of each file its rows."""
+    title = dataset.name if part == ALL else f"{dataset.name} {part}"
+    lines = [f"{title}: licence {dataset.licence}" + ("" if got.new else ", already there")]
+    for source in got.files:
+        verified = "checksum verified"
+        if not source["verified"]:
+            verified = f"no checksum is known; SHA-256 {source['sha256']}"
+        lines.append(f"  {source['address']}: {source['bytes']:,} bytes, {verified}")
+    for path, rows in sorted(got.converted.written.items()):
+        lines.append(f"  {path}: {rows:,} rows")
+        for reason, count in got.converted.left_out.get(path, {}).items():
+            lines.append(f"    left out, {reason}: {count:,}")
+    return lines

@@ -1,0 +1,292 @@
+"""What is known of public data sets: addresses, sizes, checksums, licences.
+
+A figure stands here only where a source states it; None is unknown. Checksums and sizes are those
+that TensorFlow Datasets (BUCC, MSRPC, News Commentary) and Hugging Face Datasets (SICK) recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+# A part of a set that has none, and so a file name that need not tell its pair.
+ALL = "all"
+
+
+@dataclass(frozen=True)
+class File:
+    """One file to download. address: http or https. size: bytes, or None. sha256: hex, or None.
+
+    saved_as: its name under ``downloads``; by default the last part of the address.
+    """
+
+    address: str
+    size: int | None = None
+    sha256: str | None = None
+    saved_as: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.saved_as or self.address.rsplit("/", 1)[1]
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """One set. parts: of each pair or language (or `ALL`) its files.
+
+    licence: as the source states it, or "unknown". large: a part is so large that one must be
+    chosen. note: what a user should know, such as an address that nobody vouches for.
+    """
+
+    name: str
+    what: str
+    home: str
+    licence: str
+    parts: Mapping[str, tuple[File, ...]]
+    note: str = ""
+    large: bool = False
+
+    @property
+    def files(self) -> list[File]:
+        return [file for files in self.parts.values() for file in files]
+
+
+BUCC_KNOWN = {
+    "de-en.sample-gold": (
+        2_529_652,
+        "8e16ba8b02ef8d648b06adfbd6dfb188f43524e18f97b2b12a14a086caac62f3",
+    ),
+    "de-en.training-gold": (
+        28_189_548,
+        "766e0fdebbd1438fb87c21254828eb13c8b997d8fbab002103dd060dcac50c5c",
+    ),
+    "fr-en.sample-gold": (
+        1_948_831,
+        "df9eb3966954e163c9264076f7c9c1eb56d9d8a91855f9d3afbf2c0fdaef0a08",
+    ),
+    "fr-en.training-gold": (
+        20_757_713,
+        "53c0d0e7dd97dc89593a2db25a26c5f0ccdc7113e8451263bb0c80e4c4c7dc30",
+    ),
+    "ru-en.sample-gold": (
+        4_269_233,
+        "fce3cabc7ee50ddb4b18aa6fb090e2669c8383d2a29fc97eed6ae70fed9a23e5",
+    ),
+    "ru-en.training-gold": (
+        37_085_079,
+        "1895df56e936ca3d4f5b12299ceffe0b7ff4806584c40bdaa3ae1d445f25afa5",
+    ),
+    "zh-en.sample-gold": (
+        769_869,
+        "a3425be5c0320ee131a0927b66c3e29befb3b481ebf1b87257e660e514bc16ac",
+    ),
+    "zh-en.training-gold": (
+        6_344_925,
+        "3facb71798277c8f44dc78c1f8ae2110f254d0e14799f3508eedd54b4236877a",
+    ),
+}
+NEWS_KNOWN = {
+    "cs-en": (28_119_465, "b0ef38b810bc67811eb908080243e0211062c26a7a71cc05996c96ea6c55e0ff"),
+    "de-en": (39_390_551, "8aaa98a77d38bd39dcbdbcb775f3b6c633700e4c10fd915cf3dc6b9bfd0f2dca"),
+    "en-kk": (1_269_004, "bc0fdd1dd040c53409ace60c019a8a58450a36f128bc1e4263fcb5d4fc1bf0cb"),
+    "en-ru": (41_411_245, "09aef10a0bb51104622ff6852cdf4f693b5906de970156b4e8db1e64ec55340c"),
+    "en-zh": (36_696_769, "fc9cc3f28ad62872d8eece1dffb1148f972baf6621bc87ba049a3ae0aab4025b"),
+}
+# The languages of LASER's Tatoeba sets: its code, and after a colon that of BCP-47 if it differs.
+TATOEBA = """
+afr:af amh:am ang ara:ar arq arz ast awa aze:az bel:be ben:bn ber bos:bs bre:br bul:bg cat:ca cbk
+ceb ces:cs cha:ch cmn:zh cor:kw csb cym:cy dan:da deu:de dsb dtp ell:el epo:eo est:et eus:eu fao:fo
+fin:fi fra:fr fry:fy gla:gd gle:ga glg:gl gsw heb:he hin:hi hrv:hr hsb hun:hu hye:hy ido:io ile:ie
+ina:ia ind:id isl:is ita:it jav:jv jpn:ja kab kat:ka kaz:kk khm:km kor:ko kur:ku kzj lat:la lfn
+lit:lt lvs:lv mal:ml mar:mr max mhr mkd:mk mon:mn nds nld:nl nno:nn nob:nb nov oci:oc orv pam pes:fa
+pms pol:pl por:pt ron:ro rus:ru slk:sk slv:sl spa:es sqi:sq srp:sr swe:sv swg swh:sw tam:ta tat:tt
+tel:te tgl:tl tha:th tuk:tk tur:tr tzl uig:ug ukr:uk urd:ur uzb:uz vie:vi war wuu xho:xh yid:yi yue
+zsm:ms
+"""
+# The data sets of each year of STS, and the archive of the task's own site.
+STS_NAMES = {
+    2012: ("MSRpar", "MSRvid", "SMTeuroparl", "OnWN", "SMTnews"),
+    2013: ("FNWN", "headlines", "OnWN"),
+    2014: ("deft-forum", "deft-news", "headlines", "OnWN", "images", "tweet-news"),
+    2015: ("answers-forums", "answers-students", "belief", "headlines", "images"),
+    2016: ("answer-answer", "headlines", "plagiarism", "postediting", "question-question"),
+}
+STS_FOLDERS = {2012: "4/40", 2013: "2/2f", 2014: "8/8c", 2015: "d/da", 2016: "9/98"}
+STS_TRACKS = (
+    "track1.ar-ar",
+    "track2.ar-en",
+    "track3.es-es",
+    "track4a.es-en",
+    "track4b.es-en",
+    "track5.en-en",
+    "track6.tr-en",
+)
+STS_WIKI = "http://ixa2.si.ehu.eus/stswiki"
+EUROPARL_V10 = ("cs", "de", "fi", "fr", "lt", "pl")
+EUROPARL_V7 = ("bg", "da", "el", "es", "et", "hu", "it", "lv", "nl", "pt", "ro", "sk", "sl", "sv")
+NEWS_BEFORE_ENGLISH, NEWS_AFTER_ENGLISH = ("ar", "cs", "de"), ("es", "fr", "kk", "ru", "zh")
+
+
+def _bucc(pair: str) -> tuple[File, ...]:
+    return tuple(
+        File(
+            f"https://comparable.limsi.fr/bucc2018/bucc2018-{pair}.{split}.tar.bz2",
+            *BUCC_KNOWN.get(f"{pair}.{split}", (None, None)),
+        )
+        for split in ("sample-gold", "training-gold", "test")
+    )
+
+
+def _tatoeba() -> dict[str, tuple[File, ...]]:
+    where = "https://raw.githubusercontent.com/facebookresearch/LASER/main/data/tatoeba/v1"
+    parts = {}
+    for entry in TATOEBA.split():
+        code, _, short = entry.partition(":")
+        files = tuple(File(f"{where}/tatoeba.{code}-eng.{side}") for side in (code, "eng"))
+        parts[f"{short or code}-en"] = files
+    return dict(sorted(parts.items()))
+
+
+def _europarl() -> dict[str, tuple[File, ...]]:
+    where = "https://www.statmt.org/europarl"
+    parts = {}
+    for code in EUROPARL_V10:
+        address = f"{where}/v10/training/europarl-v10.{code}-en.tsv.gz"
+        parts[f"{code}-en"] = (File(address),)
+    for code in EUROPARL_V7:
+        name = f"europarl-v7.{code}-en.tgz"
+        parts[f"{code}-en"] = (File(f"{where}/v7/{code}-en.tgz", saved_as=name),)
+    return dict(sorted(parts.items()))
+
+
+def _news() -> dict[str, tuple[File, ...]]:
+    where = "https://data.statmt.org/news-commentary/v14/training/news-commentary-v14"
+    # The files are named with the two codes in alphabetical order.
+    names = {f"{code}-en": f"{code}-en" for code in NEWS_BEFORE_ENGLISH}
+    names |= {f"{code}-en": f"en-{code}" for code in NEWS_AFTER_ENGLISH}
+    return {
+        pair: (File(f"{where}.{name}.tsv.gz", *NEWS_KNOWN.get(name, (None, None))),)
+        for pair, name in names.items()
+    }
+
+
+def _sts(year: int) -> Dataset:
+    return Dataset(
+        name=f"sts{year}",
+        what=f"similarity, {len(STS_NAMES[year])} English sets",
+        home=f"{STS_WIKI}/index.php/Main_Page",
+        licence="unknown",
+        parts={ALL: (File(f"{STS_WIKI}/images/{STS_FOLDERS[year]}/STS{year}-en-test.zip"),)},
+        note="pairs without a gold score are left out" if year > 2014 else "",
+    )
+
+
+_EVERY = (
+    Dataset(
+        name="bucc2018",
+        what="mining bitext, with gold",
+        home="https://comparable.limsi.fr/bucc2018/bucc2018-task.html",
+        licence="unknown",
+        parts={pair: _bucc(pair) for pair in ("de-en", "fr-en", "ru-en", "zh-en")},
+        note="no gold of test is known to be published",
+    ),
+    Dataset(
+        name="tatoeba",
+        what="retrieval, up to 1,000 pairs each",
+        home="https://github.com/facebookresearch/LASER/tree/main/data/tatoeba/v1",
+        licence="CC BY 2.0 FR (Tatoeba)",
+        parts=_tatoeba(),
+        note="cmn is called zh here, pes fa, lvs lv, swh sw, zsm ms",
+    ),
+    *(_sts(year) for year in STS_NAMES),
+    Dataset(
+        name="sts2017",
+        what="similarity, 7 tracks, ar en es tr",
+        home="https://alt.qcri.org/semeval2017/task1/",
+        licence="unknown",
+        parts={
+            ALL: tuple(
+                File(f"http://alt.qcri.org/semeval2017/task1/data/uploads/{name}.zip")
+                for name in ("sts2017.eval.v1.1", "sts2017.gs")
+            )
+        },
+        note="this host is not always there",
+    ),
+    Dataset(
+        name="stsb",
+        what="similarity, STS Benchmark, English",
+        home=f"{STS_WIKI}/index.php/STSbenchmark",
+        licence="by source text; in the archive",
+        parts={ALL: (File(f"{STS_WIKI}/images/4/48/Stsbenchmark.tar.gz"),)},
+        note="made of pairs of STS 2012-2017, all of track 5 among them",
+    ),
+    Dataset(
+        name="sick-r",
+        what="relatedness, English captions",
+        home="https://zenodo.org/record/2787612",
+        licence="CC BY-NC-SA 3.0",
+        parts={
+            ALL: (
+                File(
+                    "https://zenodo.org/record/2787612/files/SICK.zip",
+                    217_584,
+                    "da272af924399fc2de4889ed55383e38822c10d16c4a949a89d597d09a0b7912",
+                ),
+            )
+        },
+    ),
+    Dataset(
+        name="msrpc",
+        what="paraphrase or not, English news",
+        home="https://www.microsoft.com/en-us/download/details.aspx?id=52398",
+        licence="MSR-SSLA (Microsoft)",
+        parts={
+            ALL: (
+                File(
+                    "https://dl.fbaipublicfiles.com/senteval/senteval_data/msr_paraphrase_train.txt",
+                    1_047_044,
+                    "60a9b09084528f0673eedee2b69cb941920f0b8cd0eeccefc464a98768457f89",
+                ),
+                File(
+                    "https://dl.fbaipublicfiles.com/senteval/senteval_data/msr_paraphrase_test.txt",
+                    441_275,
+                    "a04e271090879aaba6423d65b94950c089298587d9c084bf9cd7439bd785f784",
+                ),
+            )
+        },
+        note="Microsoft gives an installer for Windows only; these are SentEval's copies",
+    ),
+    Dataset(
+        name="opusparcus",
+        what="paraphrases of subtitles, graded",
+        home="http://urn.fi/urn:nbn:fi:lb-2018021221",
+        licence="CC BY-NC",
+        parts={
+            code: (File(f"https://korp.csc.fi/download/opusparcus/opusparcus_{code}.zip"),)
+            for code in ("de", "en", "fi", "fr", "ru", "sv")
+        },
+        note="addresses seen for en and fi only, the others are by analogy; the training pairs "
+        "come too and stay in the archive",
+        large=True,
+    ),
+    Dataset(
+        name="europarl",
+        what="bitext, parliament; v10, else v7",
+        home="https://www.statmt.org/europarl/",
+        licence="no known restriction",
+        parts=_europarl(),
+        note=f"v10 for {' '.join(EUROPARL_V10)}",
+        large=True,
+    ),
+    Dataset(
+        name="news-commentary",
+        what="bitext, news commentary, v14",
+        home="https://data.statmt.org/news-commentary/v14/",
+        licence="unknown",
+        parts=_news(),
+        note="newer versions exist, without published checksums; the addresses of ar, es and fr "
+        "are by analogy",
+        large=True,
+    ),
+)
+CATALOG: dict[str, Dataset] = {dataset.name: dataset for dataset in _EVERY}

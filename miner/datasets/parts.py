@@ -1,0 +1,152 @@
+"""A set from its address to files that can be evaluated, and a record of what was got."""
+
+from __future__ import annotations
+
+import json
+import urllib.parse
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from miner.datasets.catalog import ALL, CATALOG, Dataset, File
+from miner.datasets.convert import Converted, convert
+from miner.datasets.download import Report, fetch
+from miner.errors import ArtifactError, DownloadError
+from miner.files import StrPath, open_output, resource_error
+
+DOWNLOADS, RECORD = "downloads", "SOURCES.json"
+
+Record = dict[str, Any]
+# Given a file's name, what shows its progress.
+Showing = Callable[[str], AbstractContextManager[Report]]
+
+
+@dataclass(frozen=True)
+class Got:
+    """A part of a set that is there. files: address, bytes, sha256, and whether it was verified.
+
+    converted: rows written and left out. new: whether anything was done.
+    """
+
+    files: list[Record]
+    converted: Converted
+    new: bool
+
+
+def choose(names: Sequence[str], pairs: Sequence[str] = ()) -> list[tuple[Dataset, str]]:
+    """The parts of the sets ``names`` that are among ``pairs``; all, where there are no pairs.
+
+    A set without parts is taken whole. Raises DownloadError for names and pairs that are not
+    known, and for a large set without a pair.
+    """
+    chosen = []
+    for name in dict.fromkeys(names):
+        dataset = find(name)
+        parts = list(dataset.parts)
+        if parts == [ALL]:
+            chosen.append((dataset, ALL))
+            continue
+        known = ", ".join(parts)
+        if dataset.large and not pairs:
+            raise DownloadError(f"{name}: is large; choose with --pair from {known}")
+        if unknown := [pair for pair in pairs if pair not in parts]:
+            raise DownloadError(f"{name}: no pair {unknown[0]}; there are {known}")
+        chosen += [(dataset, part) for part in dict.fromkeys(pairs or parts)]
+    return chosen
+
+
+def find(name: str) -> Dataset:
+    """The set of that name. Raises DownloadError."""
+    if name not in CATALOG:
+        raise DownloadError(f"{name}: no such data set; there are {', '.join(CATALOG)}")
+    return CATALOG[name]
+
+
+def get(
+    dataset: Dataset,
+    part: str,
+    into: StrPath,
+    *,
+    mirror: str | None = None,
+    showing: Showing = lambda name: nullcontext(lambda done, total: None),
+    report: Callable[[str, int, int | None], None] = lambda stage, done, total: None,
+) -> Got:
+    """Download and convert a part of ``dataset`` below ``into``, where it is not there yet.
+
+    Downloads go to ``into/downloads`` and may be deleted afterwards; ``into/SOURCES.json`` says
+    where everything came from. mirror: takes the place of scheme and host in every address.
+    showing and report: progress of downloads and of conversion.
+
+    Raises DownloadError, CorpusError (what was downloaded is not the official layout),
+    ArtifactError (SOURCES.json) and ResourceError.
+    """
+    into = Path(into)
+    files = dataset.parts[part]
+    record = read_record(into)
+    before = record.get(dataset.name, {}).get("parts", {}).get(part)
+    if before and _is_there(into, files, before):
+        return Got(before["files"], Converted(before["written"], before["left_out"]), new=False)
+    downloads = into / DOWNLOADS
+    try:
+        downloads.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise resource_error(error, downloads) from error
+    fetched = []
+    for file in files:
+        path, address = downloads / file.name, mirrored(file.address, mirror)
+        with showing(file.name) as shown:
+            sha256 = fetch(address, path, size=file.size, sha256=file.sha256, report=shown)
+        source = {"address": file.address, "bytes": path.stat().st_size, "sha256": sha256}
+        fetched.append({**source, "verified": file.sha256 is not None})
+    paths = [downloads / file.name for file in files]
+    converted = convert(dataset.name, part, paths, into, report)
+    # Read anew, since another process may have added to it meanwhile.
+    record = read_record(into)
+    entry = record.setdefault(dataset.name, {"parts": {}})
+    entry |= {"home": dataset.home, "licence": dataset.licence}
+    entry["parts"][part] = {
+        "files": fetched,
+        "written": converted.written,
+        "left_out": converted.left_out,
+    }
+    with open_output(into / RECORD) as out:
+        json.dump(record, out, indent=2, sort_keys=True, ensure_ascii=False)
+        out.write("\n")
+    return Got(fetched, converted, new=True)
+
+
+def mirrored(address: str, mirror: str | None) -> str:
+    """``address`` with scheme and host replaced by ``mirror``. Raises DownloadError."""
+    if mirror is None:
+        return address
+    if not mirror.startswith(("http://", "https://")):
+        raise DownloadError(f"{mirror}: not an address; --from begins with https:// or http://")
+    return mirror.rstrip("/") + urllib.parse.urlsplit(address).path
+
+
+def read_record(into: Path) -> Record:
+    """What SOURCES.json holds; nothing, if it is not there. Raises ArtifactError."""
+    path = into / RECORD
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        for entry in found.values():
+            for part in entry["parts"].values():
+                _ = part["files"], part["written"], part["left_out"]
+        return dict(found)
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, AttributeError, KeyError, TypeError) as error:
+        raise ArtifactError(
+            f"{path}: cannot be read as a record of downloads; move it away and repeat the command"
+        ) from error
+
+
+def _is_there(into: Path, files: Sequence[File], before: Mapping[str, Any]) -> bool:
+    """Whether the part was made of what is known now, and its files are still there."""
+    made_of = {source["address"]: source["sha256"] for source in before["files"]}
+    same = made_of.keys() == {file.address for file in files} and all(
+        file.sha256 in (None, made_of[file.address]) for file in files
+    )
+    return same and all((into / path).is_file() for path in before["written"])
