@@ -45,8 +45,10 @@ def measure(
     subject = Trained(model)
     if rank is None:
         rank = "probability" if subject.verifies else "margin"
-    found = bucc.measure(subject, located(data, pair), rank, **settings)
+    (found,) = bucc.measure(subject, located(data, pair), (rank,), **settings)
     if submit is not None:
+        if "test" not in found.mined:
+            raise MinerError(f"{data}: no {pair}.test, of which pairs could be submitted")
         lines = [
             f"{source}\t{target}\n"
             for score, source, target in found.mined["test"].pairs

@@ -79,7 +79,7 @@ def sts() -> None:
 @evaluation(
     "tatoeba",
     "miner evaluate tatoeba --data data --model models/de-en\n"
-    "miner evaluate tatoeba --data data --model laser     # vectors from elsewhere",
+    "miner evaluate tatoeba --data data --model laser",
 )
 def tatoeba() -> None:
     """Share of sentences whose nearest one is their translation, each way.
@@ -156,7 +156,7 @@ def every(**settings: Any) -> None:
 Examples:
   miner evaluate sentences --data data -o laser/sentences.txt
   miner evaluate sentences --data data --task sts --task tatoeba -o laser/sentences.txt.gz
-  miner evaluate all --data data --model laser         # once laser/vectors.npy is there"""
+  miner evaluate all --data data --model laser"""
 )
 @data_option
 @click.option(

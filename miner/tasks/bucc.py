@@ -11,9 +11,9 @@ by cosine the translation? It stands under a name of its own.
 import math
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -25,11 +25,12 @@ from miner.corpus import Reader
 from miner.errors import MinerError
 from miner.evaluate import Evaluation, best_threshold
 from miner.evaluate import evaluate as compare
+from miner.index import Index
 from miner.pairs import each_copy
 from miner.search import RANKS, run, verifier_for
 from miner.tasks import bootstrap, figures, top_one
 from miner.tasks.figures import Figure, Outcome, Report, silent
-from miner.tasks.hidden import SPLITS, Task, read_gold_of, sets
+from miner.tasks.hidden import Task, read_gold_of, sets
 from miner.tasks.subject import Subject, Trained, index_of
 from miner.threshold import estimate
 
@@ -95,7 +96,7 @@ class Result:
 def texts(data: Path) -> Iterator[str]:
     """All sentences of the evaluation."""
     for task in sets(data):
-        for split in SPLITS:
+        for split in task.splits:
             for language in task.languages:
                 for block in Reader(task.need(f"{split}.{language}"), format="bucc"):
                     yield from block.sentences
@@ -111,10 +112,9 @@ def evaluate(subject: Subject, data: Path, report: Report = silent) -> Outcome:
     mined: list[dict[str, Any]] = []
     found = sets(data)
     ranks = RANKS[::-1] if isinstance(subject, Trained) and subject.verifies else ("margin",)
-    for task in found:
-        for rank in ranks:
-            report(PLACE, len(mined), len(found) * len(ranks))
-            result = measure(subject, task, rank)
+    for done, task in enumerate(found):
+        report(PLACE, done, len(found))
+        for result in measure(subject, task, ranks):
             mined.append(result.as_dict())
             every += figures_of(result)
         every += top_one.figures_of(subject, task)
@@ -123,7 +123,7 @@ def evaluate(subject: Subject, data: Path, report: Report = silent) -> Outcome:
                 f"{task.name}: no test gold; its F1 is that of the training split, on whose gold "
                 "the threshold was tuned"
             )
-    report(PLACE, len(mined), len(mined))
+    report(PLACE, len(found), len(found))
     headline = tuple(figure for figure in every if figure.metric.startswith("f1"))
     return Outcome(
         PLACE, tuple(every), headline, tuple(missing), tuple(_notes(mined)), {"mining": mined}
@@ -153,44 +153,54 @@ def _notes(mined: list[dict[str, Any]]) -> list[str]:
     ]
 
 
-def measure(subject: Subject, task: Task, rank: str, **settings: Any) -> Result:
-    """Mine both splits, tune on training, apply to test; ``settings`` are those of a search."""
-    gold = read_gold_of(task, "training")
-    mined = {
-        split: mine(subject, task, split, rank, own=split == "test", **settings) for split in SPLITS
-    }
-    tuned = best_threshold(mined["training"].pairs, gold)
-    cut = math.inf if tuned.threshold is None else tuned.threshold
-    test = oracle = own = None
-    if task.file("test.gold") is not None:
-        gold, (pairs, choice) = read_gold_of(task, "test"), (mined["test"].pairs, mined["test"].own)
-        test, oracle = compare(pairs, gold, cut), best_threshold(pairs, gold)
-        own = None if choice is None else compare(pairs, gold, choice)
-    return Result(task, rank, tuned, test, oracle, own, mined)
+def measure(subject: Subject, task: Task, ranks: Sequence[str], **settings: Any) -> list[Result]:
+    """Mine both splits, tune on training, apply to test; a result for each way to rank.
+
+    ``settings`` are those of a search. Without the text of test, training is all.
+    """
+    mined: dict[str, dict[str, Mined]] = {rank: {} for rank in ranks}
+    for split in task.splits:
+        with tempfile.TemporaryDirectory(prefix="bucc-") as work:
+            begun = time.perf_counter()
+            source, target = (
+                index_of(subject, task.need(f"{split}.{language}"), language, Path(work) / language)
+                for language in task.languages
+            )
+            seconds = time.perf_counter() - begun
+            for rank in ranks:
+                one = mine(subject, source, target, rank, own=split == "test", **settings)
+                mined[rank][split] = replace(one, seconds=one.seconds + seconds)
+    return [_compared(task, rank, by_split) for rank, by_split in mined.items()]
 
 
 def mine(
-    subject: Subject, task: Task, split: str, rank: str, own: bool = False, **settings: Any
+    subject: Subject, source: Index, target: Index, rank: str, own: bool = False, **settings: Any
 ) -> Mined:
-    """Scored id pairs of one split; a sentence under several ids counts under each.
+    """Scored id pairs; a sentence under several ids counts under each.
 
     ``own``: also choose a threshold, without gold.
     """
     begun = time.perf_counter()
-    with tempfile.TemporaryDirectory(prefix="bucc-") as work:
-        source, target = (
-            index_of(subject, task.need(f"{split}.{language}"), language, Path(work) / language)
-            for language in task.languages
-        )
-        encoder = subject.encoders[0] if isinstance(subject, Trained) else None
-        verifier = verifier_for(source, rank, encoder)
-        found = run(source, target, verifier, **settings)
-        choice = None
-        if own and verifier is not None:
-            with suppress(MinerError):  # too small a set, or a language without decoys
-                choice = estimate(found).threshold(OWN)
-        pairs = list(each_copy(found.pairs).ids())
-    return Mined(pairs, choice, time.perf_counter() - begun)
+    encoder = subject.encoders[0] if isinstance(subject, Trained) else None
+    verifier = verifier_for(source, rank, encoder)
+    found = run(source, target, verifier, **settings)
+    choice = None
+    if own and verifier is not None:
+        with suppress(MinerError):  # too small a set, or a language without decoys
+            choice = estimate(found).threshold(OWN)
+    return Mined(list(each_copy(found.pairs).ids()), choice, time.perf_counter() - begun)
+
+
+def _compared(task: Task, rank: str, mined: dict[str, Mined]) -> Result:
+    """With the gold of both splits."""
+    tuned = best_threshold(mined["training"].pairs, read_gold_of(task, "training"))
+    if "test" not in mined or task.file("test.gold") is None:
+        return Result(task, rank, tuned, None, None, None, mined)
+    cut = math.inf if tuned.threshold is None else tuned.threshold
+    gold, pairs, choice = read_gold_of(task, "test"), mined["test"].pairs, mined["test"].own
+    own = None if choice is None else compare(pairs, gold, choice)
+    test, oracle = compare(pairs, gold, cut), best_threshold(pairs, gold)
+    return Result(task, rank, tuned, test, oracle, own, mined)
 
 
 def figures_of(result: Result) -> tuple[Figure, ...]:

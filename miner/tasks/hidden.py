@@ -27,6 +27,15 @@ class Task:
         source, target = self.pair.split("-")
         return source, target
 
+    @property
+    def splits(self) -> list[str]:
+        """The splits whose text is there; training always is one."""
+        return [
+            split
+            for split in SPLITS
+            if split == SPLITS[0] or self.file(f"{split}.{self.languages[0]}") is not None
+        ]
+
     def file(self, name: str) -> Path | None:
         """``PAIR.NAME``, compressed or not; None where it is not there."""
         return find(self.directory, f"{self.pair}.{name}")
