@@ -35,6 +35,8 @@ bench: $(VENV)/developing
 	$(BIN)/python -m benchmarks.training --data $(DATA)
 	$(BIN)/python -m benchmarks.speed --data $(DATA)
 	$(BIN)/python -m benchmarks.filtering --data $(DATA)
+	$(BIN)/python -m benchmarks.evaluations --data $(DATA)
+	$(BIN)/python -m benchmarks.experiments --data $(DATA)
 	$(BIN)/python -m benchmarks.readme
 
 $(VENV)/installed: setup.cfg constraints.txt

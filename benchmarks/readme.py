@@ -1,36 +1,32 @@
-"""Write the results tables of the READMEs from ``benchmarks/results/*.json``.
+"""Write the tables of the README and of RESULTS.md, and its plots, from ``results/*.json``.
 
     python -m benchmarks.readme [--check]
 
-Everything between ``<!-- results -->`` and ``<!-- /results -->``, and likewise ``encoders`` and
-``filtering``, is replaced; ``--check`` only compares, and ends with 1 where a README is not what
-the results say.
+Everything between ``<!-- NAME -->`` and ``<!-- /NAME -->`` is replaced by the tables of that name.
+``--check`` only compares tables, and ends with 1 where a page is not what the results say.
 """
 
 import argparse
-import json
+import re
 import statistics
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks import report
+from benchmarks import plots, report
 from benchmarks.encoders import tables as encoder_tables
+from benchmarks.evaluations import tables as evaluation_tables
+from benchmarks.experiments import tables as experiment_tables
 from benchmarks.filtering import tables as filtering_tables
 from benchmarks.speed import tables as speed_tables
 
-README = Path(__file__).parent.parent / "README.md"
-OURS = Path(__file__).parent / "README.md"
+PAGES = Path(__file__).parent.parent / "README.md", Path(__file__).parent / "RESULTS.md"
 NAMES = {
     "p19": "P19 recipe, trained on the pair's text",
     "fast": "fast recipe, trained on the pair's text",
     "default": "the model that ships (5 languages, 1 model)",
 }
-
-
-def load(name: str) -> dict[str, Any]:
-    return json.loads((report.RESULTS / name).read_text(encoding="utf-8"))
 
 
 def conditions(record: dict[str, Any]) -> str:
@@ -41,7 +37,7 @@ def conditions(record: dict[str, Any]) -> str:
 
 
 def mining() -> list[str]:
-    record = load("bucc.json")
+    record = report.read("bucc.json")
     lines = [
         "Mining, BUCC protocol: threshold tuned on the training split, applied to test. Ranked by",
         "margin is the ratio margin with k = 4; by probability the second look with k = 8. *No",
@@ -62,7 +58,7 @@ def mining() -> list[str]:
 
 
 def precision() -> list[str]:
-    record = load("precision.json")
+    record = report.read("precision.json")
     lines = [
         "Precision asked for, and reached by the gold, on test; no gold was used to choose:",
         "",
@@ -85,7 +81,7 @@ def precision() -> list[str]:
 
 
 def second_look() -> list[str]:
-    record = load("secondlook.json")
+    record = report.read("secondlook.json")
     result = record["results"]
     source, target = result["sentences"]
     seconds = {name: statistics.median(values) for name, values in result["seconds"].items()}
@@ -101,7 +97,7 @@ def second_look() -> list[str]:
 
 
 def training() -> list[str]:
-    record = load("training.json")
+    record = report.read("training.json")
     lines = [
         "Training throughput, the same batches, alternating in one run:",
         "",
@@ -116,49 +112,63 @@ def training() -> list[str]:
     return [*lines, "", conditions(record), ""]
 
 
-def speed() -> list[str]:
-    """Nothing while no section of it was measured."""
-    if not (report.RESULTS / "speed.json").exists():
-        return []
-    return speed_tables.tables(load("speed.json"), conditions)
-
-
-def tables() -> str:
-    return "\n".join([*mining(), *precision(), *second_look(), *training(), *speed()])
-
-
-def lines_of(name: str, lines: Callable[..., list[str]]) -> str:
+def part(
+    name: str, lines: Callable[[dict[str, Any], Callable[..., str]], list[str]]
+) -> Callable[[], list[str]]:
     """What ``lines`` makes of a result; nothing while none was measured."""
-    if not (report.RESULTS / name).exists():
-        return ""
-    return "".join(f"{line}\n" for line in lines(load(name), conditions))
+
+    def section() -> list[str]:
+        if not (report.RESULTS / name).exists():
+            return []
+        return lines(report.read(name), conditions)
+
+    return section
 
 
-def filled(text: str, name: str, content: str) -> str:
-    """The text with ``content`` between its marks of that name."""
-    start, end = f"<!-- {name} -->\n", f"<!-- /{name} -->\n"
-    before, rest = text.split(start)
-    _, after = rest.split(end)
-    return f"{before}{start}{content}{end}{after}"
+def encoding() -> list[str]:
+    """The part of the speed that everything else rests on."""
+    record = report.read("speed.json")["sections"]["encode"]
+    return [*speed_tables.encode(record["results"]), "", conditions(record)]
+
+
+SECTIONS: dict[str, Callable[[], list[str]]] = {
+    "mining": mining,
+    "evaluations": part("evaluations.json", evaluation_tables.main_table),
+    "evaluations-more": part("evaluations.json", evaluation_tables.tables),
+    "precision": precision,
+    "secondlook": second_look,
+    "training": training,
+    "speed": part("speed.json", speed_tables.tables),
+    "encoding": encoding,
+    "encoders": part("encoders.json", encoder_tables.tables),
+    "experiments": part("experiments.json", experiment_tables.tables),
+    "filtering": part("filtering.json", filtering_tables.tables),
+}
+
+
+def filled(text: str, sections: Mapping[str, Callable[[], list[str]]]) -> str:
+    """The text with the tables of every section between the marks of its name."""
+
+    def content(marked: re.Match[str]) -> str:
+        lines = "".join(f"{line}\n" for line in sections[marked[1]]()).strip("\n")
+        return f"<!-- {marked[1]} -->\n{lines}\n<!-- /{marked[1]} -->\n"
+
+    return re.sub(r"<!-- ([\w-]+) -->\n.*?<!-- /\1 -->\n", content, text, flags=re.DOTALL)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--check", action="store_true")
     arguments = parser.parse_args()
-    text, ours = (path.read_text(encoding="utf-8") for path in (README, OURS))
-    main_table = lines_of("encoders.json", encoder_tables.main_table)
-    ours = filled(ours, "encoders", lines_of("encoders.json", encoder_tables.tables))
-    ours = filled(ours, "filtering", lines_of("filtering.json", filtering_tables.tables))
-    wanted = {
-        README: filled(filled(text, "results", tables()), "encoders", main_table),
-        OURS: ours,
-    }
-    for path, content in wanted.items():
+    for path in PAGES:
+        text = path.read_text(encoding="utf-8")
+        content = filled(text, SECTIONS)
         if not arguments.check:
             path.write_text(content, encoding="utf-8")
-        elif content != path.read_text(encoding="utf-8"):
+        elif content != text:
             sys.exit(f"{path} is not what benchmarks/results say")
+    if not arguments.check:
+        plots.draw()
 
 
 if __name__ == "__main__":

@@ -31,6 +31,11 @@ def write(path: Path, name: str, results: Any) -> None:
     _write(path, {"benchmark": name, **record(name, results)})
 
 
+def read(name: str) -> dict[str, Any]:
+    """A result in ``results``, as it was written."""
+    return json.loads((RESULTS / name).read_text(encoding="utf-8"))
+
+
 def merge(path: Path, name: str, section: str, results: Any, libraries: Sequence[str]) -> None:
     """As :func:`write`, for one of several sections; the others stay as the file has them.
 

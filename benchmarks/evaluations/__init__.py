@@ -1,0 +1,1 @@
+"""All evaluations of the papers, for our models and untrained ones."""

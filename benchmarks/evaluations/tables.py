@@ -1,0 +1,307 @@
+"""The tables of ``results/evaluations.json``."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+YEARS = ("2012", "2013", "2014", "2015", "2016")
+STSB, SICK, ALL = "stsb.en.test", "sick-r.test", "2012-2016"
+# Pearson x 100, as their papers and cards print them.
+PUBLISHED = {
+    "word+trigram, 51M paraphrases (Wieting & Gimpel 2018)": ((67.8, 62.8, 77.5, 80.3, 78.2), 79.9),
+    "static-similarity-mrl-multilingual-v1 (averages, d = 1024)": (
+        (78.6, 73.3, 75.6, 82.2, 77.9),
+        80.9,
+    ),
+}
+NONE = "–"
+
+Found = dict[tuple[str, str], dict[str, Any]]
+
+
+def figures(row: dict[str, Any], task: str) -> Found:
+    """The figures of one model in one evaluation, by set and metric."""
+    every = row.get("evaluations", {}).get(task, {"figures": []})["figures"]
+    return {(one["set"], one["metric"]): one for one in every}
+
+
+def main_table(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) -> list[str]:
+    """One row a model, one column for what counts of each evaluation."""
+    rows = _models(record)
+    columns = {
+        "BUCC de-en": ("bucc", "bucc-style de-en", "f1 by margin", 1),
+        "BUCC fr-en": ("bucc", "bucc-style fr-en", "f1 by margin", 1),
+        "Tatoeba de-en": ("tatoeba", "de-en", "both ways by margin", 1),
+        "Tatoeba fr-en": ("tatoeba", "fr-en", "both ways by margin", 1),
+        "STS 12–16": ("sts", ALL, "pearson", 100),
+        "STS-B": ("sts", STSB, "pearson", 100),
+        "SICK-R": ("sts", SICK, "pearson", 100),
+        "MSRPC": ("paraphrase", "msrpc", "accuracy by cosine", 1),
+        "ParaCrawl": ("noisy", "de-en.paracrawl", "auc by cosine", 1),
+        "Common Crawl": ("noisy", "fr-en.commoncrawl", "auc by cosine", 1),
+        "subtitles": ("noisy", "fr-en.opensubs", "auc by cosine", 1),
+    }
+    lines = table(
+        ("model", *columns, "sentences/s"),
+        (
+            (
+                row["name"],
+                *(
+                    cell(figures(row, task), name, metric, scale)
+                    for task, name, metric, scale in columns.values()
+                ),
+                NONE if rate(row) is None else f"{rate(row):,.0f}",
+            )
+            for row in rows
+        ),
+    )
+    return [*lines, "", *KEY, "", conditions(record)]
+
+
+KEY = [
+    "In brackets the half width of the bootstrap's 95% interval. BUCC: F1 on the bucc-style test",
+    "split, by ratio margin, the threshold from training; Tatoeba: accuracy by ratio margin, mean",
+    "of both ways; STS and SICK-R: Pearson × 100, of STS 12–16 the mean over data sets; MSRPC:",
+    "accuracy by a threshold of the cosine; ParaCrawl, Common Crawl, subtitles: area under the ROC",
+    "curve of labelled noisy bitext, by the cosine; sentences/s: text to vectors, all threads.",
+]
+
+
+def tables(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) -> list[str]:
+    """All of them."""
+    rows = _models(record)
+    parts = [
+        published(rows),
+        across(rows),
+        retrieval(rows),
+        paraphrases(rows),
+        noisy(rows),
+        top_one(rows),
+        *(differences(row) for row in record["results"] if "differences" in row),
+    ]
+    lines: list[str] = []
+    for part in parts:
+        lines += [*part, ""]
+    return [*lines, conditions(record)]
+
+
+def published(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """STS beside the papers' figures."""
+    lines = table(
+        ("", *YEARS, "mean of years", "12–16, over sets", "STS-B test"),
+        [
+            *(
+                (
+                    row["name"],
+                    *(cell(figures(row, "sts"), year, "pearson", 100) for year in YEARS),
+                    _mean_of_years(row),
+                    cell(figures(row, "sts"), ALL, "pearson", 100),
+                    cell(figures(row, "sts"), STSB, "pearson", 100),
+                )
+                for row in rows
+            ),
+            *(
+                (
+                    f"*{name}*",
+                    *(f"{value:.1f}" for value in years),
+                    f"{sum(years) / len(years):.1f}",
+                    NONE,
+                    f"{benchmark:.1f}",
+                )
+                for name, (years, benchmark) in PUBLISHED.items()
+            ),
+        ],
+    )
+    missing = rows[0]["evaluations"]["sts"]["missing"] if rows else []
+    return [
+        "Pearson × 100 by year, beside published ones (in italics):",
+        "",
+        *lines,
+        "",
+        *(f"Not measured: {line}." for line in missing),
+    ]
+
+
+def across(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """The Benchmark in other languages, and across languages."""
+    names = [
+        f"stsb.{name}.test" for name in ("de", "es", "fr", "ru", "en-de", "en-es", "en-fr", "en-ru")
+    ]
+    lines = table(
+        ("", *(name.split(".")[1] for name in names)),
+        (
+            (row["name"], *(cell(figures(row, "sts"), name, "pearson", 100) for name in names))
+            for row in rows
+        ),
+    )
+    return [
+        "STS Benchmark, test, machine-translated: both sentences in one language, or the first in",
+        "English and the second translated. Pearson × 100:",
+        "",
+        *lines,
+    ]
+
+
+def retrieval(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """Tatoeba by pair, with and without margin."""
+    pairs = sorted({name for row in rows for name, _ in figures(row, "tatoeba") if "-" in name})
+    lines = table(
+        ("", *(f"{pair}, {by}" for pair in pairs for by in ("cosine", "margin"))),
+        (
+            (
+                row["name"],
+                *(
+                    _ways(figures(row, "tatoeba"), pair, by)
+                    for pair in pairs
+                    for by in ("cosine", "margin")
+                ),
+            )
+            for row in rows
+        ),
+    )
+    return ["Tatoeba, accuracy into English / out of English:", "", *lines]
+
+
+def paraphrases(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """MSRPC, and similarities by grade."""
+    by = ("majority", "cosine", "MLP (u, v)", "MLP (|u-v|, u*v)")
+    lines = table(
+        ("", *(name.replace("|", "\\|") for name in by), "cosine of others", "of paraphrases"),
+        (
+            (
+                row["name"],
+                *(
+                    cell(figures(row, "paraphrase"), "msrpc", f"accuracy by {name}", 1)
+                    for name in by
+                ),
+                *_grades(row),
+            )
+            for row in rows
+        ),
+    )
+    return [
+        "Paraphrase detection, MSRPC test: accuracy by the majority of the training set, by a",
+        "threshold of the cosine, and by a perceptron with 200 hidden units on both vectors, side",
+        "by side (Sjöblom et al. 2018) or their differences and products (mean of 3 seeds); and the",
+        "mean cosine of pairs by label:",
+        "",
+        *lines,
+    ]
+
+
+def noisy(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """Labelled bitext by each score."""
+    sets = sorted({name for row in rows for name, _ in figures(row, "noisy")})
+    lines = table(
+        ("", "score", *(f"{name}, AUC · AP" for name in sets)),
+        (
+            (
+                row["name"],
+                by,
+                *(
+                    " · ".join(
+                        cell(figures(row, "noisy"), name, f"{metric} by {by}", 1)
+                        for metric in ("auc", "average precision")
+                    )
+                    for name in sets
+                ),
+            )
+            for row in rows
+            for by in ("cosine", "margin", "quality")
+            if any(metric == f"auc by {by}" for _, metric in figures(row, "noisy"))
+        ),
+    )
+    return ["Labelled noisy bitext, area under the ROC curve · average precision:", "", *lines]
+
+
+def top_one(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """What mteb calls BUCC, apart from BUCC."""
+    pairs = [f"bucc-style {pair}, mteb's variant" for pair in ("de-en", "fr-en")]
+    lines = table(
+        ("", *(f"{pair.split()[1]} {by}" for pair in pairs for by in ("F1", "accuracy"))),
+        (
+            (
+                row["name"],
+                *(
+                    cell(figures(row, "bucc"), pair, f"{by} of top 1", 1)
+                    for pair in pairs
+                    for by in ("f1", "accuracy")
+                ),
+            )
+            for row in rows
+        ),
+    )
+    return [
+        "*Not mining:* the task that the mteb suite calls BUCC, top 1 by cosine among sentences of",
+        "the gold alone:",
+        "",
+        *lines,
+    ]
+
+
+def differences(row: dict[str, Any]) -> list[str]:
+    """A paired comparison of two models."""
+    lines = table(
+        ("", "", "difference", "95% of draws", "p"),
+        (
+            (
+                one["set"],
+                one["metric"],
+                f"{one['difference']:+.3f}",
+                f"{one['interval'][0]:+.3f} to {one['interval'][1]:+.3f}",
+                f"{one['p']:.3f}",
+            )
+            for one in row["differences"]
+            if "majority" not in one["metric"]
+        ),
+    )
+    return [f"{row['name']}, paired by the bootstrap:", "", *lines]
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
+    """A table of Markdown."""
+    head = list(head)
+    return [_line(head), _line(["---"] * len(head)), *map(_line, rows)]
+
+
+def cell(found: Found, name: str, metric: str, scale: int) -> str:
+    """A figure, and the half width of its interval."""
+    one = found.get((name, metric))
+    if one is None:
+        return NONE
+    digits = 1 if scale == 100 else 3
+    text = f"{scale * one['value']:.{digits}f}"
+    if "interval" in one:
+        low, high = one["interval"]
+        text += f" (±{scale * (high - low) / 2:.{digits}f})"
+    return text
+
+
+def _models(record: dict[str, Any]) -> list[dict[str, Any]]:
+    return [row for row in record["results"] if "evaluations" in row]
+
+
+def _mean_of_years(row: dict[str, Any]) -> str:
+    found = figures(row, "sts")
+    values = [found[year, "pearson"]["value"] for year in YEARS if (year, "pearson") in found]
+    return f"{100 * sum(values) / len(values):.1f}" if len(values) == len(YEARS) else NONE
+
+
+def _ways(found: Found, pair: str, by: str) -> str:
+    ways = [found.get((pair, f"{way} by {by}")) for way in ("there", "back")]
+    return NONE if None in ways else " / ".join(f"{one['value']:.3f}" for one in ways if one)
+
+
+def _grades(row: dict[str, Any]) -> list[str]:
+    grades = row["evaluations"]["paraphrase"]["mean similarity by grade"].get("msrpc", [])
+    return [f"{one['mean']:.2f}" for one in grades]
+
+
+def rate(row: dict[str, Any]) -> float | None:
+    """Sentences a second from text to vectors, on all threads."""
+    every = row.get("evaluations", {}).get("speed", {"figures": []})["figures"]
+    rates = [one["value"] for one in every if one["metric"] == "sentences/s to vectors"]
+    return rates[-1] if rates else None
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,146 @@
+"""The pictures of RESULTS.md, from ``results/*.json``: SVG, the same for the same figures.
+
+    python -m benchmarks.plots
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks import report
+from benchmarks.evaluations.tables import figures, rate
+
+PLACE = Path(__file__).parent / "plots"
+# The encoders' pair of languages; of whole models the figures of that pair are shown, too.
+PAIR = "fr-en"
+F1 = f"mining F1, bucc-style {PAIR} test, by ratio margin"
+# Systems whose speed alone is known here, and what to call them.
+OTHERS = {
+    "sentence-transformers StaticEmbedding": "StaticEmbedding",
+    "BiLSTM of LASER's size": "BiLSTM of LASER's size",
+    "transformer of BERT-base's size": "transformer of BERT-base's size",
+}
+COLOURS = ("#0b6e99", "#c2571a", "#5c7a29", "#7a4fa3")
+SIZE = (8.0, 5.0)
+
+# A point (x, y) and its label.
+Point = tuple[float, float, str]
+
+
+def f1_against_speed(axes: Any) -> None:
+    """What encoders find, over how many sentences a second they encode."""
+    from adjustText import adjust_text
+
+    section = report.read("encoders.json")["sections"]["bilingual"]["results"]
+    points = [
+        (row["figures"]["sentences/s"]["median"], row["figures"]["bucc"]["test"]["f1"], row["name"])
+        for row in section["rows"]
+        if "figures" in row
+    ]
+    names = _scatter(axes, points, COLOURS[0], f"P19 objective, {section['text']['pairs']:,} pairs")
+    points = []
+    for row in report.read("evaluations.json")["results"]:
+        found = figures(row, "bucc").get((f"bucc-style {PAIR}", "f1 by margin"))
+        speed = rate(row)
+        if found is not None and speed is not None:
+            points.append((speed, found["value"], row["name"]))
+    names += _scatter(axes, points, COLOURS[1], "whole models, all their text")
+    for row in report.read("speed.json")["sections"]["encode"]["results"]["rows"]:
+        if row["name"] in OTHERS and "sentences/s" in row:
+            axes.axvline(row["sentences/s"], color="0.6", linestyle=":", linewidth=1)
+            axes.text(
+                *(row["sentences/s"], 0.5, f"{OTHERS[row['name']]}: speed alone"),
+                rotation=90,
+                color="0.4",
+                fontsize=7,
+                ha="right",
+                va="center",
+            )
+    axes.set_xscale("log")
+    axes.set_xlim(20, 1e6)
+    axes.set_ylim(0, 1)
+    line = {"arrowstyle": "-", "color": "0.7", "linewidth": 0.5}
+    adjust_text(names, ax=axes, expand=(1.3, 1.6), arrowprops=line)
+    axes.set_xlabel("sentences a second, text to vectors, 4 cores")
+    axes.set_ylabel(F1)
+    axes.legend(loc="upper left", fontsize=8)
+
+
+def f1_against_size(axes: Any) -> None:
+    """What more training text brings."""
+    rows = report.read("experiments.json")["sections"]["scale"]["results"]["rows"]
+    for colour, recipe in zip(COLOURS, dict.fromkeys(row["group"] for row in rows), strict=False):
+        points = [
+            (row["pairs"], row["figures"]["bucc"])
+            for row in rows
+            if row["group"] == recipe and "figures" in row
+        ]
+        sizes = [size for size, _ in points]
+        axes.plot(sizes, [one["value"] for _, one in points], "o-", color=colour, label=recipe)
+        low, high = zip(*(one["interval"] for _, one in points), strict=True)
+        axes.fill_between(sizes, low, high, color=colour, alpha=0.15, linewidth=0)
+    axes.set_xscale("log")
+    axes.set_ylim(0, 1)
+    axes.set_xlabel(f"training pairs, {PAIR}")
+    axes.set_ylabel(F1)
+    axes.legend(loc="upper left", fontsize=8)
+
+
+def precision_reached(axes: Any) -> None:
+    """Precision asked for, without gold, against precision by the gold."""
+    rows = report.read("precision.json")["results"]
+    markers = dict(zip(dict.fromkeys(row["share"] for row in rows), "osD", strict=False))
+    for colour, pair in zip(COLOURS, dict.fromkeys(row["pair"] for row in rows), strict=False):
+        for share, marker in markers.items():
+            own = [row for row in rows if (row["pair"], row["share"]) == (pair, share)]
+            axes.plot(
+                [row["asked"] for row in own],
+                [row["reached"]["precision"] for row in own],
+                *(f"{marker}-",),
+                color=colour,
+                alpha=0.8,
+                label=f"{pair}, parallel share {share}",
+            )
+    axes.plot([0.88, 1], [0.88, 1], color="0.5", linestyle="--", linewidth=1, label="as asked")
+    axes.set_xlim(0.88, 1)
+    axes.set_ylim(0.85, 1.005)
+    axes.set_xlabel("precision asked for, no gold used")
+    axes.set_ylabel("precision by the gold")
+    axes.legend(loc="lower right", fontsize=8)
+
+
+PLOTS: dict[str, tuple[Callable[[Any], None], Sequence[str]]] = {
+    "f1-speed": (f1_against_speed, ("encoders.json", "evaluations.json", "speed.json")),
+    "f1-size": (f1_against_size, ("experiments.json",)),
+    "precision": (precision_reached, ("precision.json",)),
+}
+
+
+def draw() -> None:
+    """Every picture whose results are there, into ``plots``."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    from matplotlib import pyplot
+
+    # Names of parts would be drawn by chance, and a date is no figure.
+    matplotlib.rcParams.update({"svg.hashsalt": "miner", "font.size": 9, "svg.fonttype": "none"})
+    PLACE.mkdir(exist_ok=True)
+    for name, (plot, needed) in PLOTS.items():
+        if all((report.RESULTS / file).exists() for file in needed):
+            figure, axes = pyplot.subplots(figsize=SIZE, layout="constrained")
+            axes.grid(alpha=0.25)
+            axes.spines[["top", "right"]].set_visible(False)
+            plot(axes)
+            figure.savefig(PLACE / f"{name}.svg", metadata={"Date": None})
+            pyplot.close(figure)
+
+
+def _scatter(axes: Any, points: Sequence[Point], colour: str, label: str) -> list[Any]:
+    """Draws points; returns their names, to be moved apart."""
+    axes.scatter([x for x, _, _ in points], [y for _, y, _ in points], color=colour, label=label)
+    return [axes.text(*point, fontsize=7, color=colour) for point in points]
+
+
+if __name__ == "__main__":
+    draw()
