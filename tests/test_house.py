@@ -49,6 +49,7 @@ FLOORS = (
         "tokenizer",
         "recurrent",
         "encoder",
+        "overlap",
         "classifier",
         "hdf5",
         "store",
