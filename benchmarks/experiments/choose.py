@@ -17,7 +17,8 @@ from train.config import TrainConfig
 # Pairs that filters look at at a time, and those that margins are taken against.
 BLOCK = 8192
 REFERENCE = 5000
-# Of paraphrases there are fewer.
+# Pairs to choose from, at most; of paraphrases there are fewer, and so fewer are chosen.
+MOST = 80_000
 FEW = 5000
 
 
@@ -51,7 +52,7 @@ def pool(name: str, bench: Bench) -> Pool:
     english = name == text.ENGLISH
     keep = min(FEW, bench.pairs) if english else bench.pairs
     languages = text.ENGLISH if english else BILINGUAL
-    return Pool(name, languages, pairs[:keep], pairs[keep:], keep)
+    return Pool(name, languages, pairs[:keep], pairs[keep:][:MOST], keep)
 
 
 def scores(name: str, pairs: Sequence[Pair], **settings: Any) -> np.ndarray:

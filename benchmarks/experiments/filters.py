@@ -5,7 +5,7 @@ from other pairs of the same text. The one that ships has seen clean sources of 
 training, but not the misaligned laws.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -35,22 +35,19 @@ def measure(bench: Bench) -> Iterator[Results]:
 
 
 def chosen(found: Pool, bench: Bench) -> Iterator[tuple[str, list[Pair]]]:
-    """What each filter keeps, by its label."""
+    """What each filter keeps, by its label; within bounds only where that is enough."""
     pairs, keep = found.pairs, found.keep
-    yield "none: random", pairs[:keep]
+    yield "none: random", pairs
     length = -scores("length", pairs)
-    for low, high in LENGTHS:
-        kept = choose.within(pairs, length, low, high)
-        if len(kept) >= keep:
-            yield f"{low} to {high} tokens", kept
+    yield from bounded("tokens", length, LENGTHS, found)
     if found.languages == text.ENGLISH:
         for n in (1, 2, 3):
-            yield from bounded(f"overlap of {n}-grams", -scores("ngram_overlap", pairs, n=n), found)
-        yield from bounded("BLEU", -scores("bleu", pairs), found)
+            value = -scores("ngram_overlap", pairs, n=n)
+            yield from bounded(f"overlap of {n}-grams", value, OVERLAPS, found)
+        yield from bounded("BLEU", -scores("bleu", pairs), OVERLAPS, found)
     else:
         # In two languages a word in both is untranslated: a name, or a fault.
-        value = -scores("ngram_overlap", pairs)
-        yield "overlap of words up to 0.2", choose.within(pairs, value, 0.0, 0.2)
+        yield from bounded("overlap of words", -scores("ngram_overlap", pairs), OVERLAPS, found)
         yield "quality", choose.top(pairs, scores("quality", pairs), keep)
     for whose, model in (("the default model", "default"), ("the pool's own", found.own(bench))):
         for name in ("cosine", "margin"):
@@ -58,9 +55,11 @@ def chosen(found: Pool, bench: Bench) -> Iterator[tuple[str, list[Pair]]]:
             yield f"{name} by {whose}", best
 
 
-def bounded(label: str, value: np.ndarray, found: Pool) -> Iterator[tuple[str, list[Pair]]]:
+def bounded(
+    label: str, value: np.ndarray, bounds: Iterable[tuple[float, float]], found: Pool
+) -> Iterator[tuple[str, list[Pair]]]:
     """What is within each of the bounds, where that is enough."""
-    for low, high in OVERLAPS:
+    for low, high in bounds:
         kept = choose.within(found.pairs, value, low, high)
         if len(kept) >= found.keep:
             yield f"{label}, {low:g} to {high:g}", kept

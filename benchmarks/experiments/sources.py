@@ -18,7 +18,7 @@ def measure(bench: Bench) -> Iterator[Results]:
     parts = text.sources(bench.data, BILINGUAL)
     rows = []
     left_out = {}
-    for most in (bench.pairs, min(FEW, bench.pairs)):
+    for most in sorted({bench.pairs, min(FEW, bench.pairs)}, reverse=True):
         group = f"{most:,} pairs"
         enough = {name: pairs for name, pairs in parts.items() if len(pairs) >= most}
         left_out[group] = {name: len(pairs) for name, pairs in parts.items() if name not in enough}

@@ -3,6 +3,7 @@
 All of it has at most 30 words a side, as in P17, and no pair twice.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -68,8 +69,9 @@ def written(name: str, pairs: Sequence[Pair], work: Path) -> Text:
     if not pairs:
         raise MinerError(f"{name}: no pair is left to train on")
     source, target = ([pair[side] for pair in pairs] for side in (0, 1))
-    print_ = fingerprint(source, target)
-    path = work / f"{name.replace(' ', '-')}.{print_[:12]}.tsv"
+    mark = fingerprint(source, target)
+    plain = re.sub(r"[^\w.-]+", "-", name)
+    path = work / f"{plain}.{mark[:12]}.tsv"
     if not path.exists():
         work.mkdir(parents=True, exist_ok=True)
         with open_output(path) as file:
@@ -80,6 +82,6 @@ def written(name: str, pairs: Sequence[Pair], work: Path) -> Text:
         "mean words": [round(count / len(pairs), 1) for count in words],
         "longest, words": LONGEST,
         "seed": SEED,
-        "fingerprint": print_,
+        "fingerprint": mark,
     }
     return Text(path.stem, path, described)
