@@ -50,6 +50,7 @@ FLOORS = (
         "tokenizer",
         "recurrent",
         "encoder",
+        "overlap",
         "classifier",
         "hdf5",
         "store",

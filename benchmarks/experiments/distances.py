@@ -1,0 +1,124 @@
+"""Write distances of languages to English, from URIEL (Littell et al. 2017).
+
+    python -m benchmarks.experiments.distances [--output distances.tsv]
+
+Needs the package ``lang2vec`` (1.1.2; CC BY-SA 4.0), which nothing else does: pip install lang2vec.
+Its arrays are read as they lie there, without pickle. As URIEL defines distances: ``syntactic``,
+``phonological``, ``inventory`` and ``genetic`` are cosine distances of feature vectors, from 0 to 1
+(the first three completed from near languages where nobody described the language, the last of
+families), ``geographic`` is the great-circle distance by that of antipodes. The package has no
+coordinates, but each language's distances to 299 points on the globe, from which its place follows.
+"""
+
+import argparse
+import importlib.util
+import math
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import report
+from miner.errors import DependencyError
+from miner.files import open_output
+
+TABLE = Path(__file__).parent / "distances.tsv"
+TO = "eng"
+LANGUAGES = {
+    "ar": "ara",
+    "cs": "ces",
+    "de": "deu",
+    "es": "spa",
+    "fi": "fin",
+    "fr": "fra",
+    "it": "ita",
+    "nl": "nld",
+    "pl": "pol",
+    "ru": "rus",
+    "tr": "tur",
+    "zh": "zho",
+}
+# By name: the file of the features, and what their names start with.
+COSINES = {
+    "syntactic": ("feature_predictions", "S_"),
+    "phonological": ("feature_predictions", "P_"),
+    "inventory": ("feature_predictions", "INV_"),
+    "genetic": ("family_features", "F_"),
+}
+POINTS = "geocoord_features"
+NOTES = (
+    "# Distances to English. Source: URIEL (Littell et al. 2017, EACL), of the package lang2vec",
+    "# 1.1.2 by P. Littell, D. Mortensen and A. Anastasopoulos, licence CC BY-SA 4.0; this table",
+    "# has the same licence. Written by: python -m benchmarks.experiments.distances",
+)
+
+
+class Features:
+    """The arrays of one file: ``of(language)`` is ``(f,) float64``, in the order of ``names``."""
+
+    def __init__(self, data: Path, file: str):
+        with np.load(data / f"{file}.npz", allow_pickle=False) as arrays:
+            self._values = arrays["data"][:, :, 0].astype(np.float64)
+            self._row = {str(name): row for row, name in enumerate(arrays["langs"])}
+            self.names = [str(name) for name in arrays["feats"]]
+
+    def of(self, language: str) -> np.ndarray:
+        return np.asarray(self._values[self._row[language]])
+
+
+def cosine_distance(one: np.ndarray, other: np.ndarray) -> float:
+    """1 - the cosine of two vectors ``(f,)``."""
+    return 1 - float(one @ other) / math.sqrt(float(one @ one) * float(other @ other))
+
+
+def place(points: np.ndarray, distances: np.ndarray) -> np.ndarray:
+    """The unit vector ``(3,)`` of the place with these ``distances (n,)`` to ``points (n, 3)``.
+
+    Distances are great-circle ones by that of antipodes, 0 to 1: their cosines are products with
+    the unit vector, which least squares finds.
+    """
+    found = np.linalg.lstsq(points, np.cos(np.pi * distances), rcond=None)[0]
+    return np.asarray(found / np.linalg.norm(found))
+
+
+def unit(latitude: float, longitude: float) -> np.ndarray:
+    """The unit vector ``(3,)`` of a place in degrees."""
+    north, east = math.radians(latitude), math.radians(longitude)
+    level = math.cos(north)
+    return np.array([level * math.cos(east), level * math.sin(east), math.sin(north)])
+
+
+def great_circle(one: np.ndarray, other: np.ndarray) -> float:
+    """Between two unit vectors ``(3,)``, by the distance of antipodes: 0 to 1."""
+    return math.acos(max(-1.0, min(1.0, float(one @ other)))) / math.pi
+
+
+def rows(data: Path) -> list[list[str]]:
+    """The table's lines as cells, the head first."""
+    files = {file: Features(data, file) for file in (*dict(COSINES.values()), POINTS)}
+    points = np.array([unit(*map(float, name.split("_")[1:])) for name in files[POINTS].names])
+    found = [["language", *COSINES, "geographic"]]
+    for short, language in LANGUAGES.items():
+        cells = []
+        for file, start in COSINES.values():
+            wanted = [name.startswith(start) for name in files[file].names]
+            pair = (files[file].of(code)[wanted] for code in (language, TO))
+            cells.append(cosine_distance(*pair))
+        places = (place(points, files[POINTS].of(code)) for code in (language, TO))
+        found.append([short, *(f"{value:.4f}" for value in (*cells, great_circle(*places)))])
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--output", type=Path, default=TABLE)
+    arguments = parser.parse_args()
+    package = importlib.util.find_spec("lang2vec")
+    if package is None or package.origin is None:
+        raise DependencyError("distances need the package lang2vec; run: pip install lang2vec")
+    table = rows(Path(package.origin).parent / "data")
+    with open_output(arguments.output) as file:
+        file.writelines(f"{line}\n" for line in (*NOTES, *map("\t".join, table)))
+
+
+if __name__ == "__main__":
+    report.run(main)

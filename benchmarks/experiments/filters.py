@@ -1,0 +1,65 @@
+"""Which filter chooses the best pairs to learn from, at a fixed number (P17, 5.4 to 5.7)?
+
+Bounds keep pairs at random within them, scores the best. The model of the pool itself has learned
+from other pairs of the same text. The one that ships has seen clean sources of the pools in its
+training, but not the misaligned laws.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from benchmarks.encoders.text import Pair
+from benchmarks.experiments import choose, text
+from benchmarks.experiments.choose import Pool, pool, scores
+from benchmarks.experiments.measure import Bench, Results
+
+# Filters with settings, and their bounds, in tokens or shares.
+LENGTHS = ((0, 10), (10, 20), (20, 40))
+OVERLAPS = ((0.0, 0.2), (0.2, 0.6), (0.6, 1.0))
+
+
+def measure(bench: Bench) -> Iterator[Results]:
+    rows = []
+    pools = {}
+    for name in text.POOLS:
+        found = pool(name, bench)
+        pools[name] = {
+            "pairs": len(found.pairs),
+            "the model of the pool's own": len(found.sample),
+        }
+        for label, kept in chosen(found, bench):
+            row = bench.row(name, label, kept[: found.keep], found.config, found.languages)
+            rows.append(row)
+            yield {"pools": pools, "rows": rows}
+
+
+def chosen(found: Pool, bench: Bench) -> Iterator[tuple[str, list[Pair]]]:
+    """What each filter keeps, by its label; within bounds only where that is enough."""
+    pairs, keep = found.pairs, found.keep
+    yield "none: random", pairs
+    length = -scores("length", pairs)
+    yield from bounded("tokens", length, LENGTHS, found)
+    if found.languages == text.ENGLISH:
+        for n in (1, 2, 3):
+            value = -scores("ngram_overlap", pairs, n=n)
+            yield from bounded(f"overlap of {n}-grams", value, OVERLAPS, found)
+        yield from bounded("BLEU", -scores("bleu", pairs), OVERLAPS, found)
+    else:
+        # In two languages a word in both is untranslated: a name, or a fault.
+        yield from bounded("overlap of words", -scores("ngram_overlap", pairs), OVERLAPS, found)
+        yield "quality", choose.top(pairs, scores("quality", pairs), keep)
+    for whose, model in (("the default model", "default"), ("the pool's own", found.own(bench))):
+        for name in ("cosine", "margin"):
+            best = choose.top(pairs, scores(name, pairs, model=model), keep)
+            yield f"{name} by {whose}", best
+
+
+def bounded(
+    label: str, value: np.ndarray, bounds: Iterable[tuple[float, float]], found: Pool
+) -> Iterator[tuple[str, list[Pair]]]:
+    """What is within each of the bounds, where that is enough."""
+    for low, high in bounds:
+        kept = choose.within(found.pairs, value, low, high)
+        if len(kept) >= found.keep:
+            yield f"{label}, {low:g} to {high:g}", kept

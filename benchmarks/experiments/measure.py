@@ -1,0 +1,115 @@
+"""Train a row, unless its model is there, and take its figures, unless they are."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from benchmarks.encoders import measure
+from benchmarks.encoders.text import BILINGUAL, Pair
+from benchmarks.experiments import text
+from miner import MinerError
+from miner.model import load
+from miner.tasks import bucc, hidden, sts, tatoeba
+from miner.tasks.figures import Figure
+from miner.tasks.subject import Trained
+from train.config import RECIPES, TrainConfig
+
+# Passes over the text, the same in every row: enough that more of them change little.
+EPOCHS = 5
+P19 = replace(RECIPES["p19"], epochs=EPOCHS)
+# Two columns of English: the nearest other sentence may be of either.
+PARAPHRASE = replace(P19, negatives_from="either")
+
+Row = dict[str, Any]
+# What a section finds so far, ``rows`` among it.
+Results = dict[str, Any]
+
+
+class Bench:
+    """All that is measured, from one directory of data and one of models.
+
+    pairs: of a row, where the question is not their number. known: figures that were taken before,
+    by the model's fingerprint: the same vectors have the same figures.
+    """
+
+    def __init__(
+        self,
+        data: Path,
+        models: Path,
+        pairs: int,
+        known: dict[str, Row],
+        change: Callable[[TrainConfig], TrainConfig] = lambda config: config,
+    ):
+        self.data, self.models, self.pairs, self.known = data, models, pairs, known
+        self.change = change
+
+    @property
+    def work(self) -> Path:
+        return self.models / "text"
+
+    def train(
+        self, name: str, pairs: Sequence[Pair], config: TrainConfig
+    ) -> tuple[Path, text.Text]:
+        """The directory of a model of these pairs, and the text on disk."""
+        prepared = text.written(name, pairs, self.work)
+        return measure.trained(self.change(config), prepared, self.models)[0], prepared
+
+    def row(
+        self,
+        group: str,
+        name: str,
+        pairs: Sequence[Pair],
+        config: TrainConfig = P19,
+        languages: str = BILINGUAL,
+        mine: bool = True,
+        **more: Any,
+    ) -> Row:
+        """One line of a table; what went wrong, where that is what there is to tell.
+
+        ``mine``: also take the figures of mining, which take longest, if it is for these languages.
+        """
+        print(f"{time.strftime('%H:%M:%S')}  {group}: {name}, {len(pairs):,} pairs", flush=True)
+        found: Row = {"group": group, "name": name, "pairs": len(pairs), **more}
+        found["settings"] = measure.settings(self.change(config))
+        try:
+            model, prepared = self.train(f"{group} {name}", pairs, config)
+            fingerprint = load(model).fingerprint
+            if fingerprint not in self.known:
+                self.known[fingerprint] = figures(model, self.data, languages, mine)
+        except MinerError as error:  # one text that is too small, say; the others still tell
+            print(f"error: {error}", flush=True)
+            return {**found, "failed": str(error).splitlines()[0]}
+        return {
+            **found,
+            "text": prepared.described,
+            "fingerprint": fingerprint,
+            "figures": self.known[fingerprint],
+        }
+
+
+def figures(model: Path, data: Path, languages: str, mine: bool) -> dict[str, Any]:
+    """What a model reaches on what its languages allow, each with its interval, ready for JSON."""
+    subject = Trained(str(model))
+    found: dict[str, Figure] = {}
+    if mine and languages == BILINGUAL:
+        task = next((one for one in hidden.tasks(data) if one.pair == languages), None)
+        if task is None:
+            raise MinerError(f"{data}: no {languages} in the format of BUCC")
+        found["bucc"] = bucc.figures_of(bucc.measure(subject, task, "margin"))[0]
+    if languages != text.ENGLISH:
+        outcome = tatoeba.evaluate(subject, data)
+        found["tatoeba"] = pick(outcome.figures, languages, "both ways by margin")
+    outcome = sts.evaluate(subject, data)
+    found["sts 12-16"] = pick(outcome.figures, sts.ALL_YEARS, sts.PEARSON)
+    found["sts-b"] = pick(outcome.figures, sts.BENCHMARK.format("en"), sts.PEARSON)
+    return {name: figure.as_dict() for name, figure in found.items()}
+
+
+def pick(found: Sequence[Figure], name: str, metric: str) -> Figure:
+    """The figure of that set and metric."""
+    for figure in found:
+        if (figure.name, figure.metric) == (name, metric):
+            return figure
+    raise MinerError(f"{name}: not among the sets; the data is not all there")

@@ -1,0 +1,24 @@
+"""What does more text bring: figures against the number of pairs, by two recipes.
+
+Each draw holds the smaller ones.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from benchmarks.encoders.text import bilingual, draw
+from benchmarks.experiments.measure import EPOCHS, Bench, Results
+from train.config import RECIPES
+
+SIZES = (1000, 3000, 10_000, 30_000, 100_000, 300_000)
+
+
+def measure(bench: Bench) -> Iterator[Results]:
+    pairs = bilingual(bench.data)
+    pairs = draw(pairs, len(pairs))
+    rows = []
+    for size in [*(size for size in SIZES if size < len(pairs)), len(pairs)]:
+        for recipe in ("p19", "fast"):
+            config = replace(RECIPES[recipe], epochs=EPOCHS)
+            rows.append(bench.row(recipe, f"{size:,}", pairs[:size], config))
+            yield {"rows": rows}

@@ -1,0 +1,354 @@
+"""The data experiments, on text written for them; most without any training."""
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import miner
+from benchmarks import readme
+from benchmarks.encoders.text import BILINGUAL, LONGEST, Pair
+from miner import MinerError
+from miner.files import open_output
+
+pytest.importorskip("torch", reason="benchmarks.experiments trains")
+
+from benchmarks.experiments import (
+    __main__ as command,
+)
+from benchmarks.experiments import (
+    choose,
+    filters,
+    languages,
+    measure,
+    scale,
+    sources,
+    tables,
+    text,
+)
+from benchmarks.experiments.measure import Bench
+
+DEMO = Path(miner.__file__).parent / "demo"
+WORDS = ["a", "house", "the", "tree", "green", "runs", "home", "late", "every", "day", "nobody"]
+
+
+def made(number: int, start: str = "") -> list[Pair]:
+    """So many pairs, all different."""
+    return [
+        (f"{start}maison {n} {WORDS[n % 7]}", f"house {n} {WORDS[n % 5]}") for n in range(number)
+    ]
+
+
+def put(data: Path, place: str, pairs: list[Pair]) -> None:
+    path = data / place
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open_output(path) as file:
+        file.writelines(f"{source}\t{target}\n" for source, target in pairs)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Training text: two sources that are large enough and one that is not; laws; paraphrases."""
+    place = tmp_path / "data"
+    put(place, "train/fr-en/large.tsv.xz", made(60))
+    put(place, "train/fr-en/other.tsv", made(50, "autre "))
+    put(place, "train/fr-en/small.tsv", made(7, "petite "))
+    put(place, "noisy/fr-en.laws-positional.tsv", made(90, "loi "))
+    for pair in ("de-en", "fr-en", "es-en"):
+        twice = [(f"{pair} {n}", f"{WORDS[n % 9]} {n} {end}") for n in range(40) for end in "xy"]
+        put(place, f"train/{pair}/tatoeba.tsv", twice)
+    return place
+
+
+class Dry:
+    """A bench that trains nothing: rows with figures that follow from the text."""
+
+    def __init__(self, data: Path, pairs: int):
+        self.data, self.pairs = data, pairs
+        self.given: dict[tuple[str, str], list[Pair]] = {}
+
+    def row(self, group: str, name: str, pairs: list[Pair], *_: Any, **more: Any) -> dict[str, Any]:
+        assert (group, name) not in self.given and pairs
+        self.given[group, name] = pairs
+        more.pop("mine", None)
+        value = len(pairs) / 1000
+        figure = {"value": value, "interval": [value - 0.01, value + 0.01]}
+        names = ("bucc", "tatoeba", "sts 12-16", "sts-b")
+        return {
+            "group": group,
+            "name": name,
+            "pairs": len(pairs),
+            "fingerprint": f"{group} {name}",
+            "figures": dict.fromkeys(names, figure),
+            **more,
+        }
+
+    def train(self, *_: Any) -> tuple[Path]:
+        return (DEMO.parent / "models" / "default",)
+
+
+def last(section: Any, bench: Any) -> dict[str, Any]:
+    *_, results = section.measure(bench)
+    return results
+
+
+# --- text ---------------------------------------------------------------------------------------
+
+
+def test_sources_are_short_and_distinct(data: Path) -> None:
+    long = " ".join(["mot"] * (LONGEST + 1))
+    put(data, "train/fr-en/more.tsv", [("un", "one"), ("un", "one"), (long, "words"), ("un", "a")])
+    found = text.sources(data, BILINGUAL)
+    assert list(found) == ["large", "more", "other", "small", "tatoeba"]
+    assert found["more"] == [("un", "one"), ("un", "a")]
+    with pytest.raises(MinerError, match="no training text"):
+        text.sources(data, "xx-en")
+
+
+def test_a_mix_has_equally_many_of_each() -> None:
+    parts = {"a": made(50, "a "), "b": made(50, "b "), "c": made(3, "c ")}
+    found = text.mixed(parts, 20)
+    counts = [sum(source.startswith(name) for source, _ in found) for name in parts]
+    assert counts == [7, 7, 3]  # of one that is too small, all
+    assert found == text.mixed(parts, 20) and len(set(found)) == len(found)
+
+
+def test_pools(data: Path) -> None:
+    laws, half = text.noisy(data), text.half_noisy(data)
+    assert len(laws) == 90 and len(half) == 180 and sum(pair in set(laws) for pair in half) == 90
+    assert {source.split()[0] for source, _ in half[:90]} > {"loi", "maison"}, "in no order"
+    with pytest.raises(MinerError, match=r"no fr-en\.laws-positional"):
+        text.noisy(data / "train")
+
+
+def test_text_is_written_once(tmp_path: Path) -> None:
+    one = text.written("a name", made(4), tmp_path)
+    assert one.path.read_text(encoding="utf-8").startswith("maison 0 a\thouse 0 a\n")
+    stamp = one.path.stat().st_mtime_ns
+    assert text.written("a name", made(4), tmp_path) == one
+    assert one.path.stat().st_mtime_ns == stamp
+    assert text.written("a name", made(5), tmp_path).path != one.path
+    assert (one.described["pairs"], one.described["mean words"]) == (4, [3.0, 3.0])
+    with pytest.raises(MinerError, match="a name: no pair is left"):
+        text.written("a name", [], tmp_path)
+
+
+# --- choosing -----------------------------------------------------------------------------------
+
+
+def test_choices_by_score() -> None:
+    pairs = made(7)
+    score = np.array([0.1, 0.9, 0.5, 0.9, 0.0, 0.3, 0.2])
+    assert choose.top(pairs, score, 3) == [pairs[1], pairs[3], pairs[2]]
+    assert choose.within(pairs, score, 0.3, 0.5) == [pairs[2], pairs[5]]
+    # The worst is left over.
+    assert choose.parts(pairs, score, 3) == [
+        [pairs[0], pairs[6]],
+        [pairs[5], pairs[2]],
+        [pairs[1], pairs[3]],
+    ]
+
+
+def test_scores_are_those_of_the_filters() -> None:
+    pairs = [("the house", "the tree"), ("one two three", "1"), ("a b c d", "A b c d")]
+    assert choose.scores("length", pairs).tolist() == [-2, -3, -4], "higher is better"
+    assert choose.scores("ngram_overlap", pairs).tolist() == [-0.5, 0, -1]
+    assert choose.scores("ngram_overlap", pairs, n=2).tolist() == [0, 0, -1]
+    cosine = choose.scores("cosine", pairs)
+    margin = choose.scores("margin", pairs)
+    assert cosine.argmax() == margin.argmax() == 2
+    np.testing.assert_array_equal(cosine, choose.scores("cosine", pairs, model="default"))
+
+
+def test_a_pool_is_not_scored_by_what_has_seen_it(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = Bench(data, data / "models", 20, {})
+    pool = choose.pool("half noisy", bench)
+    assert (len(pool.sample), len(pool.pairs), pool.keep) == (20, 160, 20)
+    assert not set(pool.sample) & set(pool.pairs) and pool.config == measure.P19
+    english = choose.pool(text.ENGLISH, bench)
+    assert english.languages == text.ENGLISH and english.config == measure.PARAPHRASE
+    monkeypatch.setattr(choose, "MOST", 30)
+    assert len(choose.pool("half noisy", bench).pairs) == 30
+
+
+# --- sections -----------------------------------------------------------------------------------
+
+
+def test_sources(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "FEW", 5)
+    bench = Dry(data, 50)
+    results = last(sources, bench)
+    rows = [(row["group"], row["name"], row["pairs"]) for row in results["rows"]]
+    assert rows == [
+        *(("50 pairs", name, 50) for name in ("large", "other", "tatoeba", sources.MIX)),
+        *(("5 pairs", name, 5) for name in ("large", "other", "small", "tatoeba", sources.MIX)),
+    ]
+    assert results["left out"] == {"50 pairs": {"small": 7}, "5 pairs": {}}
+    assert "Too small: small (7)." in tables.section("sources", results)
+    # Where few are asked for there is one group.
+    assert len(last(sources, Dry(data, 4))["rows"]) == 5
+
+
+def test_filters(data: Path) -> None:
+    bench = Dry(data, 20)
+    results = last(filters, bench)
+    assert all(row["pairs"] == 20 for row in results["rows"])
+    assert list(results["pools"]) == list(text.POOLS)
+    assert {row["group"] for row in results["rows"]} == set(text.POOLS)
+    names = {
+        group: [row["name"] for row in results["rows"] if row["group"] == group]
+        for group in text.POOLS
+    }
+    scored = [f"{name} by {whose}" for whose in ("the default model", "the pool's own")
+              for name in ("cosine", "margin")]  # fmt: skip
+    for group, found in names.items():
+        assert found[0] == "none: random" and found[-4:] == scored
+        assert ("quality" in found) == (group != text.ENGLISH)
+    assert names["half noisy"][1:3] == ["tokens, 0 to 10", "overlap of words, 0.2 to 0.6"]
+    assert "overlap of 1-grams, 0.6 to 1" in names[text.ENGLISH]
+    for (group, _), pairs in bench.given.items():
+        assert set(pairs) <= set(choose.pool(group, bench).pairs)  # type: ignore[arg-type]
+
+
+def test_deciles(data: Path) -> None:
+    from benchmarks.experiments import deciles
+
+    bench = Dry(data, 20)
+    results = last(deciles, bench)
+    assert len(results["rows"]) == 40
+    for start in range(0, 40, 10):
+        rows = results["rows"][start : start + 10]
+        assert [row["name"] for row in rows] == [str(number) for number in range(1, 11)]
+        assert len({row["pairs"] for row in rows}) == 1
+        edges = [edge for row in rows for edge in row["cosines"]]
+        assert edges == sorted(edges)
+        parts = [bench.given[row["group"], row["name"]] for row in rows]
+        assert len({pair for part in parts for pair in part}) == sum(map(len, parts))
+    assert "| cosines |" in "\n".join(tables.section("deciles", results))
+
+
+def test_scale(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scale, "SIZES", (10, 100, 1000))
+    bench = Dry(data, 20)
+    rows = last(scale, bench)["rows"]
+    assert [(row["group"], row["pairs"]) for row in rows] == [
+        (recipe, size) for size in (10, 100, 197) for recipe in ("p19", "fast")
+    ]
+    small, large, most = (bench.given["p19", name] for name in ("10", "100", "197"))
+    assert large[:10] == small and most[:100] == large
+
+
+def test_cipher() -> None:
+    words = [f"{one}{other}" for one in WORDS for other in WORDS]
+    sentence = " ".join(words)
+    changed = [languages.ciphered(sentence, share).split() for share in languages.SHARES]
+    counts = [sum(a != b for a, b in zip(found, words, strict=True)) for found in changed]
+    assert counts[0] == 0 and counts[-1] == len(words) and counts == sorted(counts)
+    assert counts[2] == pytest.approx(len(words) / 2, abs=20)
+    # What is in the cipher stays so; and the cipher can be undone.
+    assert all(one in (word, full) for one, word, full in zip(changed[1], words, changed[-1],
+                                                              strict=True))  # fmt: skip
+    assert len(set(changed[-1])) == len(set(words))
+    found = languages.ciphered("The tree, the TREE: 42!", 1.0)
+    the, tree = found[:3], found[4:8]
+    assert found == f"{the} {tree}, {the.lower()} {tree.upper()}: 42!"
+    assert all(one != other for one, other in zip(f"{the}{tree}", "Thetree", strict=True))
+    assert tree[2] == tree[3] and the[0].isupper()
+
+
+def test_languages_have_the_same_english(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(data, "train/cs-en/a.tsv", [("jeden", "one"), ("dva", "two"), ("tři", "three")])
+    put(data, "train/ru-en/a.tsv", [("два", "two"), ("один", "one"), ("раз", "one")])
+    put(data, "train/ru-en/b.tsv", [("три", "three")])
+    monkeypatch.setattr(languages, "GROUPS", {"few": (("a",), ("cs", "ru"))})
+    bench = Dry(data, 20)
+    found = languages.aligned(bench)["few"]  # type: ignore[arg-type]
+    assert sorted(found["cs"]) == [("dva", "two"), ("jeden", "one")]
+    assert sorted(found["ru"]) == [("два", "two"), ("один", "one")], "the first translation"
+    assert [pair[1] for pair in found["cs"]] == [pair[1] for pair in found["ru"]]
+
+    results = last(languages, bench)
+    groups = [f"{group}, {kind} vocabularies" for kind in languages.VOCABULARIES
+              for group in ("few", languages.SYNTHETIC)]  # fmt: skip
+    assert list(dict.fromkeys(row["group"] for row in results["rows"])) == groups
+    cipher = [row["overlap"]["share"] for row in results["rows"] if row["group"] == groups[1]]
+    assert cipher == sorted(cipher, reverse=True) and cipher[0] > cipher[-1] + 0.1
+    # Two languages are too few, and the figures of the cipher are made to be the same.
+    assert results["spearman"][groups[0]]["genetic"] == {"value": None, "languages": 2}
+    assert results["spearman"][groups[1]] == {"overlap": {"value": None, "languages": 5}}
+    lines = tables.section("languages", results)
+    assert any(line.startswith("Spearman with STS 12–16: overlap undefined (5") for line in lines)
+
+
+# --- the whole ----------------------------------------------------------------------------------
+
+
+def test_old_rows_stay_until_they_are_repeated() -> None:
+    old = [{"group": "g", "name": name, "pairs": 1} for name in "abc"]
+    new = [{"group": "g", "name": "b", "pairs": 2}]
+    rows = command.completed({"left out": {}, "rows": new}, old)["rows"]
+    assert [(row["name"], row["pairs"]) for row in rows] == [("b", 2), ("a", 1), ("c", 1)]
+
+
+def lay_out(data: Path) -> None:
+    """Everything that a model is measured on, a little of it, of the demo text."""
+    german, english = (
+        (DEMO / f"demo.{side}").read_text(encoding="utf-8").splitlines() for side in ("de", "en")
+    )
+    gold = [line.split("\t") for line in (DEMO / "demo.gold").read_text().splitlines()]
+    place = data / "bucc-style" / "fr-en"
+    for split in ("training", "test"):
+        for side, lines in (("fr", german), ("en", english)):
+            put(place, f"fr-en.{split}.{side}", [(f"{n}", one) for n, one in enumerate(lines, 1)])
+        put(place, f"fr-en.{split}.gold", [(one, other) for one, other in gold])
+    pairs = [(german[int(one) - 1], english[int(other) - 1]) for one, other in gold]
+    put(data, "tatoeba/fr-en.tsv", pairs)
+    put(data, "train/fr-en/demo.tsv", pairs)
+    same = [f"5\t{one}\t{one}\n" for one in english[:20]]
+    other = [f"1\t{one}\t{two}\n" for one, two in zip(english[:20], english[20:40], strict=True)]
+    (data / "sts").mkdir()
+    for name in ("2012.OnWN", "2016.headlines", "stsb.en.test"):
+        (data / "sts" / f"{name}.tsv").write_text("".join(same + other), encoding="utf-8")
+
+
+def test_a_killed_run_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lay_out(tmp_path)
+    config = replace(measure.P19, epochs=1, pieces=300, dimension=16)
+    monkeypatch.setattr(command, "quickly", lambda _: config)
+    result, models = tmp_path / "found.json", tmp_path / "models"
+    options = ["--data", tmp_path, "--models", models, "--json", result, "--only", "sources"]
+    arguments = ["experiments", "--quick", "--pairs", "100", *map(str, options)]
+    monkeypatch.setattr(sys, "argv", arguments)
+
+    command.main()
+    assert capsys.readouterr().out.count("epoch 1 of 1") == 1
+    section = json.loads(result.read_text())["sections"]["sources"]
+    (row,) = section["results"]["rows"]
+    assert (row["group"], row["name"], row["pairs"]) == ("100 pairs", "demo", 100)
+    assert row["figures"]["bucc"]["metric"] == "f1 by margin"
+    assert row["figures"]["sts 12-16"]["value"] > 0.5
+    assert all(len(figure["interval"]) == 2 for figure in row["figures"].values())
+
+    command.main()  # neither trained nor measured again
+    assert "epoch 1 of 1" not in capsys.readouterr().out
+    assert json.loads(result.read_text())["sections"]["sources"] == section
+    lines = tables.tables(json.loads(result.read_text()), readme.conditions)
+    assert any(line.startswith("| demo | 100 | ") for line in lines)
+
+
+def test_a_row_that_fails_is_told(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, tmp_path / "models", 10, {})
+    row = bench.row("group", "name", [("un", "one")])
+    assert row["failed"] and "figures" not in row
+    lines = tables.section("sources", {"rows": [row]})
+    assert lines[-1].startswith("| name | 1 | ")
+    with pytest.raises(MinerError, match="2012-2016: not among the sets"):
+        measure.pick([], "2012-2016", "pearson")
