@@ -1,6 +1,6 @@
 """The pictures of RESULTS.md, from ``results/*.json``: SVG, the same for the same figures.
 
-    python -m benchmarks.plots
+python -m benchmarks.plots
 """
 
 from collections.abc import Callable, Sequence

@@ -181,8 +181,8 @@ def paraphrases(rows: Sequence[dict[str, Any]]) -> list[str]:
     return [
         "Paraphrase detection, MSRPC test: accuracy by the majority of the training set, by a",
         "threshold of the cosine, and by a perceptron with 200 hidden units on both vectors, side",
-        "by side (Sjöblom et al. 2018) or their differences and products (mean of 3 seeds); and the",
-        "mean cosine of pairs by label:",
+        "by side (Sjöblom et al. 2018) or their differences and products (mean of 3 seeds); and",
+        "the mean cosine of pairs by label:",
         "",
         *lines,
     ]

@@ -94,10 +94,10 @@ def figures(model: Path, data: Path, languages: str, mine: bool) -> dict[str, An
     subject = Trained(str(model))
     found: dict[str, Figure] = {}
     if mine and languages == BILINGUAL:
-        task = next((one for one in hidden.tasks(data) if one.pair == languages), None)
+        task = next((one for one in hidden.sets(data) if one.pair == languages), None)
         if task is None:
             raise MinerError(f"{data}: no {languages} in the format of BUCC")
-        found["bucc"] = bucc.figures_of(bucc.measure(subject, task, "margin"))[0]
+        found["bucc"] = bucc.figures_of(bucc.measure(subject, task, ("margin",))[0])[0]
     if languages != text.ENGLISH:
         outcome = tatoeba.evaluate(subject, data)
         found["tatoeba"] = pick(outcome.figures, languages, "both ways by margin")

@@ -5,6 +5,7 @@ import json
 import click
 
 from miner.cli.evaluations import COMMANDS
+from miner.cli.languages import languages
 from miner.cli.options import Number
 from miner.errors import CorpusError
 from miner.evaluate import (
@@ -74,5 +75,5 @@ def mined(pairs: str, gold: str, threshold: float | None, json_file: str | None)
             file.write(json.dumps(record, indent=2) + "\n")
 
 
-for command in COMMANDS:
+for command in (*COMMANDS, languages):
     evaluate.add_command(command)
