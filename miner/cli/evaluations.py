@@ -11,7 +11,7 @@ import click
 
 import miner
 from miner.cli import options
-from miner.errors import CorpusError, DependencyError
+from miner.errors import CorpusError, DependencyError, MismatchError
 from miner.files import open_output
 
 if TYPE_CHECKING:
@@ -209,7 +209,8 @@ def run(
     found = [_evaluated(tasks, subject, data, several) for subject in subjects]
     for outcome in found[0]:
         click.echo(f"{outcome.task}: {model}\n\n{table.text(outcome, brief=several)}\n")
-    click.echo("in brackets: what holds 95% of 1,000 draws of the test set (bootstrap)")
+    if any(figure.interval for outcome in found[0] for figure in outcome.figures):
+        click.echo("in brackets: what holds 95% of 1,000 draws of the test set (bootstrap)")
     differences = table.apart(found[0], found[-1], several) if against is not None else []
     if differences:
         click.echo(f"\n{model} less {against}, on the same draws:\n\n{table.compared(differences)}")
@@ -255,7 +256,7 @@ def _evaluated(
         for name, task in tasks.items():
             try:
                 found.append(task.evaluate(subject, data, bar))
-            except DependencyError as error:
+            except (DependencyError, MismatchError) as error:
                 if not lenient:
                     raise
                 click.echo(f"{name} is left out: {error}", err=True)

@@ -49,22 +49,26 @@ def cell(figure: Figure) -> str:
 
 def text(outcome: Outcome, brief: bool = False) -> str:
     """An outcome for people to read; ``brief``: what stands in a summary alone."""
-    lines = shown(outcome.headline if brief else outcome.figures)
-    if not brief and outcome.notes:
-        lines += ["", *outcome.notes]
-    if outcome.missing:
-        lines += ["", *(f"not measured: {line}" for line in outcome.missing)]
-    return "\n".join(lines)
+    parts = [
+        shown(outcome.headline if brief else outcome.figures),
+        [] if brief else outcome.notes,
+        [f"not measured: {line}" for line in outcome.missing],
+    ]
+    return "\n\n".join("\n".join(part) for part in parts if part)
 
 
 def apart(
     one: Sequence[Outcome], other: Sequence[Outcome], brief: bool = False
 ) -> list[Difference]:
-    """All differences between two models, evaluation by evaluation. Raises MismatchError."""
+    """All differences between two models, of the evaluations that both have.
+
+    Raises MismatchError.
+    """
+    against = {outcome.task: outcome.figures for outcome in other}
     found: list[Difference] = []
-    for mine, theirs in zip(one, other, strict=True):
+    for mine in one:
         figures = mine.headline if brief else mine.figures
-        found += differences(figures, theirs.figures)
+        found += differences(figures, against.get(mine.task, ()))
     return found
 
 
