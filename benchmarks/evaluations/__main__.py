@@ -84,7 +84,7 @@ def measure(row: Row, data: Path, models: Path) -> tuple[dict[str, Any], list[Ou
         sets = view(data, Path(work), row.pair)
         for task in table.TASKS.values():
             outcomes.append(task.evaluate(subject, sets, show))
-            print(f"{row.name}\n{table.text(outcomes[-1], brief=True)}", flush=True)
+            print(f"{row.name}\n{table.summary(outcomes[-1:])}", flush=True)
     return {"name": row.name, "pair": row.pair, **table.record(subject, outcomes)}, outcomes
 
 

@@ -207,10 +207,12 @@ def run(
     tasks = _tasks(data, names, several)
     subjects = [open_subject(one, threads, device) for one in (model, against) if one is not None]
     found = [_evaluated(tasks, subject, data, several) for subject in subjects]
-    for outcome in found[0]:
-        click.echo(f"{outcome.task}: {model}\n\n{table.text(outcome, brief=several)}\n")
+    if several:
+        click.echo(f"{model}\n\n{table.summary(found[0])}\n")
+    else:
+        click.echo(f"{model}\n\n{table.text(found[0][0])}\n")
     if any(figure.interval for outcome in found[0] for figure in outcome.figures):
-        click.echo("in brackets: what holds 95% of 1,000 draws of the test set (bootstrap)")
+        click.echo("Intervals hold 95% of 1,000 draws of the test set (bootstrap).")
     differences = table.apart(found[0], found[-1], several) if against is not None else []
     if differences:
         click.echo(f"\n{model} less {against}, on the same draws:\n\n{table.compared(differences)}")

@@ -41,20 +41,30 @@ def shown(figures: Sequence[Figure]) -> list[str]:
 
 def cell(figure: Figure) -> str:
     """A figure with its interval."""
-    if figure.interval is None:
-        return f"{figure.value:,.0f}"
-    low, high = figure.interval
-    return f"{figure.value:.3f} ({low:.3f} to {high:.3f})"
+    between = _between(figure)
+    return f"{_value(figure)} ({between})" if between else _value(figure)
 
 
-def text(outcome: Outcome, brief: bool = False) -> str:
-    """An outcome for people to read; ``brief``: what stands in a summary alone."""
-    parts = [
-        shown(outcome.headline if brief else outcome.figures),
-        [] if brief else outcome.notes,
-        [f"not measured: {line}" for line in outcome.missing],
-    ]
+def text(outcome: Outcome) -> str:
+    """An outcome for people to read."""
+    parts = [shown(outcome.figures), outcome.notes, missing([outcome])]
     return "\n\n".join("\n".join(part) for part in parts if part)
+
+
+def summary(outcomes: Sequence[Outcome]) -> str:
+    """One table of what counts of several evaluations."""
+    rows = [["evaluation", "set", "metric", "value", "95% of draws"]]
+    for outcome in outcomes:
+        for figure in outcome.headline:
+            between = _between(figure)
+            rows.append([outcome.task, figure.name, figure.metric, _value(figure), between])
+    parts = [aligned(rows, left=3), missing(outcomes)]
+    return "\n\n".join("\n".join(part) for part in parts if part)
+
+
+def missing(outcomes: Sequence[Outcome]) -> list[str]:
+    """What was not measured, a line each."""
+    return [f"not measured: {line}" for outcome in outcomes for line in outcome.missing]
 
 
 def apart(
@@ -62,7 +72,7 @@ def apart(
 ) -> list[Difference]:
     """All differences between two models, of the evaluations that both have.
 
-    Raises MismatchError.
+    ``brief``: those that stand in a summary alone. Raises MismatchError.
     """
     against = {outcome.task: outcome.figures for outcome in other}
     found: list[Difference] = []
@@ -89,3 +99,14 @@ def record(subject: Subject, outcomes: Sequence[Outcome]) -> dict[str, Any]:
         "fingerprint": getattr(subject, "fingerprint", None),
         "evaluations": {outcome.task: outcome.as_dict() for outcome in outcomes},
     }
+
+
+def _value(figure: Figure) -> str:
+    return f"{figure.value:,.0f}" if figure.draws is None else f"{figure.value:.3f}"
+
+
+def _between(figure: Figure) -> str:
+    if figure.interval is None:
+        return ""
+    low, high = figure.interval
+    return f"{low:.3f} to {high:.3f}"
