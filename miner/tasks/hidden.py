@@ -50,12 +50,13 @@ class Task:
 def sets(data: Path) -> list[Task]:
     """The sets in all directories ``bucc*`` of ``data``, or else in ``data`` itself, by name.
 
-    Raises CorpusError where there are none, or a pair is not named by two languages.
+    Raises CorpusError where there are none, two have one name, or a pair is not named by two
+    languages.
     """
     golds = sorted(data.glob("bucc*/**/*.training.gold*"))
     if not golds:
         golds = [*sorted(data.glob("*.training.gold*")), *sorted(data.glob("*/*.training.gold*"))]
-    found = {}
+    found: dict[str, Task] = {}
     for path in golds:
         pair = path.name.split(".")[0]
         above = path.relative_to(data).parts[0]
@@ -63,7 +64,9 @@ def sets(data: Path) -> list[Task]:
             two_languages(pair, path)
             where = above if above.startswith("bucc") else data.resolve().name
             name = f"{where} {pair}"
-            found[name] = Task(name, path.parent, pair)
+            task = found.setdefault(name, Task(name, path.parent, pair))
+            if task.directory != path.parent:
+                raise CorpusError(f"{path}: {task.directory} has a set of that name; remove one")
     if not found:
         raise CorpusError(f"{data}: no sets (such as bucc2018/de-en/de-en.training.gold)")
     return list(found.values())

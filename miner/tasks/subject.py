@@ -9,7 +9,7 @@ import numpy as np
 
 from miner.corpus import Reader
 from miner.encoder import Encoder
-from miner.errors import ArtifactError, MismatchError
+from miner.errors import ArtifactError, CorpusError, MismatchError
 from miner.files import open_output
 from miner.index import Index
 from miner.tasks.text import find
@@ -126,13 +126,18 @@ def write_sentences(sentences: Iterable[str], path: str | Path) -> int:
 
 
 def index_of(subject: Subject, corpus: Path, language: str, path: Path) -> Index:
-    """The index of a corpus in the format of BUCC, by whatever gives it vectors."""
+    """The index of a corpus in the format of BUCC, by whatever gives it vectors.
+
+    Raises CorpusError for a corpus without lines, and what the subject does.
+    """
     if isinstance(subject, Trained):
         return Index.build(subject.encoder(language), corpus, path, format="bucc")
     blocks = [
         subject.encode(block.sentences, language)
         for block in Reader(corpus, format="bucc", every=True)
     ]
+    if not blocks:
+        raise CorpusError(f"{corpus}: is empty; there is nothing to mine in")
     with tempfile.TemporaryDirectory(prefix="vectors-") as work:
         vectors = Path(work) / VECTORS[0]
         np.save(vectors, np.concatenate(blocks))
