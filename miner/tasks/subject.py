@@ -12,6 +12,7 @@ from miner.encoder import Encoder
 from miner.errors import ArtifactError, CorpusError, MismatchError
 from miner.files import open_output
 from miner.index import Index
+from miner.records import is_blank
 from miner.tasks.text import find
 from miner.vectors import open_vectors, unit_blocks
 
@@ -96,9 +97,9 @@ class Foreign:
         self._vectors = np.concatenate([np.empty((0, array.shape[1]), np.float32), *blocks])
 
     def encode(self, sentences: Sequence[str], language: str) -> np.ndarray:
-        """Look the sentences up. Raises MismatchError for one that has no vector."""
+        """Look the sentences up; blank ones are zero. Raises MismatchError for one without."""
         out = np.zeros((len(sentences), self._vectors.shape[1]), dtype=np.float32)
-        for row, sentence in zip(out, sentences, strict=True):
+        for row, sentence in zip(out, map(_line, sentences), strict=True):
             if not sentence:
                 continue
             if sentence not in self._row:
@@ -119,10 +120,15 @@ def open_subject(model: str, threads: int | None = None, device: str = "cpu") ->
 
 def write_sentences(sentences: Iterable[str], path: str | Path) -> int:
     """Each distinct sentence, one a line, for other tools to encode; returns how many."""
-    distinct = dict.fromkeys(filter(None, sentences))
+    distinct = dict.fromkeys(filter(None, map(_line, sentences)))
     with open_output(path) as file:
         file.writelines(f"{sentence}\n" for sentence in distinct)
     return len(distinct)
+
+
+def _line(sentence: str) -> str:
+    """What is left of a sentence that is read as a line: no end of line, and no blank."""
+    return "" if is_blank(sentence) else sentence.rstrip("\r")
 
 
 def index_of(subject: Subject, corpus: Path, language: str, path: Path) -> Index:

@@ -49,12 +49,12 @@ def cell(figure: Figure) -> str:
 
 def text(outcome: Outcome, brief: bool = False) -> str:
     """An outcome for people to read; ``brief``: what stands in a summary alone."""
-    lines = shown(outcome.headline if brief else outcome.figures)
-    if not brief and outcome.notes:
-        lines += ["", *outcome.notes]
-    if outcome.missing:
-        lines += ["", *(f"not measured: {line}" for line in outcome.missing)]
-    return "\n".join(lines)
+    blocks = (
+        shown(outcome.headline if brief else outcome.figures),
+        () if brief else outcome.notes,
+        [f"not measured: {line}" for line in outcome.missing],
+    )
+    return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
 def apart(
