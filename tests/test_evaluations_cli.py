@@ -72,10 +72,10 @@ def test_all(miner: Run, data: Path, tmp_path: Path) -> None:
     assert "oracle" not in out and "not measured: 2013: not there" in out
 
 
-def test_one_says_all_of_it(miner: Run, data: Path, tmp_path: Path) -> None:
-    place = tmp_path / "b.json.gz"
-    code, out, err = miner("evaluate", "bucc", "--data", data, "--json", place)
-    assert (code, err) == (0, "")
+def test_one_says_all_of_it(miner: Run, data: Path, tmp_path: Path, verifying_model: Path) -> None:
+    options = ["--data", data, "--model", verifying_model]
+    code, out, err = miner("evaluate", "bucc", *options, "--json", tmp_path / "bucc.json.gz")
+    assert (code, err) == (0, "") and (tmp_path / "bucc.json.gz").exists()
     for text in ("f1 by margin", "recall by probability", "oracle", "mteb's variant", "bootstrap"):
         assert text in out
     code, out, err = miner("evaluate", "tatoeba", "--data", data, "--threads", 1)
