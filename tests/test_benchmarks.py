@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import miner
-from benchmarks import readme, similarity
+from benchmarks import readme
 from benchmarks.encoders import plan, tables, text
 from miner import MinerError
 from miner.files import open_output
@@ -72,56 +72,6 @@ def test_bucc_that_is_not_there(tmp_path: Path) -> None:
     done = bucc("--data", tmp_path)
     assert done.returncode == 1
     assert "no de-en.training.de" in done.stderr and "Traceback" not in done.stderr
-
-
-class Fixed:
-    """An encoder that looks its vectors up; the zero vector for what it does not know."""
-
-    def __init__(self, **vectors: tuple[float, float]):
-        self.vectors = vectors
-
-    def encode(self, sentences: list[str]) -> np.ndarray:
-        rows = [self.vectors.get(sentence, (0.0, 0.0)) for sentence in sentences]
-        return np.array(rows, dtype=np.float32)
-
-
-def test_correlations_are_those_of_scipy() -> None:
-    stats = pytest.importorskip("scipy.stats")
-    generator = np.random.default_rng(3)
-    x, y = generator.normal(size=200), generator.integers(0, 5, size=200)
-    x[50:90] = 0.0  # ties on both sides
-    for one, other in ((x, y), (x, x + y), (x.astype(np.float32), -x)):
-        assert similarity.pearson(one, other) == pytest.approx(stats.pearsonr(one, other)[0])
-        assert similarity.spearman(one, other) == pytest.approx(stats.spearmanr(one, other)[0])
-    assert similarity.pearson(np.ones(4), x[:4]) == similarity.spearman(x[:4], np.ones(4)) == 0.0
-
-
-def test_sts(tmp_path: Path) -> None:
-    path = tmp_path / "2012.some.tsv"
-    path.write_text('5.0\ta\ta\n2.5\ta\t"b\n0\ta\tc\n1\ta\tunknown\n', encoding="utf-8")
-    encoder = Fixed(**{"a": (1.0, 0.0), '"b': (0.6, 0.8), "c": (-1.0, 0.0)})
-    judged = similarity.read_sts(path)
-    cosines = similarity.cosines(encoder, judged.first, judged.second)  # type: ignore[arg-type]
-    np.testing.assert_allclose(cosines, [1.0, 0.6, -1.0, 0.0], atol=1e-6)
-    found = similarity.sts(encoder, path)  # type: ignore[arg-type]
-    assert (found.spearman, found.pairs) == (pytest.approx(1.0), 4) and 0.9 < found.pearson < 1
-
-
-@pytest.mark.parametrize("line", ["high\ta\tb", "nan\ta\tb", "1.0\ta", "1.0\ta\tb\tc"])
-def test_sts_that_is_none(tmp_path: Path, line: str) -> None:
-    path = tmp_path / "sts.tsv"
-    path.write_text(f"1.0\ta\tb\n{line}\n", encoding="utf-8")
-    with pytest.raises(MinerError, match=r"sts.tsv, line 2: expected a score"):
-        similarity.read_sts(path)
-
-
-def test_tatoeba(tmp_path: Path) -> None:
-    path = tmp_path / "tatoeba.tsv"
-    path.write_text("un\tone\ndeux\ttwo\ntrois\tthree\n", encoding="utf-8")
-    source = Fixed(deux=(0.0, 1.0), trois=(0.6, 0.8))  # "un" is unknown, and finds nothing
-    target = Fixed(one=(1.0, 0.0), two=(0.0, 1.0), three=(0.8, 0.6))
-    found = similarity.tatoeba((source, target), path)  # type: ignore[arg-type]
-    assert (found.to_target, found.to_source) == (pytest.approx(2 / 3), pytest.approx(2 / 3))
 
 
 def test_pivoting_pairs_what_translates_the_same_sentence() -> None:
@@ -225,7 +175,7 @@ def data(tmp_path: Path) -> Path:
     (tmp_path / "tatoeba" / "fr-en.tsv").write_text(lines, encoding="utf-8")
     same = [f"5\t{one}\t{one}\n" for one in english[:20]]
     other = [f"1\t{one}\t{two}\n" for one, two in zip(english[:20], english[20:40], strict=True)]
-    for name in ("2012.a", "2016.b", "stsb.en.test"):
+    for name in ("2012.MSRpar", "2016.headlines", "stsb.en.test"):
         (tmp_path / "sts" / f"{name}.tsv").write_text("".join(same + other), encoding="utf-8")
     return tmp_path
 
@@ -250,7 +200,7 @@ def test_encoders_are_compared_and_a_killed_run_goes_on(
     sp, trigram, again = section["results"]["rows"]
     assert (sp["name"], trigram["name"], again["figures"]) == ("sp", "trigram", sp["figures"])
     assert sp["figures"]["sts 12-16"] > 50 and sp["figures"]["bucc"]["test"]["gold"] > 50
-    assert set(sp["figures"]["sts"]) == {"2012.a", "2016.b", "stsb.en.test"}
+    assert set(sp["figures"]["sts"]) == {"2012.MSRpar", "2016.headlines", "stsb.en.test"}
     assert sp["training seconds"] > 0
     lines = tables.tables(json.loads(result.read_text()), readme.conditions)
     assert any(line.startswith("| trigram | 1 | 0.") for line in lines)

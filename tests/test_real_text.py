@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 
 from miner import Encoder
+from miner.tasks import sts, tatoeba
+from miner.tasks.subject import Trained
+from miner.tasks.text import judged
 
 DATA = Path(os.environ.get("MINER_DATA", Path(__file__).parent.parent.parent / "shared" / "data"))
-TATOEBA = DATA / "tatoeba"
+TATOEBA, STS = DATA / "tatoeba", DATA / "sts"
 
 
 @pytest.mark.skipif(not TATOEBA.is_dir(), reason=f"no Tatoeba sets in {TATOEBA} (set MINER_DATA)")
@@ -22,3 +25,22 @@ def test_translations_are_nearest(language: str) -> None:
     source, target = (encoder.encode([row[side] for row in rows]) for side in (0, 1))
     nearest = (source @ target.T).argmax(axis=1)
     assert np.mean(nearest == np.arange(len(rows))) > 0.8
+
+
+@pytest.mark.skipif(not TATOEBA.is_dir(), reason=f"no Tatoeba sets in {TATOEBA} (set MINER_DATA)")
+def test_tatoeba_as_it_is_evaluated() -> None:
+    figures = tatoeba.measured(Trained("default"), "de-en", tatoeba.sets(DATA)["de-en"])
+    value = {one.metric: one.value for one in figures}
+    assert value["both ways by margin"] > 0.95
+    assert value["both ways by margin"] > value["both ways by cosine"] > 0.9
+
+
+@pytest.mark.skipif(not STS.is_dir(), reason=f"no STS sets in {STS} (set MINER_DATA)")
+def test_the_sts_benchmark_as_it_is_evaluated() -> None:
+    name = sts.BENCHMARK.format("en")
+    pairs = judged(sts.sets(DATA)[name])
+    assert len(pairs) == 1379
+    pearson, spearman = sts.correlations(Trained("default"), name, pairs)
+    assert 0.70 < spearman.value < 0.82 and 0.70 < pearson.value < 0.82
+    low, high = pearson.interval or (0, 1)
+    assert 0.02 < high - low < 0.08

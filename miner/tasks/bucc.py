@@ -76,7 +76,7 @@ class Result:
         return math.inf if self.tuned.threshold is None else self.tuned.threshold
 
     def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """Ready for JSON, which has no infinity: a threshold that keeps nothing is None."""
         found: dict[str, Any] = {
             "set": self.task.name,
             "rank": self.rank,
@@ -90,6 +90,8 @@ class Result:
         ):
             if one is not None:
                 found[name] = one.as_dict()
+                if not math.isfinite(one.threshold or 0):
+                    found[name]["threshold"] = None
         return found
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from miner.errors import CorpusError
 from miner.evaluate import read_gold
-from miner.tasks.text import SUFFIXES, find
+from miner.tasks.text import SUFFIXES, find, two_languages
 
 SPLITS = ("training", "test")
 
@@ -24,8 +24,7 @@ class Task:
 
     @property
     def languages(self) -> tuple[str, str]:
-        source, target = self.pair.split("-")
-        return source, target
+        return two_languages(self.pair, self.directory)
 
     @property
     def splits(self) -> list[str]:
@@ -51,19 +50,23 @@ class Task:
 def sets(data: Path) -> list[Task]:
     """The sets in all directories ``bucc*`` of ``data``, or else in ``data`` itself, by name.
 
-    Raises CorpusError where there are none.
+    Raises CorpusError where there are none, two have one name, or a pair is not named by two
+    languages.
     """
     golds = sorted(data.glob("bucc*/**/*.training.gold*"))
     if not golds:
         golds = [*sorted(data.glob("*.training.gold*")), *sorted(data.glob("*/*.training.gold*"))]
-    found = {}
+    found: dict[str, Task] = {}
     for path in golds:
         pair = path.name.split(".")[0]
         above = path.relative_to(data).parts[0]
-        if path.name.removeprefix(f"{pair}.training.gold") in SUFFIXES and "-" in pair:
+        if path.name.removeprefix(f"{pair}.training.gold") in SUFFIXES:
+            two_languages(pair, path)
             where = above if above.startswith("bucc") else data.resolve().name
             name = f"{where} {pair}"
-            found[name] = Task(name, path.parent, pair)
+            task = found.setdefault(name, Task(name, path.parent, pair))
+            if task.directory != path.parent:
+                raise CorpusError(f"{path}: {task.directory} has a set of that name; remove one")
     if not found:
         raise CorpusError(f"{data}: no sets (such as bucc2018/de-en/de-en.training.gold)")
     return list(found.values())

@@ -20,7 +20,7 @@ from miner.reference import Reference
 from miner.tasks import bootstrap
 from miner.tasks.figures import Figure, Outcome, Report, measure, silent
 from miner.tasks.subject import Subject, Trained
-from miner.tasks.text import Judged, judged, tables
+from miner.tasks.text import Judged, judged, tables, two_languages
 
 PLACE = "noisy"
 LABELLED = "-labelled"
@@ -30,7 +30,10 @@ TUNED = ("threshold", "f1", "precision", "recall")
 
 
 def sets(data: Path) -> dict[str, Path]:
-    """The labelled files, by name. Raises CorpusError where there are none."""
+    """The labelled files, by name.
+
+    Raises CorpusError where there are none, or one's name does not begin with two languages.
+    """
     found = {
         name.removesuffix(LABELLED): path
         for name, path in tables(data / PLACE).items()
@@ -38,6 +41,8 @@ def sets(data: Path) -> dict[str, Path]:
     }
     if not found:
         raise CorpusError(f"{data / PLACE}: no sets (such as de-en.web{LABELLED}.tsv)")
+    for name, path in found.items():
+        two_languages(name, path)
     return found
 
 
@@ -64,7 +69,7 @@ def evaluate(subject: Subject, data: Path, report: Report = silent) -> Outcome:
         good = pairs.score == 1
         if not set(np.unique(pairs.score)) == {0.0, 1.0}:
             raise CorpusError(f"{path}: column 3 has to say 0 or 1 of each pair, and both at times")
-        scores, gone = scored(subject, name, pairs)
+        scores, gone = scored(subject, pairs, two_languages(name, path))
         missing |= dict.fromkeys(gone)
         statistics = {}
         for by, score in scores.items():
@@ -84,12 +89,11 @@ def evaluate(subject: Subject, data: Path, report: Report = silent) -> Outcome:
 
 
 def scored(
-    subject: Subject, name: str, pairs: Judged
+    subject: Subject, pairs: Judged, languages: tuple[str, str]
 ) -> tuple[dict[str, np.ndarray], tuple[str, ...]]:
     """Scores ``(n,) float64`` of pairs, by name, and why those that are not there are not."""
     texts = pairs.first, pairs.second
-    source, target = name.split(".")[0].split("-")
-    vectors = subject.encode(texts[0], source), subject.encode(texts[1], target)
+    vectors = subject.encode(texts[0], languages[0]), subject.encode(texts[1], languages[1])
     found = {
         "cosine": cosines(*vectors).astype(np.float64),
         "margin": Reference(texts, vectors, K).margins(texts, vectors),

@@ -42,7 +42,10 @@ def sets(data: Path) -> list[ModuleType]:
 def sample(data: Path) -> list[str]:
     """The first sentences of the evaluations in ``data``, each once. Raises CorpusError."""
     texts = chain.from_iterable(task.texts(data) for task in sets(data))
-    return list(dict.fromkeys(islice(texts, SENTENCES)))
+    found = list(dict.fromkeys(islice(texts, SENTENCES)))
+    if not found:
+        raise CorpusError(f"{data}: no sentence to encode in bucc*, tatoeba or sts")
+    return found
 
 
 def evaluate(subject: Subject, data: Path, report: Report = silent) -> Outcome:

@@ -9,9 +9,10 @@ import numpy as np
 
 from miner.corpus import Reader
 from miner.encoder import Encoder
-from miner.errors import ArtifactError, MismatchError
+from miner.errors import ArtifactError, CorpusError, MismatchError
 from miner.files import open_output
 from miner.index import Index
+from miner.records import is_blank
 from miner.tasks.text import find
 from miner.vectors import open_vectors, unit_blocks
 
@@ -96,9 +97,9 @@ class Foreign:
         self._vectors = np.concatenate([np.empty((0, array.shape[1]), np.float32), *blocks])
 
     def encode(self, sentences: Sequence[str], language: str) -> np.ndarray:
-        """Look the sentences up. Raises MismatchError for one that has no vector."""
+        """Look the sentences up; blank ones are zero. Raises MismatchError for one without."""
         out = np.zeros((len(sentences), self._vectors.shape[1]), dtype=np.float32)
-        for row, sentence in zip(out, sentences, strict=True):
+        for row, sentence in zip(out, map(_line, sentences), strict=True):
             if not sentence:
                 continue
             if sentence not in self._row:
@@ -119,20 +120,30 @@ def open_subject(model: str, threads: int | None = None, device: str = "cpu") ->
 
 def write_sentences(sentences: Iterable[str], path: str | Path) -> int:
     """Each distinct sentence, one a line, for other tools to encode; returns how many."""
-    distinct = dict.fromkeys(filter(None, sentences))
+    distinct = dict.fromkeys(filter(None, map(_line, sentences)))
     with open_output(path) as file:
         file.writelines(f"{sentence}\n" for sentence in distinct)
     return len(distinct)
 
 
+def _line(sentence: str) -> str:
+    """What is left of a sentence that is read as a line: no end of line, and no blank."""
+    return "" if is_blank(sentence) else sentence.rstrip("\r")
+
+
 def index_of(subject: Subject, corpus: Path, language: str, path: Path) -> Index:
-    """The index of a corpus in the format of BUCC, by whatever gives it vectors."""
+    """The index of a corpus in the format of BUCC, by whatever gives it vectors.
+
+    Raises CorpusError for a corpus without lines, and what the subject does.
+    """
     if isinstance(subject, Trained):
         return Index.build(subject.encoder(language), corpus, path, format="bucc")
     blocks = [
         subject.encode(block.sentences, language)
         for block in Reader(corpus, format="bucc", every=True)
     ]
+    if not blocks:
+        raise CorpusError(f"{corpus}: is empty; there is nothing to mine in")
     with tempfile.TemporaryDirectory(prefix="vectors-") as work:
         vectors = Path(work) / VECTORS[0]
         np.save(vectors, np.concatenate(blocks))

@@ -20,7 +20,7 @@ from miner.side import Side
 from miner.tasks import bootstrap
 from miner.tasks.figures import Figure, Outcome, Report, mean_of, measure, silent
 from miner.tasks.subject import Subject
-from miner.tasks.text import tables
+from miner.tasks.text import tables, two_languages
 
 PLACE = "tatoeba"
 # Neighbours for the margin.
@@ -30,10 +30,15 @@ BY = {"cosine": "absolute", "margin": "ratio"}
 
 
 def sets(data: Path) -> dict[str, Path]:
-    """The files of the evaluation, by language pair. Raises CorpusError where there are none."""
+    """The files of the evaluation, by language pair.
+
+    Raises CorpusError where there are none, or one is not named so.
+    """
     found = tables(data / PLACE)
     if not found:
         raise CorpusError(f"{data / PLACE}: no sets (such as de-en.tsv)")
+    for pair, path in found.items():
+        two_languages(pair, path)
     return found
 
 
@@ -61,7 +66,7 @@ def evaluate(subject: Subject, data: Path, report: Report = silent) -> Outcome:
 def measured(subject: Subject, pair: str, path: Path) -> tuple[Figure, ...]:
     """Accuracies on one set, of the languages that ``pair`` names."""
     bitext = _read(path)
-    source, target = pair.split("-")
+    source, target = two_languages(pair, path)
     vectors = subject.encode(bitext.source, source), subject.encode(bitext.target, target)
     statistics = {}
     for by, margin in BY.items():

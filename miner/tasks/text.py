@@ -59,6 +59,17 @@ def tables(directory: Path) -> dict[str, Path]:
     return found
 
 
+def two_languages(name: str, path: Path) -> tuple[str, str]:
+    """Those of source and target, with which a set's name begins, such as ``de-en.web``.
+
+    ``path`` is where it lies. Raises CorpusError for another name.
+    """
+    languages = name.split(".")[0].split("-")
+    if len(languages) != 2 or not all(languages):
+        raise CorpusError(f"{path}: names no two languages; its name has to begin like de-en")
+    return languages[0], languages[1]
+
+
 def judged(path: Path, least: int = 1, column: int = 0) -> Judged:
     """Read ``score⇥sentence⇥sentence``; ``column`` says where the score is, 0 or 2.
 

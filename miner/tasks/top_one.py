@@ -45,13 +45,19 @@ def figures_of(subject: Subject, task: Task) -> tuple[Figure, ...]:
 
 def _macro_f1(label: np.ndarray, found: np.ndarray) -> bootstrap.Statistic:
     """The mean over labels, weighted by how often each occurs, of the F1 of finding it."""
-    classes = np.unique(label)
-    is_label = label == classes[:, None]
-    is_found = found == classes[:, None]
+    # Of labels first, and of what was found after them: the same number for the same class.
+    every, number = np.unique(np.concatenate([label, found]), return_inverse=True)
+    label, found = number[: len(label)], number[len(label) :]
 
     def statistic(weights: np.ndarray) -> np.ndarray:
-        support, guessed = weights @ is_label.T, weights @ is_found.T
-        both = weights @ (is_label & is_found).T
+        support, guessed, both = (
+            np.stack([np.bincount(kind, row, len(every)) for row in held])
+            for kind, held in (
+                (label, weights),
+                (found, weights),
+                (label, weights * (label == found)),
+            )
+        )
         f1 = 2 * both / np.maximum(support + guessed, 1)
         return (f1 * support).sum(axis=1) / np.maximum(support.sum(axis=1), 1)
 

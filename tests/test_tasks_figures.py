@@ -1,0 +1,143 @@
+"""miner.tasks.figures and table: means, differences, and how they are shown."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from miner.errors import MismatchError
+from miner.tasks import bootstrap, table
+from miner.tasks.figures import Difference, Figure, Outcome, differences, mean_of, measure
+
+GENERATOR = np.random.default_rng(4)
+ONE, OTHER = GENERATOR.random((2, 80))
+
+
+def figures(values: np.ndarray, name: str = "a set") -> tuple[Figure, ...]:
+    return measure(
+        name,
+        {
+            "mean": bootstrap.mean(values),
+            "share": bootstrap.ratio(values > 0.5, np.ones(len(values))),
+        },
+        len(values),
+    )
+
+
+def test_measure() -> None:
+    mean, share = figures(ONE)
+    assert (mean.name, mean.metric, mean.items) == ("a set", "mean", 80)
+    assert mean.value == pytest.approx(ONE.mean()) and share.value == pytest.approx(
+        (ONE > 0.5).mean()
+    )
+    assert mean.draws is not None and mean.draws.shape == (bootstrap.DRAWS,)
+    low, high = mean.interval or (0, 0)
+    assert low < mean.value < high
+    assert ((mean.draws >= low) & (mean.draws <= high)).mean() == pytest.approx(0.95, abs=0.002)
+    assert mean.as_dict() == {
+        "set": "a set",
+        "metric": "mean",
+        "value": mean.value,
+        "items": 80,
+        "interval": [low, high],
+    }
+    speed = Figure("1 thread", "sentences/s", 1234.5, 0)
+    assert speed.as_dict() == {"set": "1 thread", "metric": "sentences/s", "value": 1234.5}
+
+
+def test_a_mean_draws_each_set_by_itself() -> None:
+    one, other = figures(ONE)[0], figures(OTHER, "another")[0]
+    mean = mean_of("both", (one, other))
+    assert (mean.name, mean.metric, mean.items) == ("both", "mean", 0)
+    assert mean.value == pytest.approx((one.value + other.value) / 2)
+    assert one.draws is not None and other.draws is not None and mean.draws is not None
+    np.testing.assert_allclose(mean.draws, (one.draws + other.draws) / 2)
+    # Of independent sets, half the variance of one.
+    assert mean.draws.std() == pytest.approx(one.draws.std() / np.sqrt(2), rel=0.15)
+    assert mean_of("both", (Figure("a", "x", 1.0, 2), Figure("b", "x", 2.0, 2))).draws is None
+    with pytest.raises(ValueError):
+        mean_of("both", figures(ONE))
+
+
+def test_a_model_against_itself() -> None:
+    for one in differences(figures(ONE), figures(ONE)):
+        assert (one.value, one.interval, one.p) == (0.0, (0.0, 0.0), 1.0)
+
+
+def test_differences_are_paired() -> None:
+    """Both figures of a draw are of the same items, so what both share drops out."""
+    (better, _) = differences(figures(ONE + 0.01), figures(ONE))
+    assert better.value == pytest.approx(0.01)
+    assert better.interval == (pytest.approx(0.01), pytest.approx(0.01))
+    assert better.p == pytest.approx(2 / 1001)
+    (worse, _) = differences(figures(ONE), figures(ONE + 0.01))
+    assert worse.value == pytest.approx(-0.01) and worse.p == better.p
+    (chance, _) = differences(figures(ONE), figures(OTHER))
+    assert chance.value == pytest.approx(ONE.mean() - OTHER.mean())
+    assert chance.interval[0] < chance.value < chance.interval[1]
+
+
+def test_p_is_about_uniform_where_nothing_differs() -> None:
+    generator = np.random.default_rng(3)
+    least = [
+        differences(figures(x, str(trial))[:1], figures(y, str(trial))[:1])[0].p
+        for trial, (x, y) in enumerate(generator.normal(size=(60, 2, 50)))
+    ]
+    assert 0.3 < np.mean(least) < 0.7 and np.mean(np.array(least) < 0.05) < 0.15
+
+
+def test_only_what_both_have_is_compared() -> None:
+    speed = Figure("a set", "speed", 3.0, 80)
+    found = differences((*figures(ONE), speed), (*figures(OTHER)[:1], speed))
+    assert [one.metric for one in found] == ["mean"]
+    assert differences(figures(ONE), figures(OTHER, "another")) == []
+    with pytest.raises(MismatchError, match="a set: 80 and 79 items; the same text is needed"):
+        differences(figures(ONE), figures(OTHER[1:]))
+
+
+def test_text() -> None:
+    mean, share = figures(ONE)
+    speed = Figure("1 thread", "sentences/s", 12345.6, 10)
+    outcome = Outcome(
+        "x", (mean, share, speed), (share,), ("c: not there",), ("a note", "more"), {"k": [1]}
+    )
+    low, high = mean.interval or (0, 0)
+    lines = table.text(outcome).splitlines()
+    assert lines[0].split() == ["mean", "share"]
+    assert lines[1].startswith(f"a set  {mean.value:.3f} ({low:.3f} to {high:.3f})  ")
+    # Sets of other metrics stand in a table of their own.
+    assert lines[2] == "" and lines[3].split() == ["sentences/s"]
+    assert lines[4].split() == ["1", "thread", "12,346"]
+    assert lines[5:] == ["", "a note", "more", "", "not measured: c: not there"]
+    brief = table.text(outcome, brief=True).splitlines()
+    assert brief[0].split() == ["share"] and "a note" not in brief
+    assert brief[2:] == ["", "not measured: c: not there"]
+    assert table.text(Outcome("x", (), (), ("nothing here",))) == "not measured: nothing here"
+    assert json.loads(json.dumps(outcome.as_dict())) == {
+        "figures": [one.as_dict() for one in (mean, share, speed)],
+        "missing": ["c: not there"],
+        "k": [1],
+    }
+
+
+def test_compared() -> None:
+    lines = table.compared([Difference("a set", "mean", 0.0123, (-0.01, 0.0301), 0.04)])
+    head, row = lines.splitlines()
+    assert head.split() == ["difference", "95%", "of", "draws", "p"]
+    assert row == "a set  mean      +0.012  -0.010 to +0.030  0.040"
+
+
+def test_apart_and_record() -> None:
+    one = [Outcome("x", figures(ONE), figures(ONE)[:1]), Outcome("y", (), ())]
+    other = [Outcome("x", figures(OTHER), ()), Outcome("y", figures(OTHER), ())]
+    assert [found.metric for found in table.apart(one, other)] == ["mean", "share"]
+    assert [found.metric for found in table.apart(one, other, brief=True)] == ["mean"]
+
+    class Named:
+        name = "elsewhere"
+
+    record = table.record(Named(), one)  # type: ignore[arg-type]
+    assert record["model"] == "elsewhere" and record["fingerprint"] is None
+    assert list(record["evaluations"]) == ["x", "y"]
