@@ -150,8 +150,8 @@ def filled(text: str, sections: Mapping[str, Callable[[], list[str]]]) -> str:
     """The text with the tables of every section between the marks of its name."""
 
     def content(marked: re.Match[str]) -> str:
-        lines = "".join(f"{line}\n" for line in sections[marked[1]]()).strip("\n")
-        return f"<!-- {marked[1]} -->\n{lines}\n<!-- /{marked[1]} -->\n"
+        lines = "\n".join(sections[marked[1]]()).strip("\n")
+        return f"<!-- {marked[1]} -->\n{lines}{'\n' * bool(lines)}<!-- /{marked[1]} -->\n"
 
     return re.sub(r"<!-- ([\w-]+) -->\n.*?<!-- /\1 -->\n", content, text, flags=re.DOTALL)
 

@@ -14,6 +14,10 @@ class CorpusError(MinerError):
     """Text that cannot be read as asked: bytes, compression, columns, line counts."""
 
 
+class NoTestSetError(CorpusError):
+    """A directory that holds no test set of an evaluation."""
+
+
 class ArtifactError(MinerError):
     """A model or index directory that is missing, cut short, altered, or of another version."""
 

@@ -71,3 +71,27 @@ def write_hidden(
         source, target = pair.split("-")
         named = [(f"{source}-{one:05}", f"{target}-{other:05}") for one, other in gold]
         write(directory / f"{pair}.{split}.gold{suffix}", named)
+
+
+def write_every(place: Path, german: list[str], english: list[str]) -> Path:
+    """A little of every evaluation below ``place``, as `miner data get` lays it out.
+
+    Of translations, row by row, at least 60 each.
+    """
+    other = english[7:] + english[:7]
+    for name in ("2012.MSRpar", "stsb.en.test"):
+        same = [(5 - i % 2, text, text) for i, text in enumerate(english[:12])]
+        apart = [(i % 2, *pair) for i, pair in enumerate(zip(english[:12], other, strict=False))]
+        write(place / "sts" / f"{name}.tsv", [*same, *apart])
+    pairs = list(zip(german, english, strict=True))
+    write(place / "tatoeba" / "de-en.tsv.gz", pairs)
+    for split, first in (("training", 0), ("test", 1)):
+        gold = [(row, row) for row in range(first, 60, 2)]
+        write_hidden(place / "bucc-tiny", "de-en", split, (german, english), gold, ".xz")
+    labelled = [(1, text, text) for text in english]
+    labelled += [(0, *pair) for pair in zip(english, other, strict=True)]
+    for part in ("train", "test"):
+        write(place / "paraphrase" / f"msrpc.{part}.tsv", labelled)
+    bad = [(source, target, 0) for source, target in zip(german, other, strict=True)]
+    write(place / "noisy" / "de-en.web-labelled.tsv", [*((*pair, 1) for pair in pairs), *bad])
+    return place

@@ -216,5 +216,8 @@ def test_encoders_are_compared_and_a_killed_run_goes_on(
 
 
 def test_tables_go_between_their_marks() -> None:
-    marked = "a\n<!-- x -->\nold\n<!-- /x -->\nb\n"
-    assert readme.filled(marked, "x", "new\n") == "a\n<!-- x -->\nnew\n<!-- /x -->\nb\n"
+    marked = "a\n<!-- x -->\nold\n<!-- /x -->\nb\n<!-- y-z -->\n<!-- /y-z -->\n"
+    wanted = "a\n<!-- x -->\nnew\nest\n<!-- /x -->\nb\n<!-- y-z -->\n<!-- /y-z -->\n"
+    sections = {"x": lambda: ["new", "est", ""], "y-z": list[str]}
+    for text in (marked, wanted):
+        assert readme.filled(text, sections) == wanted

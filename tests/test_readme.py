@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from subjects import write_every
 
 import miner
 from miner.cli import main
@@ -59,6 +60,13 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (directory / "labelled.tsv").write_text(labelled, encoding="utf-8")
     for name in ("train", "paraphrases", "ranked", "scored"):
         (directory / f"{name}.tsv").write_text(rows, encoding="utf-8")
+    chosen = [
+        [lines[int(one[side]) - 1] for one in gold] for side, lines in ((0, german), (1, english))
+    ]
+    write_every(directory / "data", chosen[0], chosen[1])
+    (directory / "scores.tsv").write_text("de\t70.1\nfr\t70.5\nru\t64.2\n", encoding="utf-8")
+    table = "language\tgrammar\nde\t0.42\nfr\t0.46\nru\t0.5\n"
+    (directory / "distances.tsv").write_text(table, encoding="utf-8")
     return directory
 
 

@@ -111,9 +111,12 @@ def test_text() -> None:
     assert lines[2] == "" and lines[3].split() == ["sentences/s"]
     assert lines[4].split() == ["1", "thread", "12,346"]
     assert lines[5:] == ["", "a note", "more", "", "not measured: c: not there"]
-    brief = table.text(outcome, brief=True).splitlines()
-    assert brief[0].split() == ["share"] and "a note" not in brief
-    assert brief[2:] == ["", "not measured: c: not there"]
+    brief = table.summary([outcome, Outcome("y", (speed,), (speed,))]).splitlines()
+    low, high = share.interval or (0, 0)
+    share_row = ["x", "a", "set", "share", f"{share.value:.3f}", f"{low:.3f}", "to", f"{high:.3f}"]
+    assert brief[1].split() == share_row
+    assert brief[2].split() == ["y", "1", "thread", "sentences/s", "12,346"]
+    assert brief[3:] == ["", "not measured: c: not there"]
     assert table.text(Outcome("x", (), (), ("nothing here",))) == "not measured: nothing here"
     assert json.loads(json.dumps(outcome.as_dict())) == {
         "figures": [one.as_dict() for one in (mean, share, speed)],

@@ -165,7 +165,7 @@ def by_threshold(learned: Labelled, tested: Labelled) -> np.ndarray:
 
 
 def side_by_side(pairs: Labelled) -> np.ndarray:
-    """Both vectors as they are, ``(2n, 2d)``: every pair in both orders, for it has none."""
+    """Both vectors as they are, ``(2n, 2d)``: all pairs as given, then all the other way round."""
     ways = (pairs.first, pairs.second), (pairs.second, pairs.first)
     return np.concatenate([np.concatenate(way, axis=1) for way in ways])
 
@@ -181,7 +181,8 @@ def by_classifier(
 ) -> np.ndarray:
     """Paraphrases by the perceptron: ``(n,) bool``.
 
-    Where features have several rows for a pair, the mean of what it says of them decides.
+    It learns from every pair as given: both orders would put copies of what it learns among the
+    tenth on which it decides when to stop. It is asked in both, and the mean decides.
     """
     try:
         from sklearn.neural_network import MLPClassifier
@@ -190,9 +191,8 @@ def by_classifier(
             'the classifier needs scikit-learn; run: pip install "bitext-miner[train]"'
         ) from None
     classifier = MLPClassifier((HIDDEN,), early_stopping=True, random_state=seed)
-    inputs = features(learned)
     with threadpool_limits(1):  # the same sums in the same order, whatever the machine
-        classifier.fit(inputs, np.tile(learned.good, len(inputs) // len(learned.good)))
+        classifier.fit(features(learned)[: len(learned.good)], learned.good)
         probability = classifier.predict_proba(features(tested))[:, 1]
     return probability.reshape(-1, len(tested.good)).mean(axis=0) >= 0.5
 

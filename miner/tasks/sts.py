@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from miner.datasets.catalog import STS_NAMES, STS_TRACKS
 from miner.errors import CorpusError
 from miner.quality import cosines
 from miner.tasks import bootstrap
@@ -23,23 +24,7 @@ from miner.tasks.text import Judged, judged, tables
 
 PLACE = "sts"
 # The data sets of each year's English task. Of 2013 SMT is left out everywhere: its licence costs.
-YEARS = {
-    "2012": ("MSRpar", "MSRvid", "OnWN", "SMTeuroparl", "SMTnews"),
-    "2013": ("FNWN", "OnWN", "headlines"),
-    "2014": ("OnWN", "deft-forum", "deft-news", "headlines", "images", "tweet-news"),
-    "2015": ("answers-forums", "answers-students", "belief", "headlines", "images"),
-    "2016": ("answer-answer", "headlines", "plagiarism", "postediting", "question-question"),
-}
-# The tracks of 2017 by their languages; Spanish and English have two.
-TRACKS = {
-    "track1": "ar-ar",
-    "track2": "ar-en",
-    "track3": "es-es",
-    "track4a": "es-en",
-    "track4b": "es-en",
-    "track5": "en-en",
-    "track6": "tr-en",
-}
+YEARS = {str(year): names for year, names in STS_NAMES.items()}
 ALL_YEARS = "2012-2016"
 BENCHMARK, SICK = "stsb.{}.test", "sick-r.test"
 PEARSON, SPEARMAN = "pearson", "spearman"
@@ -134,8 +119,7 @@ def _missing(figures: Mapping[str, Any]) -> Iterator[str]:
             yield f"{year}: not there"
         elif gone:
             yield f"{year}: without {', '.join(gone)}; its mean is that of the others"
-    tracks = [f"{track}.{pair}" for track, pair in TRACKS.items()]
-    gone = [track for track in tracks if f"2017.{track}" not in figures]
+    gone = [track for track in STS_TRACKS if f"2017.{track}" not in figures]
     if gone:
         yield f"2017: without {', '.join(gone)}"
     for name in (BENCHMARK.format("en"), SICK):
