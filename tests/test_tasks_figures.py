@@ -83,7 +83,7 @@ def test_p_is_about_uniform_where_nothing_differs() -> None:
     generator = np.random.default_rng(3)
     least = [
         differences(figures(x, str(trial))[:1], figures(y, str(trial))[:1])[0].p
-        for trial, (x, y) in enumerate(generator.normal(size=(60, 2, 50)))
+        for trial, (x, y) in enumerate(generator.normal(size=(30, 2, 50)))
     ]
     assert 0.3 < np.mean(least) < 0.7 and np.mean(np.array(least) < 0.05) < 0.15
 

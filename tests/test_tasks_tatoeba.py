@@ -57,7 +57,7 @@ def exact_units(generator: np.random.Generator, n: int) -> np.ndarray:
 
 
 @given(st.integers(0, 2**32), st.integers(1, 14), st.integers(1, 14), st.integers(1, 20))
-@settings(QUICK)
+@settings(QUICK, max_examples=20)
 def test_nearest_is_that_of_the_definition(seed: int, n: int, m: int, k: int) -> None:
     """With ties, copies, zero rows, and more neighbours asked for than there are."""
     generator = np.random.default_rng(seed)
