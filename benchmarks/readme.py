@@ -151,7 +151,8 @@ def filled(text: str, sections: Mapping[str, Callable[[], list[str]]]) -> str:
 
     def content(marked: re.Match[str]) -> str:
         lines = "\n".join(sections[marked[1]]()).strip("\n")
-        return f"<!-- {marked[1]} -->\n{lines}{'\n' * bool(lines)}<!-- /{marked[1]} -->\n"
+        inside = f"{lines}\n" if lines else ""
+        return f"<!-- {marked[1]} -->\n{inside}<!-- /{marked[1]} -->\n"
 
     return re.sub(r"<!-- ([\w-]+) -->\n.*?<!-- /\1 -->\n", content, text, flags=re.DOTALL)
 

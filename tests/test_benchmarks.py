@@ -219,5 +219,5 @@ def test_tables_go_between_their_marks() -> None:
     marked = "a\n<!-- x -->\nold\n<!-- /x -->\nb\n<!-- y-z -->\n<!-- /y-z -->\n"
     wanted = "a\n<!-- x -->\nnew\nest\n<!-- /x -->\nb\n<!-- y-z -->\n<!-- /y-z -->\n"
     sections = {"x": lambda: ["new", "est", ""], "y-z": list[str]}
-    for text in (marked, wanted):
-        assert readme.filled(text, sections) == wanted
+    for page in (marked, wanted):
+        assert readme.filled(page, sections) == wanted

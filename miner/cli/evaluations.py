@@ -11,7 +11,7 @@ import click
 
 import miner
 from miner.cli import options
-from miner.errors import CorpusError, DependencyError, MismatchError
+from miner.errors import CorpusError, DependencyError, MismatchError, NoTestSetError
 from miner.files import open_output
 
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ def _tasks(data: Path, names: Any, lenient: bool) -> dict[str, ModuleType]:
     for name in names:
         try:
             TASKS[name].sets(data)
-        except CorpusError as error:
+        except NoTestSetError as error:
             click.echo(f"{name} is left out: {error}", err=True)
         else:
             found[name] = TASKS[name]

@@ -7,7 +7,7 @@ Files ``PAIR.SPLIT.LANGUAGE`` with ``id⇥sentence``, and ``PAIR.SPLIT.gold`` wi
 from dataclasses import dataclass
 from pathlib import Path
 
-from miner.errors import CorpusError
+from miner.errors import CorpusError, NoTestSetError
 from miner.evaluate import read_gold
 from miner.tasks.text import SUFFIXES, find, two_languages
 
@@ -68,7 +68,7 @@ def sets(data: Path) -> list[Task]:
             if task.directory != path.parent:
                 raise CorpusError(f"{path}: {task.directory} has a set of that name; remove one")
     if not found:
-        raise CorpusError(f"{data}: no sets (such as bucc2018/de-en/de-en.training.gold)")
+        raise NoTestSetError(f"{data}: no sets (such as bucc2018/de-en/de-en.training.gold)")
     return list(found.values())
 
 

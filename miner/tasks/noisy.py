@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from miner.columns import aligned
-from miner.errors import ArtifactError, CorpusError
+from miner.errors import ArtifactError, CorpusError, NoTestSetError
 from miner.evaluate import best_threshold
 from miner.quality import Quality, cosines
 from miner.reference import Reference
@@ -40,7 +40,7 @@ def sets(data: Path) -> dict[str, Path]:
         if name.endswith(LABELLED)
     }
     if not found:
-        raise CorpusError(f"{data / PLACE}: no sets (such as de-en.web{LABELLED}.tsv)")
+        raise NoTestSetError(f"{data / PLACE}: no sets (such as de-en.web{LABELLED}.tsv)")
     for name, path in found.items():
         two_languages(name, path)
     return found

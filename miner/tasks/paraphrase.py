@@ -17,7 +17,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from miner.columns import aligned
-from miner.errors import CorpusError, DependencyError
+from miner.errors import CorpusError, DependencyError, NoTestSetError
 from miner.quality import cosines
 from miner.tasks import bootstrap
 from miner.tasks.figures import Figure, Outcome, Report, measure, silent
@@ -62,7 +62,9 @@ def sets(data: Path) -> dict[str, tuple[Path, Path]]:
         if part == TESTED and learned is not None:
             found[name] = files[learned], files[test]
     if not found:
-        raise CorpusError(f"{data / PLACE}: no sets (such as msrpc.train.tsv and msrpc.test.tsv)")
+        raise NoTestSetError(
+            f"{data / PLACE}: no sets (such as msrpc.train.tsv and msrpc.test.tsv)"
+        )
     return found
 
 

@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from miner.encoder import Encoder
-from miner.errors import CorpusError
+from miner.errors import CorpusError, NoTestSetError
 from miner.tasks import bucc, sts, tatoeba
 from miner.tasks.figures import Figure, Outcome, Report, silent
 from miner.tasks.subject import ENGLISH, Subject, Trained
@@ -31,11 +31,11 @@ def sets(data: Path) -> list[ModuleType]:
     """The evaluations in ``data`` whose text is encoded. Raises CorpusError for none."""
     found = []
     for task in (bucc, tatoeba, sts):
-        with suppress(CorpusError):
+        with suppress(NoTestSetError):
             task.sets(data)
             found.append(task)
     if not found:
-        raise CorpusError(f"{data}: no text to encode in bucc*, tatoeba or sts")
+        raise NoTestSetError(f"{data}: no text to encode in bucc*, tatoeba or sts")
     return found
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from miner.datasets.catalog import STS_NAMES, STS_TRACKS
-from miner.errors import CorpusError
+from miner.errors import CorpusError, NoTestSetError
 from miner.quality import cosines
 from miner.tasks import bootstrap
 from miner.tasks.figures import Figure, Outcome, Report, mean_of, measure, silent
@@ -38,7 +38,9 @@ def sets(data: Path) -> dict[str, Path]:
         if not name.endswith((".train", ".dev"))
     }
     if not found:
-        raise CorpusError(f"{data / PLACE}: no sets (such as 2012.MSRpar.tsv or stsb.en.test.tsv)")
+        raise NoTestSetError(
+            f"{data / PLACE}: no sets (such as 2012.MSRpar.tsv or stsb.en.test.tsv)"
+        )
     return found
 
 

@@ -93,6 +93,9 @@ class Foreign:
                 f"{path} has {len(array)} vectors, {text} {reader.lines} lines; one for each is "
                 "needed"
             )
+        if array.dtype == np.float16:
+            # Rounded, unit vectors are a little longer or shorter, which cosines would show.
+            array = array.astype(np.float32)
         blocks = unit_blocks(array, np.arange(len(array)), str(path))
         self._vectors = np.concatenate([np.empty((0, array.shape[1]), np.float32), *blocks])
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from miner.corpus import Bitext, read_bitext
-from miner.errors import CorpusError
+from miner.errors import CorpusError, NoTestSetError
 from miner.machine import memory_budget
 from miner.margin import candidates, retrieve
 from miner.neighbors import nearest_both
@@ -36,7 +36,7 @@ def sets(data: Path) -> dict[str, Path]:
     """
     found = tables(data / PLACE)
     if not found:
-        raise CorpusError(f"{data / PLACE}: no sets (such as de-en.tsv)")
+        raise NoTestSetError(f"{data / PLACE}: no sets (such as de-en.tsv)")
     for pair, path in found.items():
         two_languages(pair, path)
     return found
