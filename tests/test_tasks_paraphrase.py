@@ -121,7 +121,7 @@ def test_neighbouring_scores_are_told_apart() -> None:
 @pytest.fixture(scope="module")
 def learned() -> Labelled:
     pytest.importorskip("sklearn", reason="the classifier is scikit-learn's")
-    return separable(600, 1)
+    return separable(1200, 1)
 
 
 def test_features() -> None:

@@ -12,7 +12,7 @@ import click
 import miner
 from miner.cli import options
 from miner.errors import CorpusError, DependencyError, MismatchError, NoTestSetError
-from miner.files import open_output
+from miner.files import open_output, resource_error
 
 if TYPE_CHECKING:
     from miner.tasks.figures import Outcome
@@ -154,8 +154,8 @@ def every(**settings: Any) -> None:
 @click.command(
     epilog="""\b
 Examples:
-  miner evaluate sentences --data data -o laser/sentences.txt
-  miner evaluate sentences --data data --task sts --task tatoeba -o laser/sentences.txt.gz
+  miner evaluate sentences --data data -o laser
+  miner evaluate sentences --data data --task sts --task tatoeba -o laser
   miner evaluate all --data data --model laser"""
 )
 @data_option
@@ -170,16 +170,16 @@ Examples:
     "-o",
     "--output",
     required=True,
-    metavar="FILE",
-    help="Where the sentences go: sentences.txt in a directory of its own, or compressed.",
+    metavar="DIR",
+    help="A directory for sentences.txt; it is made if it is not there.",
 )
 def sentences(data: Path, names: tuple[str, ...], output: str) -> None:
     """Write the sentences of the evaluations, each once, for other tools to encode.
 
-    Encode them one by one in their order, and put the vectors beside them as vectors.npy, or .h5:
-    that directory is then a --model of every evaluation but speed.
+    Encode the lines of DIR/sentences.txt in their order, and put the vectors beside them as
+    vectors.npy or vectors.h5: DIR is then a --model of every evaluation but speed.
     """
-    from miner.tasks.subject import write_sentences
+    from miner.tasks.subject import SENTENCES, write_sentences
 
     tasks = _tasks(data, names or [name for name in NAMES if name != "speed"], not names)
 
@@ -187,7 +187,13 @@ def sentences(data: Path, names: tuple[str, ...], output: str) -> None:
         for task in tasks.values():
             yield from task.texts(data)
 
-    click.echo(f"{write_sentences(every(), output):,} sentences of {', '.join(tasks)}", err=True)
+    place = Path(output)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise resource_error(error, place) from error
+    count = write_sentences(every(), place / SENTENCES)
+    click.echo(f"{place / SENTENCES}: {count:,} sentences of {', '.join(tasks)}", err=True)
 
 
 def run(
