@@ -1,6 +1,6 @@
 """All evaluations of the papers for the model that ships, our recipes, and untrained baselines.
 
-    python -m benchmarks.evaluations --data DIR [--models models/bench] [--only default …] [--task sts …]
+    python -m benchmarks.evaluations --data DIR [--only default …] [--task sts …]
 
 The models of ``benchmarks.quality`` are trained where they are not there yet; the untrained ones of
 P19 (table 2) get their pieces or trigrams from the de-en text. A model of one pair of languages is
