@@ -11,7 +11,14 @@ import click
 
 import miner
 from miner.cli import options
-from miner.errors import CorpusError, DependencyError, MismatchError, NoTestSetError
+from miner.errors import (
+    ArtifactError,
+    CorpusError,
+    DependencyError,
+    MinerError,
+    MismatchError,
+    NoTestSetError,
+)
 from miner.files import open_output, resource_error
 
 if TYPE_CHECKING:
@@ -41,7 +48,7 @@ common = options.several(
     click.option(
         "--against",
         metavar="DIR",
-        help="Another model: also print every difference, whether it is more than chance.",
+        help="Another model: also print its figures, and the differences with intervals and p.",
     ),
     click.option("--json", "json_file", metavar="FILE", help="Write all figures to FILE as JSON."),
     options.device,
@@ -97,7 +104,7 @@ def bucc() -> None:
     """Mine translations hidden in two corpora, by the protocol of BUCC 2018.
 
     Reads DIR/bucc*/de-en/de-en.{training,test}.{de,en,gold}. The threshold is tuned on the training
-    gold and applied to test. What the mteb suite calls BUCC, another task, stands apart.
+    gold and applied to test. The other task that the mteb suite calls BUCC.v2 stands apart.
     """
 
 
@@ -134,7 +141,7 @@ def noisy() -> None:
 def speed() -> None:
     """Sentences a second from text to vectors, and from pieces to vectors.
 
-    On one thread and on all, on the text of the other evaluations in DIR.
+    On one thread and on all, on the English text of the other evaluations in DIR.
     """
 
 
@@ -179,15 +186,21 @@ def sentences(data: Path, names: tuple[str, ...], output: str) -> None:
     Encode the lines of DIR/sentences.txt in their order, and put the vectors beside them as
     vectors.npy or vectors.h5: DIR is then a --model of every evaluation but speed.
     """
-    from miner.tasks.subject import SENTENCES, write_sentences
+    from miner.tasks.subject import SENTENCES, vectors_in, write_sentences
 
     tasks = _tasks(data, names or [name for name in NAMES if name != "speed"], not names)
 
     def every() -> Iterator[str]:
         for task in tasks.values():
-            yield from task.texts(data)
+            for _, lot in task.texts(data):
+                yield from lot
 
     place = Path(output)
+    if there := vectors_in(place):
+        raise ArtifactError(
+            f"{place}: has {there[0]}, which new sentences would not fit; remove it, or choose "
+            "another directory"
+        )
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -207,21 +220,27 @@ def run(
 ) -> None:
     """Evaluate and print: of one evaluation all figures, of several what counts of each."""
     from miner.tasks import table
+    from miner.tasks.bootstrap import DRAWS
     from miner.tasks.subject import open_subject
 
+    _writable(json_file)
     several = len(names) > 1
     tasks = _tasks(data, names, several)
     subjects = [open_subject(one, threads, device) for one in (model, against) if one is not None]
-    found = [_evaluated(tasks, subject, data, several) for subject in subjects]
-    if several:
-        click.echo(f"{model}\n\n{table.summary(found[0])}\n")
-    else:
-        click.echo(f"{model}\n\n{table.text(found[0][0])}\n")
+    faults: list[MinerError] = []
+    found = [_evaluated(tasks, subject, data, several, faults) for subject in subjects]
+    for subject, outcomes in zip(subjects, found, strict=True):
+        text = table.summary(outcomes) if several else "\n".join(map(table.text, outcomes))
+        click.echo(f"{subject.name}\n\n{text}\n")
     if any(figure.interval for outcome in found[0] for figure in outcome.figures):
-        click.echo("Intervals hold 95% of 1,000 draws of the test set (bootstrap).")
-    differences = table.apart(found[0], found[-1], several) if against is not None else []
+        click.echo(f"Intervals hold 95% of {DRAWS:,} draws of the test set (bootstrap).")
+    differences = table.apart(found[0], found[-1]) if against is not None else []
     if differences:
-        click.echo(f"\n{model} less {against}, on the same draws:\n\n{table.compared(differences)}")
+        heads = {(one.name, one.metric) for outcome in found[0] for one in outcome.headline}
+        shown = [one for one in differences if not several or (one.name, one.metric) in heads]
+        click.echo(f"\n{model} less {against}, on the same draws:\n\n{table.compared(shown)}")
+        if single := table.unpaired(found[0], found[-1]):
+            click.echo(f"\nof one model alone: {', '.join(single)}")
     if json_file:
         record: dict[str, Any] = {
             "miner": miner.__version__,
@@ -232,6 +251,16 @@ def run(
             record["differences"] = [one.as_dict() for one in differences]
         with open_output(json_file) as file:
             file.write(json.dumps(record, indent=1) + "\n")
+    if faults:
+        raise faults[0]
+    if not any(outcome.figures for outcome in found[0]) and several:
+        raise CorpusError(f"{data}: nothing could be evaluated; see above what was left out")
+
+
+def _writable(path: str | None) -> None:
+    """Find out before the work, not after it. Raises CorpusError."""
+    if path is not None and not Path(path).parent.is_dir():
+        raise CorpusError(f"{Path(path).parent}: no such directory; make it, or write elsewhere")
 
 
 def _tasks(data: Path, names: Any, lenient: bool) -> dict[str, ModuleType]:
@@ -256,17 +285,27 @@ def _tasks(data: Path, names: Any, lenient: bool) -> dict[str, ModuleType]:
 
 
 def _evaluated(
-    tasks: dict[str, ModuleType], subject: "Trained | Foreign", data: Path, lenient: bool
+    tasks: dict[str, ModuleType],
+    subject: "Trained | Foreign",
+    data: Path,
+    several: bool,
+    faults: list[MinerError],
 ) -> "list[Outcome]":
-    """What each evaluation found of one model; of several, those that can be done with it."""
+    """What each evaluation found of one model.
+
+    Of ``several``, what cannot be done with it is left out, and a faulty file, which goes to
+    ``faults``, does not take the others along.
+    """
     found = []
     with options.staged_bar("sets") as bar:
         for name, task in tasks.items():
             try:
                 found.append(task.evaluate(subject, data, bar))
-            except (DependencyError, MismatchError) as error:
-                if not lenient:
+            except (DependencyError, MismatchError, CorpusError) as error:
+                if not several:
                     raise
+                if isinstance(error, CorpusError):
+                    faults.append(error)
                 click.echo(f"{name} is left out: {error}", err=True)
     return found
 

@@ -120,6 +120,13 @@ def mean_of(name: str, figures: Sequence[Figure]) -> Figure:
     return Figure(name, metric, value, 0, np.mean(drawn, axis=0) if drawn else None)
 
 
+def without_vector(name: str, *sides: np.ndarray) -> list[str]:
+    """A line on the sentences of a set that have the zero vector, if any have."""
+    every = sum(map(len, sides))
+    zero = every - sum(int(rows.any(axis=1).sum()) for rows in sides)
+    return [f"{name}: {zero:,} of {every:,} sentences, which have no vector"] if zero else []
+
+
 def differences(one: Iterable[Figure], other: Iterable[Figure]) -> list[Difference]:
     """Each figure of ``one`` against that of ``other``, where both have it, and draws of it.
 

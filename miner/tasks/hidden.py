@@ -35,6 +35,12 @@ class Task:
             if split == SPLITS[0] or self.file(f"{split}.{self.languages[0]}") is not None
         ]
 
+    @property
+    def reported(self) -> str:
+        """The split that figures are of: test, or training where test has no text or no gold."""
+        there = SPLITS[1] in self.splits and self.file(f"{SPLITS[1]}.gold") is not None
+        return SPLITS[there]
+
     def file(self, name: str) -> Path | None:
         """``PAIR.NAME``, compressed or not; None where it is not there."""
         return find(self.directory, f"{self.pair}.{name}")

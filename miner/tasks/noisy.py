@@ -6,7 +6,6 @@ knows it, the quality.
 """
 
 from collections.abc import Iterator
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,8 @@ PLACE = "noisy"
 LABELLED = "-labelled"
 # Neighbours for the margin.
 K = 4
+# A bad pair, and a good one.
+LABELS = (0.0, 1.0)
 TUNED = ("threshold", "f1", "precision", "recall")
 
 
@@ -46,11 +47,11 @@ def sets(data: Path) -> dict[str, Path]:
     return found
 
 
-def texts(data: Path) -> Iterator[str]:
-    """All sentences of the evaluation."""
-    for path in sets(data).values():
+def texts(data: Path) -> Iterator[tuple[str, list[str]]]:
+    """All sentences of the evaluation, with the language of each lot."""
+    for name, path in sets(data).items():
         pairs = judged(path, column=2)
-        yield from chain(pairs.first, pairs.second)
+        yield from zip(two_languages(name, path), (pairs.first, pairs.second), strict=True)
 
 
 def evaluate(subject: Subject, data: Path, report: Report = silent) -> Outcome:
@@ -65,10 +66,10 @@ def evaluate(subject: Subject, data: Path, report: Report = silent) -> Outcome:
     found = sets(data)
     for done, (name, path) in enumerate(found.items()):
         report(PLACE, done, len(found))
-        pairs = judged(path, least=2, column=2)
+        pairs = judged(path, least=2, column=2, labels=LABELS)
         good = pairs.score == 1
-        if not set(np.unique(pairs.score)) == {0.0, 1.0}:
-            raise CorpusError(f"{path}: column 3 has to say 0 or 1 of each pair, and both at times")
+        if good.all() or not good.any():
+            raise CorpusError(f"{path}: all labels are {pairs.score[0]:g}; both kinds are needed")
         scores, gone = scored(subject, pairs, two_languages(name, path))
         missing |= dict.fromkeys(gone)
         statistics = {}

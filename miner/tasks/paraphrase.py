@@ -9,7 +9,6 @@ classifier learned from. Sets are MSRPC (labels 0 and 1) and Opusparcus (grades 
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,7 @@ TESTED = "test"
 HIDDEN = 200
 # Of either kind: the perceptron holds a tenth back to know when to stop.
 LEAST = 10
-# Trained so many times from other beginnings; figures are their means.
+# Trained so many times from other beginnings; accuracy is their mean, F1 that of mean counts.
 SEEDS = range(3)
 # Grades of Opusparcus, the mean of two people's: what is a paraphrase, and what is none.
 GOOD, BAD = 3.0, 2.0
@@ -68,11 +67,11 @@ def sets(data: Path) -> dict[str, tuple[Path, Path]]:
     return found
 
 
-def texts(data: Path) -> Iterator[str]:
-    """All sentences of the evaluation."""
-    for path in chain.from_iterable(sets(data).values()):
-        pairs = judged(path)
-        yield from chain(pairs.first, pairs.second)
+def texts(data: Path) -> Iterator[tuple[str, list[str]]]:
+    """All sentences of the evaluation, with the language of each lot."""
+    for name, paths in sets(data).items():
+        for pairs in map(judged, paths):
+            yield from zip(languages(name), (pairs.first, pairs.second), strict=True)
 
 
 def evaluate(subject: Subject, data: Path, report: Report = silent) -> Outcome:
@@ -85,10 +84,16 @@ def evaluate(subject: Subject, data: Path, report: Report = silent) -> Outcome:
     found = sets(data)
     for done, (name, paths) in enumerate(found.items()):
         report(PLACE, done, len(found))
-        learned = labelled(subject, name, paths[0], LEAST)
-        tested = labelled(subject, name, paths[1])
+        language = languages(name)[0]
+        parts = [judged(path) for path in paths]
+        vectors = [
+            (subject.encode(pairs.first, language), subject.encode(pairs.second, language))
+            for pairs in parts
+        ]
+        learned = labelled(parts[0], vectors[0], paths[0], LEAST)
+        tested = labelled(parts[1], vectors[1], paths[1])
         figures += _figures(name, learned, tested)
-        grades[name] = by_grade(subject, name, judged(paths[1]))
+        grades[name] = by_grade(parts[1].score, cosines(*vectors[1]))
     report(PLACE, len(found), len(found))
     headline = tuple(figure for figure in figures if figure.metric.startswith("accuracy"))
     rows = [["test set", "grade", "pairs", "mean similarity", "deviation"]]
@@ -115,9 +120,10 @@ def labels(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return kept, scores[kept] >= GOOD
 
 
-def labelled(subject: Subject, name: str, path: Path, least: int = 1) -> Labelled:
+def labelled(
+    pairs: Judged, vectors: tuple[np.ndarray, np.ndarray], path: Path, least: int = 1
+) -> Labelled:
     """The pairs of one file. Raises CorpusError for one with fewer than ``least`` of a kind."""
-    pairs = judged(path)
     kept, good = labels(pairs.score)
     count = int(good.sum())
     if min(count, len(good) - count) < least:
@@ -125,14 +131,12 @@ def labelled(subject: Subject, name: str, path: Path, least: int = 1) -> Labelle
             f"{path}: holds {count} paraphrases and {len(good) - count} pairs that are none; "
             f"{least} of each are needed"
         )
-    first, second = _vectors(subject, name, pairs)
-    return Labelled(first[kept], second[kept], good)
+    return Labelled(vectors[0][kept], vectors[1][kept], good)
 
 
-def by_grade(subject: Subject, name: str, pairs: Judged) -> list[dict[str, Any]]:
+def by_grade(score: np.ndarray, similarity: np.ndarray) -> list[dict[str, Any]]:
     """Of every grade that people gave: pairs, their mean similarity and its deviation."""
-    similarity = cosines(*_vectors(subject, name, pairs))
-    groups = {grade: similarity[pairs.score == grade] for grade in np.unique(pairs.score).tolist()}
+    groups = {grade: similarity[score == grade] for grade in np.unique(score).tolist()}
     return [
         {
             "grade": grade,
@@ -142,11 +146,6 @@ def by_grade(subject: Subject, name: str, pairs: Judged) -> list[dict[str, Any]]
         }
         for grade, group in groups.items()
     ]
-
-
-def _vectors(subject: Subject, name: str, pairs: Judged) -> tuple[np.ndarray, np.ndarray]:
-    language = languages(name)[0]
-    return subject.encode(pairs.first, language), subject.encode(pairs.second, language)
 
 
 def by_threshold(learned: Labelled, tested: Labelled) -> np.ndarray:

@@ -1,8 +1,8 @@
 """How many sentences a second become vectors, with and without cutting them into pieces.
 
-The text is that of the other evaluations in the directory, so that figures of two models on one
-machine can be compared; those of two machines cannot. The median of several rounds; loading and
-compiling are not counted.
+The text is the English of the other evaluations in the directory, so that figures of two models on
+one machine can be compared; those of two machines cannot. The median of several rounds; loading
+and compiling are not counted.
 """
 
 import statistics
@@ -40,11 +40,12 @@ def sets(data: Path) -> list[ModuleType]:
 
 
 def sample(data: Path) -> list[str]:
-    """The first sentences of the evaluations in ``data``, each once. Raises CorpusError."""
-    texts = chain.from_iterable(task.texts(data) for task in sets(data))
-    found = list(dict.fromkeys(islice(texts, SENTENCES)))
+    """The first English sentences of the evaluations in ``data``, each once. Raises CorpusError."""
+    lots = chain.from_iterable(task.texts(data) for task in sets(data))
+    english = chain.from_iterable(lot for language, lot in lots if language == ENGLISH)
+    found = list(islice(dict.fromkeys(english), SENTENCES))
     if not found:
-        raise CorpusError(f"{data}: no sentence to encode in bucc*, tatoeba or sts")
+        raise CorpusError(f"{data}: no English sentence to encode in bucc*, tatoeba or sts")
     return found
 
 
@@ -72,7 +73,7 @@ def evaluate(subject: Subject, data: Path, report: Report = silent) -> Outcome:
             more["rounds"][f"{name}, {metric}"] = rates
     report(PLACE, len(threads), len(threads))
     words = sum(len(one.split()) for one in text) / len(text)
-    notes = (f"sentences of {words:.1f} words in the mean; the median of {ROUNDS} rounds",)
+    notes = (f"English sentences of {words:.1f} words in the mean; the median of {ROUNDS} rounds",)
     more["mean words"] = round(words, 1)
     headline = tuple(figure for figure in figures if figure.metric == TO_VECTORS)
     return Outcome(PLACE, tuple(figures), headline, notes=notes, more=more)

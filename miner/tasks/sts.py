@@ -7,7 +7,8 @@ is there in translation, its English sentences are also compared with the transl
 a set of its own right, but one that needs both languages.
 """
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from miner.datasets.catalog import STS_NAMES, STS_TRACKS
 from miner.errors import CorpusError, NoTestSetError
 from miner.quality import cosines
 from miner.tasks import bootstrap
-from miner.tasks.figures import Figure, Outcome, Report, mean_of, measure, silent
+from miner.tasks.figures import Figure, Outcome, Report, mean_of, measure, silent, without_vector
 from miner.tasks.subject import ENGLISH, Subject
 from miner.tasks.text import Judged, judged, tables
 
@@ -28,6 +29,7 @@ YEARS = {str(year): names for year, names in STS_NAMES.items()}
 ALL_YEARS = "2012-2016"
 BENCHMARK, SICK = "stsb.{}.test", "sick-r.test"
 PEARSON, SPEARMAN = "pearson", "spearman"
+NAMED = re.compile(r"(?:stsb|opusparcus|2017\.track\w+)\.([a-z]{2,3})(?:-([a-z]{2,3}))?(?:\.|$)")
 
 
 def sets(data: Path) -> dict[str, Path]:
@@ -44,54 +46,75 @@ def sets(data: Path) -> dict[str, Path]:
     return found
 
 
-def texts(data: Path) -> Iterator[str]:
-    """All sentences of the evaluation."""
-    for path in sets(data).values():
+def texts(data: Path) -> Iterator[tuple[str, list[str]]]:
+    """All sentences of the evaluation, with the language of each lot."""
+    for name, path in sets(data).items():
         pairs = judged(path)
-        yield from chain(pairs.first, pairs.second)
+        yield from zip(languages(name), (pairs.first, pairs.second), strict=True)
 
 
 def evaluate(subject: Subject, data: Path, report: Report = silent) -> Outcome:
     """Correlations on every set of ``data``. Raises CorpusError."""
     found = {name: judged(path, least=2) for name, path in sets(data).items()}
     found |= crossed(found)
-    figures = {}
+    figures: dict[str, tuple[Figure, ...]] = {}
+    missing: list[str] = []
     for name, pairs in found.items():
-        figures[name] = correlations(subject, name, pairs)
+        figures[name], unknown = correlations(subject, name, pairs)
+        missing += unknown
         report(PLACE, len(figures), len(found))
-    by_year = {
-        year: [figures[f"{year}.{name}"] for name in names if f"{year}.{name}" in figures]
-        for year, names in YEARS.items()
-    }
-    means = [
-        mean_of(name, metric)
-        for name, sets_ in [*by_year.items(), (ALL_YEARS, [*chain(*by_year.values())])]
-        for metric in zip(*sets_, strict=True)
-    ]
+    means: list[Figure] = []
+    every = [f"{year}.{name}" for year, names in YEARS.items() for name in names]
+    for span in (*YEARS, ALL_YEARS):
+        wanted = [name for name in every if span in (ALL_YEARS, name.split(".")[0])]
+        there = [figures[name] for name in wanted if name in figures]
+        name = mean_name(span, len(there), len(wanted))
+        means += [mean_of(name, metric) for metric in zip(*there, strict=True)]
     single = [one for name, one in figures.items() if not name.startswith(tuple(YEARS))]
     headline = [one for one in (*means, *chain(*single)) if one.metric == PEARSON]
-    every = (*means, *chain(*figures.values()))
-    return Outcome(PLACE, every, tuple(headline), tuple(_missing(figures)))
+    shown = (*means, *chain(*figures.values()))
+    return Outcome(PLACE, shown, tuple(headline), (*_missing(figures), *missing))
 
 
-def correlations(subject: Subject, name: str, pairs: Judged) -> tuple[Figure, ...]:
-    """Pearson's and Spearman's of the cosines of ``pairs``, whose languages ``name`` gives."""
+def mean_name(span: str, there: int, every: int) -> str:
+    """What a mean over the sets of a year, or of all years, is called: not so if some lack."""
+    return span if there == every else f"{span}, {there} of {every} sets"
+
+
+def mean_in(figures: Iterable[Figure], span: str, metric: str = PEARSON) -> Figure | None:
+    """The mean of a year or of `ALL_YEARS` among figures, be it of all sets or of some."""
+    names = (span, f"{span}, ")
+    for one in figures:
+        if one.metric == metric and (one.name == names[0] or one.name.startswith(names[1])):
+            return one
+    return None
+
+
+def correlations(
+    subject: Subject, name: str, pairs: Judged
+) -> tuple[tuple[Figure, ...], list[str]]:
+    """Pearson's and Spearman's of the cosines of ``pairs``, whose languages ``name`` gives.
+
+    And a line on sentences without a vector, whose cosines are 0, if there are any.
+    """
     first, second = languages(name)
-    similarity = cosines(subject.encode(pairs.first, first), subject.encode(pairs.second, second))
+    vectors = subject.encode(pairs.first, first), subject.encode(pairs.second, second)
+    similarity = cosines(*vectors)
     statistics = {
         PEARSON: bootstrap.pearson(similarity, pairs.score),
         SPEARMAN: bootstrap.spearman(similarity, pairs.score),
     }
-    return measure(name, statistics, len(pairs))
+    return measure(name, statistics, len(pairs)), without_vector(name, *vectors)
 
 
 def languages(name: str) -> tuple[str, str]:
-    """The languages of both sentences of a set, by its name; English where it names none."""
-    for part in name.split("."):
-        first, dash, second = part.partition("-")
-        if len(first) == 2 and first.isalpha() and (not dash or len(second) == 2):
-            return first, second or first
-    return ENGLISH, ENGLISH
+    """The languages of both sentences of a set, by its name; English where it names none.
+
+    Names that do are those of ``miner data get``: ``stsb.de.test``, ``2017.track2.ar-en``,
+    ``opusparcus.fi.test``.
+    """
+    found = NAMED.match(name)
+    return (found[1], found[2] or found[1]) if found else (ENGLISH, ENGLISH)
 
 
 def crossed(found: Mapping[str, Judged]) -> dict[str, Judged]:
@@ -120,10 +143,10 @@ def _missing(figures: Mapping[str, Any]) -> Iterator[str]:
         if gone == [*names]:
             yield f"{year}: not there"
         elif gone:
-            yield f"{year}: without {', '.join(gone)}; its mean is that of the others"
+            yield f"{year}: {', '.join(gone)}; the mean is that of the others, and named so"
     gone = [track for track in STS_TRACKS if f"2017.{track}" not in figures]
     if gone:
-        yield f"2017: without {', '.join(gone)}"
+        yield f"2017: {', '.join(gone)}"
     for name in (BENCHMARK.format("en"), SICK):
         if name not in figures:
             yield f"{name}: not there"

@@ -1,5 +1,6 @@
 """What is evaluated: a model of ours, or vectors from elsewhere."""
 
+import hashlib
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -75,12 +76,20 @@ class Foreign:
         self.name = str(directory)
         directory = Path(directory)
         text = find(directory, SENTENCES)
-        path = next((directory / name for name in VECTORS if (directory / name).is_file()), None)
-        if text is None or path is None:
+        there = vectors_in(directory)
+        if len(there) > 1:
+            raise ArtifactError(f"{directory}: has {' and '.join(there)}; remove the older")
+        if text is None or not there:
             raise ArtifactError(
                 f"{directory}: no {SENTENCES if text is None else VECTORS[0]}; write the sentences "
                 "with 'miner evaluate sentences', and their vectors beside them, one for each line"
             )
+        path = directory / there[0]
+        digest = hashlib.sha256()
+        for file in (text, path):
+            with file.open("rb") as opened:
+                digest.update(hashlib.file_digest(opened, "sha256").digest())
+        self.fingerprint = digest.hexdigest()[:16]
         self._path = text
         self._row: dict[str, int] = {}
         reader = Reader(text, format="plain")
@@ -112,6 +121,11 @@ class Foreign:
                 )
             row[:] = self._vectors[self._row[sentence]]
         return out
+
+
+def vectors_in(directory: Path) -> list[str]:
+    """The names of the files of vectors that lie there; there should be one."""
+    return [name for name in VECTORS if (directory / name).is_file()]
 
 
 def open_subject(model: str, threads: int | None = None, device: str = "cpu") -> Trained | Foreign:

@@ -67,19 +67,28 @@ def missing(outcomes: Sequence[Outcome]) -> list[str]:
     return [f"not measured: {line}" for outcome in outcomes for line in outcome.missing]
 
 
-def apart(
-    one: Sequence[Outcome], other: Sequence[Outcome], brief: bool = False
-) -> list[Difference]:
-    """All differences between two models, of the evaluations that both have.
-
-    ``brief``: those that stand in a summary alone. Raises MismatchError.
-    """
+def apart(one: Sequence[Outcome], other: Sequence[Outcome]) -> list[Difference]:
+    """All differences between two models, of what both have. Raises MismatchError."""
     against = {outcome.task: outcome.figures for outcome in other}
-    found: list[Difference] = []
-    for mine in one:
-        figures = mine.headline if brief else mine.figures
-        found += differences(figures, against.get(mine.task, ()))
-    return found
+    return [
+        difference
+        for mine in one
+        for difference in differences(mine.figures, against.get(mine.task, ()))
+    ]
+
+
+def unpaired(one: Sequence[Outcome], other: Sequence[Outcome]) -> list[str]:
+    """Figures with an interval that one model has and the other has not, by set and metric."""
+    keys = [
+        dict.fromkeys(
+            f"{figure.name} {figure.metric}"
+            for outcome in outcomes
+            for figure in outcome.figures
+            if figure.draws is not None
+        )
+        for outcomes in (one, other)
+    ]
+    return [key for key in keys[0] | keys[1] if not (key in keys[0] and key in keys[1])]
 
 
 def compared(differences: Sequence[Difference]) -> str:

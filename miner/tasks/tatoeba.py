@@ -18,7 +18,7 @@ from miner.margin import candidates, retrieve
 from miner.neighbors import nearest_both
 from miner.side import Side
 from miner.tasks import bootstrap
-from miner.tasks.figures import Figure, Outcome, Report, mean_of, measure, silent
+from miner.tasks.figures import Figure, Outcome, Report, mean_of, measure, silent, without_vector
 from miner.tasks.subject import Subject
 from miner.tasks.text import tables, two_languages
 
@@ -42,38 +42,50 @@ def sets(data: Path) -> dict[str, Path]:
     return found
 
 
-def texts(data: Path) -> Iterator[str]:
-    """All sentences of the evaluation."""
-    for path in sets(data).values():
+def texts(data: Path) -> Iterator[tuple[str, list[str]]]:
+    """All sentences of the evaluation, with the language of each lot."""
+    for pair, path in sets(data).items():
         bitext = _read(path)
-        yield from chain(bitext.source, bitext.target)
+        yield from zip(two_languages(pair, path), (bitext.source, bitext.target), strict=True)
 
 
 def evaluate(subject: Subject, data: Path, report: Report = silent) -> Outcome:
     """Accuracies on every set of ``data``. Raises CorpusError."""
     found: list[tuple[Figure, ...]] = []
+    missing: list[str] = []
     every = sets(data)
-    for pair, path in every.items():
-        report(PLACE, len(found), len(every))
-        found.append(measured(subject, pair, path))
+    for done, (pair, path) in enumerate(every.items()):
+        report(PLACE, done, len(every))
+        figures, unknown = measured(subject, pair, path)
+        missing += unknown
+        if figures:
+            found.append(figures)
     report(PLACE, len(every), len(every))
     if len(found) > 1:
         found.append(tuple(mean_of("mean", one) for one in zip(*found, strict=True)))
     headline = tuple(one for one in chain(*found) if one.metric.startswith("both ways"))
-    return Outcome(PLACE, tuple(chain(*found)), headline)
+    return Outcome(PLACE, tuple(chain(*found)), headline, tuple(missing))
 
 
-def measured(subject: Subject, pair: str, path: Path) -> tuple[Figure, ...]:
-    """Accuracies on one set, of the languages that ``pair`` names."""
+def measured(subject: Subject, pair: str, path: Path) -> tuple[tuple[Figure, ...], list[str]]:
+    """Accuracies on one set, of the languages that ``pair`` names, and what was not measured.
+
+    There are none where no sentence of one side has a vector.
+    """
     bitext = _read(path)
     source, target = two_languages(pair, path)
     vectors = subject.encode(bitext.source, source), subject.encode(bitext.target, target)
+    missing = without_vector(pair, *vectors)
+    if bitext.empty:
+        missing.append(f"{pair}: {bitext.empty:,} pairs of which a side is empty")
+    if not all(rows.any() for rows in vectors):
+        return (), missing
     statistics = {}
     for by, margin in BY.items():
         there, back = (rows.astype(np.float64) for rows in right(*vectors, margin))
         for way, values in (("there", there), ("back", back), ("both ways", (there + back) / 2)):
             statistics[f"{way} by {by}"] = bootstrap.mean(values)
-    return measure(pair, statistics, len(bitext))
+    return measure(pair, statistics, len(bitext)), missing
 
 
 def nearest(

@@ -70,10 +70,11 @@ def two_languages(name: str, path: Path) -> tuple[str, str]:
     return languages[0], languages[1]
 
 
-def judged(path: Path, least: int = 1, column: int = 0) -> Judged:
+def judged(path: Path, least: int = 1, column: int = 0, labels: tuple[float, ...] = ()) -> Judged:
     """Read ``score⇥sentence⇥sentence``; ``column`` says where the score is, 0 or 2.
 
-    Raises CorpusError with file and line for a file that is none, or of fewer than ``least`` pairs.
+    ``labels``: what alone may stand there. Raises CorpusError with file and line for a file that
+    is none, or of fewer than ``least`` pairs.
     """
     scores, first, second = [], [], []
     for block in Reader(path, format="plain"):
@@ -86,6 +87,9 @@ def judged(path: Path, least: int = 1, column: int = 0) -> Judged:
             if not math.isfinite(score):
                 where = "a score and two sentences" if not column else "two sentences and a score"
                 raise CorpusError(f"{path}, line {line}: expected {where}, separated by tabs")
+            if labels and score not in labels:
+                known = " or ".join(f"{label:g}" for label in labels)
+                raise CorpusError(f"{path}, line {line}: the label is {score:g}, not {known}")
             scores.append(score)
             first.append(columns[0])
             second.append(columns[1])
