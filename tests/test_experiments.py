@@ -242,6 +242,8 @@ def test_scale(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [(row["group"], row["pairs"]) for row in rows] == [
         (recipe, size) for size in (10, 100, 197) for recipe in ("p19", "fast")
     ]
+    lines = tables.section("scale", {"rows": rows})
+    assert "| 10 | 0.010 (0.000–0.020) | 0.010 (0.000–0.020) | 1.0 (0.0–2.0) |" in lines[4]
     small, large, most = (bench.given["p19", name] for name in ("10", "100", "197"))
     assert large[:10] == small and most[:100] == large
 
