@@ -208,9 +208,11 @@ def test_filters(data: Path) -> None:
     scored = [f"{name} by {whose}" for whose in ("the default model", "the pool's own")
               for name in ("cosine", "margin")]  # fmt: skip
     for group, found in names.items():
-        assert found[0] == "none: random" and found[-4:] == scored
+        assert found[0] == "none: random, draw 1" and found[-4:] == scored
         assert ("quality" in found) == (group != text.ENGLISH)
-    assert names["half noisy"][1:3] == ["tokens, 0 to 10", "overlap of words, 0.2 to 0.6"]
+    assert names["half noisy"][3:5] == ["tokens, 0 to 10", "overlap of words, 0.2 to 0.6"]
+    drawn = [bench.given["half noisy", name] for name in names["half noisy"][:3]]
+    assert len({pair for part in drawn for pair in part}) == 60
     assert "overlap of 1-grams, 0.6 to 1" in names[text.ENGLISH]
     for (group, _), pairs in bench.given.items():
         assert set(pairs) <= set(choose.pool(group, bench).pairs)  # type: ignore[arg-type]
@@ -240,6 +242,8 @@ def test_scale(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [(row["group"], row["pairs"]) for row in rows] == [
         (recipe, size) for size in (10, 100, 197) for recipe in ("p19", "fast")
     ]
+    lines = tables.section("scale", {"rows": rows})
+    assert "| 10 | 0.010 (0.000–0.020) | 0.010 (0.000–0.020) | 1.0 (0.0–2.0) |" in lines[4]
     small, large, most = (bench.given["p19", name] for name in ("10", "100", "197"))
     assert large[:10] == small and most[:100] == large
 

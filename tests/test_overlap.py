@@ -2,6 +2,7 @@
 
 import json
 import math
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -242,7 +243,10 @@ def test_help_says_what_everything_is() -> None:
     assert len(languages.get_short_help_str(200)) > 20 and "SCORES" in (languages.help or "")
     for parameter in languages.params[1:]:
         assert len(parameter.help) > 10  # type: ignore[attr-defined]
-    assert "miner evaluate languages scores.tsv" in (languages.epilog or "")
+    examples = (languages.epilog or "").split("Examples:\n")[1].splitlines()
+    for line in examples:
+        _, _, _, *arguments = shlex.split(line)
+        languages.make_context(line, arguments)  # raises for an option that there is not
 
 
 def test_places_on_the_globe() -> None:

@@ -61,12 +61,19 @@ def section(name: str, results: dict[str, Any]) -> list[str]:
 def _table(first: str, group: str, rows: list[dict[str, Any]]) -> list[str]:
     shown = [name for name in FIGURES if any(name in row.get("figures", {}) for row in rows)]
     more = {head: cell for head, (key, cell) in _MORE.items() if any(key in row for row in rows)}
-    heads = [f"{first}: {group}", "pairs", *more, *(FIGURES[name][0] for name in shown)]
+    # Of the scale the first column says how many pairs there are.
+    counted = any(row["name"] != f"{row['pairs']:,}" for row in rows)
+    heads = [
+        f"{first}: {group}",
+        *(["pairs"] if counted else []),
+        *more,
+        *(FIGURES[name][0] for name in shown),
+    ]
     lines = [_line(heads), _line(["---"] * len(heads))]
     for row in rows:
-        cells = [row["name"], f"{row['pairs']:,}"]
+        cells = [row["name"], *([f"{row['pairs']:,}"] if counted else [])]
         if "failed" in row:
-            cells += [row["failed"], *[""] * (len(heads) - 3)]
+            cells += [row["failed"], *[""] * (len(heads) - len(cells) - 1)]
         else:
             cells += [cell(row) for cell in more.values()]
             cells += [_cell(row["figures"].get(name), FIGURES[name][1]) for name in shown]

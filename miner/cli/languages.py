@@ -32,8 +32,8 @@ class Named(click.ParamType):
     epilog="""\b
 Examples:
   miner evaluate languages scores.tsv --distances benchmarks/experiments/distances.tsv
-  miner evaluate languages scores.tsv --model de=models/de-en --text de=de-en.tsv.gz \\
-    --model fr=models/fr-en --text fr=fr-en.tsv.gz --json languages.json"""
+  miner evaluate languages scores.tsv --model de=models/de-en --text de=de-en.tsv.gz
+  miner evaluate languages scores.tsv --model de=m/de --text de=de.tsv --json found.json"""
 )
 @click.argument("scores")
 @click.option(
