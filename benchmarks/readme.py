@@ -135,6 +135,7 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     "mining": mining,
     "evaluations": part("evaluations.json", evaluation_tables.main_table),
     "evaluations-more": part("evaluations.json", evaluation_tables.tables),
+    "seen": part("evaluations.json", evaluation_tables.seen),
     "precision": precision,
     "secondlook": second_look,
     "training": training,

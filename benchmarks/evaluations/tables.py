@@ -85,7 +85,6 @@ def tables(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) 
         noisy(rows),
         top_one(rows),
         *(differences(row) for row in record["results"] if "differences" in row),
-        *(seen(row["seen"]) for row in record["results"] if "seen" in row),
     ]
     lines: list[str] = []
     for part in parts:
@@ -267,8 +266,9 @@ def differences(row: dict[str, Any]) -> list[str]:
     return [f"{row['name']}, paired by the bootstrap:", "", *lines]
 
 
-def seen(found: dict[str, dict[str, dict[str, int]]]) -> list[str]:
+def seen(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) -> list[str]:
     """Test sentences in the training text."""
+    (found,) = (row["seen"] for row in record["results"] if "seen" in row)
     names = sorted({name for every in found.values() for name in every})
     lines = table(
         ("test set", *(f"in {text}" for text in found)),
@@ -286,11 +286,13 @@ def seen(found: dict[str, dict[str, dict[str, int]]]) -> list[str]:
         ),
     )
     return [
-        "Distinct test sentences, of 13 letters and digits or more, that stand in the training text",
-        "of some languages, in any pair and whatever their case and punctuation; sets without any",
-        "are not named. *All five* holds the text of the model that ships, and more:",
+        "Distinct test sentences of 13 letters and digits or more that stand in training text, in",
+        "whatever case and punctuation. Sets without any are not named. *All five* is the text of",
+        "all pairs of languages, that of the model that ships and more:",
         "",
         *lines,
+        "",
+        conditions(record),
     ]
 
 

@@ -102,7 +102,10 @@ def figures(model: Path, data: Path, languages: str, mine: bool) -> dict[str, An
         outcome = tatoeba.evaluate(subject, data)
         found["tatoeba"] = pick(outcome.figures, languages, "both ways by margin")
     outcome = sts.evaluate(subject, data)
-    found["sts 12-16"] = pick(outcome.figures, sts.ALL_YEARS, sts.PEARSON)
+    mean = sts.mean_in(outcome.figures, sts.ALL_YEARS)
+    if mean is None:
+        raise MinerError(f"{data / sts.PLACE}: no sets of STS 2012 to 2016")
+    found["sts 12-16"] = mean
     found["sts-b"] = pick(outcome.figures, sts.BENCHMARK.format("en"), sts.PEARSON)
     return {name: figure.as_dict() for name, figure in found.items()}
 
