@@ -22,7 +22,7 @@ import pytest
 
 from miner import datasets
 from miner.cli import main
-from miner.datasets import CATALOG, catalog, download, read_annotated, read_ranked
+from miner.datasets import CATALOG, archive, catalog, download, read_annotated, read_ranked
 from miner.errors import ArtifactError, CorpusError, DownloadError, MinerError, ResourceError
 
 # --- a server -----------------------------------------------------------------------------------
@@ -463,6 +463,20 @@ def test_404_is_not_tried_again(fetch: Callable[..., bytes], server: Server) -> 
     assert len(server.asked) == 1
 
 
+def test_416_is_tried_again_once(
+    fetch: Callable[..., bytes], server: Server, served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(download, "TRIES", 1)
+    served.cut = [4000, 0]
+    with pytest.raises(DownloadError, match="4,000 bytes are kept"):
+        fetch()
+    server.asked.clear()
+    served.status = [416] * 9
+    with pytest.raises(DownloadError, match="the server answers 416"):
+        fetch()
+    assert ranges(server) == ["bytes=4000-", None]
+
+
 @pytest.mark.parametrize(
     ("name", "body", "kind"),
     [
@@ -592,6 +606,53 @@ def test_an_archive_that_is_not_what_it_should_be(
     message: str,
 ) -> None:
     assert message in fails(server, tmp_path, name, part, *bodies)
+
+
+def method(number: int) -> bytes:
+    """A zip that says its member was compressed by the method ``number``."""
+    body = bytearray(zipped({"SICK.txt": SICK}))
+    start = body.index(b"PK\1\2")
+    body[8:10] = body[start + 10 : start + 12] = number.to_bytes(2, "little")
+    return bytes(body)
+
+
+def test_what_cannot_be_unpacked_is_damaged(
+    server: Server, unchecked: None, tmp_path: Path
+) -> None:
+    """Methods that zipfile does not know (9), and those whose bytes these are not."""
+    for number in (9, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+        (tmp_path / "data/downloads/SICK.zip").unlink(missing_ok=True)
+        assert "SICK.zip: damaged (" in fails(server, tmp_path, "sick-r", "all", method(number))
+
+
+def test_errors_of_others_are_no_damage(tmp_path: Path) -> None:
+    (tmp_path / "set.zip").write_bytes(zipped({"a.txt": "x\n"}))
+    with pytest.raises(ValueError, match="mine"), archive.members(tmp_path / "set.zip") as entries:
+        for _, file in entries:
+            for _ in file:
+                raise ValueError("mine")
+
+
+@pytest.mark.parametrize("suffix", ["zip", "tgz", "gz", "txt"])
+def test_a_line_without_an_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    monkeypatch.setattr(archive, "LONGEST", 100)
+    path = tmp_path / f"set.{suffix}"
+
+    def read(text: str) -> list[bytes]:
+        members = {"a.txt": text}
+        bodies = {"zip": zipped({**members}), "tgz": tarred("w:gz", members)}
+        plain = text.encode() if suffix == "txt" else gzip.compress(text.encode())
+        path.write_bytes(bodies.get(suffix, plain))
+        with archive.members(path) as entries:
+            return [line for _, file in entries for line in file]
+
+    longest = "x" * 99 + "\n"
+    assert read("x\n" + longest * 3 + "y") == [b"x\n", *[longest.encode()] * 3, b"y"]
+    message = f"set.{suffix}, .*, line 2: has no end within 100 bytes"
+    with pytest.raises(CorpusError, match=message):
+        read("x\n" + "x" + longest)
 
 
 def test_opusparcus_files(tmp_path: Path) -> None:

@@ -172,6 +172,15 @@ def test_sizes_are_nested(miner, bitext: Path) -> None:
     )
 
 
+def test_sizes_that_do_not_divide_each_other(miner, bitext: Path) -> None:
+    """The middle one has fewer pairs: no more are shown."""
+    sizes = ("--mega-batch", 1, "--mega-batch", 2, "--mega-batch", 3)
+    code, out, err = miner("negatives", "default", bitext, "--batch", 2, "--examples", 9, *sizes)
+    assert (code, err) == (0, "")
+    assert re.findall(r"source and target +(\d+)", out) == ["6", "4", "6"]
+    assert out.count("\n\nline ") == 4
+
+
 def test_from_either_column(miner, tmp_path: Path) -> None:
     """Paraphrases: what is nearest may stand in the same column."""
     path = tmp_path / "paraphrases.tsv"

@@ -103,7 +103,9 @@ def negatives(
     MODEL is a model directory, or 'default'; BITEXT is a tsv, jsonl or parquet file, or - for
     standard input; or give two aligned files by --source and --target. As many pairs as the largest
     mega-batch has are drawn from it. Each size divides them into mega-batches, and every sentence
-    gets the nearest of its own that is no translation, as 'miner train' chooses it.
+    gets the nearest of its own that is no translation, as 'miner train' chooses it. Pairs behind
+    the last whole mega-batch are left out, so that sizes of which one does not divide the other
+    have figures of different pairs; those that are shown are among the pairs of every size.
 
     The larger the mega-batch, the nearer the negatives. Look whether they are still wrong: among
     very many pairs, the nearest may be a good translation too.
@@ -154,7 +156,8 @@ def negatives(
     titles = {size: whole.get(size, "all") for size in wanted}
     click.echo(f"{len(pairs)} of {left_out['read']} pairs, in batches of {batch}")
     click.echo("\n".join(table(found, titles)))
-    for row in range(min(examples, len(found[0]))):
+    # A size that does not divide the pairs has fewer of them.
+    for row in range(min(examples, *map(len, found))):
         click.echo("\n".join(["", *example(row, pairs, found, titles)]))
     for line in notes(sizes, batch, pairs, len(drawn), left_out):
         click.echo(line, err=True)

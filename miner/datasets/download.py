@@ -156,7 +156,7 @@ def _open(address: str, start: int) -> http.client.HTTPResponse:
         return urllib.request.urlopen(request, timeout=TIMEOUT)
     except urllib.error.HTTPError as error:
         error.close()
-        if error.code == 416:  # the file has become shorter than what is there
+        if error.code == 416 and start:  # the file has become shorter than what is there
             return _open(address, 0)
         if error.code == 429 or error.code >= 500:
             raise _Broken(f"the server answers {error.code} {error.reason}") from error
