@@ -37,6 +37,11 @@ class Recording:
         return made_up(sentences)
 
 
+def of_all(lots: Iterable[tuple[str, Sequence[str]]]) -> set[str]:
+    """The sentences of what an evaluation's `texts` gives."""
+    return {sentence for _, lot in lots for sentence in lot}
+
+
 def made_up(sentences: Sequence[str], d: int = 16) -> np.ndarray:
     """Unit vectors ``(n, d) float32``, the same for the same sentence."""
     rows = np.zeros((len(sentences), d))

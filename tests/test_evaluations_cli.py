@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from subjects import write_every
+from subjects import write, write_every
 
 import miner as package
 from miner.cli.evaluations import NAMES
@@ -46,7 +46,7 @@ def test_all(miner: Run, data: Path, tmp_path: Path) -> None:
     assert figures(record, "tatoeba")["de-en", "both ways by margin"] > 0.9
     assert figures(record, "noisy")["de-en.web", "auc by quality"] > 0.9
     assert figures(record, "bucc")["bucc-tiny de-en", "f1 by probability"] > 0.5
-    assert figures(record, "sts")["2012", "pearson"] > 0.8
+    assert figures(record, "sts")["2012, 1 of 5 sets", "pearson"] > 0.8
     assert figures(record, "paraphrase")["msrpc", "accuracy by cosine"] > 0.9
     assert all(value > 0 for value in figures(record, "speed").values())
     # In brief: what counts of each, and no notes.
@@ -59,7 +59,7 @@ def test_one_says_all_of_it(miner: Run, data: Path, tmp_path: Path, verifying_mo
     options = ["--data", data, "--model", verifying_model]
     code, out, err = miner("evaluate", "bucc", *options, "--json", tmp_path / "bucc.json.gz")
     assert (code, err) == (0, "") and (tmp_path / "bucc.json.gz").exists()
-    for text in ("f1 by margin", "recall by probability", "oracle", "mteb's variant", "bootstrap"):
+    for text in ("f1 by margin", "recall by probability", "oracle", "BUCC.v2", "bootstrap"):
         assert text in out
     code, out, err = miner("evaluate", "tatoeba", "--data", data, "--threads", 1)
     assert code == 0 and "there by cosine" in out
@@ -179,7 +179,40 @@ def test_vectors_from_elsewhere_are_a_model(
         found = [json.loads(path.read_text()) for path in (own, theirs)]
         ours, others = (figures(record, name) for record in found)
         assert ours == others
-        assert found[1]["models"][0]["fingerprint"] is None
+        assert len(found[1]["models"][0]["fingerprint"]) == 16
+    code, _, err = miner("evaluate", "sentences", "--data", data, "-o", place)
+    assert code == 1 and "has vectors.npy, which new sentences would not fit" in err
+    np.save(place / "other.npy", np.zeros((1, 1)))
+    (place / "other.npy").rename(place / "vectors.h5")
+    code, _, err = miner("evaluate", "sts", "--data", data, "--model", place)
+    assert code == 1 and "has vectors.npy and vectors.h5; remove the older" in err
+
+
+def test_a_faulty_file_takes_no_other_evaluation_along(
+    miner: Run, data: Path, tmp_path: Path, tiny_model: Path
+) -> None:
+    shutil.copytree(data / "tatoeba", tmp_path / "tatoeba")
+    write(tmp_path / "noisy" / "de-en.web-labelled.tsv", [("a", "b", 1), ("a", "b", 2)])
+    path = tmp_path / "all.json"
+    options = ["--data", tmp_path, "--model", tiny_model, "--json", path]
+    code, out, err = miner("evaluate", "all", *options)
+    assert code == 1 and "\ntatoeba " in out
+    assert err.splitlines()[-1].startswith("miner: error: ") and "line 2: the label is 2" in err
+    (model,) = json.loads(path.read_text())["models"]
+    assert list(model["evaluations"]) == ["tatoeba", "speed"]
+
+
+def test_all_left_out_is_an_error_and_a_bad_output_is_found_first(
+    miner: Run, data: Path, tmp_path: Path
+) -> None:
+    options = ["--data", data, "--json", tmp_path / "nowhere" / "out.json"]
+    code, out, err = miner("evaluate", "all", *options)
+    assert (code, out) == (1, "") and "nowhere: no such directory; make it" in err
+    (tmp_path / "sentences.txt").write_text("one\n")
+    np.save(tmp_path / "vectors.npy", np.eye(1, dtype=np.float32))
+    shutil.copytree(data / "tatoeba", tmp_path / "sets" / "tatoeba")
+    code, _, err = miner("evaluate", "all", "--data", tmp_path / "sets", "--model", tmp_path)
+    assert code == 1 and "nothing could be evaluated" in err.splitlines()[-1]
 
 
 def test_sentences_of_one_evaluation(miner: Run, data: Path, tmp_path: Path) -> None:

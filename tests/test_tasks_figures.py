@@ -136,7 +136,8 @@ def test_apart_and_record() -> None:
     one = [Outcome("x", figures(ONE), figures(ONE)[:1]), Outcome("y", (), ())]
     other = [Outcome("x", figures(OTHER), ()), Outcome("y", figures(OTHER), ())]
     assert [found.metric for found in table.apart(one, other)] == ["mean", "share"]
-    assert [found.metric for found in table.apart(one, other, brief=True)] == ["mean"]
+    assert table.unpaired(one, other) == []
+    assert table.unpaired(one, [Outcome("x", figures(OTHER)[:1], ())]) == ["a set share"]
 
     class Named:
         name = "elsewhere"

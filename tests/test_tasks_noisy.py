@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from subjects import Fixed, Recording, write
+from subjects import Fixed, Recording, of_all, write
 
 from miner.encoder import Encoder
 from miner.errors import CorpusError
@@ -83,7 +83,7 @@ def test_vectors_from_elsewhere_have_no_quality(data: Path) -> None:
     outcome = noisy.evaluate(subject, data)
     assert outcome.missing == ()
     assert {one.name for one in outcome.figures} == {"de-en.web", "fr-en.x"}
-    assert set().union(*subject.asked.values()) == set(noisy.texts(data))
+    assert set().union(*subject.asked.values()) == of_all(noisy.texts(data))
     assert subject.asked["fr"] == {"a", "c", ""}
 
 
@@ -94,11 +94,20 @@ def test_equal_scores_are_chance(data: Path) -> None:
     assert value["average precision by cosine"] == 0.5
 
 
-@pytest.mark.parametrize("labels", [(1, 1), (0, 0), (1, 2), (0, 0.5), (1, 0, -1)])
-def test_other_labels(tmp_path: Path, labels: tuple[float, ...]) -> None:
+@pytest.mark.parametrize(
+    "labels, said",
+    [
+        ((1, 1), ": all labels are 1; both kinds are needed"),
+        ((0, 0), ": all labels are 0; both kinds are needed"),
+        ((1, 2), ", line 2: the label is 2, not 0 or 1"),
+        ((0, 0.5), ", line 2: the label is 0.5, not 0 or 1"),
+        ((1, 0, -1), ", line 3: the label is -1, not 0 or 1"),
+    ],
+)
+def test_other_labels(tmp_path: Path, labels: tuple[float, ...], said: str) -> None:
     rows = [("a", "b", label) for label in labels]
     write(tmp_path / "noisy" / "de-en.x-labelled.tsv", rows)
-    with pytest.raises(CorpusError, match="x-labelled.tsv: column 3 has to say 0 or 1 of each"):
+    with pytest.raises(CorpusError, match=f"x-labelled.tsv{said}"):
         noisy.evaluate(Recording(), tmp_path)
 
 

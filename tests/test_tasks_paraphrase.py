@@ -10,11 +10,20 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from subjects import Fixed, Recording, made_up, write
+from subjects import Recording, made_up, of_all, write
 
 from miner.errors import CorpusError, DependencyError
 from miner.tasks import paraphrase
 from miner.tasks.paraphrase import Labelled
+from miner.tasks.text import judged
+
+
+def labelled(path: Path, language: str = "en") -> Labelled:
+    """The pairs of a file, with vectors made up."""
+    pairs = judged(path)
+    subject = Recording()
+    vectors = subject.encode(pairs.first, language), subject.encode(pairs.second, language)
+    return paraphrase.labelled(pairs, vectors, path)
 
 
 def vectors_of(cosine: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -51,7 +60,7 @@ def test_labels() -> None:
 
 def test_what_is_between_is_left_out_of_both_columns(tmp_path: Path) -> None:
     rows = graded("x", 6, (4, 2.5, 1))
-    found = paraphrase.labelled(Recording(), "opusparcus.de", write(tmp_path / "a.tsv", rows))
+    found = labelled(write(tmp_path / "a.tsv", rows), "de")
     assert found.good.tolist() == [True, False, True, False]
     np.testing.assert_array_equal(found.first, made_up([rows[i][1] for i in (0, 2, 3, 5)]))
     np.testing.assert_array_equal(found.second, made_up([rows[i][2] for i in (0, 2, 3, 5)]))
@@ -63,7 +72,7 @@ def test_pairs_of_one_kind_alone(tmp_path: Path, grades: tuple[float, ...]) -> N
     with pytest.raises(
         CorpusError, match=r"a.tsv: holds \d+ paraphrases and \d+ pairs .*; 1 of each"
     ):
-        paraphrase.labelled(Recording(), "x", path)
+        labelled(path)
 
 
 def test_too_few_pairs_to_learn_from(tmp_path: Path) -> None:
@@ -186,7 +195,7 @@ def test_figures(data: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # what a library warns of is no news to users
         outcome = paraphrase.evaluate(subject, data)
-    assert set().union(*subject.asked.values()) == set(paraphrase.texts(data))
+    assert set().union(*subject.asked.values()) == of_all(paraphrase.texts(data))
     assert set(subject.asked) == {"en", "de"}
     value = {(one.name, one.metric): one.value for one in outcome.figures}
     ways = ("majority", "cosine", *paraphrase.CLASSIFIERS)
@@ -203,9 +212,7 @@ def test_figures(data: Path) -> None:
     assert [one.metric for one in outcome.headline] == [f"accuracy by {by}" for by in ways] * 2
 
     name = "msrpc"
-    learned, tested = (
-        paraphrase.labelled(Recording(), name, one) for one in paraphrase.sets(data)[name]
-    )
+    learned, tested = (labelled(path) for path in paraphrase.sets(data)[name])
     found = paraphrase.by_threshold(learned, tested)
     assert value[name, "accuracy by cosine"] == pytest.approx((found == tested.good).mean())
     right = 2 * (found & tested.good).sum() / (found.sum() + tested.good.sum())
@@ -221,10 +228,8 @@ def test_figures(data: Path) -> None:
 
 
 def test_means_by_grade() -> None:
-    subject = Fixed({"a": (1, 0), "b": (0.6, 0.8), "c": (0, 1)})
-    score = np.array([4.0, 4.0, 1.0])
-    pairs = paraphrase.Judged(score, ["a", "a", "a"], ["a", "b", "c"])
-    low, high = paraphrase.by_grade(subject, "x", pairs)
+    score, similarity = np.array([4.0, 4.0, 1.0]), np.array([1.0, 0.6, 0.0])
+    low, high = paraphrase.by_grade(score, similarity)
     assert (low["grade"], low["pairs"], low["mean"], low["deviation"]) == (1, 1, 0, 0)
     assert (high["pairs"], high["mean"]) == (2, pytest.approx(0.8))
     assert high["deviation"] == pytest.approx(0.2)

@@ -18,17 +18,18 @@ from miner.tasks.subject import Trained
 def data(tmp_path: Path, german: list[str], english: list[str]) -> Path:
     write(tmp_path / "tatoeba" / "de-en.tsv", zip(german, english, strict=True))
     write_hidden(tmp_path / "bucc", "de-en", "training", (german, english), [(0, 0)])
-    rows = [(1, "eins", "zwei"), (2, "eins", "vier")]
+    rows = [(1, "one", "two"), (2, "one", "four")]
     write(tmp_path / "sts" / "a.tsv", rows)
+    write(tmp_path / "sts" / "stsb.de.test.tsv", [(1, "eins", "zwei"), (2, "eins", "vier")])
     return tmp_path
 
 
-def test_the_text_is_that_of_the_other_evaluations_once(
-    data: Path, german: list[str], english: list[str], monkeypatch: pytest.MonkeyPatch
+def test_the_text_is_the_english_of_the_other_evaluations_once(
+    data: Path, english: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert speed.sample(data) == [*dict.fromkeys([*german, *english, "eins", "zwei", "vier"])]
+    assert speed.sample(data) == [*dict.fromkeys([*english, "one", "four", "two"])]
     monkeypatch.setattr(speed, "SENTENCES", 5)
-    assert speed.sample(data) == german[:5]
+    assert speed.sample(data) == english[:5]
 
 
 def test_figures(data: Path, tiny_model: Path) -> None:
@@ -82,5 +83,5 @@ def test_no_text(tmp_path: Path, tiny_model: Path) -> None:
     with pytest.raises(CorpusError, match="no text to encode in bucc"):
         speed.evaluate(Trained(str(tiny_model)), tmp_path)
     write_hidden(tmp_path, "de-en", "training", ([], [""]), [])
-    with pytest.raises(CorpusError, match="no sentence to encode in bucc"):
+    with pytest.raises(CorpusError, match="no English sentence to encode in bucc"):
         speed.evaluate(Trained(str(tiny_model)), tmp_path)

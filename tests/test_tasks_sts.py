@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from subjects import Fixed, Recording, made_up, write
+from subjects import Fixed, Recording, made_up, of_all, write
 
 from miner import statistics
 from miner.errors import CorpusError
@@ -65,23 +65,44 @@ def test_means_are_over_the_sets_that_are_there_and_others_are_named(tmp_path: P
     for metric in ("pearson", "spearman"):
         value = by_name(outcome.figures, metric)
         year = value["2012.MSRpar"], value["2012.OnWN"]
-        assert value["2012"] == pytest.approx(np.mean(year))
-        assert value["2013"] == pytest.approx(value["2013.headlines"])
-        assert value["2012-2016"] == pytest.approx(np.mean([*year, value["2013.headlines"]]))
+        assert value["2012, 2 of 5 sets"] == pytest.approx(np.mean(year))
+        assert value["2013, 1 of 3 sets"] == pytest.approx(value["2013.headlines"])
+        every = [*year, value["2013.headlines"]]
+        assert value["2012-2016, 3 of 24 sets"] == pytest.approx(np.mean(every))
+        mean = sts.mean_in(outcome.figures, "2012", metric)
+        assert mean is not None and mean.value == value["2012, 2 of 5 sets"]
+        assert sts.mean_in(outcome.figures, "2014", metric) is None
     assert not {"2014", "2015", "2016", "2017"} & set(value)
     assert [(one.name, one.metric) for one in outcome.headline] == [
         (name, "pearson")
-        for name in ("2012", "2013", "2012-2016", "2017.track5.en-en", "sick-r.test")
-    ] + [("stsb.en.test", "pearson")]
+        for name in (
+            *("2012, 2 of 5 sets", "2013, 1 of 3 sets", "2012-2016, 3 of 24 sets"),
+            *("2017.track5.en-en", "sick-r.test", "stsb.en.test"),
+        )
+    ]
     assert outcome.missing == (
-        "2012: without MSRvid, SMTeuroparl, SMTnews; its mean is that of the others",
-        "2013: without FNWN, OnWN; its mean is that of the others",
+        "2012: MSRvid, SMTeuroparl, SMTnews; the mean is that of the others, and named so",
+        "2013: FNWN, OnWN; the mean is that of the others, and named so",
         "2014: not there",
         "2015: not there",
         "2016: not there",
-        "2017: without track1.ar-ar, track2.ar-en, track3.es-es, track4a.es-en, track4b.es-en, "
+        "2017: track1.ar-ar, track2.ar-en, track3.es-es, track4a.es-en, track4b.es-en, "
         "track6.tr-en",
     )
+
+
+def test_means_of_all_sets_have_plain_names_and_zero_vectors_are_named(tmp_path: Path) -> None:
+    lay_out(tmp_path, *(f"2013.{name}" for name in sts.YEARS["2013"]), "stsb.de.test")
+    known = {
+        f"2013.{name} first {row}": (1.0, 0.0) for name in sts.YEARS["2013"] for row in range(8)
+    }
+    known |= {
+        f"2013.{name} second {row}": (0.6, 0.8) for name in sts.YEARS["2013"] for row in range(8)
+    }
+    outcome = sts.evaluate(Fixed(known), tmp_path)
+    assert "2013" in by_name(outcome.figures, "pearson")
+    assert "stsb.de.test: 16 of 16 sentences, which have no vector" in outcome.missing
+    assert not any(line.startswith("2013") for line in outcome.missing)
 
 
 def test_nothing_is_missing_where_all_is_there(tmp_path: Path) -> None:
@@ -99,7 +120,7 @@ def test_what_is_for_training_is_not_evaluated_and_unknown_sets_are(tmp_path: Pa
     outcome = sts.evaluate(subject, tmp_path)
     assert set(by_name(outcome.figures, "pearson")) == {"2012.own", "own"}
     assert "own" in {one.name for one in outcome.headline}
-    texts = set(sts.texts(tmp_path))
+    texts = of_all(sts.texts(tmp_path))
     assert subject.asked == {"en": texts} and len(texts) == 32
     assert "stsb.en.test: not there" in outcome.missing
     assert "2012: not there" in outcome.missing  # none of its own sets
@@ -116,6 +137,8 @@ def test_what_is_for_training_is_not_evaluated_and_unknown_sets_are(tmp_path: Pa
         ("2014.deft-news", ("en", "en")),
         ("msrpc", ("en", "en")),
         ("opusparcus.fi", ("fi", "fi")),
+        ("stsb.cmn.test", ("cmn", "cmn")),
+        ("my.own.set", ("en", "en")),
     ],
 )
 def test_languages(name: str, expected: tuple[str, str]) -> None:
@@ -143,7 +166,7 @@ def test_english_is_also_compared_with_translations(tmp_path: Path) -> None:
     cosine = (first * second).sum(axis=1)
     expected = statistics.pearson(cosine, np.arange(8) % 6)
     assert value["stsb.en-de.test"] == pytest.approx(expected, abs=1e-6)
-    assert set().union(*subject.asked.values()) == set(sts.texts(tmp_path))
+    assert set().union(*subject.asked.values()) == of_all(sts.texts(tmp_path))
 
 
 def test_a_set_of_both_languages_is_not_made_up(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sides import QUICK
-from subjects import Fixed, Recording, write
+from subjects import Fixed, Recording, of_all, write
 
 from miner.errors import CorpusError
 from miner.margin import RATIO_FLOOR
@@ -115,8 +115,18 @@ def test_one_set_has_no_mean_and_sides_their_languages(tmp_path: Path) -> None:
     outcome = tatoeba.evaluate(subject, tmp_path)
     assert {one.name for one in outcome.figures} == {"de-en"}
     assert subject.asked == {"de": {"eins", "zwei"}, "en": {"one", "two"}}
-    assert set(tatoeba.texts(tmp_path)) == {"eins", "zwei", "one", "two"}
+    assert of_all(tatoeba.texts(tmp_path)) == {"eins", "zwei", "one", "two"}
     assert outcome.figures[0].items == 2
+    assert outcome.missing == ("de-en: 1 pairs of which a side is empty",)
+
+
+def test_a_language_without_vectors_is_no_part_of_the_mean(tmp_path: Path) -> None:
+    write(tmp_path / "tatoeba" / "de-en.tsv", [("eins", "one"), ("zwei", "two")])
+    write(tmp_path / "tatoeba" / "zh-en.tsv", [("一", "one"), ("二", "two")])
+    known = {"eins": (1, 0), "zwei": (0, 1), "one": (1, 0), "two": (0, 1)}
+    outcome = tatoeba.evaluate(Fixed(known), tmp_path)
+    assert {one.name for one in outcome.figures} == {"de-en"}
+    assert outcome.missing == ("zh-en: 2 of 4 sentences, which have no vector",)
 
 
 def test_what_cannot_be_evaluated(tmp_path: Path) -> None:
