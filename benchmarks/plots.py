@@ -31,7 +31,8 @@ def f1_against_speed(axes: Any) -> None:
     """What encoders find, over how many sentences a second they encode."""
     from adjustText import adjust_text
 
-    section = report.read("encoders.json")["sections"]["bilingual"]["results"]
+    record = report.read("encoders.json")["sections"]["bilingual"]
+    section, cores = record["results"], record["hardware"]["cores"]
     points = [
         (row["figures"]["sentences/s"]["median"], row["figures"]["bucc"]["test"]["f1"], row["name"])
         for row in section["rows"]
@@ -61,7 +62,7 @@ def f1_against_speed(axes: Any) -> None:
     axes.set_ylim(0, 1)
     line = {"arrowstyle": "-", "color": "0.7", "linewidth": 0.5}
     adjust_text(names, ax=axes, expand=(1.3, 1.6), arrowprops=line)
-    axes.set_xlabel("sentences a second, text to vectors, 4 cores")
+    axes.set_xlabel(f"English sentences a second, text to vectors, {cores} cores")
     axes.set_ylabel(F1)
     axes.legend(loc="upper left", fontsize=8)
 

@@ -99,6 +99,15 @@ def test_program_runs(place: Path) -> None:
     assert (place / "mined.tsv.gz").exists()
 
 
+@pytest.mark.parametrize("page", ["README.md", "benchmarks/README.md", "benchmarks/RESULTS.md"])
+def test_linked_files_are_there(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    linked = re.findall(r"\]\((?!https?:|#)([^)#]+)", text)
+    assert linked
+    for name in linked:
+        assert ((ROOT / page).parent / name).exists(), name
+
+
 def test_tables_are_those_of_the_results() -> None:
     done = subprocess.run([sys.executable, "-m", "benchmarks.readme", "--check"], cwd=ROOT)
     assert done.returncode == 0
