@@ -159,7 +159,7 @@ def test_sizes_are_nested(miner, bitext: Path) -> None:
     code, out, err = miner(*arguments, "--mega-batch", 1, "--megabatch", 3)
     assert (code, err) == (0, "")
     assert len(shown(out)) == 4 - (out.count(SOURCE[0]) > 2)
-    assert re.findall(r"^ +(\d+)  source and target +(\d+)", out, re.M) == [("1", "6"), ("3", "6")]
+    assert re.findall(r"^(\d+) +source and target +(\d+)", out, re.M) == [("1", "6"), ("3", "6")]
     mean = [float(x) for x in re.findall(r"source and its negative +\d+ +([\d.-]+)", out)]
     assert mean[0] < mean[1]
     # The seed decides; and the smaller of two sizes is the same without the larger.

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 import click
 
 from miner.cli import options
+from miner.columns import aligned
 from miner.datasets import CATALOG, Dataset, File, Got, choose, find
 from miner.datasets import get as get_part
 from miner.datasets.catalog import ALL
@@ -94,9 +95,7 @@ def table(datasets: Iterable[Dataset]) -> list[str]:
         )
         if dataset.note:
             notes.append(f"{dataset.name}: {dataset.note}")
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-    return [*lines, "", *notes, "", "Addresses: miner data list NAME"]
+    return [*aligned(rows, left=len(heads)), "", *notes, "", "Addresses: miner data list NAME"]
 
 
 def details(dataset: Dataset) -> list[str]:

@@ -8,6 +8,7 @@ import click
 import numpy as np
 
 from miner.cli import filtering, options
+from miner.columns import aligned
 from miner.corpus import FORMATS, ON_ERROR, Bitext, file_format, stream_bitext
 from miner.encoder import Encoder
 from miner.errors import CorpusError
@@ -23,7 +24,6 @@ Figures = Any
 MARGIN = 0.4
 # Sizes of a mega-batch in P18 and P19.
 SIZES = (1, 20, 40, 120)
-LABEL = 24
 
 
 @click.command(
@@ -175,9 +175,8 @@ def table(found: Sequence[Hardest], titles: dict[int, str]) -> Iterator[str]:
     """Figures by the size of a mega-batch."""
     from train.examples import figures
 
-    heads = ("mean", "25 %", "50 %", "75 %", "nearer", "violating")
-    yield ""
-    yield f"{'mega-batch':>10}  {'cosine of':{LABEL}}{'n':>8}" + "".join(f"{h:>10}" for h in heads)
+    heads = ("mega-batch", "cosine of", "n", "mean", "25 %", "50 %", "75 %", "nearer", "violating")
+    rows: list[tuple[str, ...]] = [heads]
     for one in found:
         lines = {
             "source and target": figures(one.translation),
@@ -186,9 +185,9 @@ def table(found: Sequence[Hardest], titles: dict[int, str]) -> Iterator[str]:
         }
         title = titles[one.size]
         for label, shown in lines.items():
-            yield f"{title:>10}  {label:{LABEL}}{cells(shown)}"
+            rows.append((title, label, *cells(shown)))
             title = ""
-    yield ""
+    yield from ("", *aligned(rows, left=2), "")
     yield "nearer: negatives that are nearer than the translation"
     yield (
         f"violating: those that the translation does not beat by {MARGIN}, from which the margin "
@@ -196,13 +195,16 @@ def table(found: Sequence[Hardest], titles: dict[int, str]) -> Iterator[str]:
     )
 
 
-def cells(shown: Figures) -> str:
-    """The numbers of a line of the table."""
+def cells(shown: Figures) -> tuple[str, ...]:
+    """The seven numbers of a line of the table, empty where there is none."""
     if shown is None:
-        return f"{0:8d}"
-    line = f"{shown.n:8d}" + "".join(f"{v:10.3f}" for v in (shown.mean, *shown.quartiles))
+        return "0", *[""] * 6
     shares = (shown.nearer, shown.violating)
-    return line + "".join(f"{share:10.1%}" for share in shares if share is not None)
+    return (
+        str(shown.n),
+        *(f"{value:.3f}" for value in (shown.mean, *shown.quartiles)),
+        *("" if share is None else f"{share:.1%}" for share in shares),
+    )
 
 
 def example(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import islice, zip_longest
 from pathlib import Path, PurePosixPath
@@ -24,6 +25,7 @@ Report = Callable[[str, int, int | None], None]
 
 NO_GOLD, EMPTY_SIDE = "without a gold score", "with an empty side"
 BATCH = 8192  # lines written at once
+SICK_SPLITS = {"TRAIN": "train", "TRIAL": "dev", "TEST": "test"}
 
 
 @dataclass
@@ -137,38 +139,34 @@ def _tatoeba(writer: Writer, pair: str, files: Sequence[Path]) -> None:
 
 def _sts(writer: Writer, year: int, files: Sequence[Path]) -> None:
     """Pairs in ``STS.input.NAME.txt`` (2016: ``STS2016.``), scores in ``STS.gs.NAME.txt``."""
-    inputs, scores = _sts_texts(files)
     for name in STS_NAMES[year]:
-        writer.rows(f"sts/{year}.{name}.tsv", _scored(files[0], name, inputs, scores))
+        _scored(writer, f"sts/{year}.{name}.tsv", name, files)
 
 
 def _sts2017(writer: Writer, part: str, files: Sequence[Path]) -> None:
-    inputs, scores = _sts_texts(files)
     for track in STS_TRACKS:
-        writer.rows(f"sts/2017.{track}.tsv", _scored(files[0], track, inputs, scores))
+        _scored(writer, f"sts/2017.{track}.tsv", track, files)
 
 
-Texts = dict[str, list[str]]
+def _scored(writer: Writer, output: str, name: str, files: Sequence[Path]) -> None:
+    # A reader for each side, so that neither is held in memory.
+    with ExitStack() as stack:
+        sides = [_sts_lines(stack, files, side, name) for side in ("input", "gs")]
+        where = f"{files[0]}, {name}"
+        writer.rows(output, _scored_pairs(where, _aligned(where, *sides)))
 
 
-def _sts_texts(files: Sequence[Path]) -> tuple[Texts, Texts]:
-    texts: dict[str, Texts] = {"input": {}, "gs": {}}
+def _sts_lines(stack: ExitStack, files: Sequence[Path], side: str, name: str) -> Iterator[str]:
+    """Of the member that has this side of the set ``name``, open as long as ``stack`` is."""
+    wanted = re.compile(rf"STS(\d{{4}})?\.{side}\.(surprise\.)?{re.escape(name)}\.txt")
     for path in files:
-        with members(path) as entries:
-            for name, file in entries:
-                base = PurePosixPath(name).name
-                match = re.fullmatch(r"STS(?:\d{4})?\.(input|gs)\.(?:surprise\.)?(.+)\.txt", base)
-                if match:
-                    texts[match[1]][match[2]] = list(lines(file))
-    return texts["input"], texts["gs"]
+        for member, file in stack.enter_context(members(path)):
+            if wanted.fullmatch(PurePosixPath(member).name):
+                return lines(file)
+    raise _missing(files[0], [f"{side} of {name}"])
 
 
-def _scored(path: Path, name: str, inputs: Texts, scores: Texts) -> Iterator[Row | str]:
-    _all_there(path, {f"input of {name}", f"gs of {name}"}, {
-        *(f"input of {found}" for found in inputs), *(f"gs of {found}" for found in scores)
-    })  # fmt: skip
-    where = f"{path}, {name}"
-    pairs = _aligned(where, inputs[name], scores[name])
+def _scored_pairs(where: str, pairs: Iterable[tuple[str, str]]) -> Iterator[Row | str]:
     for number, (pair, score) in enumerate(pairs, 1):
         cells = pair.split("\t")  # 2016 tells the sources too
         if len(cells) < 2:
@@ -195,28 +193,30 @@ def _stsb(writer: Writer, part: str, files: Sequence[Path]) -> None:
 
 
 def _sick(writer: Writer, part: str, files: Sequence[Path]) -> None:
-    """One table with a header, whose last column tells the split."""
+    """One table with a header, whose last column tells the split; read once for each."""
     (path,) = files
+    for split, name in SICK_SPLITS.items():
+        output = f"sts/sick-r.{name}.tsv"
+        with members(path) as entries:
+            for member, file in entries:
+                if PurePosixPath(member).name == "SICK.txt":
+                    writer.rows(output, _of_split(f"{path}, {member}", lines(file), split))
+        if not writer.done.written.get(output):
+            raise _missing(path, [split])
+
+
+def _of_split(where: str, texts: Iterable[str], wanted: str) -> Iterator[Row | str]:
     names = ("sentence_A", "sentence_B", "relatedness_score", "SemEval_set")
-    splits: dict[str, list[Row | str]] = {"TRAIN": [], "TRIAL": [], "TEST": []}
-    with members(path) as entries:
-        for name, file in entries:
-            if PurePosixPath(name).name != "SICK.txt":
-                continue
-            where = f"{path}, {name}"
-            table = _tables(where, lines(file), len(names))
-            _, head = next(table, (1, []))
-            if not set(names) <= set(head):
-                raise CorpusError(f"{where}, line 1: names no column {' or '.join(names)}")
-            first, second, score, split = (head.index(column) for column in names)
-            for number, cells in table:
-                if len(cells) != len(head) or cells[split] not in splits:
-                    raise CorpusError(f"{where}, line {number}: not a row of TRAIN, TRIAL or TEST")
-                row = _graded(where, number, cells[score], cells[first], cells[second], 1, 5)
-                splits[cells[split]].append(row)
-    _all_there(path, set(splits), {split for split, rows in splits.items() if rows})
-    for rows, name in zip(splits.values(), ("train", "dev", "test"), strict=True):
-        writer.rows(f"sts/sick-r.{name}.tsv", rows)
+    table = _tables(where, texts, len(names))
+    _, head = next(table, (1, []))
+    if not set(names) <= set(head):
+        raise CorpusError(f"{where}, line 1: names no column {' or '.join(names)}")
+    first, second, score, split = (head.index(column) for column in names)
+    for number, cells in table:
+        if len(cells) != len(head) or cells[split] not in SICK_SPLITS:
+            raise CorpusError(f"{where}, line {number}: not a row of TRAIN, TRIAL or TEST")
+        if cells[split] == wanted:
+            yield _graded(where, number, cells[score], cells[first], cells[second], 1, 5)
 
 
 def _graded(

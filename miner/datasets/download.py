@@ -15,11 +15,12 @@ import re
 import shutil
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from miner.errors import DownloadError, ResourceError
 from miner.files import MAGIC as COMPRESSED
@@ -30,6 +31,7 @@ Report = Callable[[int, int], None]
 BLOCK = 1 << 18
 TIMEOUT = 30.0  # seconds without a byte
 TRIES = 4  # attempts in a row that bring nothing
+SPARE = 1 << 26  # bytes of disk that a file of unknown length leaves free
 PAUSE = 1.0  # seconds before the second attempt; doubles with each
 AGENT = "bitext-miner"
 # First bytes by suffix. An error page with status 200 has others.
@@ -39,6 +41,27 @@ WEB_PAGE = re.compile(rb"\s*(<!doctype html|<html)", re.IGNORECASE)
 
 class _Broken(Exception):
     """A connection that ended early or a server with a passing fault: worth another attempt."""
+
+
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    """Goes where a server points to, but never from an encrypted connection to another."""
+
+    def redirect_request(
+        self,
+        req: urllib.request.Request,
+        fp: IO[bytes],
+        code: int,
+        msg: str,
+        headers: http.client.HTTPMessage,
+        newurl: str,
+    ) -> urllib.request.Request | None:
+        if req.type == "https" and urllib.parse.urlsplit(newurl).scheme != "https":
+            fp.close()
+            raise DownloadError(
+                f"{req.full_url}: the server points to {one_line(newurl)}, which is not encrypted; "
+                "look for the file at its home page, or give a mirror with --from"
+            )
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
 def fetch(
@@ -55,7 +78,10 @@ def fetch(
     they are given; a file with another checksum is renamed to ``NAME.bad``. ``report`` is called
     with bytes done and in all; 0 is an unknown total.
 
-    Raises DownloadError (address, network, web page, length, checksum) and ResourceError (disk).
+    No more is written than size, and where no length is known, than the disk has room for.
+
+    Raises DownloadError (address, network, a redirect from https to anything else, web page,
+    length, checksum) and ResourceError (disk).
     """
     try:
         if not path.exists():
@@ -128,15 +154,18 @@ def _receive(
         part.unlink(missing_ok=True)  # first, or the note would vouch for bytes of another file
         with open_output(note) as file:
             json.dump({"address": address, "length": total, **validators}, file)
-    free = shutil.disk_usage(part.parent).free
-    if total is not None and total - done > free:
-        raise ResourceError(
-            f"{part.parent}: {total - done:,} bytes are to come and {free:,} are free; free some "
-            "there or choose another -o"
-        )
+    _require(part, 0 if total is None else total - done)
+    most = size if total is None else total
     with part.open("ab" if done else "wb") as out:
         report(done, total or 0)
         while block:
+            if most is not None and done + len(block) > most:
+                raise DownloadError(
+                    f"{address}: the server sends more than the {most:,} bytes of this file; it "
+                    "has changed or is another: look at its home page"
+                )
+            if most is None:
+                _require(part, len(block) + SPARE)
             out.write(block)
             done += len(block)
             report(done, total or 0)
@@ -147,13 +176,24 @@ def _receive(
         raise _Broken(f"the connection ended after {done:,} of {total:,} bytes")
 
 
+def _require(part: Path, needed: int) -> None:
+    """Raises ResourceError where so many bytes are not free."""
+    free = shutil.disk_usage(part.parent).free
+    if needed > free:
+        raise ResourceError(
+            f"{part.parent}: {needed:,} bytes are needed and {free:,} are free; free some there or "
+            "choose another -o"
+        )
+
+
 def _open(address: str, start: int) -> http.client.HTTPResponse:
     headers = {"User-Agent": AGENT, "Accept-Encoding": "identity"}
     if start:
         headers["Range"] = f"bytes={start}-"
     try:
         request = urllib.request.Request(address, headers=headers)
-        return urllib.request.urlopen(request, timeout=TIMEOUT)
+        opener = urllib.request.build_opener(_Redirects)
+        return opener.open(request, timeout=TIMEOUT)
     except urllib.error.HTTPError as error:
         error.close()
         if error.code == 416 and start:  # the file has become shorter than what is there
@@ -184,6 +224,8 @@ def _continues(response: http.client.HTTPResponse, done: int, before: Mapping[st
     """Whether the answer is the rest of the very file that was begun."""
     found = re.fullmatch(r"bytes (\d+)-(\d+)/(\d+)", response.headers.get("Content-Range", ""))
     if response.status != 206 or not found or int(found[1]) != done:
+        return False
+    if _length(response) not in (None, int(found[3]) - done):
         return False
     # Without anything to tell versions by, two halves may be of two files.
     told = [name for name in ("ETag", "Last-Modified") if before.get(name)]
