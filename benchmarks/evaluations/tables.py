@@ -260,10 +260,14 @@ def differences(row: dict[str, Any]) -> list[str]:
                 f"{one['p']:.3f}",
             )
             for one in row["differences"]
-            if one["metric"] in COMPARED
+            if one["metric"] in COMPARED and one["set"].split(".")[0] not in YEARS
         ),
     )
-    return [f"{row['name']}, paired by the bootstrap:", "", *lines]
+    return [
+        f"{row['name']}, on the same draws of the test sets (single sets of STS are in the result):",
+        "",
+        *lines,
+    ]
 
 
 def seen(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) -> list[str]:

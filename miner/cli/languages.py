@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import click
 
+from miner.columns import aligned
 from miner.corpus import read_bitext
 from miner.encoder import Encoder
 from miner.errors import CorpusError
@@ -118,23 +119,16 @@ def table(
     scores: Column, columns: Mapping[str, Column], found: Mapping[str, Correlation]
 ) -> list[str]:
     """A line for each language, from the best, and below them the correlations."""
-    names = ["score", *columns]
-    widths = [max(len(name), 9) for name in names]
-    first = max(len("languages"), *map(len, scores))
-
-    def line(label: str, cells: Sequence[str]) -> str:
-        padded = (f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
-        return "  ".join([label.ljust(first), *padded])
-
-    lines = [line("language", names)]
+    rows = [["language", "score", *columns]]
     for language in sorted(scores, key=lambda one: (-scores[one], one)):
         values = [column.get(language) for column in columns.values()]
-        lines.append(line(language, [shown(value) for value in (scores[language], *values)]))
-    if columns:
-        values = [found[name].value for name in columns]
-        lines += ["", line("Spearman", ["", *map(shown, values)])]
-        lines.append(line("languages", ["", *(str(found[name].languages) for name in columns)]))
-    return lines
+        rows.append([language, *map(shown, (scores[language], *values))])
+    if not columns:
+        return aligned(rows)
+    rows.append(["Spearman", "", *(shown(found[name].value) for name in columns)])
+    rows.append(["languages", "", *(str(found[name].languages) for name in columns)])
+    lines = aligned(rows)
+    return [*lines[:-2], "", *lines[-2:]]
 
 
 def shown(value: float | None) -> str:
