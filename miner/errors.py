@@ -15,7 +15,13 @@ class CorpusError(MinerError):
 
 
 class NoTestSetError(CorpusError):
-    """A directory that holds no test set of an evaluation."""
+    """A directory that holds no test set of an evaluation. ``example``: what would be one."""
+
+    def __init__(self, place: object, example: str):
+        super().__init__(
+            f"{place}: no sets (such as {example}); --data is the directory above, and "
+            "'miner data' gets public ones"
+        )
 
 
 class ArtifactError(MinerError):

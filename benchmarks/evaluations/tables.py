@@ -264,7 +264,7 @@ def differences(row: dict[str, Any]) -> list[str]:
         ),
     )
     return [
-        f"{row['name']}, on the same draws of the test sets (single sets of STS are in the result):",
+        f"{row['name']}, on the same draws of the test sets (STS set by set is in the JSON):",
         "",
         *lines,
     ]

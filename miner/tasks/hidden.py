@@ -74,7 +74,7 @@ def sets(data: Path) -> list[Task]:
             if task.directory != path.parent:
                 raise CorpusError(f"{path}: {task.directory} has a set of that name; remove one")
     if not found:
-        raise NoTestSetError(f"{data}: no sets (such as bucc2018/de-en/de-en.training.gold)")
+        raise NoTestSetError(data / "bucc*", "bucc2018/de-en/de-en.training.gold")
     return list(found.values())
 
 

@@ -41,7 +41,7 @@ def sets(data: Path) -> dict[str, Path]:
         if name.endswith(LABELLED)
     }
     if not found:
-        raise NoTestSetError(f"{data / PLACE}: no sets (such as de-en.web{LABELLED}.tsv)")
+        raise NoTestSetError(data / PLACE, f"de-en.web{LABELLED}.tsv")
     for name, path in found.items():
         two_languages(name, path)
     return found

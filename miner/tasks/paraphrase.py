@@ -61,9 +61,7 @@ def sets(data: Path) -> dict[str, tuple[Path, Path]]:
         if part == TESTED and learned is not None:
             found[name] = files[learned], files[test]
     if not found:
-        raise NoTestSetError(
-            f"{data / PLACE}: no sets (such as msrpc.train.tsv and msrpc.test.tsv)"
-        )
+        raise NoTestSetError(data / PLACE, "msrpc.train.tsv and msrpc.test.tsv")
     return found
 
 

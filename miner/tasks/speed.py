@@ -35,7 +35,7 @@ def sets(data: Path) -> list[ModuleType]:
             task.sets(data)
             found.append(task)
     if not found:
-        raise NoTestSetError(f"{data}: no text to encode in bucc*, tatoeba or sts")
+        raise NoTestSetError(data, "those of bucc, tatoeba or sts")
     return found
 
 

@@ -40,9 +40,7 @@ def sets(data: Path) -> dict[str, Path]:
         if not name.endswith((".train", ".dev"))
     }
     if not found:
-        raise NoTestSetError(
-            f"{data / PLACE}: no sets (such as 2012.MSRpar.tsv or stsb.en.test.tsv)"
-        )
+        raise NoTestSetError(data / PLACE, "2012.MSRpar.tsv or stsb.en.test.tsv")
     return found
 
 

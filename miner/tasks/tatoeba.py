@@ -36,7 +36,7 @@ def sets(data: Path) -> dict[str, Path]:
     """
     found = tables(data / PLACE)
     if not found:
-        raise NoTestSetError(f"{data / PLACE}: no sets (such as de-en.tsv)")
+        raise NoTestSetError(data / PLACE, "de-en.tsv")
     for pair, path in found.items():
         two_languages(pair, path)
     return found
