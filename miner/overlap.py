@@ -141,7 +141,7 @@ def _put(column: Column, language: str, cell: str, path: StrPath, line: int) -> 
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise _fault(path, line, f"{cell!r} is not a number")
+        raise _fault(path, line, f"{cell!r} is not a number; a heading begins with {NOTE}")
     column[language] = value
 
 

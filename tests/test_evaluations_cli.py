@@ -52,7 +52,7 @@ def test_all(miner: Run, data: Path, tmp_path: Path) -> None:
     # In brief: what counts of each, and no notes.
     value = figures(record, "tatoeba")["de-en", "both ways by cosine"]
     assert f"  {value:.3f}  " in out and "there by cosine" not in out
-    assert "oracle" not in out and "not measured: 2013: not there" in out
+    assert "oracle" not in out and "missing: 2013: not there" in out
 
 
 def test_one_says_all_of_it(miner: Run, data: Path, tmp_path: Path, verifying_model: Path) -> None:
@@ -200,6 +200,7 @@ def test_a_faulty_file_takes_no_other_evaluation_along(
     assert err.splitlines()[-1].startswith("miner: error: ") and "line 2: the label is 2" in err
     (model,) = json.loads(path.read_text())["models"]
     assert list(model["evaluations"]) == ["tatoeba", "speed"]
+    assert "line 2: the label is 2" in json.loads(path.read_text())["left out"]["noisy"]
 
 
 def test_all_left_out_is_an_error_and_a_bad_output_is_found_first(
@@ -225,7 +226,7 @@ def test_sentences_of_one_evaluation(miner: Run, data: Path, tmp_path: Path) -> 
     code, _, err = miner("evaluate", "tatoeba", "--data", data, "--model", tmp_path)
     assert code == 1 and "has no sentence" in err
     code, out, err = miner("evaluate", "speed", "--data", data, "--model", tmp_path)
-    assert code == 0 and f"not measured: {tmp_path} holds vectors" in out
+    assert code == 0 and f"missing: {tmp_path} holds vectors" in out
 
 
 def test_without_scikit_learn(

@@ -307,14 +307,7 @@ def test_its_f1_is_that_of_scikit_learn(
 
     assert f1.value == pytest.approx(weighted(np.arange(len(label))))
     assert accuracy.value == pytest.approx(np.mean(np.equal(label, found)))
-
-    def plain(weights: np.ndarray) -> np.ndarray:
-        items = np.arange(len(label))
-        return np.array([weighted(np.repeat(items, row.astype(int))) for row in weights])
-
-    expected = bootstrap.draws([plain], len(label), "x training, as mteb's BUCC.v2", 3)[0]
-    assert f1.draws is not None
-    np.testing.assert_allclose(f1.draws[:3], expected)
+    assert f1.interval is None and accuracy.interval is not None
 
 
 def test_a_gold_of_other_ids(tmp_path: Path, german: list[str], english: list[str]) -> None:

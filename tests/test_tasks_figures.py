@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -110,14 +111,14 @@ def test_text() -> None:
     # Sets of other metrics stand in a table of their own.
     assert lines[2] == "" and lines[3].split() == ["sentences/s"]
     assert lines[4].split() == ["1", "thread", "12,346"]
-    assert lines[5:] == ["", "a note", "more", "", "not measured: c: not there"]
+    assert lines[5:] == ["", "a note", "more", "", "missing: c: not there"]
     brief = table.summary([outcome, Outcome("y", (speed,), (speed,))]).splitlines()
     low, high = share.interval or (0, 0)
     share_row = ["x", "a", "set", "share", f"{share.value:.3f}", f"{low:.3f}", "to", f"{high:.3f}"]
     assert brief[1].split() == share_row
     assert brief[2].split() == ["y", "1", "thread", "sentences/s", "12,346"]
-    assert brief[3:] == ["", "not measured: c: not there"]
-    assert table.text(Outcome("x", (), (), ("nothing here",))) == "not measured: nothing here"
+    assert brief[3:] == ["", "missing: c: not there"]
+    assert table.text(Outcome("x", (), (), ("nothing here",))) == "missing: nothing here"
     assert json.loads(json.dumps(outcome.as_dict())) == {
         "figures": [one.as_dict() for one in (mean, share, speed)],
         "missing": ["c: not there"],
@@ -126,16 +127,19 @@ def test_text() -> None:
 
 
 def test_compared() -> None:
-    lines = table.compared([Difference("a set", "mean", 0.0123, (-0.01, 0.0301), 0.04)])
+    one = Difference("a set", "mean", 0.0123, (-0.01, 0.0301), 0.04)
+    lines = table.compared([one])
     head, row = lines.splitlines()
-    assert head.split() == ["difference", "95%", "of", "draws", "p"]
-    assert row == "a set  mean      +0.012  -0.010 to +0.030  0.040"
+    assert head.split() == ["evaluation", "set", "metric", "difference", "95%", "of", "draws", "p"]
+    assert row.split() == ["a", "set", "mean", "+0.012", "-0.010", "to", "+0.030", "0.040"]
+    assert table.compared([replace(one, p=2 / 1001, task="sts")]).endswith("≤0.002")
 
 
 def test_apart_and_record() -> None:
     one = [Outcome("x", figures(ONE), figures(ONE)[:1]), Outcome("y", (), ())]
     other = [Outcome("x", figures(OTHER), ()), Outcome("y", figures(OTHER), ())]
-    assert [found.metric for found in table.apart(one, other)] == ["mean", "share"]
+    apart = table.apart(one, other)
+    assert [(found.task, found.metric) for found in apart] == [("x", "mean"), ("x", "share")]
     assert table.unpaired(one, other) == []
     assert table.unpaired(one, [Outcome("x", figures(OTHER)[:1], ())]) == ["a set share"]
 

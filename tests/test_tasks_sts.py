@@ -42,12 +42,24 @@ def test_correlations_of_cosines(tmp_path: Path) -> None:
     assert found["pearson"].items == 4 and found["pearson"].draws is not None
 
 
-@pytest.mark.parametrize("line", ["high\ta\tb", "nan\ta\tb", "inf\ta\tb", "1.0\ta", "1.0\ta\tb\tc"])
+@pytest.mark.parametrize("score", ["high", "nan", "inf", ""])
+def test_a_score_that_is_no_number(tmp_path: Path, score: str) -> None:
+    path = tmp_path / "sts.tsv"
+    path.write_text(f"1.0\ta\tb\n{score}\ta\tb\n", encoding="utf-8")
+    with pytest.raises(CorpusError, match=f"sts.tsv, line 2: column 1 has '{score}', not a number"):
+        judged(path)
+    path.write_text(f"a\tb\t{score}\n", encoding="utf-8")
+    with pytest.raises(CorpusError, match=f"sts.tsv, line 1: column 3 has '{score}', not a number"):
+        judged(path, column=2)
+
+
+@pytest.mark.parametrize("line", ["1.0\ta", "1.0\ta\tb\tc"])
 def test_a_line_that_is_no_judged_pair(tmp_path: Path, line: str) -> None:
     path = tmp_path / "sts.tsv"
     path.write_text(f"1.0\ta\tb\n\n{line}\n", encoding="utf-8")
     with pytest.raises(CorpusError, match=r"sts.tsv, line 3: expected a score and two sentences"):
         judged(path)
+    path.write_text(f"{line}\n", encoding="utf-8")
     with pytest.raises(CorpusError, match=r"sts.tsv, line 1: expected two sentences and a score"):
         judged(path, column=2)
 
@@ -101,7 +113,9 @@ def test_means_of_all_sets_have_plain_names_and_zero_vectors_are_named(tmp_path:
     }
     outcome = sts.evaluate(Fixed(known), tmp_path)
     assert "2013" in by_name(outcome.figures, "pearson")
-    assert "stsb.de.test: 16 of 16 sentences, which have no vector" in outcome.missing
+    assert (
+        "stsb.de.test: vectors of 16 of 16 sentences; their cosines count as 0" in outcome.missing
+    )
     assert not any(line.startswith("2013") for line in outcome.missing)
 
 

@@ -126,7 +126,7 @@ def test_a_language_without_vectors_is_no_part_of_the_mean(tmp_path: Path) -> No
     known = {"eins": (1, 0), "zwei": (0, 1), "one": (1, 0), "two": (0, 1)}
     outcome = tatoeba.evaluate(Fixed(known), tmp_path)
     assert {one.name for one in outcome.figures} == {"de-en"}
-    assert outcome.missing == ("zh-en: 2 of 4 sentences, which have no vector",)
+    assert outcome.missing == ("zh-en: vectors of 2 of 4 sentences; their cosines count as 0",)
 
 
 def test_what_cannot_be_evaluated(tmp_path: Path) -> None:

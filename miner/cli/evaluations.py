@@ -227,8 +227,8 @@ def run(
     several = len(names) > 1
     tasks = _tasks(data, names, several)
     subjects = [open_subject(one, threads, device) for one in (model, against) if one is not None]
-    faults: list[MinerError] = []
-    found = [_evaluated(tasks, subject, data, several, faults) for subject in subjects]
+    left_out: list[tuple[str, MinerError]] = []
+    found = [_evaluated(tasks, subject, data, several, left_out) for subject in subjects]
     for subject, outcomes in zip(subjects, found, strict=True):
         text = table.summary(outcomes) if several else "\n".join(map(table.text, outcomes))
         click.echo(f"{subject.name}\n\n{text}\n")
@@ -236,8 +236,12 @@ def run(
         click.echo(f"Intervals hold 95% of {DRAWS:,} draws of the test set (bootstrap).")
     differences = table.apart(found[0], found[-1]) if against is not None else []
     if differences:
-        heads = {(one.name, one.metric) for outcome in found[0] for one in outcome.headline}
-        shown = [one for one in differences if not several or (one.name, one.metric) in heads]
+        heads = {
+            (outcome.task, one.name, one.metric) for outcome in found[0] for one in outcome.headline
+        }
+        shown = [
+            one for one in differences if not several or (one.task, one.name, one.metric) in heads
+        ]
         click.echo(f"\n{model} less {against}, on the same draws:\n\n{table.compared(shown)}")
         if single := table.unpaired(found[0], found[-1]):
             click.echo(f"\nof one model alone: {', '.join(single)}")
@@ -247,11 +251,13 @@ def run(
             "data": str(data),
             "models": [table.record(*one) for one in zip(subjects, found, strict=True)],
         }
+        if left_out:
+            record["left out"] = {name: str(error) for name, error in left_out}
         if against is not None:
             record["differences"] = [one.as_dict() for one in differences]
         with open_output(json_file) as file:
             file.write(json.dumps(record, indent=1) + "\n")
-    if faults:
+    if faults := [error for _, error in left_out if isinstance(error, CorpusError)]:
         raise faults[0]
     if not any(outcome.figures for outcome in found[0]) and several:
         raise CorpusError(f"{data}: nothing could be evaluated; see above what was left out")
@@ -289,12 +295,12 @@ def _evaluated(
     subject: "Trained | Foreign",
     data: Path,
     several: bool,
-    faults: list[MinerError],
+    left_out: list[tuple[str, MinerError]],
 ) -> "list[Outcome]":
     """What each evaluation found of one model.
 
-    Of ``several``, what cannot be done with it is left out, and a faulty file, which goes to
-    ``faults``, does not take the others along.
+    Of ``several``, what cannot be done with it goes to ``left_out``, by name; a faulty file does
+    not take the others along.
     """
     found = []
     with options.staged_bar("sets") as bar:
@@ -304,8 +310,7 @@ def _evaluated(
             except (DependencyError, MismatchError, CorpusError) as error:
                 if not several:
                     raise
-                if isinstance(error, CorpusError):
-                    faults.append(error)
+                left_out.append((name, error))
                 click.echo(f"{name} is left out: {error}", err=True)
     return found
 

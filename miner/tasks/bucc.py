@@ -11,10 +11,10 @@ nearest by cosine the translation? It stands under a name of its own.
 import math
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -114,11 +114,17 @@ def evaluate(subject: Subject, data: Path, report: Report = silent) -> Outcome:
     mined: list[dict[str, Any]] = []
     found = sets(data)
     ranks = RANKS[::-1] if isinstance(subject, Trained) and subject.verifies else ("margin",)
-    for done, task in enumerate(found):
-        report(PLACE, done, len(found))
+    mined_so_far = count()
+    total = len(found) * len(ranks) * len(SPLITS)
+
+    def step() -> None:
+        report(PLACE, next(mined_so_far), total)
+
+    step()
+    for task in found:
         # A test split without gold would be mined for nothing.
         splits = SPLITS[: 1 + (task.reported == SPLITS[1])]
-        for result in measure(subject, task, ranks, splits):
+        for result in measure(subject, task, ranks, splits, step):
             mined.append(result.as_dict())
             every += figures_of(result)
         every += top_one.figures_of(subject, task)
@@ -127,7 +133,7 @@ def evaluate(subject: Subject, data: Path, report: Report = silent) -> Outcome:
                 f"{task.name}: test, whose text or gold is not there; its F1 is that of training, "
                 "on whose gold the threshold was tuned"
             )
-    report(PLACE, len(found), len(found))
+    report(PLACE, total, total)
     headline = tuple(figure for figure in every if figure.metric.startswith("f1"))
     return Outcome(
         PLACE, tuple(every), headline, tuple(missing), tuple(_notes(mined)), {"mining": mined}
@@ -162,11 +168,13 @@ def measure(
     task: Task,
     ranks: Sequence[str],
     splits: Sequence[str] = (),
+    step: Callable[[], None] = lambda: None,
     **settings: Any,
 ) -> list[Result]:
     """Mine the splits, tune on training, apply to test; a result for each way to rank.
 
-    ``splits`` are by default those whose text is there; ``settings`` are those of a search.
+    ``splits`` are by default those whose text is there; ``step`` is called after each mining;
+    ``settings`` are those of a search.
     """
     mined: dict[str, dict[str, Mined]] = {rank: {} for rank in ranks}
     for split in splits or task.splits:
@@ -180,6 +188,7 @@ def measure(
             for rank in ranks:
                 one = mine(subject, source, target, rank, own=split == "test", **settings)
                 mined[rank][split] = replace(one, seconds=one.seconds + seconds)
+                step()
     return [_compared(task, rank, by_split) for rank, by_split in mined.items()]
 
 

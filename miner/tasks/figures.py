@@ -56,7 +56,7 @@ class Difference:
     """How much higher one model's figure is than that of another, on the same items.
 
     interval: between these lie 95% of the differences on the same draws. p: how often a difference
-    of the other sign would turn up, both ways; at least 2 / (draws + 1).
+    of the other sign would turn up, both ways; at least 2 / (draws + 1). task: the evaluation.
     """
 
     name: str
@@ -64,10 +64,12 @@ class Difference:
     value: float
     interval: tuple[float, float]
     p: float
+    task: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
         return {
+            "evaluation": self.task,
             "set": self.name,
             "metric": self.metric,
             "difference": self.value,
@@ -124,7 +126,9 @@ def without_vector(name: str, *sides: np.ndarray) -> list[str]:
     """A line on the sentences of a set that have the zero vector, if any have."""
     every = sum(map(len, sides))
     zero = every - sum(int(rows.any(axis=1).sum()) for rows in sides)
-    return [f"{name}: {zero:,} of {every:,} sentences, which have no vector"] if zero else []
+    if not zero:
+        return []
+    return [f"{name}: vectors of {zero:,} of {every:,} sentences; their cosines count as 0"]
 
 
 def differences(one: Iterable[Figure], other: Iterable[Figure]) -> list[Difference]:

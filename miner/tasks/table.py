@@ -1,11 +1,13 @@
 """The evaluations by name, and what they found as text."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
 from miner.columns import aligned
 from miner.tasks import bucc, noisy, paraphrase, speed, sts, tatoeba
+from miner.tasks.bootstrap import DRAWS
 from miner.tasks.figures import Difference, Figure, Outcome, differences
 from miner.tasks.subject import Subject
 
@@ -63,17 +65,18 @@ def summary(outcomes: Sequence[Outcome]) -> str:
 
 
 def missing(outcomes: Sequence[Outcome]) -> list[str]:
-    """What was not measured, a line each."""
-    return [f"not measured: {line}" for outcome in outcomes for line in outcome.missing]
+    """What was not measured, or not in full, a line each."""
+    return [f"missing: {line}" for outcome in outcomes for line in outcome.missing]
 
 
 def apart(one: Sequence[Outcome], other: Sequence[Outcome]) -> list[Difference]:
     """All differences between two models, of what both have. Raises MismatchError."""
     against = {outcome.task: outcome.figures for outcome in other}
     return [
-        difference
+        replace(difference, task=mine.task)
         for mine in one
         for difference in differences(mine.figures, against.get(mine.task, ()))
+        if not difference.metric.endswith("majority")  # the same for any model
     ]
 
 
@@ -93,12 +96,14 @@ def unpaired(one: Sequence[Outcome], other: Sequence[Outcome]) -> list[str]:
 
 def compared(differences: Sequence[Difference]) -> str:
     """A line for each difference."""
-    rows = [["", "", "difference", "95% of draws", "p"]]
+    rows = [["evaluation", "set", "metric", "difference", "95% of draws", "p"]]
+    least = 2 / (DRAWS + 1)
     for one in differences:
         low, high = one.interval
         between = f"{low:+.3f} to {high:+.3f}"
-        rows.append([one.name, one.metric, f"{one.value:+.3f}", between, f"{one.p:.3f}"])
-    return "\n".join(aligned(rows, left=2))
+        p = f"{'≤' if one.p <= least else ''}{one.p:.3f}"
+        rows.append([one.task, one.name, one.metric, f"{one.value:+.3f}", between, p])
+    return "\n".join(aligned(rows, left=3))
 
 
 def record(subject: Subject, outcomes: Sequence[Outcome]) -> dict[str, Any]:
@@ -111,7 +116,8 @@ def record(subject: Subject, outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 
 def _value(figure: Figure) -> str:
-    return f"{figure.value:,.0f}" if figure.draws is None else f"{figure.value:.3f}"
+    # Speeds are whole numbers; all else is a share.
+    return f"{figure.value:,.0f}" if abs(figure.value) >= 10 else f"{figure.value:.3f}"
 
 
 def _between(figure: Figure) -> str:

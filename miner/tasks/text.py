@@ -80,13 +80,16 @@ def judged(path: Path, least: int = 1, column: int = 0, labels: tuple[float, ...
     for block in Reader(path, format="plain"):
         for line, text in zip(block.lines.tolist(), block.sentences, strict=True):
             columns = text.split("\t")
-            score = math.nan
-            if len(columns) == 3:
-                with suppress(ValueError):
-                    score = float(columns.pop(column))
-            if not math.isfinite(score):
+            if len(columns) != 3:
                 where = "a score and two sentences" if not column else "two sentences and a score"
                 raise CorpusError(f"{path}, line {line}: expected {where}, separated by tabs")
+            score, said = math.nan, columns.pop(column)
+            with suppress(ValueError):
+                score = float(said)
+            if not math.isfinite(score):
+                raise CorpusError(
+                    f"{path}, line {line}: column {column + 1} has {said[:40]!r}, not a number"
+                )
             if labels and score not in labels:
                 known = " or ".join(f"{label:g}" for label in labels)
                 raise CorpusError(f"{path}, line {line}: the label is {score:g}, not {known}")
