@@ -33,6 +33,15 @@ def sentences(language: str) -> list[str]:
     return (DATA / f"tiny.{language}").read_text(encoding="utf-8").splitlines()
 
 
+# Files of few tests that take long: begun last, they would leave all processes but one idle.
+LONG = ("test_readme.py", "test_training.py", "test_train_cli.py", "test_train_uses.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long files first; the order within a file stays."""
+    items.sort(key=lambda item: item.path.name not in LONG)
+
+
 @pytest.fixture(autouse=True)
 def as_large(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Searches take the engine of large corpora, but for those that users see first."""
