@@ -51,12 +51,9 @@ $(VENV)/developing: $(VENV)/installed
 clean:
 	rm -rf $(VENV) demo-out build dist *.egg-info
 
-# The model that ships: shippable text only (see miner/models/default/README.md).
-SHIPPED := de-en/tatoeba de-en/mdn-mt de-en/php de-en/gnome de-en/chat de-en/mozilla \
-  fr-en/canada-laws fr-en/tatoeba fr-en/php fr-en/django fr-en/react fr-en/gnome fr-en/rust \
-  fr-en/python fr-en/mozilla \
-  es-en/tatoeba es-en/php es-en/react es-en/gnome es-en/django es-en/mozilla \
-  ru-en/php ru-en/react ru-en/gnome ru-en/mozilla cs-en/gnome cs-en/mozilla
+# The model that ships: shippable text only (see miner/models/default/README.md), by its directory
+# and name below $(DATA)/train.
+SHIPPED := $(shell cat train/shipped.txt)
 model: $(VENV)/developing
 	$(BIN)/miner train $(SHIPPED:%=--bitext $(DATA)/train/%.tsv.xz) \
 	  --pieces 34000 --dtype int8 --threshold 1.22 -o models/default

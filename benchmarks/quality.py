@@ -5,15 +5,20 @@
 For each language pair, trains one model by the ``fast`` recipe and one by ``p19`` (Wieting et al.
 2019) on the pair's full training text, unless a model of the same configuration and files lies in
 ``--models`` already, and measures both and the default model by :mod:`benchmarks.bucc`, ranked by
-margin and by probability.
+margin and by probability. Sentences of the test sets of ``miner evaluate`` are left out of the
+training text.
 """
 
 import time
+from functools import cache
 from pathlib import Path
 
 from benchmarks import bucc, report
 from miner import MinerError
 from miner.model import load
+from miner.tasks import table
+from miner.tasks.subject import SENTENCES, write_sentences
+from train import select
 from train.config import RECIPES, TrainConfig
 from train.run import TextPair, train_model
 
@@ -27,16 +32,28 @@ def trained(
     files = sorted((data / "train" / pair).glob("*.tsv.xz"))
     if not files:
         raise MinerError(f"{data / 'train' / pair}: no training text (*.tsv.xz)")
+    tests, count = excluded(data, output.parent / "tests")
     if output.exists():
         found = load(output).training
         # Not as dicts: one that was stored before a field was there has its default.
         same = "config" in found and TrainConfig.from_dict(found["config"]) == config
+        same = same and found.get("excluded") == [{"name": tests.name, "sentences": count}]
         if same and [text["name"] for text in found["text"]] == [file.name for file in files]:
             return str(output), None
     started = time.perf_counter()
     texts = [TextPair(str(file)) for file in files]
-    train_model(texts, config, output, verifier=verifier, report=show)
+    train_model(texts, config, output, exclude=[str(tests)], verifier=verifier, report=show)
     return str(output), round(time.perf_counter() - started, 1)
+
+
+@cache
+def excluded(data: Path, directory: Path) -> tuple[Path, int]:
+    """A file of all test sentences, which is written to ``directory``; how many differ."""
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / SENTENCES
+    tasks = (task for name, task in table.TASKS.items() if name != "speed")
+    write_sentences(table.sentences(data, tasks), path)
+    return path, len(select.read_excluded(str(path)))
 
 
 def show(event: object) -> None:

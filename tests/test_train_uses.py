@@ -221,3 +221,30 @@ def test_labels_that_are_none(tmp_path: Path, miner: Run) -> None:
     assert code == 2 and "--keep" in err
     code, _, err = miner(*scored, "--keep", 0.5)
     assert code == 1 and "line 2" in err and "maybe" in err
+
+
+def test_a_model_that_was_kept_from_test_sentences(
+    files: list[str], tmp_path: Path, miner: Run
+) -> None:
+    lines = Path(files[1]).read_text(encoding="utf-8").splitlines()
+    tests = tmp_path / "tests.txt"
+    tests.write_text("\n".join(f"{line.upper()} !" for line in lines[:40]) + "\n", encoding="utf-8")
+    assert len(set(lines[:40])) == 40 and lines.count(lines[0]) == 1
+    rest = [tmp_path / "rest.a", tmp_path / "rest.b"]
+    for path, file in zip(rest, files, strict=True):
+        kept = Path(file).read_text(encoding="utf-8").splitlines()[40:]
+        path.write_text("\n".join(kept) + "\n", encoding="utf-8")
+    model = trained(files, tmp_path / "model", "--exclude", str(tests))
+    training = load(model).training
+    assert training["excluded"] == [{"name": "tests.txt", "sentences": 40}]
+    (text,) = training["text"]
+    assert text["pairs"] == 660 and text["with excluded sentences"] == 40
+    # What is left out leaves no trace: it is as if the text had never had it.
+    other = trained([str(path) for path in rest], tmp_path / "other")
+    assert load(other).fingerprint == load(model).fingerprint
+    source, target = files
+    code, _, err = miner(
+        *("train", "--source", source, "--target", target, "--like", model),
+        *("-o", str(tmp_path / "again"), "--epochs", "0"),
+    )
+    assert code == 0 and "was trained with excluded sentences, which were not given" in err

@@ -1,7 +1,7 @@
 """A whole training: text in, model directory out."""
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -81,6 +81,7 @@ def train_model(
     output: str | Path,
     *,
     on_error: str = "fail",
+    exclude: Sequence[str] = (),
     embeddings: str | None = None,
     threshold: float | None = None,
     verifier: bool = True,
@@ -92,6 +93,8 @@ def train_model(
 
     Goes on from the checkpoint of an interrupted run with the same configuration and text, unless
     ``restart``; the result is bit for bit that of an uninterrupted one on the same machine.
+    ``exclude`` are files of sentences that are not learned from, such as test sets: pairs with one
+    of them, in whatever case and punctuation, are left out.
     ``embeddings`` is a file of word vectors that words start from. ``threshold`` is what ``miner
     mine`` keeps by default: by default the best on the held-out task. Without ``verifier`` the
     model will not take a second look. ``device`` (auto, cpu or cuda) is for recurrent encoders.
@@ -101,7 +104,8 @@ def train_model(
     device = resolve_device(device)
     design = config.design
     vectors = _read_embeddings(embeddings, config) if embeddings is not None else None
-    read = read_texts(texts, config, on_error, report)
+    excluded = [select.read_excluded(path) for path in exclude]
+    read = read_texts(texts, config, on_error, report, frozenset().union(*excluded))
     key = {
         "config": config.as_dict(),
         "text": pairs.fingerprint(read.source, read.target, None if read.same.all() else read.same),
@@ -199,6 +203,7 @@ def train_model(
             "text": read.counts,
             "text fingerprint": key["text"],
             **({} if embeddings is None else {"embeddings": Path(embeddings).name}),
+            **({"excluded": _counted(exclude, excluded)} if exclude else {}),
             "labels": any(text.label_col for text in texts),
             "scores": any(text.score_col for text in texts),
             "pairs": len(training),
@@ -279,6 +284,14 @@ def _forget_unseen(
         weights = learned[f"{name}/weights"]
         ids = np.concatenate([side.views[view].ids for side in (taught.source, taught.target)])
         weights[np.bincount(ids, minlength=len(weights)) == 0] = 0
+
+
+def _counted(paths: Sequence[str], excluded: Sequence[Set[str]]) -> list[dict[str, Any]]:
+    """What a model says of the sentences that it was kept from."""
+    return [
+        {"name": Path(path).name, "sentences": len(lot)}
+        for path, lot in zip(paths, excluded, strict=True)
+    ]
 
 
 def _digest(words: Sequence[str], vectors: np.ndarray) -> str:
@@ -368,9 +381,16 @@ def _with_verifier(
 
 
 def read_texts(
-    texts: Sequence[TextPair], config: TrainConfig, on_error: str, report: Report
+    texts: Sequence[TextPair],
+    config: TrainConfig,
+    on_error: str,
+    report: Report,
+    excluded: Set[str] = frozenset(),
 ) -> Read:
-    """All pairs that the configuration keeps."""
+    """All pairs that the configuration keeps, but for those with a side that is ``excluded``.
+
+    ``excluded`` is folded: see :func:`train.select.folded`.
+    """
     source: list[str] = []
     target: list[str] = []
     labels = []
@@ -401,11 +421,14 @@ def read_texts(
         if config.objective != "contrastive":
             unlike = int((~same[rows]).sum())
             rows = rows[same[rows]]
+        known = select.seen((bitext.source, bitext.target), excluded)[rows]
+        rows = rows[~known]
         left_out = {
             "empty": bitext.empty,
             "not UTF-8": bitext.undecodable,
-            "cut off": len(bitext) - len(rows) - unlike,
+            "cut off": len(bitext) - len(rows) - unlike - int(known.sum()),
             "labelled as different": unlike,
+            "with excluded sentences": int(known.sum()),
         }
         notes = "".join(f", {count} {why} left out" for why, count in left_out.items() if count)
         if bitext.replaced:

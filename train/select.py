@@ -1,9 +1,10 @@
 """Which pairs of a bitext to train on, and what its further columns say of them."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 import numpy as np
 
+from miner.corpus import Reader, file_format
 from miner.errors import CorpusError
 from miner.records import display_name
 
@@ -49,3 +50,38 @@ def draw(count: int, sample: int, seed: int) -> np.ndarray:
         return np.arange(count)
     generator = np.random.default_rng([seed, 7])
     return np.sort(generator.choice(count, size=sample, replace=False))
+
+
+def folded(sentence: str) -> str:
+    """What two spellings of a sentence share: its letters and digits, in lower case."""
+    return "".join(filter(str.isalnum, sentence.casefold()))
+
+
+def read_excluded(path: str) -> set[str]:
+    """The sentences of a file, such as a test set, by what is :func:`folded` of each.
+
+    Of lines, plain or with tabs between columns, every column counts. Raises CorpusError for a file
+    that cannot be read or that has no sentence.
+    """
+    lines = file_format(path, None, "fail") in ("plain", "tsv")
+    found = {
+        folded(field)
+        for block in Reader(path, format="plain" if lines else None)
+        for sentence in block.sentences
+        for field in (sentence.split("\t") if lines else (sentence,))
+    } - {""}
+    if not found:
+        raise CorpusError(f"{display_name(path)}: no sentence to exclude")
+    return found
+
+
+def seen(sides: Sequence[Sequence[str]], excluded: Set[str]) -> np.ndarray:
+    """Which pairs have a side that is excluded, whatever its case and punctuation: ``(n,) bool``.
+
+    ``sides`` are both columns, ``n`` sentences each.
+    """
+    found = np.zeros(len(sides[0]), dtype=bool)
+    if excluded:
+        for side in sides:
+            found |= np.fromiter((folded(text) in excluded for text in side), bool, len(side))
+    return found

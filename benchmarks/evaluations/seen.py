@@ -11,44 +11,43 @@ from typing import Any
 from miner.corpus import read, read_bitext
 from miner.tasks import hidden, noisy, paraphrase, sts, tatoeba
 from miner.tasks.text import judged
+from train import select
 
 # Letters and digits of the shortest sentence that counts.
 LEAST = 13
 
+# What the model that ships was trained on, by directory and name.
+SHIPPED = Path(select.__file__).parent / "shipped.txt"
 Found = dict[str, dict[str, dict[str, int]]]
 
 
 def count(data: Path, pairs: Sequence[str]) -> Found:
-    """By the languages of the training text, then by test set: distinct sentences, those seen.
+    """By the training text, then by test set: distinct sentences, and how many of them were seen.
 
-    Test sets of which no sentence was seen are not named.
+    The text is all there is of each of ``pairs`` of languages, and what the model that ships was
+    trained on. Test sets of which no sentence was seen are not named.
     """
     tests = {name: folded(sentences) for name, sentences in test_sentences(data).items()}
+    train = data / "train"
+    texts = {pair: sorted((train / pair).glob("*.tsv*")) for pair in pairs}
+    texts["shipped"] = [train / f"{name}.tsv.xz" for name in SHIPPED.read_text().split()]
     found: Found = {}
-    every: set[str] = set()
-    for pair in sorted(path.name for path in (data / "train").iterdir() if path.is_dir()):
+    for text, files in texts.items():
         known: set[str] = set()
-        for file in sorted((data / "train" / pair).glob("*.tsv*")):
+        for file in files:
             bitext = read_bitext(file)
             known |= folded([*bitext.source, *bitext.target])
-        every |= known
-        if pair in pairs:
-            found[pair] = _among(tests, known)
-    return {**found, "all five": _among(tests, every)}
-
-
-def _among(tests: dict[str, set[str]], known: set[str]) -> dict[str, dict[str, int]]:
-    return {
-        name: {"sentences": len(lot), "seen": len(lot & known)}
-        for name, lot in tests.items()
-        if lot & known
-    }
+        found[text] = {
+            name: {"sentences": len(lot), "seen": len(lot & known)}
+            for name, lot in tests.items()
+            if lot & known
+        }
+    return found
 
 
 def folded(sentences: Sequence[str]) -> set[str]:
     """What is compared of sentences, each once."""
-    every = ("".join(filter(str.isalnum, sentence.casefold())) for sentence in sentences)
-    return {text for text in every if len(text) >= LEAST}
+    return {text for text in map(select.folded, sentences) if len(text) >= LEAST}
 
 
 def test_sentences(data: Path) -> dict[str, list[str]]:

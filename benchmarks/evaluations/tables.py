@@ -288,8 +288,9 @@ def seen(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) ->
     )
     return [
         "Distinct test sentences of 13 letters and digits or more that stand in training text, in",
-        "whatever case and punctuation. Sets without any are not named. *All five* is the text of",
-        "all pairs of languages, that of the model that ships and more:",
+        "whatever case and punctuation. Sets without any are not named. The recipes' models are",
+        "trained without these and shorter ones; *shipped* is the text of the model that ships,",
+        "from which none was taken out:",
         "",
         *lines,
         "",

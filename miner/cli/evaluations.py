@@ -2,7 +2,7 @@
 
 import inspect
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -186,15 +186,10 @@ def sentences(data: Path, names: tuple[str, ...], output: str) -> None:
     Encode the lines of DIR/sentences.txt in their order, and put the vectors beside them as
     vectors.npy or vectors.h5: DIR is then a --model of every evaluation but speed.
     """
+    from miner.tasks import table
     from miner.tasks.subject import SENTENCES, vectors_in, write_sentences
 
     tasks = _tasks(data, names or [name for name in NAMES if name != "speed"], not names)
-
-    def every() -> Iterator[str]:
-        for task in tasks.values():
-            for _, lot in task.texts(data):
-                yield from lot
-
     place = Path(output)
     if there := vectors_in(place):
         raise ArtifactError(
@@ -205,7 +200,7 @@ def sentences(data: Path, names: tuple[str, ...], output: str) -> None:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise resource_error(error, place) from error
-    count = write_sentences(every(), place / SENTENCES)
+    count = write_sentences(table.sentences(data, tasks.values()), place / SENTENCES)
     click.echo(f"{place / SENTENCES}: {count:,} sentences of {', '.join(tasks)}", err=True)
 
 

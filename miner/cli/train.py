@@ -62,6 +62,7 @@ Examples:
   miner train --bitext de-en.tsv.xz --encoder lstm-sp --scramble 0.3 -o models/lstm
   miner train --bitext paraphrases.tsv --recipe p18 -o models/english
   miner train --bitext ranked.tsv --recipe s18 --keep 0.8 -o models/subtitles
+  miner train --bitext de-en.tsv.xz --exclude tests/sentences.txt -o models/unseen
   miner train --bitext msrpc.tsv --recipe s18 --label-col 1 --scol 2 --tcol 3 -o models/labelled
   miner train --list"""
 )
@@ -99,6 +100,13 @@ Examples:
     default="fail",
     show_default=True,
     help="Rows that are not UTF-8: stop, put U+FFFD, or leave out (and count).",
+)
+@click.option(
+    "--exclude",
+    multiple=True,
+    metavar="FILE",
+    help="Sentences not to learn from, as of test sets; pairs with one of them, whatever its case "
+    "and punctuation, are left out. Every column of a TSV counts; repeatable.",
 )
 @click.option("-o", "--output", required=True, metavar="DIR", help="The model directory.")
 @click.option(
@@ -197,6 +205,7 @@ def train(
     output: str,
     recipe: str | None,
     like: str | None,
+    exclude: tuple[str, ...],
     embeddings: str | None,
     device: str,
     verifier: bool,
@@ -239,10 +248,16 @@ def train(
         raise click.UsageError(idle)
     if score_col and config.keep == 1:
         raise click.UsageError("--score-col says which pairs --keep is to keep, which is missing")
-    given = {"labels": label_col, "scores": score_col, "embeddings": embeddings}
-    for what in ("labels", "scores", "embeddings"):
-        if earlier.get(what) and not given[what]:
-            click.echo(f"warning: {like} was trained with {what}, which were not given", err=True)
+    given = {
+        "labels": label_col,
+        "scores": score_col,
+        "embeddings": embeddings,
+        "excluded": exclude,
+    }
+    for what, value in given.items():
+        if earlier.get(what) and not value:
+            name = "excluded sentences" if what == "excluded" else what
+            click.echo(f"warning: {like} was trained with {name}, which were not given", err=True)
     try:
         import sklearn  # noqa: F401
         import torch  # noqa: F401
@@ -266,6 +281,7 @@ def train(
             config,
             output,
             on_error=on_error,
+            exclude=exclude,
             embeddings=embeddings,
             threshold=threshold,
             verifier=verifier,

@@ -1,7 +1,8 @@
 """The evaluations by name, and what they found as text."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -21,6 +22,13 @@ TASKS: dict[str, ModuleType] = {
     "noisy": noisy,
     "speed": speed,
 }
+
+
+def sentences(data: Path, tasks: Iterable[ModuleType]) -> Iterator[str]:
+    """All sentences that evaluations look at, as often as they stand there."""
+    for task in tasks:
+        for _, lot in task.texts(data):
+            yield from lot
 
 
 def shown(figures: Sequence[Figure]) -> list[str]:
