@@ -14,6 +14,18 @@ class CorpusError(MinerError):
     """Text that cannot be read as asked: bytes, compression, columns, line counts."""
 
 
+class UnreadableError(CorpusError):
+    """Bytes that are no text, or a row without what is asked for.
+
+    ``ways``: what ``on_error`` may be instead, so that the work goes on; where a command has that
+    option, it says so.
+    """
+
+    def __init__(self, message: str, ways: str = "replace or skip"):
+        super().__init__(message)
+        self.ways = ways
+
+
 class NoTestSetError(CorpusError):
     """A directory that holds no test set of an evaluation. ``example``: what would be one."""
 

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any, NamedTuple
 
-from miner.errors import CorpusError, DependencyError
+from miner.errors import CorpusError, DependencyError, UnreadableError
 from miner.files import MAGIC, codec, one_line
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -72,7 +72,7 @@ def column_names(name: str, line: bytes, on_error: str) -> list[str]:
     try:
         text = line.decode("utf-8", "strict" if on_error == "fail" else "replace")
     except UnicodeDecodeError as error:
-        raise CorpusError(_undecodable(name, 1, error)) from None
+        raise UnreadableError(_undecodable(name, 1, error)) from None
     return text.split("\t")
 
 
@@ -137,7 +137,7 @@ def decode(
         return fields, False
     except UnicodeError as error:
         if on_error == "fail":
-            raise CorpusError(_undecodable(name, line, error)) from None
+            raise UnreadableError(_undecodable(name, line, error)) from None
         if on_error == "skip":
             return None, False
     fields = parse(line, *[part.decode("utf-8", "replace") for part in parts])
@@ -397,7 +397,4 @@ def _undecodable(name: str, line: int, error: UnicodeError) -> str:
         what = f"byte offset {error.start}: 0x{error.object[error.start]:02X} is not UTF-8"
     else:
         what = "an escape spells half a surrogate pair, which is not a character"
-    return (
-        f"{name}, line {line}, {what}; pass --on-error replace or skip, or convert the file "
-        "with iconv -f ENCODING -t UTF-8"
-    )
+    return f"{name}, line {line}, {what}; convert the file with iconv -f ENCODING -t UTF-8"

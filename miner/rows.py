@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from miner.corpus import file_format
-from miner.errors import CorpusError
+from miner.errors import CorpusError, UnreadableError
 from miner.files import StrPath, one_line
 from miner.records import (
     Want,
@@ -110,8 +110,9 @@ class Layout:
                     state[number] |= REPLACED * replaced
             except CorpusError as error:
                 if self.on_error != "skip":
-                    hint = "" if "--on-error" in str(error) else ", or pass --on-error skip"
-                    raise CorpusError(f"{error}{hint}") from None
+                    if isinstance(error, UnreadableError):
+                        raise
+                    raise UnreadableError(str(error), "skip") from None
                 fields, state[number] = blank, UNREADABLE
             rows.append(fields)
         return Texts(

@@ -96,9 +96,12 @@ def test_sets_that_are_not_there_are_left_out_of_all(
     options = ["--data", tmp_path, "--model", tiny_model, "--json", tmp_path / "all.json"]
     code, out, err = miner("evaluate", "all", *options)
     assert code == 0
-    for name in ("sts", "bucc", "paraphrase", "noisy"):
-        assert f"{name} is left out: {tmp_path}" in err and f"\n{name} " not in out
-    (model,) = json.loads((tmp_path / "all.json").read_text())["models"]
+    record = json.loads((tmp_path / "all.json").read_text())
+    assert err == ""
+    for name, one in zip(("sts", "bucc", "paraphrase", "noisy"), record["left out"], strict=True):
+        assert (one["evaluation"], one["model"]) == (name, None)
+        assert f"\nleft out: {name}: {one['reason']}\n" in out and f"\n{name} " not in out
+    (model,) = record["models"]
     assert list(model["evaluations"]) == ["tatoeba", "speed"]
 
 
@@ -200,7 +203,10 @@ def test_a_faulty_file_takes_no_other_evaluation_along(
     assert err.splitlines()[-1].startswith("miner: error: ") and "line 2: the label is 2" in err
     (model,) = json.loads(path.read_text())["models"]
     assert list(model["evaluations"]) == ["tatoeba", "speed"]
-    assert "line 2: the label is 2" in json.loads(path.read_text())["left out"]["noisy"]
+    left_out = json.loads(path.read_text())["left out"]
+    (fault,) = (one for one in left_out if one["evaluation"] == "noisy")
+    assert "line 2: the label is 2" in fault["reason"] and fault["model"] == str(tiny_model)
+    assert f"left out: noisy of {tiny_model}: {fault['reason']}\n" in out
 
 
 def test_all_left_out_is_an_error_and_a_bad_output_is_found_first(
@@ -241,4 +247,17 @@ def test_without_scikit_learn(
     code, out, err = miner(
         "evaluate", "all", "--data", tmp_path, *options[2:], "--against", "default"
     )
-    assert code == 0 and "paraphrase is left out: the classifier needs" in err and "noisy" in out
+    assert code == 0 and "\nnoisy " in out
+    for model in (tiny_model, "default"):
+        assert f"left out: paraphrase of {model}: the classifier needs" in out
+
+
+def test_no_option_is_advised_that_is_not_there(miner: Run, tmp_path: Path) -> None:
+    """Of the option, commands that have it speak."""
+    place = tmp_path / "tatoeba" / "de-en.tsv"
+    place.parent.mkdir()
+    place.write_bytes(b"eins\tone\nzw\xffei\ttwo\n")
+    code, _, err = miner("evaluate", "tatoeba", "--data", tmp_path)
+    assert code == 1 and "line 2" in err and "iconv" in err and "--on-error" not in err
+    code, _, err = miner("negatives", "default", place)
+    assert code == 1 and err.endswith("-t UTF-8, or pass --on-error replace or skip\n")

@@ -2,7 +2,8 @@
 
 import inspect
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,23 @@ from miner.files import open_output, resource_error
 if TYPE_CHECKING:
     from miner.tasks.figures import Outcome
     from miner.tasks.subject import Foreign, Trained
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """An evaluation that was not done, and why: of one model, or of all (None)."""
+
+    evaluation: str
+    error: MinerError
+    model: str | None = None
+
+    def __str__(self) -> str:
+        of = "" if self.model is None else f" of {self.model}"
+        return f"left out: {self.evaluation}{of}: {self.error}"
+
+    def as_dict(self) -> dict[str, str | None]:
+        return {"evaluation": self.evaluation, "model": self.model, "reason": str(self.error)}
+
 
 NAMES = ("sts", "tatoeba", "bucc", "paraphrase", "noisy", "speed")
 
@@ -189,7 +207,8 @@ def sentences(data: Path, names: tuple[str, ...], output: str) -> None:
     from miner.tasks import table
     from miner.tasks.subject import SENTENCES, vectors_in, write_sentences
 
-    tasks = _tasks(data, names or [name for name in NAMES if name != "speed"], not names)
+    wanted = names or [name for name in NAMES if name != "speed"]
+    tasks, left_out = _tasks(data, wanted, not names)
     place = Path(output)
     if there := vectors_in(place):
         raise ArtifactError(
@@ -200,6 +219,8 @@ def sentences(data: Path, names: tuple[str, ...], output: str) -> None:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise resource_error(error, place) from error
+    for one in left_out:
+        click.echo(one, err=True)
     count = write_sentences(table.sentences(data, tasks.values()), place / SENTENCES)
     click.echo(f"{place / SENTENCES}: {count:,} sentences of {', '.join(tasks)}", err=True)
 
@@ -220,9 +241,8 @@ def run(
 
     _writable(json_file)
     several = len(names) > 1
-    tasks = _tasks(data, names, several)
+    tasks, left_out = _tasks(data, names, several)
     subjects = [open_subject(one, threads, device) for one in (model, against) if one is not None]
-    left_out: list[tuple[str, MinerError]] = []
     found = [_evaluated(tasks, subject, data, several, left_out) for subject in subjects]
     for subject, outcomes in zip(subjects, found, strict=True):
         text = table.summary(outcomes) if several else "\n".join(map(table.text, outcomes))
@@ -240,6 +260,8 @@ def run(
         click.echo(f"\n{model} less {against}, on the same draws:\n\n{table.compared(shown)}")
         if single := table.unpaired(found[0], found[-1]):
             click.echo(f"\nof one model alone: {', '.join(single)}")
+    if left_out:
+        click.echo("\n".join(["", *map(str, left_out)]))
     if json_file:
         record: dict[str, Any] = {
             "miner": miner.__version__,
@@ -247,15 +269,16 @@ def run(
             "models": [table.record(*one) for one in zip(subjects, found, strict=True)],
         }
         if left_out:
-            record["left out"] = {name: str(error) for name, error in left_out}
+            record["left out"] = [one.as_dict() for one in left_out]
         if against is not None:
             record["differences"] = [one.as_dict() for one in differences]
         with open_output(json_file) as file:
             file.write(json.dumps(record, indent=1) + "\n")
-    if faults := [error for _, error in left_out if isinstance(error, CorpusError)]:
-        raise faults[0]
+    for one in left_out:
+        if isinstance(one.error, CorpusError) and not isinstance(one.error, NoTestSetError):
+            raise one.error
     if not any(outcome.figures for outcome in found[0]) and several:
-        raise CorpusError(f"{data}: nothing could be evaluated; see above what was left out")
+        raise CorpusError(f"{data}: nothing could be evaluated; see above what is left out")
 
 
 def _writable(path: str | None) -> None:
@@ -264,25 +287,27 @@ def _writable(path: str | None) -> None:
         raise CorpusError(f"{Path(path).parent}: no such directory; make it, or write elsewhere")
 
 
-def _tasks(data: Path, names: Any, lenient: bool) -> dict[str, ModuleType]:
-    """The evaluations by name. ``lenient``: those without text are left out, and named."""
+def _tasks(
+    data: Path, names: Sequence[str], lenient: bool
+) -> tuple[dict[str, ModuleType], list[LeftOut]]:
+    """The evaluations by name. ``lenient``: those without text are left out."""
     from miner.tasks.table import TASKS
 
     if not data.is_dir():
         raise CorpusError(f"{data}: no such directory; 'miner data get' fetches public test sets")
     if not lenient:
-        return {name: TASKS[name] for name in names}
-    found = {}
+        return {name: TASKS[name] for name in names}, []
+    found, left_out = {}, []
     for name in names:
         try:
             TASKS[name].sets(data)
         except NoTestSetError as error:
-            click.echo(f"{name} is left out: {error}", err=True)
+            left_out.append(LeftOut(name, error))
         else:
             found[name] = TASKS[name]
     if not found:
         raise CorpusError(f"{data}: holds no test set; 'miner data list' says which can be had")
-    return found
+    return found, left_out
 
 
 def _evaluated(
@@ -290,12 +315,12 @@ def _evaluated(
     subject: "Trained | Foreign",
     data: Path,
     several: bool,
-    left_out: list[tuple[str, MinerError]],
+    left_out: list[LeftOut],
 ) -> "list[Outcome]":
     """What each evaluation found of one model.
 
-    Of ``several``, what cannot be done with it goes to ``left_out``, by name; a faulty file does
-    not take the others along.
+    Of ``several``, what cannot be done with it goes to ``left_out``; a faulty file does not take
+    the others along.
     """
     found = []
     with options.staged_bar("sets") as bar:
@@ -305,8 +330,7 @@ def _evaluated(
             except (DependencyError, MismatchError, CorpusError) as error:
                 if not several:
                     raise
-                left_out.append((name, error))
-                click.echo(f"{name} is left out: {error}", err=True)
+                left_out.append(LeftOut(name, error, subject.name))
     return found
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from miner.cli import options
-from miner.corpus import ON_ERROR, file_format
+from miner.corpus import file_format
 from miner.errors import MinerError
 from miner.files import resource_error
 from miner.filters import language, scripts
@@ -31,20 +31,13 @@ languages = options.several(
 reading = options.several(
     click.option("--scol", default="1", show_default=True, metavar="N|NAME", help="Source column."),
     click.option("--tcol", default="2", show_default=True, metavar="N|NAME", help="Target column."),
-    click.option("--header", is_flag=True, help="The first line of a tsv names its columns."),
+    options.header,
     click.option(
         "--format",
         type=click.Choice(["plain", "tsv", "jsonl"]),
         help="Text format; default by suffix (.tsv .jsonl), else tsv for one file, plain for two.",
     ),
-    click.option(
-        "--on-error",
-        type=click.Choice(ON_ERROR),
-        default="fail",
-        show_default=True,
-        help="Rows that are not UTF-8: stop, put U+FFFD, or take for unreadable (also those "
-        "without the columns).",
-    ),
+    options.on_error("Rows", "take for unreadable (also those without the columns)"),
 )
 
 
@@ -104,7 +97,8 @@ def spooled(paths: list[str]) -> Iterator[tuple[list[str], Path]]:
             message = str(error)
             for copied, name in names.items():
                 message = message.replace(copied, name)
-            raise type(error)(message) from error
+            error.args = (message,)
+            raise
 
 
 def _copy(path: str, copy: Path) -> None:

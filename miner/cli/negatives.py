@@ -9,7 +9,7 @@ import numpy as np
 
 from miner.cli import filtering, options
 from miner.columns import aligned
-from miner.corpus import FORMATS, ON_ERROR, Bitext, file_format, stream_bitext
+from miner.corpus import FORMATS, Bitext, file_format, stream_bitext
 from miner.encoder import Encoder
 from miner.errors import CorpusError
 from miner.files import one_line
@@ -35,9 +35,7 @@ Examples:
   miner negatives models/english paraphrases.tsv --negatives-from either --seed 2"""
 )
 @click.argument("model")
-@click.argument("bitext", required=False)
-@click.option("--source", metavar="FILE", help="Source file, with --target instead of BITEXT.")
-@click.option("--target", metavar="FILE", help="Target file, aligned line by line.")
+@options.bitext
 @click.option(
     "--mega-batch",
     "--megabatch",
@@ -66,20 +64,14 @@ Examples:
 )
 @click.option("--scol", metavar="N|NAME", help="Source column of BITEXT [1, or source].")
 @click.option("--tcol", metavar="N|NAME", help="Target column of BITEXT [2, or target].")
-@click.option("--header", is_flag=True, help="The first line of a TSV names its columns.")
+@options.header
 @click.option(
     "--format",
     type=click.Choice(FORMATS),
     help="Text format; default by suffix (.tsv .jsonl .parquet), else tsv for one file, plain for "
     "two.",
 )
-@click.option(
-    "--on-error",
-    type=click.Choice(ON_ERROR),
-    default="fail",
-    show_default=True,
-    help="Rows that are not UTF-8: stop, put U+FFFD, or leave out (and count).",
-)
+@options.on_error("Rows")
 @options.threads
 def negatives(
     model: str,

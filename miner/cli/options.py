@@ -1,5 +1,6 @@
 """Options that several commands share, and what they turn into."""
 
+import functools
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -12,6 +13,7 @@ from tqdm import tqdm
 
 from miner.corpus import FORMATS, ON_ERROR
 from miner.engines import ENGINES
+from miner.errors import UnreadableError
 from miner.machine import matrix_peak, parse_size
 from miner.margin import MARGINS, RETRIEVALS, canonical
 from miner.tokenizer import SIDES
@@ -111,6 +113,40 @@ side = click.option(
     help="Which column of its training text this is, for a model with separate vocabularies.",
 )
 
+header = click.option("--header", is_flag=True, help="The first line of a TSV names its columns.")
+
+
+def on_error(what: str = "Lines", skip: str = "leave out (and count)") -> Decorator:
+    """What to do about text that cannot be read; where it stops the work, the error says so."""
+    option = click.option(
+        "--on-error",
+        type=click.Choice(ON_ERROR),
+        default="fail",
+        show_default=True,
+        help=f"{what} that are not UTF-8: stop, put U+FFFD, or {skip}.",
+    )
+
+    def decorate(function: Any) -> Any:
+        @functools.wraps(function)
+        def told(*arguments: Any, **named: Any) -> Any:
+            try:
+                return function(*arguments, **named)
+            except UnreadableError as error:
+                error.args = (f"{error}, or pass --on-error {error.ways}",)
+                raise
+
+        return option(told)
+
+    return decorate
+
+
+# One file with both sides, or a file for each.
+bitext = several(
+    click.argument("bitext", required=False),
+    click.option("--source", metavar="FILE", help="Source file, with --target instead of BITEXT."),
+    click.option("--target", metavar="FILE", help="Target file, aligned line by line."),
+)
+
 reading = several(
     click.option(
         "--format",
@@ -118,13 +154,7 @@ reading = several(
         help="Text format; default by suffix (.tsv .jsonl .parquet), else plain. "
         "bucc is 'id, tab, sentence'.",
     ),
-    click.option(
-        "--on-error",
-        type=click.Choice(ON_ERROR),
-        default="fail",
-        show_default=True,
-        help="Lines that are not UTF-8: stop, put U+FFFD, or leave out (and count).",
-    ),
+    on_error(),
     click.option(
         "--column",
         metavar="N|NAME",
@@ -132,7 +162,7 @@ reading = several(
         "for jsonl and parquet a name [text].",
     ),
     click.option("--id-column", metavar="N|NAME", help="Likewise for an id of each sentence."),
-    click.option("--header", is_flag=True, help="The first line of a tsv names its columns."),
+    header,
 )
 
 mining = several(

@@ -20,9 +20,7 @@ Examples:
   miner score --source web.de --target web.en --score cosine --score margin -o scored.tsv
   zcat web.tsv.gz | miner score - --score-only | paste scores.old -"""
 )
-@click.argument("bitext", required=False)
-@click.option("--source", metavar="FILE", help="Source file, with --target instead of BITEXT.")
-@click.option("--target", metavar="FILE", help="Target file, aligned line by line.")
+@options.bitext
 @click.option(
     "--score",
     "names",

@@ -12,7 +12,6 @@ import numpy as np
 from miner.cli import options
 from miner.corpus import (
     FORMATS,
-    ON_ERROR,
     Bitext,
     Reader,
     file_format,
@@ -82,19 +81,13 @@ Examples:
     multiple=True,
     help="Column of FILE with a score, to correlate with the figures of each sentence; repeatable.",
 )
-@click.option("--header", is_flag=True, help="The first line of a TSV names its columns.")
+@options.header
 @click.option(
     "--format",
     type=click.Choice(FORMATS),
     help="Text format; default by suffix (.tsv .jsonl .parquet), else plain.",
 )
-@click.option(
-    "--on-error",
-    type=click.Choice(ON_ERROR),
-    default="fail",
-    show_default=True,
-    help="Lines that are not UTF-8: stop, put U+FFFD, or leave out (and count).",
-)
+@options.on_error()
 @click.option("--json", "json_file", metavar="FILE", help="Write all figures to FILE as JSON.")
 @click.option(
     "--per-pair",

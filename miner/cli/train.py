@@ -8,8 +8,9 @@ from typing import Any
 import click
 from tqdm import tqdm
 
+from miner.cli import options
 from miner.cli.options import Number
-from miner.corpus import FORMATS, ON_ERROR
+from miner.corpus import FORMATS
 from miner.errors import DependencyError
 from miner.model import ENCODERS, load
 
@@ -92,15 +93,9 @@ Examples:
 )
 @click.option("--keep", type=float, help="Share of each bitext to keep: its best, or its first.")
 @click.option("--sample", type=int, help="Pairs to draw from all; 0: take all.")
-@click.option("--header", is_flag=True, help="The first line of a TSV names its columns.")
+@options.header
 @click.option("--format", type=click.Choice(FORMATS), help="Of all files; default by suffix.")
-@click.option(
-    "--on-error",
-    type=click.Choice(ON_ERROR),
-    default="fail",
-    show_default=True,
-    help="Rows that are not UTF-8: stop, put U+FFFD, or leave out (and count).",
-)
+@options.on_error("Rows")
 @click.option(
     "--exclude",
     multiple=True,

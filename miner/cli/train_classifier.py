@@ -7,7 +7,7 @@ import click
 from miner.cli import options
 from miner.cli.options import Number
 from miner.cli.train import Shown
-from miner.corpus import FORMATS, ON_ERROR, Reader
+from miner.corpus import FORMATS, Reader
 from miner.errors import DependencyError
 
 
@@ -37,14 +37,8 @@ to 1.""",
 @click.option(
     "--column", metavar="N|NAME", help="Where the sentence is, in files that have columns."
 )
-@click.option("--header", is_flag=True, help="The first line of a TSV names its columns.")
-@click.option(
-    "--on-error",
-    type=click.Choice(ON_ERROR),
-    default="fail",
-    show_default=True,
-    help="Lines that are not UTF-8: stop, put U+FFFD, or leave out (and count).",
-)
+@options.header
+@options.on_error()
 @click.option("-o", "--output", required=True, metavar="DIR", help="Where the classifier goes.")
 @click.option(
     "--encoder",
