@@ -261,3 +261,10 @@ def test_bad_input(miner, tmp_path, monkeypatch, arguments, code: int, message: 
 def test_no_such_model(miner, bitext: Path, tmp_path: Path) -> None:
     code, _, err = miner("negatives", tmp_path / "nowhere", bitext)
     assert code == 1 and "nowhere" in err and len(err.splitlines()) == 1
+
+
+def test_columns_that_do_not_belong_together_are_noticed(miner, bitext: Path) -> None:
+    rows = zip(SOURCE[:5], TARGET[2:5] + TARGET[:2], strict=True)
+    bitext.write_text("".join(f"{s}\t{t}\n" for s, t in rows), encoding="utf-8")
+    code, _, err = miner("negatives", "default", bitext)
+    assert code == 0 and "warning: of 100% of the sources a negative is nearer" in err

@@ -73,7 +73,7 @@ def get(names: tuple[str, ...], output: str, pairs: tuple[str, ...], mirror: str
     DIR/SOURCES.json records where everything came from, under which licence, and its checksum.
     """
     for dataset, part in choose(names, pairs):
-        with options.staged_bar() as report:
+        with options.staged_bar(compiled=False) as report:
             got = get_part(
                 dataset, part, output, mirror=mirror, showing=options.bytes_bar, report=report
             )

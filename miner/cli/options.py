@@ -2,6 +2,7 @@
 
 import functools
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from typing import Any
 import click
 from tqdm import tqdm
 
+from miner import kernels
 from miner.corpus import FORMATS, ON_ERROR
 from miner.engines import ENGINES
 from miner.errors import UnreadableError
@@ -329,9 +331,22 @@ def _check() -> None:
         raise KeyboardInterrupt
 
 
+def announce() -> None:
+    """Tell whoever sees a progress bar why the first of all runs stands still for a while."""
+    if sys.stderr.isatty() and not kernels.compiled():
+        tqdm.write("compiling loops for this machine, once: half a minute or so", file=sys.stderr)
+
+
 @contextmanager
-def staged_bar(unit: str = "lines") -> Iterator[Callable[[str, int, int | None], None]]:
-    """A progress bar with rate and ETA for work in stages; nothing where there is no terminal."""
+def staged_bar(
+    unit: str = "lines", compiled: bool = True
+) -> Iterator[Callable[[str, int, int | None], None]]:
+    """A progress bar with rate and ETA for work in stages; nothing where there is no terminal.
+
+    ``compiled``: whether the work is done by compiled loops.
+    """
+    if compiled:
+        announce()
     bars: dict[str, tqdm] = {}
 
     def report(stage: str, done: int, total: int | None) -> None:
@@ -356,6 +371,7 @@ def bar(stage: str, unit: str, operations: float = 0.0) -> Iterator[Callable[[in
     ``operations`` is how many multiplications and additions all of it takes; their rate is shown
     beside what this machine's float32 matrix products reach.
     """
+    announce()
     with tqdm(desc=stage, unit=f" {unit}", disable=None) as shown:
         peak = matrix_peak() if operations and not shown.disable else 0.0
 

@@ -203,7 +203,7 @@ def count(
     """Add all blocks to the sides: the lines, and the scores by column."""
     lines = [np.zeros(0, dtype=np.int64)]
     scores = {column: [np.zeros(0)] for column in score_cols}
-    with options.staged_bar() as report:
+    with options.staged_bar(compiled=False) as report:
         done = 0
         for numbers, texts, more in blocks:
             for place, column in enumerate(score_cols):

@@ -315,6 +315,7 @@ class Shown:
         self.bar: tqdm | None = None
 
     def __enter__(self) -> "Shown":
+        options.announce()
         return self
 
     def __exit__(self, *_: object) -> None:

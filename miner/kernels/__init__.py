@@ -14,3 +14,14 @@ if "NUMBA_CACHE_DIR" not in os.environ:
     if not any(os.access(place, os.W_OK) for place in _places):
         _cache = tempfile.TemporaryDirectory(prefix="miner-kernels-")
         os.environ["NUMBA_CACHE_DIR"] = _cache.name
+
+
+def compiled() -> bool:
+    """Whether an earlier run has left compiled loops, so that this one need not wait for them."""
+    given = os.environ.get("NUMBA_CACHE_DIR")
+    own, home = Path(__file__).parent / "__pycache__", Path.home() / ".cache" / "numba"
+    return any(
+        next(place.rglob("pool.*.nbi"), None)
+        for place in ([Path(given)] if given else [own, home])
+        if place.is_dir()
+    )
