@@ -20,7 +20,8 @@ from miner.tasks import table
 from miner.tasks.subject import SENTENCES, write_sentences
 from train import select
 from train.config import RECIPES, TrainConfig
-from train.run import TextPair, train_model
+from train.run import train_model
+from train.texts import TextPair
 
 PAIRS = ("de-en", "fr-en")
 

@@ -19,7 +19,8 @@ from miner.verify import ALONE, Verifier, sigmoid
 from train.config import TrainConfig
 from train.data import prepare
 from train.lexicon import learn_lexicon
-from train.run import TextPair, train_model
+from train.run import train_model
+from train.texts import TextPair
 from train.verifier import DECOYS, LONGEST, SHORTEST, choose_decoys, fit, learn_verifier
 
 

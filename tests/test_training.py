@@ -25,7 +25,8 @@ from train.checkpoint import Checkpoint  # noqa: E402
 from train.config import TrainConfig  # noqa: E402
 from train.data import prepare, split  # noqa: E402
 from train.loop import EpochEnd, Progress, Trainer  # noqa: E402
-from train.run import TextPair, train_model  # noqa: E402
+from train.run import train_model  # noqa: E402
+from train.texts import TextPair  # noqa: E402
 from train.validate import mining_f1  # noqa: E402
 
 SOFTMAX = TrainConfig(dimension=24, batch=64, epochs=4, rate=0.02, heldout=70)

@@ -15,7 +15,7 @@ from miner.verify import Verifier
 from train import data as pairs
 from train.config import TrainConfig
 from train.quality import learn_quality
-from train.run import TextPair, read_texts
+from train.texts import TextPair, read_texts
 
 
 def relearn(model: str, texts: list[TextPair], output: str) -> None:

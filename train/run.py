@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from miner.corpus import parse_scores, read_bitext
 from miner.encoder import Encoder
 from miner.errors import CorpusError
 from miner.files import replaceable
@@ -34,45 +33,12 @@ from train.encoders import inside
 from train.lexicon import learn_lexicon
 from train.loop import EpochEnd, Progress, Trainer, memory_named
 from train.quality import learn_quality
+from train.texts import Read, TextPair, read_texts
 from train.verifier import ENOUGH, choose_decoys, enough, learn_verifier
 from train.vocabulary import train_trigrams, train_vocabulary, train_words
 
-# Reasons for leaving out pairs that a model names even where there were none.
-USUAL = ("empty", "not UTF-8")
 # Gets lines to print, and the progress between them.
 Report = Callable[[str | Progress], None]
-
-
-@dataclass(frozen=True)
-class TextPair:
-    """A bitext to read: two aligned files, or two columns of one (``target`` None).
-
-    Of one file, ``label_col`` says whether a pair means the same (1) or not (0), and ``score_col``
-    how good it is, the higher the better, for ``TrainConfig.keep``.
-    """
-
-    source: str
-    target: str | None = None
-    scol: str = "1"
-    tcol: str = "2"
-    header: bool = False
-    format: str | None = None
-    label_col: str | None = None
-    score_col: str | None = None
-
-    @property
-    def name(self) -> str:
-        return self.source if self.target is None else f"{self.source} + {self.target}"
-
-
-@dataclass(frozen=True)
-class Read:
-    """All pairs: two lists of sentences, whether each pair means the same, what each file gave."""
-
-    source: list[str]
-    target: list[str]
-    same: np.ndarray
-    counts: list[dict[str, Any]]
 
 
 def train_model(
@@ -378,78 +344,3 @@ def _with_verifier(
     report("learning to tell good pairs from spoilt ones")
     verifier[NAME] = learn_quality(Encoder(model), text(held), seed)
     return replace(model, decoys=choose_decoys(text(training), seed))
-
-
-def read_texts(
-    texts: Sequence[TextPair],
-    config: TrainConfig,
-    on_error: str,
-    report: Report,
-    excluded: Set[str] = frozenset(),
-) -> Read:
-    """All pairs that the configuration keeps, but for those with a side that is ``excluded``.
-
-    ``excluded`` is folded: see :func:`train.select.folded`.
-    """
-    source: list[str] = []
-    target: list[str] = []
-    labels = []
-    counts: list[dict[str, Any]] = []
-    for text in texts:
-        columns = [column for column in (text.label_col, text.score_col) if column is not None]
-        bitext = read_bitext(
-            text.source,
-            text.target,
-            scol=text.scol,
-            tcol=text.tcol,
-            header=text.header,
-            format=text.format,
-            on_error=on_error,
-            more=columns,
-        )
-        # Rows to columns.
-        more = list(zip(*bitext.more, strict=True)) if len(bitext) else [()] * len(columns)
-        same = np.ones(len(bitext), dtype=bool)
-        if text.label_col is not None:
-            same = select.labels(more.pop(0), text.name, bitext.lines)
-        score = None
-        if text.score_col is not None:
-            score = parse_scores(more.pop(0), text.name, bitext.lines)
-        rows = select.cut(len(bitext), config.keep, score)
-        # Only the contrastive objective can learn from what is no translation.
-        unlike = 0
-        if config.objective != "contrastive":
-            unlike = int((~same[rows]).sum())
-            rows = rows[same[rows]]
-        known = select.seen((bitext.source, bitext.target), excluded)[rows]
-        rows = rows[~known]
-        left_out = {
-            "empty": bitext.empty,
-            "not UTF-8": bitext.undecodable,
-            "cut off": len(bitext) - len(rows) - unlike - int(known.sum()),
-            "labelled as different": unlike,
-            "with excluded sentences": int(known.sum()),
-        }
-        notes = "".join(f", {count} {why} left out" for why, count in left_out.items() if count)
-        if bitext.replaced:
-            notes += f", {bitext.replaced} with bytes replaced"
-        report(f"{text.name}: {len(rows)} pairs{notes}")
-        counts.append(
-            {
-                "name": Path(text.source).name,
-                "pairs": len(rows),
-                **{why: count for why, count in left_out.items() if count or why in USUAL},
-            }
-        )
-        source += [bitext.source[row] for row in rows.tolist()]
-        target += [bitext.target[row] for row in rows.tolist()]
-        labels.append(same[rows])
-    if not source:
-        raise CorpusError(f"{', '.join(text.name for text in texts)}: no pairs to train on")
-    together = np.concatenate(labels)
-    if config.sample:
-        rows = select.draw(len(source), config.sample, config.seed)
-        report(f"{len(rows)} of {len(source)} pairs drawn")
-        source, target = ([side[row] for row in rows.tolist()] for side in (source, target))
-        together = together[rows]
-    return Read(source, target, together, counts)

@@ -16,7 +16,8 @@ from miner.tasks import sts, tatoeba
 from miner.tasks.subject import ENGLISH, Trained
 from train.config import TrainConfig
 from train.loop import Progress
-from train.run import TextPair, train_model
+from train.run import train_model
+from train.texts import TextPair
 
 # Encoded to take the speed: the first English sentences of the mining task, so many times. They
 # are as many chunks for each of two or four threads (miner.encoder.CHUNK).

@@ -21,6 +21,7 @@ from benchmarks.filtering.noise import KINDS, Corpus, Noise, Pair
 from miner import MinerError
 from miner.corpus import read, read_bitext
 from miner.tasks.hidden import read_gold_of
+from miner.tasks.text import find
 
 SEED = 6
 SPLITS = ("dev", "test")
@@ -183,8 +184,8 @@ def _bucc(third: tuple[str, str]) -> str:
 
 
 def one(directory: Path, name: str) -> Path:
-    """The file of that name, compressed or not."""
-    found = sorted(directory.glob(f"{name}*"))
-    if not found:
+    """The file of that name, compressed or not. Raises MinerError where it is not there."""
+    found = find(directory, name)
+    if found is None:
         raise MinerError(f"{directory}: no {name}, plain or compressed")
-    return found[0]
+    return found

@@ -260,7 +260,8 @@ def train(
         raise DependencyError(
             'training needs torch and scikit-learn; run: pip install "bitext-miner[train]"'
         ) from None
-    from train.run import TextPair, train_model
+    from train.run import train_model
+    from train.texts import TextPair
 
     texts = [
         TextPair(source, target, header=header, format=format)
