@@ -11,6 +11,7 @@ import hypothesis
 import numpy as np
 import pytest
 import sentencepiece
+from downloads import get, server, unchecked  # noqa: F401 (fixtures)
 
 from miner import neighbors
 from miner.cli import main
