@@ -10,15 +10,11 @@ training text.
 """
 
 import time
-from functools import cache
 from pathlib import Path
 
-from benchmarks import bucc, report
+from benchmarks import bucc, report, unseen
 from miner import MinerError
 from miner.model import load
-from miner.tasks import table
-from miner.tasks.subject import SENTENCES, write_sentences
-from train import select
 from train.config import RECIPES, TrainConfig
 from train.run import train_model
 from train.texts import TextPair
@@ -33,7 +29,7 @@ def trained(
     files = sorted((data / "train" / pair).glob("*.tsv.xz"))
     if not files:
         raise MinerError(f"{data / 'train' / pair}: no training text (*.tsv.xz)")
-    tests, count = excluded(data, output.parent / "tests")
+    tests, count = unseen.written(data, output.parent / "tests")
     if output.exists():
         found = load(output).training
         # Not as dicts: one that was stored before a field was there has its default.
@@ -45,16 +41,6 @@ def trained(
     texts = [TextPair(str(file)) for file in files]
     train_model(texts, config, output, exclude=[str(tests)], verifier=verifier, report=show)
     return str(output), round(time.perf_counter() - started, 1)
-
-
-@cache
-def excluded(data: Path, directory: Path) -> tuple[Path, int]:
-    """A file of all test sentences, which is written to ``directory``; how many differ."""
-    directory.mkdir(parents=True, exist_ok=True)
-    path = directory / SENTENCES
-    tasks = (task for name, task in table.TASKS.items() if name != "speed")
-    write_sentences(table.sentences(data, tasks), path)
-    return path, len(select.read_excluded(str(path)))
 
 
 def show(event: object) -> None:

@@ -70,8 +70,8 @@ KEY = [
     "accuracy by a threshold of the cosine; ParaCrawl, Common Crawl, subtitles: area under the ROC",
     "curve of labelled noisy bitext, by the cosine; sentences/s: English text to vectors, all",
     "threads, in one run (not that of other tables: the machine's speed varies). A star: a",
-    "mean over the sets that are there. Of some STS sets, and of Tatoeba in other languages,",
-    "sentences stand in the training text: benchmarks/RESULTS.md counts them.",
+    "mean over the sets that are there. The text of the model that ships has some sentences of",
+    "these sets, which benchmarks/RESULTS.md counts; that of the other models has none.",
 ]
 
 
