@@ -1,0 +1,91 @@
+"""What tests of reading and writing text share: hard text, compressions, pipes."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import random
+import sys
+import types
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+
+from miner.corpus import (
+    Reader,
+)
+
+if sys.version_info >= (3, 14):
+    import compression.zstd as zstd
+else:
+    zstd = pytest.importorskip("backports.zstd")
+
+COMPRESS: dict[str, Any] = {
+    "": bytes,
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    ".zst": lambda data: zstd.compress(data, options={zstd.CompressionParameter.checksum_flag: 1}),
+}
+LINES = np.array([2, 5, 9])
+PACKED = [suffix for suffix in COMPRESS if suffix]
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"), max_size=30)
+ODD = ["\u2028b", "a\x0bb", "a\x0cb", "a\x85b", "a\rb", "\ra", "a\r", "\x1c", " a ", "\0", "\ufeff"]
+QUICK = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+def put(path: Path, data: bytes | str) -> Path:
+    path.write_bytes(data.encode() if isinstance(data, str) else data)
+    return path
+
+
+def drain(reader: Reader) -> list[str]:
+    return [sentence for block in reader for sentence in block.sentences]
+
+
+def tallies(reader: Reader) -> tuple[int, int, int, int]:
+    return reader.lines, reader.empty, reader.undecodable, reader.replaced
+
+
+def message(caught: pytest.ExceptionInfo[BaseException]) -> str:
+    text = str(caught.value)
+    assert "\n" not in text, "an error is one line"
+    return text
+
+
+@cache
+def noise(suffix: str) -> bytes:
+    """20 000 lines that no codec makes small, so that a cut falls inside the data."""
+    rng = random.Random(7)
+    text = b"".join(b"%x\n" % rng.getrandbits(400) for _ in range(20_000))
+    if suffix == ".xz":
+        return lzma.compress(text, preset=0)
+    return bytes(COMPRESS[suffix](text))
+
+
+class Pipe(io.BytesIO):
+    def seekable(self) -> bool:
+        return False
+
+    def seek(self, *_: int) -> int:
+        raise io.UnsupportedOperation("a pipe cannot seek")
+
+
+def feed(monkeypatch: pytest.MonkeyPatch, data: bytes, kind: type[io.BytesIO] = io.BytesIO) -> None:
+    monkeypatch.setattr(sys, "stdin", types.SimpleNamespace(buffer=kind(data)))
+
+
+def table(path: Path, **columns: Any) -> Path:
+    pa = pytest.importorskip("pyarrow")
+    pa.parquet = pytest.importorskip("pyarrow.parquet")
+    pa.parquet.write_table(pa.table(columns), path, row_group_size=3)
+    return path
