@@ -76,7 +76,7 @@ def match(verifier: Verifier, source: str, target: str) -> tuple[list[Token], li
     # What is beyond is not looked at when a pair is scored, either.
     left, right = ids[0][:LONGEST], ids[1][:LONGEST]
     pieces = verifier.pieces
-    similarity = pieces.embedding[left] @ pieces.embedding[right].T
+    similarity = pieces.similarity(left, right)
     probability = np.maximum(
         _translated(verifier, left, right), _translated(verifier, right, left).T
     )

@@ -20,6 +20,7 @@ from miner.errors import ArtifactError
 from miner.flat import offsets_of, take_lists
 from miner.lexicon import Lexicon
 from miner.margin import Candidates, Neighbors
+from miner.model import quantise
 from miner.tokenizer import Tokenizer
 
 # What a pair says of itself. Figures of the two sides come as their mean and their worse one, so
@@ -120,18 +121,40 @@ def prepare(tokenizer: Tokenizer, sentences: Sequence[str], threads: int) -> Tex
     return Text(ids, offsets_of(lengths), characters, numbers, offsets_of(number_lengths))
 
 
+def unit_codes(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows ``(V, d) float32`` rounded to bytes ``(V, p) int8``, and what makes unit rows of them.
+
+    ``p`` is ``d``, with zeros, up to what compiled loops take at a time; the scale ``(V,) float32``
+    of a zero row is 0. What a model stores as bytes is rounded no further.
+    """
+    from miner.kernels.dots import STEP
+
+    codes, _ = quantise(table)
+    padded = np.zeros((len(codes), -(-codes.shape[1] // STEP) * STEP), dtype=np.int8)
+    padded[:, : codes.shape[1]] = codes
+    length = np.sqrt(np.einsum("vd,vd->v", codes, codes, dtype=np.int64))
+    return padded, np.where(length > 0, 1 / np.maximum(length, 1), 0).astype(np.float32)
+
+
 class Pieces:
     """What is known of every piece: its direction, its weight, its translations.
 
-    ``embedding (V, d) float32`` unit rows (zero for a zero row), ``weight (V,) float32`` > 0, the
-    length of its vector: training makes what carries meaning loud.
+    ``codes (V, p) int8`` times ``scale (V,) float32`` are unit rows (zero for a zero row), filled
+    up with zeros to p; ``weight (V,) float32`` > 0 is the length of its vector: training makes
+    what carries meaning loud.
     """
 
     def __init__(self, table: np.ndarray, lexicon: Lexicon):
         length = np.linalg.norm(table, axis=1)
         self.weight = np.maximum(length, 1e-9).astype(np.float32)
-        self.embedding = np.ascontiguousarray(table / self.weight[:, None])
+        self.codes, self.scale = unit_codes(table)
         self.lexicon = lexicon
+
+    def similarity(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Cosines of pieces with pieces, ``(n, m) float32``."""
+        from miner.kernels.dots import cosines
+
+        return cosines(self.codes, self.scale, left, right)
 
     def compare(
         self,
@@ -158,7 +181,8 @@ class Pieces:
             target.offsets,
             source_row,
             target_row,
-            self.embedding,
+            self.codes,
+            self.scale,
             self.weight,
             lexicon.frequency,
             lexicon.offsets,

@@ -19,7 +19,7 @@ from miner.kernels.order import COLUMNS, order_reference
 from miner.kernels.tokens import COLUMNS as FIGURES
 from miner.kernels.tokens import LONGEST, compare
 from miner.quality import FEATURES, NAME, Quality, cosines, features
-from miner.verify import Verifier
+from miner.verify import Verifier, unit_codes
 
 
 def flat(lists: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
@@ -27,7 +27,7 @@ def flat(lists: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
     return np.array([piece for one in lists for piece in one], dtype=np.int32), offsets
 
 
-def ordered(source: list[list[int]], target: list[list[int]], embedding, weight) -> np.ndarray:
+def ordered(source: list[list[int]], target: list[list[int]], codes, scale, weight) -> np.ndarray:
     n, size = len(source), len(weight)
     rows = np.arange(n)
     # A lexicon of nothing.
@@ -36,7 +36,7 @@ def ordered(source: list[list[int]], target: list[list[int]], embedding, weight)
     figures = np.empty((n, FIGURES), dtype=np.float32)
     out = np.full((n, COLUMNS), np.nan, dtype=np.float32)
     texts = (*flat(source), *flat(target))
-    compare(*texts, rows, rows, embedding, weight, frequency, *lexicon, figures, out)
+    compare(*texts, rows, rows, codes, scale, weight, frequency, *lexicon, figures, out)
     return out
 
 
@@ -49,22 +49,19 @@ def test_the_kernel_agrees_with_the_reference(source, target, seed):
     # Few directions, so that counterparts tie; pieces 0 and 1 are equal, 2 is zero.
     embedding = generator.integers(-1, 2, (12, 4)).astype(np.float32)
     embedding[1], embedding[2] = embedding[0], 0
-    embedding /= np.maximum(np.linalg.norm(embedding, axis=1, keepdims=True), 1e-9)
-    embedding = np.round(embedding, 2)  # sums of such are the same in any order
     weight = generator.random(12).astype(np.float32) + 0.1
     n = min(len(source), len(target))
-    found = ordered(source[:n], target[:n], embedding, weight)
-    expected = order_reference(source[:n], target[:n], embedding, weight)
+    known = *unit_codes(embedding), weight
+    found = ordered(source[:n], target[:n], *known)
+    expected = order_reference(source[:n], target[:n], *known)
     np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
 def test_order_of_kept_reversed_and_long_sentences():
     size = LONGEST + 20
-    embedding, weight = np.eye(size, dtype=np.float32), np.ones(size, dtype=np.float32)
+    known = *unit_codes(np.eye(size, dtype=np.float32)), np.ones(size, dtype=np.float32)
     line = list(range(size))
-    found = ordered(
-        [line, line[:8], [], [0, 1, 2]], [line, line[7::-1], [1], [2, 1, 0]], embedding, weight
-    )
+    found = ordered([line, line[:8], [], [0, 1, 2]], [line, line[7::-1], [1], [2, 1, 0]], *known)
     np.testing.assert_allclose(found[0], 1)  # what is cut off has no order
     np.testing.assert_allclose(found[1], [1, 1, -1, -1], atol=1e-6)
     np.testing.assert_allclose(found[2], 1)

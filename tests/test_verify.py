@@ -43,6 +43,7 @@ from miner.verify import (
     Verifier,
     compare_neighbours,
     sigmoid,
+    unit_codes,
 )
 
 NO_ORDER = np.empty((0, 4), dtype=np.float32)
@@ -83,14 +84,14 @@ def test_compare_is_its_reference(seed: int) -> None:
         for _ in range(2)
     ]
     embedding = generator.normal(size=(size, dimension)).astype(np.float32)
-    embedding /= np.linalg.norm(embedding, axis=1, keepdims=True)
+    embedding[generator.random(size) < 0.1] = 0
     weight = (generator.random(size) + 0.1).astype(np.float32)
     lexicon = random_lexicon(generator, size)
     tables = lexicon.offsets, lexicon.pieces, lexicon.probability
     m = int(generator.integers(0, 60))
     source, target = (generator.integers(0, len(side), m) for side in sides)
     out = np.full((m, COLUMNS), np.nan, dtype=np.float32)
-    arguments = embedding, weight, lexicon.frequency
+    arguments = *unit_codes(embedding), weight, lexicon.frequency
     compare(*flat(sides[0]), *flat(sides[1]), source, target, *arguments, *tables, out, NO_ORDER)
     rows = list(zip(source.tolist(), target.tolist(), strict=True))
     arrays = [[np.array(one, dtype=np.int64) for one in side] for side in sides]
@@ -107,17 +108,17 @@ def test_a_pair_does_not_depend_on_its_batch() -> None:
     generator = np.random.default_rng(3)
     sides = [[generator.integers(0, 40, 7).tolist() for _ in range(9)] for _ in range(2)]
     embedding = generator.normal(size=(40, 8)).astype(np.float32)
-    weight = np.ones(40, dtype=np.float32)
+    known = *unit_codes(embedding), np.ones(40, dtype=np.float32)
     lexicon = random_lexicon(generator, 40)
     tables = lexicon.frequency, lexicon.offsets, lexicon.pieces, lexicon.probability
     source, target = (grid.ravel() for grid in np.mgrid[:9, :9])
     whole = np.empty((81, COLUMNS), dtype=np.float32)
-    arguments = (*flat(sides[0]), *flat(sides[1]), source, target, embedding, weight, *tables)
+    arguments = (*flat(sides[0]), *flat(sides[1]), source, target, *known, *tables)
     compare(*arguments, whole, NO_ORDER)
     order = generator.permutation(81)
     mixed = np.empty((81, COLUMNS), dtype=np.float32)
     compare(
-        *flat(sides[0]), *flat(sides[1]), source[order], target[order], embedding, weight, *tables,
+        *flat(sides[0]), *flat(sides[1]), source[order], target[order], *known, *tables,
         mixed, NO_ORDER,
     )  # fmt: skip
     assert (mixed == whole[order]).all()

@@ -7,6 +7,8 @@ counterpart stands can.
 import numba
 import numpy as np
 
+from miner.kernels.dots import cosines
+
 # A piece whose best partner is less similar than this stands unmatched.
 MATCHED = 0.35
 
@@ -18,21 +20,22 @@ FEWEST = 4
 COLUMNS = 4
 
 
-def order_reference(source, target, embedding, weight):
+def order_reference(source, target, codes, scale, weight):
     """What :func:`order_figures` says of each pair, in plain numpy: ``(n, COLUMNS) float64``.
 
-    ``source`` and ``target`` are lists of ids; ``embedding (V, d)`` has unit rows, ``weight (V,)``
-    > 0. A piece's counterpart is the most similar piece of the other side, the first of equals; it
-    is matched where that similarity is MATCHED or more. Columns, each for the source's pieces and
-    then the target's: of neighbouring pieces that are both matched the share, by the lighter one's
-    weight, whose counterparts are at most NEAR apart, in [0, 1]; the correlation of the matched
-    pieces' places with their counterparts', in [-1, 1]. 1 where there is nothing to tell by.
+    ``source`` and ``target`` are lists of ids; ``codes (V, d) int8`` times ``scale (V,)`` are unit
+    rows, ``weight (V,)`` > 0. A piece's counterpart is the most similar piece of the other side,
+    the first of equals; it is matched where that similarity is MATCHED or more. Columns, each for
+    the source's pieces and then the target's: of neighbouring pieces that are both matched the
+    share, by the lighter one's weight, whose counterparts are at most NEAR apart, in [0, 1]; the
+    correlation of the matched pieces' places with their counterparts', in [-1, 1]. 1 where there is
+    nothing to tell by.
     """
     out = np.ones((len(source), COLUMNS))
     for number, (a, b) in enumerate(zip(source, target, strict=True)):
         if not len(a) or not len(b):
             continue
-        similarity = embedding[a].astype(np.float64) @ embedding[b].astype(np.float64).T
+        similarity = cosines(codes, scale, a, b)
         for side, (own, table) in enumerate(((a, similarity), (b, similarity.T))):
             place, matched = table.argmax(axis=1), table.max(axis=1) >= MATCHED
             both = matched[1:] & matched[:-1]

@@ -58,18 +58,40 @@ def _tile_avx2(
 tile_avx2: Any = intrinsic(_tile_avx2)
 
 
-class _Tile:
+class Writer:
+    """Writes LLVM code for a function of ``kinds`` of arguments, which are ``values``."""
+
+    def __init__(self, context: Any, builder: Any, kinds: Any, values: Any):
+        self.context, self.builder, self.kinds, self.values = context, builder, kinds, values
+
+    def pointer(self, array: int, position: Any, item: Any) -> Any:
+        """To what stands at ``position`` of an argument, as ``item``."""
+        made = self.context.make_array(self.kinds[array])
+        start = self.builder.gep(
+            made(self.context, self.builder, self.values[array]).data, [position]
+        )
+        return self.builder.bitcast(start, item.as_pointer())
+
+    def load(self, pointer: Any, index: Any) -> Any:
+        """The item of that index, wherever in memory it begins."""
+        index = number(_I64, index) if isinstance(index, int) else index
+        loaded = self.builder.load(self.builder.gep(pointer, [index]))
+        loaded.align = 1
+        return loaded
+
+    def call(self, name: str, result: Any, *arguments: Any) -> Any:
+        """An instruction that LLVM knows by name."""
+        kind = ir.FunctionType(result, [argument.type for argument in arguments])
+        function = cgutils.get_or_insert_function(self.builder.module, kind, name)
+        return self.builder.call(function, arguments)
+
+
+class _Tile(Writer):
     """Writes the code of one tile."""
 
     def __init__(self, context: Any, builder: Any, kinds: Any, values: Any):
-        self.builder = builder
-        zero = _number(_I64, 0)
-
-        def pointer(array: int, position: Any, item: Any) -> Any:
-            made = context.make_array(kinds[array])(context, builder, values[array])
-            start = builder.gep(made.data, [position])
-            return builder.bitcast(start, item.as_pointer())
-
+        super().__init__(context, builder, kinds, values)
+        pointer, zero = self.pointer, number(_I64, 0)
         self.a = pointer(0, values[1], _I32)
         self.b = pointer(2, values[3], _BYTES)
         self.quads = values[4]
@@ -84,21 +106,10 @@ class _Tile:
     def build(self) -> Any:
         return self._compare(self._multiply())
 
-    def _call(self, name: str, result: Any, *arguments: Any) -> Any:
-        kind = ir.FunctionType(result, [argument.type for argument in arguments])
-        function = cgutils.get_or_insert_function(self.builder.module, kind, name)
-        return self.builder.call(function, arguments)
-
-    def _load(self, pointer: Any, index: Any) -> Any:
-        index = _number(_I64, index) if isinstance(index, int) else index
-        loaded = self.builder.load(self.builder.gep(pointer, [index]))
-        loaded.align = 1
-        return loaded
-
     def _everywhere(self, value: Any, kind: Any) -> Any:
         """A vector of ``LANES`` times ``value``."""
         nothing = ir.Constant(kind, ir.Undefined)
-        first = self.builder.insert_element(nothing, value, _number(_I32, 0))
+        first = self.builder.insert_element(nothing, value, number(_I32, 0))
         mask = ir.Constant(ir.VectorType(_I32, LANES), [0] * LANES)
         return self.builder.shuffle_vector(first, nothing, mask)
 
@@ -107,7 +118,7 @@ class _Tile:
         builder = self.builder
         halves = COLUMNS // LANES
         start = [
-            builder.bitcast(self._everywhere(self._load(self.correction, row), _INTS), _SHORTS)
+            builder.bitcast(self._everywhere(self.load(self.correction, row), _INTS), _SHORTS)
             for row in range(ROWS)
         ]
         before = builder.block
@@ -115,23 +126,23 @@ class _Tile:
         builder.branch(loop)
         builder.position_at_end(loop)
         quad = builder.phi(_I64)
-        quad.add_incoming(_number(_I64, 0), before)
+        quad.add_incoming(number(_I64, 0), before)
         sums = [[builder.phi(_SHORTS) for _ in range(halves)] for _ in range(ROWS)]
-        b_start = builder.mul(quad, _number(_I64, halves))
-        a_start = builder.mul(quad, _number(_I64, ROWS))
+        b_start = builder.mul(quad, number(_I64, halves))
+        a_start = builder.mul(quad, number(_I64, ROWS))
         columns = [
-            self._load(self.b, builder.add(b_start, _number(_I64, half))) for half in range(halves)
+            self.load(self.b, builder.add(b_start, number(_I64, half))) for half in range(halves)
         ]
         new: list[list[Any]] = []
         for row in range(ROWS):
-            four = self._load(self.a, builder.add(a_start, _number(_I64, row)))
+            four = self.load(self.a, builder.add(a_start, number(_I64, row)))
             signed = builder.bitcast(self._everywhere(four, _INTS), _BYTES)
             products = [
-                self._call("llvm.x86.avx2.pmadd.ub.sw", _SHORTS, unsigned, signed)
+                self.call("llvm.x86.avx2.pmadd.ub.sw", _SHORTS, unsigned, signed)
                 for unsigned in columns
             ]
             new.append([builder.add(*pair) for pair in zip(sums[row], products, strict=True)])
-        following = builder.add(quad, _number(_I64, 1))
+        following = builder.add(quad, number(_I64, 1))
         for row in range(ROWS):
             for half in range(halves):
                 sums[row][half].add_incoming(start[row], before)
@@ -146,28 +157,28 @@ class _Tile:
         builder = self.builder
         ones = ir.Constant(_SHORTS, [1] * 16)
         halves = range(COLUMNS // LANES)
-        scales = [self._load(self.b_scale, half) for half in halves]
-        least = [self._load(self.column_least, half) for half in halves]
-        total = _number(_I32, 0)
+        scales = [self.load(self.b_scale, half) for half in halves]
+        least = [self.load(self.column_least, half) for half in halves]
+        total = number(_I32, 0)
         for row in range(ROWS):
-            row_least = self._everywhere(self._load(self.row_least, row), _FLOATS)
-            row_scale = self._everywhere(self._load(self.a_scale, row), _FLOATS)
-            mask = _number(_I32, 0)
+            row_least = self._everywhere(self.load(self.row_least, row), _FLOATS)
+            row_scale = self._everywhere(self.load(self.a_scale, row), _FLOATS)
+            mask = number(_I32, 0)
             for half in halves:
-                product = self._call("llvm.x86.avx2.pmadd.wd", _INTS, sums[row][half], ones)
+                product = self.call("llvm.x86.avx2.pmadd.wd", _INTS, sums[row][half], ones)
                 value = builder.fmul(
                     builder.fmul(builder.sitofp(product, _FLOATS), scales[half]), row_scale
                 )
-                place = builder.gep(self.out, [_number(_I64, row * len(halves) + half)])
+                place = builder.gep(self.out, [number(_I64, row * len(halves) + half)])
                 builder.store(value, place).align = 4
                 hit = builder.or_(
                     builder.fcmp_ordered(">=", value, row_least),
                     builder.fcmp_ordered(">=", value, least[half]),
                 )
                 sign = builder.bitcast(builder.sext(hit, _INTS), _FLOATS)
-                bits = self._call("llvm.x86.avx.movmsk.ps.256", _I32, sign)
-                mask = builder.or_(mask, builder.shl(bits, _number(_I32, LANES * half)))
-            builder.store(mask, builder.gep(self.hits, [_number(_I64, row)]))
+                bits = self.call("llvm.x86.avx.movmsk.ps.256", _I32, sign)
+                mask = builder.or_(mask, builder.shl(bits, number(_I32, LANES * half)))
+            builder.store(mask, builder.gep(self.hits, [number(_I64, row)]))
             total = builder.or_(total, mask)
         return total
 
@@ -184,5 +195,5 @@ def _lowest_bit(typingctx, mask):
 lowest_bit: Any = intrinsic(_lowest_bit)
 
 
-def _number(kind: Any, value: int) -> Any:
+def number(kind: Any, value: int) -> Any:
     return ir.Constant(kind, value)

@@ -6,6 +6,7 @@ Every candidate pair is looked at by itself, so its figures depend on nothing el
 import numba
 import numpy as np
 
+from miner.kernels.dots import cosines, dots
 from miner.kernels.order import MATCHED, order_figures
 
 # Pieces of a sentence that are looked at; text beyond is not.
@@ -18,7 +19,7 @@ CHUNK, SLOTS = 4096, 4096
 COLUMNS = 9
 
 
-def compare_reference(source, target, rows, embedding, weight, frequency, lexicon):
+def compare_reference(source, target, rows, codes, scale, weight, frequency, lexicon):
     """What :func:`compare` computes, in plain numpy; ``source`` and ``target`` lists of ids."""
     offsets, pieces, probability = lexicon
     table = np.zeros((len(weight), len(weight)))
@@ -31,7 +32,7 @@ def compare_reference(source, target, rows, embedding, weight, frequency, lexico
         a, b = source[s][:LONGEST], target[t][:LONGEST]
         if not len(a) or not len(b):
             continue
-        similarity = embedding[a].astype(np.float64) @ embedding[b].astype(np.float64).T
+        similarity = cosines(codes, scale, a, b)
         for side, (own, other, best) in enumerate(
             [(a, b, similarity.max(axis=1)), (b, a, similarity.max(axis=0))]
         ):
@@ -45,29 +46,6 @@ def compare_reference(source, target, rows, embedding, weight, frequency, lexico
         shared = np.isin(a, b)
         out[number, 8] = information[a][shared].sum() / information[a].sum()
     return out
-
-
-@numba.njit(fastmath={"reassoc", "contract"}, error_model="numpy")
-def _similarities(left, n, vector, out):
-    """``out[i] = left[i] · vector`` for the first ``n`` rows, four at a time."""
-    d = len(vector)
-    i = 0
-    while i + 4 <= n:
-        a = b = c = e = np.float32(0.0)
-        for j in range(d):
-            value = vector[j]
-            a += left[i, j] * value
-            b += left[i + 1, j] * value
-            c += left[i + 2, j] * value
-            e += left[i + 3, j] * value
-        out[i], out[i + 1], out[i + 2], out[i + 3] = a, b, c, e
-        i += 4
-    while i < n:
-        a = np.float32(0.0)
-        for j in range(d):
-            a += left[i, j] * vector[j]
-        out[i] = a
-        i += 1
 
 
 @numba.njit(error_model="numpy")
@@ -112,7 +90,8 @@ def compare(
     target_offsets,
     source_row,
     target_row,
-    embedding,
+    codes,
+    scale,
     weight,
     frequency,
     offsets,
@@ -124,23 +103,26 @@ def compare(
     """Figures of every candidate pair into ``out (m, COLUMNS) float32``.
 
     Sentences are flat ids, ``(t,) int32`` with ``(n + 1,) int64`` offsets; pair ``c`` is source
-    ``source_row[c]`` and target ``target_row[c]``. ``embedding (V, p) float32`` has unit rows,
-    ``weight (V,)`` > 0 says how much a piece counts, ``frequency (V,)`` in (0, 1) how common it is;
-    ``offsets``, ``pieces``, ``probability`` are the lexicon. Columns, each for the source's pieces
-    and then the target's: weighted mean of the best similarity to a piece of the other side; share
-    of weight whose best is below MATCHED; mean log of p(piece | other sentence) / p(piece) by IBM
-    Model 1 (Brown et al. 1993); share of information (-log frequency) that the other sentence
-    translates. Last, the share of the source's information in pieces that the target has too. Zeros
-    for a sentence without pieces. ``order (m, 4) float32`` gets the figures of
+    ``source_row[c]`` and target ``target_row[c]``. ``codes (V, p) int8``, p a multiple of
+    :data:`miner.kernels.dots.STEP`, times ``scale (V,) float32`` are the unit rows of the
+    embedding; ``weight (V,)`` > 0 says how much a piece counts, ``frequency (V,)`` in (0, 1) how
+    common it is; ``offsets``, ``pieces``, ``probability`` are the lexicon. Columns, each for the
+    source's pieces and then the target's: weighted mean of the best similarity to a piece of the
+    other side; share of weight whose best is below MATCHED; mean log of p(piece | other sentence) /
+    p(piece) by IBM Model 1 (Brown et al. 1993); share of information (-log frequency) that the
+    other sentence translates. Last, the share of the source's information in pieces that the target
+    has too. Zeros for a sentence without pieces. ``order (m, 4) float32`` gets the figures of
     :mod:`miner.kernels.order`, or nothing where it has no rows.
 
     What a target's piece has to do with a source is worked out once for all candidates of that
     source that stand in a row, so it is several times faster where they are sorted by source.
     """
-    m, d = len(source_row), embedding.shape[1]
+    m = len(source_row)
     information = -np.log(frequency)
     for chunk in numba.prange((m + CHUNK - 1) // CHUNK):
-        left = np.empty((LONGEST, d), dtype=np.float32)
+        left = np.zeros((LONGEST, codes.shape[1]), dtype=np.int16)
+        left_scale = np.empty(LONGEST, dtype=np.float32)
+        eight = np.empty(8, dtype=np.int32)
         # The place of a target's piece in the tables below; -1: not there yet.
         slot = np.full(len(weight), -1, dtype=np.int32)
         used = np.empty(SLOTS, dtype=np.int32)
@@ -180,7 +162,10 @@ def compare(
                 first, last = source_offsets[s], source_offsets[s + 1]
                 a = source_ids[first : min(last, first + LONGEST)]
                 for i in range(len(a) - 1, -1, -1):
-                    left[i] = embedding[a[i]]
+                    code, own = codes[a[i]], left[i]
+                    for k in range(len(code)):
+                        own[k] = code[k]
+                    left_scale[i] = scale[a[i]]
                     following[i] = position[a[i]]
                     position[a[i]] = i
                 for piece in a:
@@ -192,29 +177,39 @@ def compare(
                 order[c] = 1.0
             if len(a) == 0 or len(b) == 0:
                 continue
+            known_before = count
             for piece in b:
-                if slot[piece] >= 0:
-                    continue
-                slot[piece] = count
-                used[count] = piece
-                _similarities(left, len(a), embedding[piece], similar[count])
-                nearest[count] = similar[count, : len(a)].max()
-                forward[count] = translated[piece]
-                backward[count, : len(a)] = 0.0
+                if slot[piece] < 0:
+                    slot[piece] = count
+                    used[count] = piece
+                    count += 1
+            new = count - known_before
+            dots(left, len(a), codes, used[known_before:], new, similar[known_before:], eight)
+            for place in range(known_before, count):
+                piece = used[place]
+                own = similar[place]
+                best = np.float32(-np.inf)
+                for i in range(len(a)):
+                    value = own[i] * (scale[piece] * left_scale[i])
+                    own[i] = value
+                    best = value if value > best else best
+                nearest[place] = best
+                forward[place] = translated[piece]
+                backward[place, : len(a)] = 0.0
                 for entry in range(offsets[piece], offsets[piece + 1]):
                     i = position[pieces[entry]]
                     while i >= 0:
-                        backward[count, i] = probability[entry]
+                        backward[place, i] = probability[entry]
                         i = following[i]
-                count += 1
             best_a[: len(a)] = -np.inf
             total_a[: len(a)] = 0.0
             for j in range(len(b)):
                 place = slot[b[j]]
                 best_b[j], total_b[j] = nearest[place], forward[place]
+                own, back = similar[place], backward[place]
                 for i in range(len(a)):
-                    best_a[i] = max(best_a[i], similar[place, i])
-                    total_a[i] += backward[place, i]
+                    best_a[i] = own[i] if own[i] > best_a[i] else best_a[i]
+                    total_a[i] += back[i]
             row = out[c]
             _figures(a, len(b), best_a, total_a, weight, frequency, information, row, 0)
             _figures(b, len(a), best_b, total_b, weight, frequency, information, row, 1)

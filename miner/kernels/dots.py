@@ -1,0 +1,131 @@
+"""Integer dot products of few rows with few others: exact, so the same however they are computed.
+
+Where there is AVX2, 4 x 2 of them are made at a time: ``vpmaddwd`` multiplies 16 shorts by 16 and
+adds neighbours. Numba has no such instruction, so that tile is written as LLVM code.
+"""
+
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from miner.kernels.tile import Writer, has_avx2, number
+
+# Rows of one tile, and the others that they meet.
+ROWS, OTHERS = 4, 2
+# Components of one step; vectors are filled up with zeros to a multiple.
+STEP = 16
+
+_I8, _I16, _I32, _I64 = (ir.IntType(bits) for bits in (8, 16, 32, 64))
+_BYTES = ir.VectorType(_I8, STEP)
+_SHORTS = ir.VectorType(_I16, STEP)
+_INTS = ir.VectorType(_I32, 8)
+
+
+def dots_reference(rows, codes, wanted):
+    """What :func:`dots` computes: ``rows (n, d)`` by ``codes[wanted]``, ``(m, n) int64``."""
+    return codes[wanted].astype(np.int64) @ rows.astype(np.int64).T
+
+
+def cosines(codes, scale, left, right):
+    """Cosines ``(n, m) float32`` of the unit rows ``codes (V, d) int8`` times ``scale (V,)``."""
+    product = dots_reference(codes[right], codes, left).astype(np.float32)
+    return product * (scale[left][:, None] * scale[right])
+
+
+def _tile(typingctx, rows, row, codes, first, second, steps, out):
+    """``out[0:4]`` and ``out[4:8]``: four rows, from ``row`` on, by two of the codes."""
+    at = types.int64
+    signature = types.void(rows, at, codes, at, at, at, out)
+
+    def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        _Tile(context, builder, signature.args, values).build()
+        return context.get_dummy_value()
+
+    return signature, codegen
+
+
+tile: Any = intrinsic(_tile)
+
+
+class _Tile(Writer):
+    """Writes the code of one tile. ``values``: the arguments of :func:`_tile`."""
+
+    def __init__(self, context: Any, builder: Any, kinds: Any, values: Any):
+        super().__init__(context, builder, kinds, values)
+        self.steps = values[5]
+        width = builder.mul(self.steps, number(_I64, STEP))
+        start = [builder.add(values[1], number(_I64, row)) for row in range(ROWS)]
+        self.rows = [self.pointer(0, builder.mul(row, width), _SHORTS) for row in start]
+        self.others = [self.pointer(2, builder.mul(row, width), _BYTES) for row in values[3:5]]
+        self.out = self.pointer(6, number(_I64, 0), _INTS)
+
+    def build(self) -> None:
+        builder = self.builder
+        nothing = ir.Constant(_INTS, [0] * 8)
+        before = builder.block
+        loop, after = builder.append_basic_block("steps"), builder.append_basic_block("done")
+        builder.branch(loop)
+        builder.position_at_end(loop)
+        step = builder.phi(_I64)
+        step.add_incoming(number(_I64, 0), before)
+        sums = [builder.phi(_INTS) for _ in range(ROWS * OTHERS)]
+        others = [builder.sext(self.load(other, step), _SHORTS) for other in self.others]
+        rows = [self.load(row, step) for row in self.rows]
+        new = []
+        for place, total in enumerate(sums):
+            other, row = divmod(place, ROWS)
+            product = self.call("llvm.x86.avx2.pmadd.wd", _INTS, rows[row], others[other])
+            new.append(builder.add(total, product))
+            total.add_incoming(nothing, before)
+            total.add_incoming(new[-1], loop)
+        following = builder.add(step, number(_I64, 1))
+        step.add_incoming(following, loop)
+        builder.cbranch(builder.icmp_signed("<", following, self.steps), loop, after)
+        builder.position_at_end(after)
+        # The eight lanes of each sum, added pairwise: four rows' halves side by side, twice.
+        halves = []
+        for four in (new[:ROWS], new[ROWS:]):
+            pairs = [self._pairwise(four[0], four[1]), self._pairwise(four[2], four[3])]
+            halves.append(self._pairwise(*pairs))
+        low, high = (
+            builder.shuffle_vector(*halves, ir.Constant(_INTS, lanes))
+            for lanes in ([0, 1, 2, 3, 8, 9, 10, 11], [4, 5, 6, 7, 12, 13, 14, 15])
+        )
+        builder.store(builder.add(low, high), self.out).align = 4
+
+    def _pairwise(self, one: Any, other: Any) -> Any:
+        return self.call("llvm.x86.avx2.phadd.d", _INTS, one, other)
+
+
+@numba.njit(error_model="numpy")
+def _by_tiles(rows, n, codes, wanted, m, out, four):
+    steps = rows.shape[1] // STEP
+    for j in range(0, m, OTHERS):
+        last = min(j + 1, m - 1)
+        for i in range(0, n, ROWS):
+            tile(rows, i, codes, wanted[j], wanted[last], steps, four)
+            for row in range(ROWS):
+                out[j, i + row] = four[row]
+                out[last, i + row] = four[ROWS * (last - j) + row]
+
+
+@numba.njit(error_model="numpy")
+def _one_by_one(rows, n, codes, wanted, m, out, four):
+    for j in range(m):
+        code = codes[wanted[j]]
+        for i in range(n):
+            total = np.int32(0)
+            for k in range(rows.shape[1]):
+                product = np.int32(np.int32(rows[i, k]) * np.int32(code[k]))
+                total = np.int32(total + product)
+            out[j, i] = total
+
+
+# dots(rows, n, codes, wanted, m, out, four): the first ``n`` of ``rows (r, d) int16``, ``r`` a
+# multiple of ROWS, by ``codes[wanted[:m]] (m, d) int8``, into ``out (m, r)``, where columns from n
+# on may be anything. ``four (8,) int32`` is for its own use.
+dots = _by_tiles if has_avx2() else _one_by_one

@@ -1,0 +1,60 @@
+"""miner.kernels.dots: integer dot products against their plain reference, bit for bit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from miner.kernels import dots
+from miner.kernels.dots import OTHERS, ROWS, STEP
+from miner.kernels.tile import has_avx2
+from miner.model import quantise
+from miner.verify import unit_codes
+
+NEEDS_AVX2 = pytest.mark.skipif(not has_avx2(), reason="this processor has no AVX2")
+LOOPS = [pytest.param(dots._by_tiles, marks=NEEDS_AVX2), dots._one_by_one]
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+@given(
+    st.integers(0, 3 * ROWS), st.integers(0, 3 * OTHERS + 1), st.integers(1, 4), st.integers(0, 99)
+)
+def test_products(loop: Any, n: int, m: int, steps: int, seed: int) -> None:
+    """Repeats, extremes, zero rows, and numbers of rows that fill no tile."""
+    generator = np.random.default_rng(seed)
+    codes = generator.integers(-127, 128, (9, steps * STEP)).astype(np.int8)
+    codes[0], codes[1], codes[2] = 127, -127, 0
+    rows = np.zeros((3 * ROWS, steps * STEP), dtype=np.int16)
+    rows[:n] = codes[generator.integers(0, 9, n)]
+    wanted = generator.integers(0, 9, m + 2).astype(np.int32)
+    out = np.full((m + 1, len(rows)), np.nan, dtype=np.float32)
+    loop(rows, n, codes, wanted, m, out, np.empty(8, dtype=np.int32))
+    assert (out[:m, :n] == dots.dots_reference(rows[:n], codes, wanted[:m])).all()
+    assert np.isnan(out[m]).all(), "nothing beyond"
+
+
+@given(st.integers(0, 9), st.integers(1, 40), st.integers(0, 99))
+def test_unit_codes(size: int, dimension: int, seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    table = generator.normal(size=(size, dimension)).astype(np.float32)
+    table[size // 2 :: 3] = 0
+    codes, scale = unit_codes(table)
+    assert codes.dtype == np.int8 and codes.shape[1] % STEP == 0
+    assert not codes[:, dimension:].any()
+    length = np.linalg.norm(table, axis=1, keepdims=True)
+    unit = np.divide(table, length, out=np.zeros_like(table), where=length > 0)
+    every = np.arange(size)
+    found = dots.cosines(codes, scale, every, every)
+    np.testing.assert_allclose(found, unit @ unit.T, atol=0.02)
+    np.testing.assert_allclose(np.diag(found), (length[:, 0] > 0).astype(float), atol=1e-6)
+
+
+def test_what_is_stored_as_bytes_is_rounded_no_further() -> None:
+    stored, scales = quantise(np.random.default_rng(1).normal(size=(50, 32)).astype(np.float32))
+    codes, scale = unit_codes(stored * scales[:, None])
+    assert (codes == stored).all()
+    np.testing.assert_allclose(np.linalg.norm(codes * scale[:, None], axis=1), 1, rtol=1e-6)
