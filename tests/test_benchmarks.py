@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import miner
-from benchmarks import readme
+from benchmarks import readme, unseen
 from benchmarks.encoders import plan, tables, text
 from miner import MinerError
 from miner.files import open_output
@@ -221,3 +221,17 @@ def test_tables_go_between_their_marks() -> None:
     sections = {"x": lambda: ["new", "est", ""], "y-z": list[str]}
     for page in (marked, wanted):
         assert readme.filled(page, sections) == wanted
+
+
+def test_the_recipes_are_kept_from_the_sentences_of_all_test_sets(tmp_path: Path) -> None:
+    lay_out(tmp_path / "bucc-style" / "de-en", ".xz")
+    (tmp_path / "sts").mkdir()
+    (tmp_path / "sts" / "stsb.en.test.tsv").write_text("5\tONE pair.\tOne pair!\n0\tx\ty\n")
+    path, count = unseen.written(tmp_path, tmp_path / "tests")
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert {"ONE pair.", "One pair!", "x", "y"} < set(lines)
+    every = [
+        (DEMO / f"demo.{side}").read_text(encoding="utf-8").splitlines() for side in ("de", "en")
+    ]
+    assert set(lines) > {*every[0], *every[1]} and len(set(lines)) == len(lines)
+    assert count < len(lines)  # spellings of one sentence are one

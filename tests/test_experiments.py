@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import miner
-from benchmarks import readme, unseen
+from benchmarks import readme
 from benchmarks.encoders.text import BILINGUAL, LONGEST, Pair
 from miner import MinerError
 from miner.files import open_output
@@ -107,19 +107,6 @@ def test_sources_are_short_and_distinct(data: Path) -> None:
     assert found["more"] == [("un", "one"), ("un", "a")]
     with pytest.raises(MinerError, match="no training text"):
         text.sources(data, "xx-en")
-
-
-def test_nothing_has_a_test_sentence(data: Path) -> None:
-    put(data, "sts/stsb.en.test.tsv", [("5", "Le chat, ici!\tONE pair."), ("0", "x\ty")])
-    put(data, "tatoeba/fr-en.tsv", [("Maison 3 tree", "nothing")])
-    put(data, "train/fr-en/more.tsv", [("le chat ici", "a cat"), ("un", "One pair"), ("un", "x z")])
-    found = text.sources(data, BILINGUAL)
-    assert found["more"] == [("un", "x z")]
-    assert ("maison 3 tree", "house 3 tree") in made(60) and len(found["large"]) == 59
-    assert len(text.paraphrases(data)) > 0
-    path, count = unseen.written(data, data / "tests")
-    assert len(path.read_text(encoding="utf-8").splitlines()) == count == 6
-    assert unseen.unseen([], data) == []
 
 
 def test_a_mix_has_equally_many_of_each() -> None:
@@ -326,8 +313,7 @@ def lay_out(data: Path) -> None:
         put(place, f"fr-en.{split}.gold", [(one, other) for one, other in gold])
     pairs = [(german[int(one) - 1], english[int(other) - 1]) for one, other in gold]
     put(data, "tatoeba/fr-en.tsv", pairs)
-    # Test sentences as they are would be left out.
-    put(data, "train/fr-en/demo.tsv", [(f"{one} So.", f"{other} So.") for one, other in pairs])
+    put(data, "train/fr-en/demo.tsv", pairs)
     same = [f"5\t{one}\t{one}\n" for one in english[:20]]
     other = [f"1\t{one}\t{two}\n" for one, two in zip(english[:20], english[20:40], strict=True)]
     (data / "sts").mkdir()

@@ -77,7 +77,7 @@ def aligned(bench: Bench) -> dict[str, dict[str, list[Pair]]]:
 
 def synthetic(bench: Bench) -> dict[str, list[Pair]]:
     """Paraphrases whose first sentence is in the cipher, by the share of word types that are."""
-    pairs = draw(text.english(bench.data), bench.pairs)
+    pairs = draw(text.paraphrases(bench.data), bench.pairs)
     return {
         f"{share:g}": [(ciphered(source, share), target) for source, target in pairs]
         for share in SHARES

@@ -1,6 +1,6 @@
 """The text of the experiments: sources, pools with noise in them, and drawn parts of both.
 
-All of it has at most 30 words a side, as in P17, no pair twice, and no sentence of a test set.
+All of it has at most 30 words a side, as in P17, and no pair twice.
 """
 
 import re
@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.encoders.text import BILINGUAL, LONGEST, SEED, Pair, Text, draw, paraphrases, short
-from benchmarks.unseen import unseen
 from miner import MinerError
 from miner.corpus import read_bitext
 from miner.files import open_output
@@ -24,19 +23,14 @@ def sources(data: Path, languages: str) -> dict[str, list[Pair]]:
     files = sorted((data / "train" / languages).glob("*.tsv*"))
     if not files:
         raise MinerError(f"{data / 'train' / languages}: no training text (*.tsv, or compressed)")
-    return {file.name.split(".tsv")[0]: read(file, data) for file in files}
+    return {file.name.split(".tsv")[0]: read(file) for file in files}
 
 
-def read(file: Path, data: Path) -> list[Pair]:
-    """The short distinct pairs of a file, in its order, without test sentences of ``data``."""
+def read(file: Path) -> list[Pair]:
+    """The short distinct pairs of a file, in its order."""
     bitext = read_bitext(file)
     pairs = zip(bitext.source, bitext.target, strict=True)
-    return unseen(list(dict.fromkeys(pair for pair in pairs if short(pair))), data)
-
-
-def english(data: Path) -> list[Pair]:
-    """Paraphrases, without test sentences."""
-    return unseen(paraphrases(data), data)
+    return list(dict.fromkeys(pair for pair in pairs if short(pair)))
 
 
 def together(parts: Iterable[Sequence[Pair]]) -> list[Pair]:
@@ -56,7 +50,7 @@ def noisy(data: Path) -> list[Pair]:
     files = sorted((data / "noisy").glob(POSITIONAL))
     if not files:
         raise MinerError(f"{data / 'noisy'}: no {POSITIONAL.rstrip('*')}, plain or compressed")
-    return read(files[0], data)
+    return read(files[0])
 
 
 def half_noisy(data: Path) -> list[Pair]:
@@ -67,7 +61,7 @@ def half_noisy(data: Path) -> list[Pair]:
 
 
 # What there is to choose from: French and English, or paraphrases.
-POOLS = {"laws-positional": noisy, "half noisy": half_noisy, ENGLISH: english}
+POOLS = {"laws-positional": noisy, "half noisy": half_noisy, ENGLISH: paraphrases}
 
 
 def written(name: str, pairs: Sequence[Pair], work: Path) -> Text:
