@@ -64,6 +64,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         [lines[int(one[side]) - 1] for one in gold] for side, lines in ((0, german), (1, english))
     ]
     write_every(directory / "data", chosen[0], chosen[1])
+    (directory / "tests.txt").write_text("\n".join(chosen[1][:5]) + "\n", encoding="utf-8")
     (directory / "scores.tsv").write_text("de\t70.1\nfr\t70.5\nru\t64.2\n", encoding="utf-8")
     table = "language\tgrammar\nde\t0.42\nfr\t0.46\nru\t0.5\n"
     (directory / "distances.tsv").write_text(table, encoding="utf-8")
