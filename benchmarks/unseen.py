@@ -11,7 +11,7 @@ from miner.tasks.table import TASKS, sentences
 from train import select
 
 
-def test_sentences(data: Path) -> Iterator[str]:
+def every_sentence(data: Path) -> Iterator[str]:
     """All sentences of all test sets that are there, as often as they stand there."""
     for name, task in TASKS.items():
         if name != "speed":  # it has the text of the others
@@ -24,5 +24,5 @@ def written(data: Path, directory: Path) -> tuple[Path, int]:
     """A file of them in ``directory``, for ``miner train --exclude``; how many differ, folded."""
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / SENTENCES
-    write_sentences(test_sentences(data), path)
+    write_sentences(every_sentence(data), path)
     return path, len(select.read_excluded(str(path)))

@@ -5,6 +5,9 @@ The command line prints it after ``miner: error:`` and exits with 1; a program t
 uses the library catches :class:`MinerError`.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class MinerError(Exception):
     """Base of all: the input, an artifact or the machine is at fault, not the program."""
@@ -24,6 +27,15 @@ class UnreadableError(CorpusError):
     def __init__(self, message: str, ways: str = "replace or skip"):
         super().__init__(message)
         self.ways = ways
+
+
+@contextmanager
+def strictly() -> Iterator[None]:
+    """For a file of which no line may be passed over, whatever ``on_error`` is of others."""
+    try:
+        yield
+    except UnreadableError as error:
+        raise CorpusError(str(error)) from None
 
 
 class NoTestSetError(CorpusError):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import miner
-from benchmarks import readme, unseen
+from benchmarks import quality, readme, unseen
 from benchmarks.encoders import plan, tables, text
 from miner import MinerError
 from miner.files import open_output
@@ -235,3 +235,21 @@ def test_the_recipes_are_kept_from_the_sentences_of_all_test_sets(tmp_path: Path
     ]
     assert set(lines) > {*every[0], *every[1]} and len(set(lines)) == len(lines)
     assert count < len(lines)  # spellings of one sentence are one
+
+
+def test_recipes_are_trained_without_test_sentences(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lay_out(tmp_path / "bucc-style" / "de-en", "")
+    with_pairs = tmp_path / "train" / "de-en" / "text.tsv.xz"
+    with_pairs.parent.mkdir(parents=True)
+    with open_output(with_pairs) as file:
+        file.write("ein Haus\ta house\n")
+    given: dict[str, list[str]] = {}
+    monkeypatch.setattr(
+        quality, "train_model", lambda texts, config, output, **more: given.update(more)
+    )
+    quality.trained(quality.RECIPES["p19"], "de-en", tmp_path, tmp_path / "models" / "p19")
+    (path,) = given["exclude"]
+    first = (DEMO / "demo.de").read_text(encoding="utf-8").splitlines()[0]
+    assert first in Path(path).read_text(encoding="utf-8").splitlines()

@@ -243,8 +243,12 @@ def test_a_model_that_was_kept_from_test_sentences(
     other = trained([str(path) for path in rest], tmp_path / "other")
     assert load(other).fingerprint == load(model).fingerprint
     source, target = files
-    code, _, err = miner(
-        *("train", "--source", source, "--target", target, "--like", model),
-        *("-o", str(tmp_path / "again"), "--epochs", "0"),
-    )
+    again = ["train", "--source", source, "--target", target, "--like", model, "--epochs", "0"]
+    code, _, err = miner(*again, "-o", str(tmp_path / "again"))
     assert code == 0 and "was trained with excluded sentences, which were not given" in err
+    tests.write_text("of none of the pairs\n", encoding="utf-8")
+    code, _, err = miner(*again, "-o", str(tmp_path / "more"), "--exclude", str(tests))
+    assert code == 0 and f"warning: no pair has a sentence of {tests}" in err
+    tests.write_bytes(b"not UTF-8: \xff\n")
+    code, _, err = miner(*again, "-o", str(tmp_path / "no"), "--exclude", str(tests))
+    assert code == 1 and "tests.txt, line 1" in err and "--on-error" not in err

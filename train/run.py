@@ -72,6 +72,8 @@ def train_model(
     vectors = _read_embeddings(embeddings, config) if embeddings is not None else None
     excluded = [select.read_excluded(path) for path in exclude]
     read = read_texts(texts, config, on_error, report, frozenset().union(*excluded))
+    if exclude and not any("with excluded sentences" in text for text in read.counts):
+        report(f"warning: no pair has a sentence of {', '.join(exclude)}")
     key = {
         "config": config.as_dict(),
         "text": pairs.fingerprint(read.source, read.target, None if read.same.all() else read.same),

@@ -1,11 +1,12 @@
 """Which pairs of a bitext to train on, and what its further columns say of them."""
 
+import unicodedata
 from collections.abc import Sequence, Set
 
 import numpy as np
 
 from miner.corpus import Reader, file_format
-from miner.errors import CorpusError
+from miner.errors import CorpusError, strictly
 from miner.records import display_name
 
 
@@ -53,23 +54,33 @@ def draw(count: int, sample: int, seed: int) -> np.ndarray:
 
 
 def folded(sentence: str) -> str:
-    """What two spellings of a sentence share: its letters and digits, in lower case."""
-    return "".join(filter(str.isalnum, sentence.casefold()))
+    """What spellings of a sentence share: its letters, with their marks, and digits, in lower case.
+
+    Also shared with what differs in symbols alone, such as C and C++.
+    """
+    text = unicodedata.normalize("NFKC", sentence).casefold()
+    return "".join(filter(_counts, text))
+
+
+def _counts(character: str) -> bool:
+    return character.isalnum() or unicodedata.category(character).startswith("M")
 
 
 def read_excluded(path: str) -> set[str]:
     """The sentences of a file, such as a test set, by what is :func:`folded` of each.
 
-    Of lines, plain or with tabs between columns, every column counts. Raises CorpusError for a file
-    that cannot be read or that has no sentence.
+    Of lines, plain or with tabs between columns, every column counts, but for numbers, which may be
+    scores. Raises CorpusError for a file that cannot be read or that has no sentence.
     """
     lines = file_format(path, None, "fail") in ("plain", "tsv")
-    found = {
-        folded(field)
-        for block in Reader(path, format="plain" if lines else None)
-        for sentence in block.sentences
-        for field in (sentence.split("\t") if lines else (sentence,))
-    } - {""}
+    with strictly():
+        found = {
+            folded(field)
+            for block in Reader(path, format="plain" if lines else None)
+            for sentence in block.sentences
+            for field in (sentence.split("\t") if lines else (sentence,))
+        }
+    found = {text for text in found if text and not text.isdigit()}
     if not found:
         raise CorpusError(f"{display_name(path)}: no sentence to exclude")
     return found

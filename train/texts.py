@@ -89,14 +89,15 @@ def read_texts(
         if config.objective != "contrastive":
             unlike = int((~same[rows]).sum())
             rows = rows[same[rows]]
-        known = select.seen((bitext.source, bitext.target), excluded)[rows]
-        rows = rows[~known]
+        sides = [[side[row] for row in rows.tolist()] for side in (bitext.source, bitext.target)]
+        gone = select.seen(sides, excluded)
+        rows = rows[~gone]
         left_out = {
             "empty": bitext.empty,
             "not UTF-8": bitext.undecodable,
-            "cut off": len(bitext) - len(rows) - unlike - int(known.sum()),
+            "cut off": len(bitext) - len(rows) - unlike - int(gone.sum()),
             "labelled as different": unlike,
-            "with excluded sentences": int(known.sum()),
+            "with excluded sentences": int(gone.sum()),
         }
         notes = "".join(f", {count} {why} left out" for why, count in left_out.items() if count)
         if bitext.replaced:

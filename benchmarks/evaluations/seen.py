@@ -51,7 +51,7 @@ def folded(sentences: Sequence[str]) -> set[str]:
 
 
 def test_sentences(data: Path) -> dict[str, list[str]]:
-    """All sentences of every test set, by its place and name."""
+    """All sentences of every test set, of those for mining the true pairs, by place and name."""
     found: dict[str, list[str]] = {}
     files: list[tuple[Any, str, Path, int]] = [
         *((sts, name, path, 0) for name, path in sts.sets(data).items()),

@@ -151,7 +151,7 @@ def negatives(
     # A size that does not divide the pairs has fewer of them.
     for row in range(min(examples, *map(len, found))):
         click.echo("\n".join(["", *example(row, pairs, found, titles)]))
-    for line in notes(sizes, batch, pairs, len(drawn), left_out, found[0]):
+    for line in notes(sizes, batch, pairs, len(drawn), left_out, found[0], either):
         click.echo(line, err=True)
 
 
@@ -225,10 +225,12 @@ def notes(
     drawn: int,
     left_out: Counter[str],
     fewest: Hardest,
+    either: bool,
 ) -> Iterator[str]:
     """What else is to be said. ``fewest``: the negatives of the smallest mega-batch."""
     lost = np.mean(fewest.against_source > fewest.translation)
-    if lost > 0.5:
+    # Of the same column, near sentences are no wonder.
+    if lost > 0.5 and not either:
         yield (
             f"warning: of {lost:.0%} of the sources a negative is nearer than the translation, "
             f"among {fewest.size} pairs: are both sides aligned line by line, and does the model "

@@ -334,7 +334,7 @@ def _check() -> None:
 def announce() -> None:
     """Tell whoever sees a progress bar why the first of all runs stands still for a while."""
     if sys.stderr.isatty() and not kernels.compiled():
-        tqdm.write("compiling loops for this machine, once: half a minute or so", file=sys.stderr)
+        tqdm.write("compiling loops for this machine: half a minute or so", file=sys.stderr)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from miner.checkpoint import Checkpoint
 from miner.cli import options
 from miner.corpus import read
 from miner.encoder import Encoder
-from miner.errors import MinerError
+from miner.errors import MinerError, strictly
 from miner.files import resource_error
 from miner.index import Index
 from miner.pairs import Pairs, each_copy
@@ -178,7 +178,8 @@ def mine_indexes(
     **settings: Any,
 ) -> None:
     """Search, estimate, cut, write, and say what was kept."""
-    decoys = None if wishes.decoys is None else read(wishes.decoys).sentences
+    with strictly():
+        decoys = None if wishes.decoys is None else read(wishes.decoys).sentences
     operations = 2.0 * source.distinct * target.distinct * source.dimension
     with options.bar("searching", "sentences", operations) as report:
         found = run(

@@ -101,7 +101,8 @@ Examples:
     multiple=True,
     metavar="FILE",
     help="Sentences not to learn from, as of test sets; pairs with one of them, whatever its case "
-    "and punctuation, are left out. Every column of a TSV counts; repeatable.",
+    "and punctuation, are left out. Every column of a TSV counts, of JSONL and Parquet 'text'; "
+    "repeatable.",
 )
 @click.option("-o", "--output", required=True, metavar="DIR", help="The model directory.")
 @click.option(

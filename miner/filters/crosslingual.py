@@ -11,6 +11,7 @@ import numpy as np
 
 from miner.corpus import read_bitext
 from miner.encoder import Encoder
+from miner.errors import strictly
 from miner.files import stamp
 from miner.filters.base import GLOBAL, MODEL, Batch, Context, Filter, Scorer, Setting, compared
 from miner.model import resolve
@@ -64,7 +65,8 @@ class _Margin:
         self.kind = settings["margin"]
         texts = context.sample
         if settings["reference"]:
-            bitext = read_bitext(context.directory / settings["reference"])
+            with strictly():
+                bitext = read_bitext(context.directory / settings["reference"])
             texts = bitext.source, bitext.target
         self.reference = Reference(texts, self._vectors(texts), settings["k"])
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from miner.corpus import Reader
-from miner.errors import CorpusError
+from miner.errors import CorpusError, strictly
 from miner.filters.base import Batch, Context, Filter, Scorer, Setting
 from miner.ngrams import Trigrams
 from miner.text import tokens
@@ -37,7 +37,8 @@ def _perplexity(settings: Mapping[str, Any], context: Context) -> Scorer:
             f"{path}: references must be a file, since every process reads them twice; "
             "write them to one"
         )
-    model = Trigrams.train(map(tokens, spread(path, most)), str(path))
+    with strictly():
+        model = Trigrams.train(map(tokens, spread(path, most)), str(path))
     side = SIDES.index(settings["of"])
 
     def score(batch: Batch) -> np.ndarray:

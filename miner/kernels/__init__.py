@@ -17,11 +17,18 @@ if "NUMBA_CACHE_DIR" not in os.environ:
 
 
 def compiled() -> bool:
-    """Whether an earlier run has left compiled loops, so that this one need not wait for them."""
-    given = os.environ.get("NUMBA_CACHE_DIR")
-    own, home = Path(__file__).parent / "__pycache__", Path.home() / ".cache" / "numba"
-    return any(
-        next(place.rglob("pool.*.nbi"), None)
-        for place in ([Path(given)] if given else [own, home])
-        if place.is_dir()
-    )
+    """Whether an earlier run has left compiled loops, so that this one need not wait for them.
+
+    Where there is none beside the source, it takes as long as to import numba.
+    """
+    if "NUMBA_CACHE_DIR" in os.environ:
+        return _any(Path(os.environ["NUMBA_CACHE_DIR"]))
+    if _any(Path(__file__).parent / "__pycache__"):
+        return True
+    from numba.misc.appdirs import AppDirs
+
+    return _any(Path(AppDirs("numba", appauthor=False).user_cache_dir))
+
+
+def _any(place: Path) -> bool:
+    return place.is_dir() and any(place.rglob("*.nbi"))

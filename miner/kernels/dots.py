@@ -2,6 +2,9 @@
 
 Where there is AVX2, 4 x 2 of them are made at a time: ``vpmaddwd`` multiplies 16 shorts by 16 and
 adds neighbours. Numba has no such instruction, so that tile is written as LLVM code.
+
+Numba compiles :func:`dots` into :mod:`miner.kernels.tokens`, and looks at that file alone to see
+whether what it once compiled is stale: a change here needs one there.
 """
 
 from typing import Any
@@ -102,19 +105,19 @@ class _Tile(Writer):
 
 
 @numba.njit(error_model="numpy")
-def _by_tiles(rows, n, codes, wanted, m, out, four):
+def _by_tiles(rows, n, codes, wanted, m, out, eight):
     steps = rows.shape[1] // STEP
     for j in range(0, m, OTHERS):
         last = min(j + 1, m - 1)
         for i in range(0, n, ROWS):
-            tile(rows, i, codes, wanted[j], wanted[last], steps, four)
+            tile(rows, i, codes, wanted[j], wanted[last], steps, eight)
             for row in range(ROWS):
-                out[j, i + row] = four[row]
-                out[last, i + row] = four[ROWS * (last - j) + row]
+                out[j, i + row] = eight[row]
+                out[last, i + row] = eight[ROWS * (last - j) + row]
 
 
 @numba.njit(error_model="numpy")
-def _one_by_one(rows, n, codes, wanted, m, out, four):
+def _one_by_one(rows, n, codes, wanted, m, out, eight):
     for j in range(m):
         code = codes[wanted[j]]
         for i in range(n):
@@ -125,7 +128,7 @@ def _one_by_one(rows, n, codes, wanted, m, out, four):
             out[j, i] = total
 
 
-# dots(rows, n, codes, wanted, m, out, four): the first ``n`` of ``rows (r, d) int16``, ``r`` a
+# dots(rows, n, codes, wanted, m, out, eight): the first ``n`` of ``rows (r, d) int16``, ``r`` a
 # multiple of ROWS, by ``codes[wanted[:m]] (m, d) int8``, into ``out (m, r)``, where columns from n
-# on may be anything. ``four (8,) int32`` is for its own use.
+# on may be anything. ``eight (8,) int32`` is for its own use.
 dots = _by_tiles if has_avx2() else _one_by_one

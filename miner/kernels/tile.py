@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 import llvmlite.binding
+import numba
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
@@ -30,7 +31,12 @@ _FLOATS = ir.VectorType(ir.FloatType(), LANES)
 
 @cache
 def has_avx2() -> bool:
-    """Whether this processor can run :func:`tile_avx2`."""
+    """Whether this processor can run :func:`tile_avx2`, and numba may write code for it."""
+    asked: Any = numba.config  # what the user's environment says of it
+    if asked.CPU_FEATURES is not None and "+avx2" not in asked.CPU_FEATURES:
+        return False
+    if asked.CPU_FEATURES is None and asked.CPU_NAME not in (None, "host"):
+        return False
     return bool(llvmlite.binding.get_host_cpu_features().get("avx2", False))
 
 
