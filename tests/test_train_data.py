@@ -386,4 +386,5 @@ def test_command_line_spells_the_configuration():
     assert options >= FIELDS
     others = {"sources", "targets", "bitexts", "scol", "tcol", "header", "on_error", "output"}
     others |= {"label_col", "score_col", "embeddings", "device", "like", "list", "verifier"}
+    others |= {"exclude"}
     assert options - FIELDS == others | {"recipe", "restart", "format", "threshold"}
