@@ -32,6 +32,8 @@ def test_the_first_run_says_why_it_stands_still(
     monkeypatch.setattr(sys, "stderr", second)
     options.announce()
     assert second.getvalue() == ""
+    options.announce("exact")
+    assert "compiling" in second.getvalue(), "what a search needs is not there yet"
 
 
 def test_compiled_loops_are_found_where_numba_puts_them(

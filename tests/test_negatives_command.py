@@ -266,5 +266,10 @@ def test_no_such_model(miner, bitext: Path, tmp_path: Path) -> None:
 def test_columns_that_do_not_belong_together_are_noticed(miner, bitext: Path) -> None:
     rows = zip(SOURCE[:5], TARGET[2:5] + TARGET[:2], strict=True)
     bitext.write_text("".join(f"{s}\t{t}\n" for s, t in rows), encoding="utf-8")
-    code, _, err = miner("negatives", "default", bitext)
-    assert code == 0 and "warning: of 100% of the sources a negative is nearer" in err
+    for more in ((), ("--negatives-from", "either")):
+        code, _, err = miner("negatives", "default", bitext, *more)
+        assert code == 0 and "warning: of 100% of the sources a negative is nearer" in err
+    rows = zip(TARGET, TARGET, strict=True)  # same column: near, and no warning
+    bitext.write_text("".join(f"{s}\t{t}\n" for s, t in rows), encoding="utf-8")
+    code, _, err = miner("negatives", "default", bitext, "--negatives-from", "either")
+    assert code == 0 and "warning" not in err

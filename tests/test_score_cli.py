@@ -192,6 +192,10 @@ def test_bytes_that_are_not_utf_8(miner, tmp_path: Path, on_error: str) -> None:
     green = b"gr\xfcn\tgreen\t0" if on_error == "skip" else "gr\ufffdn\tgreen\t1".encode()
     lines = output.read_bytes().split(b"\n")
     assert (code, lines) == (0, [b"gut\tgood\t1", green, b"\t0", b"ja\tyes\t1", b""])
+    what = (
+        "that cannot be read, scored as empty ones" if on_error == "skip" else "with bytes replaced"
+    )
+    assert err == f"rows {what}: 1\n"
 
 
 # --- what is refused ----------------------------------------------------------------------------

@@ -151,7 +151,9 @@ def negatives(
     # A size that does not divide the pairs has fewer of them.
     for row in range(min(examples, *map(len, found))):
         click.echo("\n".join(["", *example(row, pairs, found, titles)]))
-    for line in notes(sizes, batch, pairs, len(drawn), left_out, found[0], either):
+    # Of the same column, near sentences are no wonder.
+    fewest = hardest(left, right, pairs, wanted[0], False) if either else found[0]
+    for line in notes(sizes, batch, pairs, len(drawn), left_out, fewest):
         click.echo(line, err=True)
 
 
@@ -225,12 +227,10 @@ def notes(
     drawn: int,
     left_out: Counter[str],
     fewest: Hardest,
-    either: bool,
 ) -> Iterator[str]:
-    """What else is to be said. ``fewest``: the negatives of the smallest mega-batch."""
+    """What else is to be said. ``fewest``: the smallest mega-batch's, of the other column."""
     lost = np.mean(fewest.against_source > fewest.translation)
-    # Of the same column, near sentences are no wonder.
-    if lost > 0.5 and not either:
+    if lost > 0.5:
         yield (
             f"warning: of {lost:.0%} of the sources a negative is nearer than the translation, "
             f"among {fewest.size} pairs: are both sides aligned line by line, and does the model "

@@ -331,10 +331,13 @@ def _check() -> None:
         raise KeyboardInterrupt
 
 
-def announce() -> None:
-    """Tell whoever sees a progress bar why the first of all runs stands still for a while."""
-    if sys.stderr.isatty() and not kernels.compiled():
-        tqdm.write("compiling loops for this machine: half a minute or so", file=sys.stderr)
+def announce(loops: str = "*") -> None:
+    """Tell whoever sees a progress bar why a first run stands still for a while.
+
+    ``loops``: the module of :mod:`miner.kernels` that tells, or any.
+    """
+    if sys.stderr.isatty() and not kernels.compiled(loops):
+        tqdm.write("compiling loops for this machine: up to half a minute", file=sys.stderr)
 
 
 @contextmanager
@@ -371,7 +374,7 @@ def bar(stage: str, unit: str, operations: float = 0.0) -> Iterator[Callable[[in
     ``operations`` is how many multiplications and additions all of it takes; their rate is shown
     beside what this machine's float32 matrix products reach.
     """
-    announce()
+    announce("exact")  # which every search needs, and little else
     with tqdm(desc=stage, unit=f" {unit}", disable=None) as shown:
         peak = matrix_peak() if operations and not shown.disable else 0.0
 

@@ -96,7 +96,7 @@ def score(
             **filtering.columns(scol, tcol, format, bitext),
         )
         with options.staged_bar() as report:
-            scores.write(
+            unread, replaced = scores.write(
                 rows,
                 plan,
                 output,
@@ -104,3 +104,7 @@ def score(
                 threads=thread_count(threads),
                 report=report,
             )
+    if unread:
+        click.echo(f"rows that cannot be read, scored as empty ones: {unread}", err=True)
+    if replaced:
+        click.echo(f"rows with bytes replaced: {replaced}", err=True)

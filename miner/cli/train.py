@@ -95,7 +95,7 @@ Examples:
 @click.option("--sample", type=int, help="Pairs to draw from all; 0: take all.")
 @options.header
 @click.option("--format", type=click.Choice(FORMATS), help="Of all files; default by suffix.")
-@options.on_error("Rows")
+@options.on_error("Rows of the text")
 @click.option(
     "--exclude",
     multiple=True,

@@ -13,7 +13,7 @@ from miner.filters.config import Plan
 from miner.filters.decide import rounded
 from miner.filters.scoring import ROWS, Job, score, scorers
 from miner.filters.write import Report
-from miner.rows import Block, Rows
+from miner.rows import REPLACED, UNREADABLE, Block, Rows
 
 
 def write(
@@ -24,13 +24,14 @@ def write(
     only: bool = False,
     threads: int = 1,
     report: Report = lambda stage, done, total: None,
-) -> None:
+) -> tuple[int, int]:
     """Write each row with its scores, by the steps of ``plan``, at its end; ``only``: scores alone.
 
     A row that could not be read is scored as if both texts were empty, and bytes that are replaced
     are so in the row, too. Two files become one tsv; of JSON the scores are further keys. The file
-    appears whole, or not at all. The scores are the same for any number of ``threads``. Raises the
-    errors of `Rows` and of the filters, and ResourceError.
+    appears whole, or not at all. The scores are the same for any number of ``threads``. Returns how
+    many rows could not be read, and in how many bytes were replaced. Raises the errors of `Rows`
+    and of the filters, and ResourceError.
     """
     plan = sampled(plan, rows)
     job = Job(plan, rows.layout, plan.steps)
@@ -41,7 +42,7 @@ def write(
             blocks.append(block)
             yield 0, block
 
-    done = 0
+    done = unread = replaced = 0
     labels = [step.label for step in plan.steps]
     with (
         open_output(output, binary=True) as file,
@@ -53,7 +54,10 @@ def write(
             block = blocks.popleft()
             file.write(_lines(rows, plan, block, scored.rows["score"], only))
             done += len(block)
+            unread += int(((scored.state & UNREADABLE) > 0).sum())
+            replaced += int(((scored.state & REPLACED) > 0).sum())
             report("scoring", done, rows.count)
+    return unread, replaced
 
 
 def _lines(rows: Rows, plan: Plan, block: Block, scores: np.ndarray, only: bool) -> bytes:

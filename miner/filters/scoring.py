@@ -65,10 +65,14 @@ class Job:
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """Of a block: ``rows (n,)`` of `Job.dtype`, and the seconds that each step took."""
+    """Of a block: ``rows (n,)`` of `Job.dtype`, and the seconds that each step took.
+
+    ``state (n,) uint8`` of each row: see `miner.rows`.
+    """
 
     rows: np.ndarray
     seconds: np.ndarray
+    state: np.ndarray
 
 
 class Scoring:
@@ -101,7 +105,7 @@ class Scoring:
                 out["key"] = np.concatenate([keys(batch, way) for way in self.job.alike], axis=1)
             if "signature" in kept:
                 out["signature"] = signatures(batch)
-        return Scored(out, seconds)
+        return Scored(out, seconds, texts.state)
 
 
 def repairer(wanted: bool) -> Callable[[str], str] | None:

@@ -16,19 +16,19 @@ if "NUMBA_CACHE_DIR" not in os.environ:
         os.environ["NUMBA_CACHE_DIR"] = _cache.name
 
 
-def compiled() -> bool:
-    """Whether an earlier run has left compiled loops, so that this one need not wait for them.
+def compiled(module: str = "*") -> bool:
+    """Whether an earlier run has left compiled loops, of one module here or of any.
 
     Where there is none beside the source, it takes as long as to import numba.
     """
+
+    def there(place: Path) -> bool:
+        return place.is_dir() and any(place.rglob(f"{module}.*.nbi"))
+
     if "NUMBA_CACHE_DIR" in os.environ:
-        return _any(Path(os.environ["NUMBA_CACHE_DIR"]))
-    if _any(Path(__file__).parent / "__pycache__"):
+        return there(Path(os.environ["NUMBA_CACHE_DIR"]))
+    if there(Path(__file__).parent / "__pycache__"):
         return True
     from numba.misc.appdirs import AppDirs
 
-    return _any(Path(AppDirs("numba", appauthor=False).user_cache_dir))
-
-
-def _any(place: Path) -> bool:
-    return place.is_dir() and any(place.rglob("*.nbi"))
+    return there(Path(AppDirs("numba", appauthor=False).user_cache_dir))
