@@ -12,6 +12,7 @@ import pytest
 import miner
 from benchmarks import quality, readme, unseen
 from benchmarks.encoders import plan, tables, text
+from benchmarks.evaluations import seen
 from miner import MinerError
 from miner.files import open_output
 from miner.model import Model, Part
@@ -253,3 +254,33 @@ def test_recipes_are_trained_without_test_sentences(
     (path,) = given["exclude"]
     first = (DEMO / "demo.de").read_text(encoding="utf-8").splitlines()[0]
     assert first in Path(path).read_text(encoding="utf-8").splitlines()
+
+
+def test_test_sentences_in_training_text_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for pair, rows in (
+        ("de-en", "Das ist der erste Satz.\tThis, here, is the first!\nja\tYes.\n"),
+        ("fr-en", "Une autre phrase ici.\tThis here is the FIRST\n"),
+    ):
+        path = tmp_path / "train" / pair / "text.tsv.xz"
+        path.parent.mkdir(parents=True)
+        with open_output(path) as file:
+            file.write(rows)
+    tests = {"sts a": ["This here is the first.", "Yes."], "sts b": ["Das ist der erste Satz"]}
+    monkeypatch.setattr(seen, "test_sentences", lambda data: tests)
+    shipped = tmp_path / "shipped.txt"
+    shipped.write_text("fr-en/text\n")
+    monkeypatch.setattr(seen, "SHIPPED", shipped)
+    one = {"sentences": 1, "seen": 1}  # "Yes." is too short to count
+    assert seen.count(tmp_path, ["de-en"]) == {
+        "de-en": {"sts a": one, "sts b": one},
+        "shipped": {"sts a": one},
+    }
+
+
+def test_what_shipped_is_text_that_may_ship() -> None:
+    names = seen.SHIPPED.read_text().split()
+    assert len(set(names)) == len(names) > 20
+    # Of these the licence does not allow it, or is not known.
+    assert not {name.split("/")[1] for name in names} & {"multi30k", "progit2", "git", "phpmyadmin"}
