@@ -18,10 +18,10 @@ import numpy as np
 
 from benchmarks import bucc, report
 from miner import Encoder, Index, evaluate
-from miner.corpus import read
 from miner.pairs import each_copy
 from miner.search import run, verifier_for
 from miner.tasks.hidden import read_gold_of
+from miner.text.corpus import read
 from miner.threshold import estimate
 
 ASKED = (0.90, 0.95, 0.98)

@@ -22,7 +22,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from benchmarks import report
-from miner.corpus import read_bitext
+from miner.text.corpus import read_bitext
 from miner.tokenizer import PieceTokenizer
 from train.config import RECIPES, TrainConfig
 from train.data import PairData, Sentences, prepare

@@ -21,8 +21,8 @@ import numpy as np
 from miner import hdf5
 from miner.engines import Lists
 from miner.errors import ArtifactError
-from miner.files import one_line
 from miner.side import Side
+from miner.text.output import one_line
 
 FORMAT = "bitext-miner search state"
 VERSION = 1

@@ -154,7 +154,7 @@ def explain_mismatch(pairs: Iterable[ScoredIds], gold: Iterable[IdPair]) -> str 
 def read_pairs(path: str | os.PathLike[str]) -> list[tuple[float, str, str]]:
     """Read a file of ``score, source_id, target_id`` lines (tab-separated), in file order.
 
-    Empty lines are skipped; compression and bytes that are not UTF-8 are as in ``miner.corpus``.
+    Empty lines are skipped; compression and bytes that are not UTF-8 are as in ``miner.text.corpus``.
     Raises ``CorpusError`` with file and line where a line has not three non-empty columns or
     its score is not a number.
     """
@@ -259,7 +259,7 @@ def _columns(
     path: str | os.PathLike[str], names: tuple[str, ...]
 ) -> Iterator[tuple[int, list[str]]]:
     """Line number and columns of each non-empty line. Raises ``CorpusError`` on a wrong count."""
-    from miner.corpus import Reader  # here, so that evaluating arrays needs no file reading
+    from miner.text.corpus import Reader  # here, so that evaluating arrays needs no file reading
 
     for block in Reader(path, format="plain"):
         for line, text in zip(block.lines.tolist(), block.sentences, strict=True):

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from miner import filter_charts, page
-from miner.files import StrPath
 from miner.filters import look, waterfall
 from miner.filters.base import MODEL
 from miner.filters.config import Step
@@ -19,7 +18,8 @@ from miner.filters.look import Group, Look
 from miner.filters.scoring import broken
 from miner.filters.write import Report
 from miner.page import check
-from miner.rows import REPLACED
+from miner.text.bitext import REPLACED
+from miner.text.output import StrPath
 
 # Characters of a text that are shown, and how many of the pairs kept.
 CUT, KEPT = 400, 12

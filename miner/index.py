@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from miner import backend, store
-from miner.corpus import Reader
 from miner.encoder import CHUNK, Encoder
 from miner.errors import ArtifactError, CorpusError, MismatchError
-from miner.files import atomic_directory
+from miner.text.corpus import Reader
+from miner.text.output import atomic_directory
 from miner.vectors import open_vectors, unit_blocks
 
 FORMAT = "bitext-miner index"
@@ -132,7 +132,7 @@ class Index:
         """Encode a corpus (one file or several) into the index directory ``path``.
 
         ``index`` is ``flat`` (exact) or a FAISS factory string such as ``IVF1024,PQ64x8``;
-        ``reading`` goes to :class:`miner.corpus.Reader`. An older index at ``path`` is replaced,
+        ``reading`` goes to :class:`miner.text.corpus.Reader`. An older index at ``path`` is replaced,
         once the new one is whole. Raises the errors of Reader, ArtifactError, ResourceError.
         """
         if index != FLAT:

@@ -28,8 +28,8 @@ from typing import Any
 import numpy as np
 
 from miner.errors import ArtifactError
-from miner.files import atomic_directory, one_line
 from miner.lexicon import Lexicon
+from miner.text.output import atomic_directory, one_line
 
 FORMAT = "bitext-miner model"
 VERSION = 1
@@ -66,7 +66,7 @@ ENCODERS = {
     "gran-lstm": Kind("word", "gran-lstm"),
     "gran-gru": Kind("word", "gran-gru"),
 }
-DEFAULT = Path(__file__).parent / "models" / "default"
+DEFAULT = Path(__file__).parent.parent / "models" / "default"
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from miner.corpus import Corpus
 from miner.encoder import CHUNK, Encoder
 from miner.errors import MismatchError
-from miner.files import one_line
 from miner.index import Index
+from miner.text.corpus import Corpus
+from miner.text.output import one_line
 
 # Sentences and their names, n of each, and their vectors (n, d) float16.
 Block = tuple[Sequence[str], Sequence[str], np.ndarray]

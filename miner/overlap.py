@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from miner.corpus import Reader
 from miner.errors import CorpusError
-from miner.files import StrPath
-from miner.records import display_name
 from miner.statistics import spearman
+from miner.text.corpus import Reader
+from miner.text.output import StrPath
+from miner.text.records import display_name
 from miner.tokenizer import Tokenizer
 
 # Two points always lie on a line.

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from miner.errors import DependencyError
-from miner.files import StrPath, open_output
+from miner.text.output import StrPath, open_output
 
 # The lines of a chart that the slider moves.
 MOVED = ("threshold0", "threshold1")

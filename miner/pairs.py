@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from miner.errors import DependencyError
-from miner.files import one_line, open_output
 from miner.index import Index
+from miner.text.output import one_line, open_output
 from miner.verify import FEATURES
 
 # Rows of text held at a time while writing.

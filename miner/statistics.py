@@ -1,7 +1,7 @@
 """Figures of a text and of its sentences: length, rarity, entropy, repetition; and correlations.
 
 Wieting, Mallinson & Gimpel 2017 (section 6) compare references with their back-translations by
-such figures, and scores of pairs with those of their sentences. Tokens are those of `miner.text`:
+such figures, and scores of pairs with those of their sentences. Tokens are those of `miner.text.words`:
 words, marks and, of scripts without spaces, characters; in lower case. What the figures are, of a
 whole text or of one sentence of it:
 
@@ -24,9 +24,9 @@ from itertools import chain, islice
 
 import numpy as np
 
-from miner.counts import Counts, entropy, hash_of
-from miner.files import resource_error
-from miner.text import tokens
+from miner.text.counts import Counts, entropy, hash_of
+from miner.text.output import resource_error
+from miner.text.words import tokens
 
 # The figures of a sentence, in the order of the rows of `Side.sentences`.
 SENTENCE = ("tokens", "characters", "idf", "surprisal", "repetition", "trigram_repetition")

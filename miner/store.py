@@ -22,7 +22,7 @@ import numpy as np
 
 from miner import hdf5
 from miner.errors import ArtifactError
-from miner.files import one_line
+from miner.text.output import one_line
 
 EMBEDDINGS = "embeddings.h5"
 SENTENCES = "sentences.txt"

@@ -11,11 +11,11 @@ import h5py
 import numpy as np
 
 from miner import hdf5
-from miner.corpus import Reader
 from miner.encoder import CHUNK, Encoder
 from miner.errors import ArtifactError, CorpusError
-from miner.files import atomic_file, open_output
-from miner.records import display_name
+from miner.text.corpus import Reader
+from miner.text.output import atomic_file, open_output
+from miner.text.records import display_name
 
 BLOCK = 16_384
 HDF5 = (".h5", ".hdf5")
@@ -102,7 +102,7 @@ def encode_corpus(
     ``.hdf5``, an HDF5 dataset ``embeddings``; both open by memory map. The records of a file are
     counted first; what can be read only once cannot be counted, and goes to ``.npy`` alone. The
     file appears when it is whole, and what is in memory does not grow with the corpus. ``reading``
-    goes to :class:`miner.corpus.Reader`.
+    goes to :class:`miner.text.corpus.Reader`.
 
     Raises ValueError for another suffix, CorpusError, DependencyError, ResourceError.
     """

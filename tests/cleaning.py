@@ -19,7 +19,7 @@ from miner.filters.config import Plan, read_plan
 from miner.filters.decide import Cleaned
 from miner.filters.table import FILTERS
 from miner.filters.write import write
-from miner.rows import Rows
+from miner.text.bitext import Rows
 
 Table = Mapping[str, Any]
 

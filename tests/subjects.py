@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from miner.files import open_output
+from miner.text.output import open_output
 
 
 class Fixed:

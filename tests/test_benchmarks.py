@@ -14,8 +14,8 @@ from benchmarks import quality, readme, unseen
 from benchmarks.encoders import plan, tables, text
 from benchmarks.evaluations import seen
 from miner import MinerError
-from miner.files import open_output
 from miner.model import Model, Part
+from miner.text.output import open_output
 
 ROOT = Path(__file__).parent.parent
 DEMO = Path(miner.__file__).parent / "demo"

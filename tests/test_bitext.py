@@ -1,4 +1,4 @@
-"""miner.corpus: two sides that stay aligned, from two files or from one."""
+"""miner.text.corpus: two sides that stay aligned, from two files or from one."""
 
 from __future__ import annotations
 
@@ -15,13 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from texts import COMPRESS, LINES, QUICK, TEXT, feed, message, put, table
 
-from miner.corpus import (
-    Bitext,
-    parse_scores,
-    read_bitext,
-    stream_bitext,
-)
 from miner.errors import CorpusError
+from miner.text.corpus import Bitext, parse_scores, read_bitext, stream_bitext
 
 
 def two(tmp_path: Path, source: bytes | str, target: bytes | str) -> tuple[Path, Path]:
@@ -209,7 +204,7 @@ def test_a_file_that_changes_between_count_and_read(
             put(paths[1], "x\n")
         return real(path, *arguments, **named)
 
-    monkeypatch.setattr("miner.records.open", shrinking, raising=False)
+    monkeypatch.setattr("miner.text.records.open", shrinking, raising=False)
     with pytest.raises(CorpusError, match="changed while it was read: 2 lines"):
         read_bitext(*paths)
 

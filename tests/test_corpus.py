@@ -1,4 +1,4 @@
-"""miner.corpus: every line of every format accounted for."""
+"""miner.text.corpus: every line of every format accounted for."""
 
 from __future__ import annotations
 
@@ -25,14 +25,9 @@ from texts import (
     tallies,
 )
 
-from miner import corpus
-from miner.corpus import (
-    FORMATS,
-    Corpus,
-    Reader,
-    read,
-)
 from miner.errors import CorpusError
+from miner.text import corpus
+from miner.text.corpus import FORMATS, Corpus, Reader, read
 
 # --- plain text: lines ----------------------------------------------------------------------
 
@@ -187,19 +182,19 @@ def test_import_loads_no_heavy_library() -> None:
     code = (
         "import sys, types; sys.modules['miner'] = types.ModuleType('miner');"
         "sys.modules['miner'].__path__ = [sys.argv[1]];"
-        "import miner.corpus; print(*sys.modules)"
+        "import miner.text.corpus; print(*sys.modules)"
     )
     home = os.path.dirname(corpus.__file__)
     done = subprocess.run(
         [sys.executable, "-c", code, home], capture_output=True, text=True, check=True
     )
     loaded = set(done.stdout.split())
-    assert {"miner.corpus", "miner.errors"} <= loaded and not heavy & loaded
+    assert {"miner.text.corpus", "miner.errors"} <= loaded and not heavy & loaded
     assert {name for name in loaded if name.startswith("miner.")} == {
-        "miner.corpus",
+        "miner.text.corpus",
         "miner.errors",
-        "miner.files",
-        "miner.records",
+        "miner.text.output",
+        "miner.text.records",
     }
 
 

@@ -16,11 +16,11 @@ import pytest
 from test_bad_input import MINER, Done, Miner, fault, many, miner, only, small_disk, write
 
 from miner import gpu, vectors
-from miner.corpus import Reader
 from miner.encoder import CHUNK, Encoder
 from miner.errors import CorpusError
-from miner.files import open_output
 from miner.index import Index
+from miner.text.corpus import Reader
+from miner.text.output import open_output
 from miner.vectors import encode_corpus, open_vectors
 
 __all__ = ["miner", "small_disk"]  # fixtures

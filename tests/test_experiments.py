@@ -13,7 +13,7 @@ import miner
 from benchmarks import readme
 from benchmarks.encoders.text import BILINGUAL, LONGEST, Pair
 from miner import MinerError
-from miner.files import open_output
+from miner.text.output import open_output
 
 pytest.importorskip("torch", reason="benchmarks.experiments trains")
 

@@ -1,4 +1,4 @@
-"""miner.files: output that is whole or absent."""
+"""miner.text.output: output that is whole or absent."""
 
 from __future__ import annotations
 
@@ -19,11 +19,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from texts import COMPRESS, QUICK, drain, message, put, zstd
 
-from miner.corpus import (
-    Reader,
-)
 from miner.errors import ResourceError
-from miner.files import one_line, open_output
+from miner.text.corpus import Reader
+from miner.text.output import one_line, open_output
 
 
 @pytest.mark.parametrize("suffix", COMPRESS)
@@ -93,7 +91,7 @@ def test_disk_full_while_writing(
         return real(path, *arguments, **named)
 
     path = put(tmp_path / f"out{suffix}", b"old")
-    monkeypatch.setattr("miner.files.open", opener, raising=False)
+    monkeypatch.setattr("miner.text.output.open", opener, raising=False)
     for size in (1, 1_000_000):  # noticed at the end, noticed at once
         with (
             pytest.raises(ResourceError, match="no space left; free some") as caught,

@@ -19,7 +19,7 @@ from test_rows import lines_of, put
 
 from miner.cli.filter import Count
 from miner.filters import scoring
-from miner.rows import Rows
+from miner.text.bitext import Rows
 
 
 @pytest.fixture(autouse=True)

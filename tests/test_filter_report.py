@@ -25,7 +25,7 @@ from miner.filters.config import Plan, Step, read_plan
 from miner.filters.curve import curve_of
 from miner.filters.decide import Choice, Cleaned, decide
 from miner.filters.scoring import broken
-from miner.rows import Rows
+from miner.text.bitext import Rows
 
 pytest.importorskip("bokeh")
 

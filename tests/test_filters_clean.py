@@ -21,7 +21,7 @@ from miner.filters import sample, waterfall
 from miner.filters.base import Context
 from miner.filters.decide import Choice
 from miner.filters.write import write
-from miner.rows import Rows
+from miner.text.bitext import Rows
 
 WORDS = {"name": "length", "of": "shorter", "minimum": 1}
 

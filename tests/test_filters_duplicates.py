@@ -17,7 +17,7 @@ from miner.errors import DependencyError
 from miner.filters import duplicates
 from miner.filters.base import Batch
 from miner.filters.duplicates import BAND, HASHES, SHINGLE, copies, keys, near_copies, signatures
-from miner.rows import Rows
+from miner.text.bitext import Rows
 
 
 @pytest.fixture(scope="module", autouse=True)

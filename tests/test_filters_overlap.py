@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from miner.filters.base import Batch, Context, Filter
 from miner.filters.overlap import FILTERS, overlap, sentence_bleu, shared
-from miner.text import tokens
+from miner.text.words import tokens
 
 NGRAM_OVERLAP, BLEU = FILTERS
 # Few words, so that they repeat and n-grams match.

@@ -17,7 +17,7 @@ from miner.errors import CorpusError, MinerError
 from miner.filters.base import Batch, Context, Scorer
 from miner.filters.perplexity import FILTERS, SIDES, spread
 from miner.ngrams import Trigrams
-from miner.text import tokens
+from miner.text.words import tokens
 
 DATA = Path(os.environ.get("MINER_DATA", Path(__file__).parent.parent.parent / "shared" / "data"))
 REAL = DATA / "train" / "de-en" / "tatoeba.tsv.xz"

@@ -15,7 +15,7 @@ from miner.filters.agreement import addresses, ending, numbers
 from miner.filters.base import Batch, Context, Filter
 from miner.filters.rules import copied, empty, identical, letters, markup, repeated
 from miner.filters.scripts import SCRIPTS, scripts_of
-from miner.text import MARKS
+from miner.text.words import MARKS
 
 FILTERS = {f.name: f for module in (rules, agreement, scripts) for f in module.FILTERS}
 

@@ -18,7 +18,7 @@ from miner.filters import scoring, state
 from miner.filters.config import Plan
 from miner.filters.decide import Choice, Cleaned
 from miner.filters.state import State
-from miner.rows import Rows
+from miner.text.bitext import Rows
 
 SIZE = 5
 

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from miner.corpus import Bitext
 from miner.encoder import Encoder
+from miner.text.corpus import Bitext
 from train.examples import Figures, Pairs, draw, figures, hardest, hardest_reference
 
 SOURCE = [

@@ -1,4 +1,4 @@
-"""miner.records: compression, columns and formats, every fault with its place."""
+"""miner.text.records: compression, columns and formats, every fault with its place."""
 
 from __future__ import annotations
 
@@ -29,12 +29,9 @@ from texts import (
     zstd,
 )
 
-from miner.corpus import (
-    Reader,
-    read,
-)
 from miner.errors import CorpusError, DependencyError
-from miner.files import open_output
+from miner.text.corpus import Reader, read
+from miner.text.output import open_output
 
 # --- compression ----------------------------------------------------------------------------
 

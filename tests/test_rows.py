@@ -1,4 +1,4 @@
-"""miner.rows: raw rows in, the same rows out, whatever stands in them."""
+"""miner.text.bitext: raw rows in, the same rows out, whatever stands in them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miner import files
 from miner.errors import CorpusError
-from miner.rows import READ, REPLACED, UNREADABLE, Block, Rows
+from miner.text import output
+from miner.text.bitext import READ, REPLACED, UNREADABLE, Block, Rows
 
 
 def put(path: Path, data: bytes) -> Path:
     """A file, compressed as its name says."""
-    library = files.codec(str(path))
+    library = output.codec(str(path))
     path.write_bytes(library.compress(data) if library else data)
     return path
 

@@ -15,12 +15,12 @@ from hypothesis import HealthCheck, given, settings
 from test_rows import hard, lines_of, put
 
 from miner.encoder import Encoder
-from miner.files import codec
 from miner.filters import scores as scoring
 from miner.filters.base import Context
 from miner.filters.config import scores_plan
 from miner.quality import Quality
-from miner.rows import Rows
+from miner.text.bitext import Rows
+from miner.text.output import codec
 
 
 @pytest.fixture

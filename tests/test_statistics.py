@@ -1,4 +1,4 @@
-"""miner.statistics and miner.counts: against plain counting and scipy."""
+"""miner.statistics and miner.text.counts: against plain counting and scipy."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from miner import statistics
-from miner.counts import Counts, entropy, hash_of
 from miner.errors import ResourceError
 from miner.statistics import SENTENCE, Figures, Side, correlations, pearson, ranks, spearman
-from miner.text import tokens
+from miner.text.counts import Counts, entropy, hash_of
+from miner.text.words import tokens
 
 WORDS = ["the", "cat", "of", "a", "Dog", ",", "das", "我们", "ist", "."]
 TEXT = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
@@ -182,7 +182,7 @@ def test_counts_are_exact_while_there_is_room(things: list[int], block: int) -> 
 
 def test_counts_of_more_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Room for a quarter of the kinds: unbiased, close, and never more kinds than allowed."""
-    monkeypatch.setattr("miner.counts._WAITING", 5000)
+    monkeypatch.setattr("miner.text.counts._WAITING", 5000)
     things = np.random.default_rng(5).zipf(1.3, size=100_000) % 10**9
     kinds = len(np.unique(things))
     exact = entropy(np.unique(things, return_counts=True)[1])

@@ -1,4 +1,4 @@
-"""miner.text: words with the marks upon their letters, against Unicode's own categories."""
+"""miner.text.words: words with the marks upon their letters, against Unicode's own categories."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from miner.filters.duplicates import bare, plain
 from miner.filters.rules import identical
-from miner.text import JOINERS, MARKS, NO_WORD, SPACELESS, count_tokens, spaced, tokens
+from miner.text.words import JOINERS, MARKS, NO_WORD, SPACELESS, count_tokens, spaced, tokens
 
 ALL = [chr(code) for code in range(0x10000) if not 0xD800 <= code < 0xE000]
 UPON = [c for c in ALL if unicodedata.category(c) in ("Mn", "Mc") and not "\ufe00" <= c <= "\ufe2f"]

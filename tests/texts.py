@@ -18,9 +18,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from miner.corpus import (
-    Reader,
-)
+from miner.text.corpus import Reader
 
 if sys.version_info >= (3, 14):
     import compression.zstd as zstd

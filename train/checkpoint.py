@@ -15,8 +15,8 @@ import h5py
 import numpy as np
 
 from miner.errors import ArtifactError
-from miner.files import resource_error
 from miner.model import SEGMENTATION, VOCABULARIES
+from miner.text.output import resource_error
 from train.data import PairData, Sentences
 
 

@@ -16,12 +16,12 @@ import numpy as np
 import torch
 
 from miner.classifier import BAD, GOOD
-from miner.corpus import Reader
 from miner.errors import CorpusError, ResourceError
-from miner.files import replaceable
 from miner.gpu import resolve_device
 from miner.model import CLASSIFIER, Model, Part
-from miner.records import display_name
+from miner.text.corpus import Reader
+from miner.text.output import replaceable
+from miner.text.records import display_name
 from miner.tokenizer import open_tokenizer
 from train.config import TrainConfig
 from train.data import Sentences, tokenize

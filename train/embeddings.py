@@ -6,8 +6,8 @@ from itertools import chain, islice
 import numpy as np
 
 from miner.errors import CorpusError
-from miner.files import StrPath
-from miner.records import Want, display_name, raw_records
+from miner.text.output import StrPath
+from miner.text.records import Want, display_name, raw_records
 
 # Lines that are read at a time.
 BLOCK = 4096

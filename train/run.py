@@ -12,10 +12,10 @@ import numpy as np
 
 from miner.encoder import Encoder
 from miner.errors import CorpusError
-from miner.files import replaceable
 from miner.gpu import resolve_device
 from miner.model import CONFIG, ENCODERS, SEGMENTATION, VOCABULARIES, Model, Part, quantise
 from miner.quality import NAME
+from miner.text.output import replaceable
 from miner.tokenizer import (
     SIDES,
     MarkedTokenizer,

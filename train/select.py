@@ -5,9 +5,9 @@ from collections.abc import Sequence, Set
 
 import numpy as np
 
-from miner.corpus import Reader, file_format
 from miner.errors import CorpusError, strictly
-from miner.records import display_name
+from miner.text.corpus import Reader, file_format
+from miner.text.records import display_name
 
 
 def labels(column: Sequence[str], origin: str, lines: np.ndarray) -> np.ndarray:

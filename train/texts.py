@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from miner.corpus import parse_scores, read_bitext
 from miner.errors import CorpusError
+from miner.text.corpus import parse_scores, read_bitext
 from train import select
 from train.config import TrainConfig
 

@@ -10,10 +10,10 @@ from typing import Any
 from benchmarks import bucc
 from benchmarks.encoders.text import BILINGUAL, Text
 from miner import Encoder, MinerError
-from miner.corpus import read
 from miner.model import load as load_model
 from miner.tasks import sts, tatoeba
 from miner.tasks.subject import ENGLISH, Trained
+from miner.text.corpus import read
 from train.config import TrainConfig
 from train.loop import Progress
 from train.run import train_model

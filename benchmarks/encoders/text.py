@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from miner import MinerError
-from miner.corpus import read_bitext
-from miner.files import open_output
+from miner.text.corpus import read_bitext
+from miner.text.output import open_output
 from train.data import fingerprint
 
 SEED = 1

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from miner.corpus import read, read_bitext
 from miner.tasks import hidden, noisy, paraphrase, sts, tatoeba
 from miner.tasks.text import judged
+from miner.text.corpus import read, read_bitext
 from train import select
 
 # Letters and digits of the shortest sentence that counts.

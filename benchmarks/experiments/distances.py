@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks import report
 from miner.errors import DependencyError
-from miner.files import open_output
+from miner.text.output import open_output
 
 TABLE = Path(__file__).parent / "distances.tsv"
 TO = "eng"

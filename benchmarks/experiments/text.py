@@ -9,8 +9,8 @@ from pathlib import Path
 
 from benchmarks.encoders.text import BILINGUAL, LONGEST, SEED, Pair, Text, draw, paraphrases, short
 from miner import MinerError
-from miner.corpus import read_bitext
-from miner.files import open_output
+from miner.text.corpus import read_bitext
+from miner.text.output import open_output
 from train.data import fingerprint
 
 ENGLISH = "english"

@@ -19,9 +19,9 @@ import numpy as np
 from benchmarks.bucc import located
 from benchmarks.filtering.noise import KINDS, Corpus, Noise, Pair
 from miner import MinerError
-from miner.corpus import read, read_bitext
 from miner.tasks.hidden import read_gold_of
 from miner.tasks.text import find
+from miner.text.corpus import read, read_bitext
 
 SEED = 6
 SPLITS = ("dev", "test")

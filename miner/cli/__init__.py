@@ -25,7 +25,7 @@ from miner.cli.stats import stats
 from miner.cli.train import train
 from miner.cli.train_classifier import train_classifier
 from miner.errors import MinerError
-from miner.files import resource_error
+from miner.text.output import resource_error
 
 
 @click.group(

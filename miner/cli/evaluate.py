@@ -17,7 +17,7 @@ from miner.evaluate import (
 from miner.evaluate import (
     evaluate as evaluate_pairs,
 )
-from miner.files import open_output
+from miner.text.output import open_output
 
 
 @click.group(

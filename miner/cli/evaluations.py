@@ -20,7 +20,7 @@ from miner.errors import (
     MismatchError,
     NoTestSetError,
 )
-from miner.files import open_output, resource_error
+from miner.text.output import open_output, resource_error
 
 if TYPE_CHECKING:
     from miner.tasks.figures import Outcome

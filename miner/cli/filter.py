@@ -17,7 +17,6 @@ import click
 from miner import filter_report
 from miner.cli import filtering, options
 from miner.errors import CorpusError
-from miner.files import codec, open_output, resource_error
 from miner.filters import waterfall
 from miner.filters.base import GLOBAL
 from miner.filters.clean import clean
@@ -26,8 +25,9 @@ from miner.filters.decide import Choice
 from miner.filters.sample import sample
 from miner.filters.write import write
 from miner.machine import thread_count
-from miner.records import display_name
-from miner.rows import Rows
+from miner.text.bitext import Rows
+from miner.text.output import codec, open_output, resource_error
+from miner.text.records import display_name
 
 
 class Count(click.ParamType):

@@ -14,14 +14,14 @@ from typing import Any
 import click
 
 from miner.cli import options
-from miner.corpus import file_format
 from miner.errors import MinerError
-from miner.files import resource_error
 from miner.filters import language, scripts
 from miner.filters.base import GLOBAL, Context, Filter
 from miner.filters.config import Plan, is_language
 from miner.filters.table import FILTERS
-from miner.records import display_name
+from miner.text.corpus import file_format
+from miner.text.output import resource_error
+from miner.text.records import display_name
 
 languages = options.several(
     click.option("--source-lang", metavar="CODE", help="Language of the source, such as de."),

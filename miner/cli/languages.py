@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 import click
 
 from miner.columns import aligned
-from miner.corpus import read_bitext
 from miner.encoder import Encoder
 from miner.errors import CorpusError
-from miner.files import open_output
 from miner.overlap import Column, Correlation, Overlap, choice, overlap, read_distances, read_scores
+from miner.text.corpus import read_bitext
+from miner.text.output import open_output
 
 OVERLAP = "overlap"
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from miner.cli import filtering, options
 from miner.columns import aligned
-from miner.corpus import FORMATS, Bitext, file_format, stream_bitext
 from miner.encoder import Encoder
 from miner.errors import CorpusError
-from miner.files import one_line
-from miner.records import display_name
+from miner.text.corpus import FORMATS, Bitext, file_format, stream_bitext
+from miner.text.output import one_line
+from miner.text.records import display_name
 
 # Of train.examples, which help does without.
 Pairs = Any

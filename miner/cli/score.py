@@ -9,7 +9,7 @@ from miner.filters import scores
 from miner.filters.config import read_plan, scores_of, scores_plan
 from miner.filters.table import FILTERS
 from miner.machine import thread_count
-from miner.rows import Rows
+from miner.text.bitext import Rows
 
 
 @click.command(

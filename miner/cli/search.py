@@ -12,13 +12,13 @@ from miner import report as reports
 from miner import threshold as thresholds
 from miner.checkpoint import Checkpoint
 from miner.cli import options
-from miner.corpus import read
 from miner.encoder import Encoder
 from miner.errors import MinerError, strictly
-from miner.files import resource_error
 from miner.index import Index
 from miner.pairs import Pairs, each_copy
 from miner.search import Search, require_one_model, run, verifier_for
+from miner.text.corpus import read
+from miner.text.output import resource_error
 from miner.verify import Verifier
 
 # Estimated precisions whose thresholds the table shows.

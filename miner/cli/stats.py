@@ -10,18 +10,11 @@ import click
 import numpy as np
 
 from miner.cli import options
-from miner.corpus import (
-    FORMATS,
-    Bitext,
-    Reader,
-    file_format,
-    parse_scores,
-    stream_bitext,
-)
 from miner.errors import CorpusError
-from miner.files import one_line, open_output
-from miner.records import display_name
 from miner.statistics import RATIOS, SENTENCE, Figures, Side, correlations
+from miner.text.corpus import FORMATS, Bitext, Reader, file_format, parse_scores, stream_bitext
+from miner.text.output import one_line, open_output
+from miner.text.records import display_name
 
 # Fields of `Figures` and figures of sentences, as they are printed.
 FIGURES = {

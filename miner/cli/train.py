@@ -10,9 +10,9 @@ from tqdm import tqdm
 
 from miner.cli import options
 from miner.cli.options import Number
-from miner.corpus import FORMATS
 from miner.errors import DependencyError
 from miner.model import ENCODERS, load
+from miner.text.corpus import FORMATS
 
 # Recipes and the values of fields are spelt here, not imported: help does not import train.
 RECIPES = ("fast", "p19", "p18", "p17", "s18", "random")

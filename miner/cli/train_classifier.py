@@ -7,8 +7,8 @@ import click
 from miner.cli import options
 from miner.cli.options import Number
 from miner.cli.train import Shown
-from miner.corpus import FORMATS, Reader
 from miner.errors import DependencyError
+from miner.text.corpus import FORMATS, Reader
 
 
 @click.command(

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, TypeVar
 
 from miner.errors import CorpusError
-from miner.files import one_line
+from miner.text.output import one_line
 
 T = TypeVar("T")
 

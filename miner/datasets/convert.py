@@ -18,7 +18,7 @@ from miner.datasets.archive import TAR, lines, members
 from miner.datasets.catalog import STS_NAMES, STS_TRACKS
 from miner.datasets.opusparcus import parse_annotated
 from miner.errors import CorpusError
-from miner.files import Waiting, all_or_none, one_line, open_output, resource_error
+from miner.text.output import Waiting, all_or_none, one_line, open_output, resource_error
 
 Row = tuple[str, ...]
 Report = Callable[[str, int, int | None], None]

@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from miner.errors import DownloadError, ResourceError
-from miner.files import MAGIC as COMPRESSED
-from miner.files import one_line, open_output, resource_error
+from miner.text.output import MAGIC as COMPRESSED
+from miner.text.output import one_line, open_output, resource_error
 
 Report = Callable[[int, int], None]
 

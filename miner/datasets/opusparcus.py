@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from miner.errors import CorpusError
-from miner.files import StrPath
-from miner.records import raw_records
+from miner.text.output import StrPath
+from miner.text.records import raw_records
 
 
 class Annotated(NamedTuple):

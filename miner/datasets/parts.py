@@ -14,7 +14,7 @@ from miner.datasets.catalog import ALL, CATALOG, Dataset, File
 from miner.datasets.convert import Converted, convert
 from miner.datasets.download import Report, fetch
 from miner.errors import ArtifactError, DownloadError
-from miner.files import StrPath, open_output, resource_error
+from miner.text.output import StrPath, open_output, resource_error
 
 DOWNLOADS, RECORD = "downloads", "SOURCES.json"
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from miner.text import count_tokens, tokens
+from miner.text.words import count_tokens, tokens
 
 # The stages of a cleaning. What LOCAL filters look at is the pair alone, and they are cheap; MODEL
 # filters load a model, look at the pair (and at a reference that is drawn from the bitext), and are

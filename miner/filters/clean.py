@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from miner.files import StrPath, stamp
 from miner.filters.base import LOCAL, MODEL
 from miner.filters.config import Plan
 from miner.filters.decide import EVERYTHING, PART, Choice, Cleaned, decide
@@ -26,7 +25,8 @@ from miner.filters.scoring import ROWS, Job, broken, mended, repairer, score, sc
 from miner.filters.state import State, Table
 from miner.filters.write import Report
 from miner.parallel import Processes
-from miner.rows import UNREADABLE, Block, Rows
+from miner.text.bitext import UNREADABLE, Block, Rows
+from miner.text.output import StrPath, stamp
 
 
 def clean(

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from miner.errors import ArtifactError
-from miner.files import stamp
 from miner.filters.base import GLOBAL, MODEL, Context, Filter
 from miner.filters.table import FILTERS
 from miner.model import resolve
+from miner.text.output import stamp
 
 # What stands in a filter's table beside its settings, and in the file beside the filters.
 OWN = ("name", "label", "minimum", "maximum")

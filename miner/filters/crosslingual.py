@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from miner.corpus import read_bitext
 from miner.encoder import Encoder
 from miner.errors import strictly
-from miner.files import stamp
 from miner.filters.base import GLOBAL, MODEL, Batch, Context, Filter, Scorer, Setting, compared
 from miner.model import resolve
 from miner.quality import Quality, cosines
 from miner.reference import Reference, Texts, Vectors
+from miner.text.corpus import read_bitext
+from miner.text.output import stamp
 
 
 def _encoders(model: str) -> tuple[Encoder, Encoder]:

@@ -12,7 +12,7 @@ from miner.filters import duplicates
 from miner.filters.base import GLOBAL, LOCAL, MODEL
 from miner.filters.config import Plan, Step
 from miner.filters.scoring import REPAIRED, broken
-from miner.rows import UNREADABLE, Rows
+from miner.text.bitext import UNREADABLE, Rows
 
 # The reason that is not a filter: a row that could not be read.
 UNREAD = "unreadable"

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from miner.counts import hash_of
 from miner.filters.base import GLOBAL, LOCAL, MODEL
 from miner.filters.config import Step
 from miner.filters.decide import PART, UNREAD, Cleaned
 from miner.filters.scoring import ROWS, broken, mended, repairer
 from miner.filters.write import Report
-from miner.rows import UNREADABLE, Block
+from miner.text.bitext import UNREADABLE, Block
+from miner.text.counts import hash_of
 
 # Rows on either side of a bound, and of those that a filter removed.
 SAMPLES = 6

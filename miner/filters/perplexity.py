@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from miner.corpus import Reader
 from miner.errors import CorpusError, strictly
 from miner.filters.base import Batch, Context, Filter, Scorer, Setting
 from miner.ngrams import Trigrams
-from miner.text import tokens
+from miner.text.corpus import Reader
+from miner.text.words import tokens
 
 SIDES = ("source", "target")
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from miner.filters.base import Context, Filter, Scorer, each
-from miner.text import JOINERS, MARKS, NO_WORD, SPACELESS, spaced
+from miner.text.words import JOINERS, MARKS, NO_WORD, SPACELESS, spaced
 
 # Characters that show nothing: white space, and marks of width and direction.
 _VISIBLE = re.compile(r"[^\s\u200b-\u200f\u2028-\u202e\u2060\ufeff]")

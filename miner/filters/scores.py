@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from miner.files import StrPath, open_output
 from miner.filters.clean import sampled
 from miner.filters.config import Plan
 from miner.filters.decide import rounded
 from miner.filters.scoring import ROWS, Job, score, scorers
 from miner.filters.write import Report
-from miner.rows import REPLACED, UNREADABLE, Block, Rows
+from miner.text.bitext import REPLACED, UNREADABLE, Block, Rows
+from miner.text.output import StrPath, open_output
 
 
 def write(

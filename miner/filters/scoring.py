@@ -20,7 +20,7 @@ from miner.filters.base import Batch, Scorer
 from miner.filters.config import Plan, Step
 from miner.filters.duplicates import HASHES, keys, signatures
 from miner.parallel import Processes, processes
-from miner.rows import Block, Layout, Texts
+from miner.text.bitext import Block, Layout, Texts
 
 # A row whose text was mended.
 REPAIRED = 4
@@ -51,7 +51,7 @@ class Job:
         """What is kept of a row.
 
         ``score``, one for each step, in order. Of the first look also ``state`` of the row (see
-        `miner.rows`, and REPAIRED), ``tokens`` of both sides, and where copies are looked for
+        `miner.text.bitext`, and REPAIRED), ``tokens`` of both sides, and where copies are looked for
         ``key`` (three, see `duplicates.keys`, for each of `alike`) and ``signature``.
         """
         fields: list[tuple[str, str, int]] = [("score", "<f4", len(self.steps))]
@@ -67,7 +67,7 @@ class Job:
 class Scored:
     """Of a block: ``rows (n,)`` of `Job.dtype`, and the seconds that each step took.
 
-    ``state (n,) uint8`` of each row: see `miner.rows`.
+    ``state (n,) uint8`` of each row: see `miner.text.bitext`.
     """
 
     rows: np.ndarray

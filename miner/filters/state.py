@@ -13,7 +13,7 @@ from typing import IO, Any
 import numpy as np
 
 from miner.errors import ArtifactError
-from miner.files import StrPath, resource_error
+from miner.text.output import StrPath, resource_error
 
 try:
     import fcntl

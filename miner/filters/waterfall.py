@@ -9,7 +9,7 @@ import numpy as np
 
 from miner.columns import aligned
 from miner.filters.decide import Cleaned
-from miner.rows import REPLACED
+from miner.text.bitext import REPLACED
 
 
 def table(found: Cleaned) -> str:

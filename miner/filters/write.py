@@ -10,10 +10,10 @@ from typing import IO
 
 import numpy as np
 
-from miner.files import StrPath, all_or_none, open_output
 from miner.filters.decide import Cleaned
 from miner.filters.scoring import REPAIRED, ROWS, mended, repairer
-from miner.rows import REPLACED, Block, Raw
+from miner.text.bitext import REPLACED, Block, Raw
+from miner.text.output import StrPath, all_or_none, open_output
 
 # (what is being done, rows done, rows in all or None)
 Report = Callable[[str, int, int | None], None]

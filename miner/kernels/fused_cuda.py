@@ -26,7 +26,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from miner.files import one_line
+from miner.text.output import one_line
 
 try:
     import triton

@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 
 from miner.columns import aligned
-from miner.corpus import Reader
 from miner.errors import MinerError
 from miner.evaluate import Evaluation, best_threshold
 from miner.evaluate import evaluate as compare
@@ -32,6 +31,7 @@ from miner.tasks import bootstrap, figures, top_one
 from miner.tasks.figures import Figure, Outcome, Report, silent
 from miner.tasks.hidden import SPLITS, Task, read_gold_of, sets
 from miner.tasks.subject import Subject, Trained, index_of
+from miner.text.corpus import Reader
 from miner.threshold import estimate
 
 PLACE = "bucc"

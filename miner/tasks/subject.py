@@ -8,13 +8,13 @@ from typing import Protocol
 
 import numpy as np
 
-from miner.corpus import Reader
 from miner.encoder import Encoder
 from miner.errors import ArtifactError, CorpusError, MismatchError
-from miner.files import open_output
 from miner.index import Index
-from miner.records import is_blank
 from miner.tasks.text import find
+from miner.text.corpus import Reader
+from miner.text.output import open_output
+from miner.text.records import is_blank
 from miner.vectors import open_vectors, unit_blocks
 
 # The one language that sets of all pairs share. A model with separate vocabularies reads it as

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 
-from miner.corpus import Bitext, read_bitext
 from miner.errors import CorpusError, NoTestSetError
 from miner.machine import memory_budget
 from miner.margin import candidates, retrieve
@@ -21,6 +20,7 @@ from miner.tasks import bootstrap
 from miner.tasks.figures import Figure, Outcome, Report, mean_of, measure, silent, without_vector
 from miner.tasks.subject import Subject
 from miner.tasks.text import tables, two_languages
+from miner.text.corpus import Bitext, read_bitext
 
 PLACE = "tatoeba"
 # Neighbours for the margin.

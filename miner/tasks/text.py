@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from miner.corpus import Reader
 from miner.errors import CorpusError
+from miner.text.corpus import Reader
 
 SUFFIXES = ("", ".gz", ".bz2", ".xz", ".zst")
 

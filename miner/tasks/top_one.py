@@ -8,13 +8,13 @@ targets in as distractors.)
 
 import numpy as np
 
-from miner.corpus import read
 from miner.errors import CorpusError
 from miner.tasks import bootstrap
 from miner.tasks.figures import Figure, measure
 from miner.tasks.hidden import Task, read_gold_of
 from miner.tasks.subject import Subject
 from miner.tasks.tatoeba import nearest
+from miner.text.corpus import read
 
 
 def figures_of(subject: Subject, task: Task) -> tuple[Figure, ...]:

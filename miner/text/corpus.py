@@ -14,8 +14,8 @@ from typing import cast
 import numpy as np
 
 from miner.errors import CorpusError
-from miner.files import MAGIC, StrPath
-from miner.records import (
+from miner.text.output import MAGIC, StrPath
+from miner.text.records import (
     Record,
     Want,
     display_name,

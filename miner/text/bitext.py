@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from miner.corpus import file_format
 from miner.errors import CorpusError, UnreadableError
-from miner.files import StrPath, one_line
-from miner.records import (
+from miner.text.corpus import file_format
+from miner.text.output import StrPath, one_line
+from miner.text.records import (
     Want,
     column_names,
     decode,
@@ -199,7 +199,7 @@ def _finite(cell: str | float) -> str | float | None:
 class Rows:
     """A bitext as raw rows: two files of a line a row, or one tsv or jsonl file.
 
-    Arguments as :func:`miner.corpus.read_bitext`. Reads from the start at every iteration, so
+    Arguments as :func:`miner.text.corpus.read_bitext`. Reads from the start at every iteration, so
     standard input must be put into a file first. Raises CorpusError as `read_bitext` does, when
     it is made (columns, unequal line counts: both files are counted) and while iterating.
     """

@@ -21,7 +21,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from miner.errors import CorpusError, DependencyError, UnreadableError
-from miner.files import MAGIC, codec, one_line
+from miner.text.output import MAGIC, codec, one_line
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
