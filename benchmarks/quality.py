@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchmarks import bucc, report, unseen
 from miner import MinerError
-from miner.model import load
+from miner.encoder.model import load
 from train.config import RECIPES, TrainConfig
 from train.run import train_model
 from train.texts import TextPair

@@ -22,8 +22,8 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from benchmarks import report
+from miner.encoder.tokenizer import PieceTokenizer
 from miner.text.corpus import read_bitext
-from miner.tokenizer import PieceTokenizer
 from train.config import RECIPES, TrainConfig
 from train.data import PairData, Sentences, prepare
 from train.loop import Trainer, step_threads

@@ -7,7 +7,7 @@
 >>> search(de, en).at_least(0.1).write("mined.tsv.gz")
 """
 
-from miner.encoder import Encoder
+from miner.encoder.encoder import Encoder
 from miner.errors import MinerError
 from miner.evaluate import Evaluation, best_threshold, evaluate
 from miner.index import Index

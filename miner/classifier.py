@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from miner import model as models
-from miner.encoder import Encoder
+from miner.encoder import model as models
+from miner.encoder.encoder import Encoder
 from miner.errors import ArtifactError
 
 # Rows of the softmax's weights and biases.

@@ -17,7 +17,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from miner import backend, gpu
+from miner import backend
+from miner.encoder import gpu
 from miner.errors import DependencyError
 
 ENGINES = ("fused", "faiss")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from miner import backend, store
-from miner.encoder import CHUNK, Encoder
+from miner.encoder.encoder import CHUNK, Encoder
 from miner.errors import ArtifactError, CorpusError, MismatchError
 from miner.text.corpus import Reader
 from miner.text.output import atomic_directory

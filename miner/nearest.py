@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from miner.encoder import CHUNK, Encoder
+from miner.encoder.encoder import CHUNK, Encoder
 from miner.errors import MismatchError
 from miner.index import Index
 from miner.text.corpus import Corpus
@@ -105,7 +105,7 @@ def nearest_reference(queries: np.ndarray, block: Block, k: int) -> list[list[Ne
 def text_blocks(encoder: Encoder, corpus: Iterable[Corpus]) -> Iterator[Block]:
     """Text as it is read, with vectors; white space within a sentence as in an index of it.
 
-    Blocks of some :data:`miner.encoder.CHUNK` sentences are right. Raises what reading does.
+    Blocks of some :data:`miner.encoder.encoder.CHUNK` sentences are right. Raises what reading does.
     """
     waiting: deque[tuple[list[str], list[str]]] = deque()
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from miner.encoder.tokenizer import Tokenizer
 from miner.errors import CorpusError
 from miner.statistics import spearman
 from miner.text.corpus import Reader
 from miner.text.output import StrPath
 from miner.text.records import display_name
-from miner.tokenizer import Tokenizer
 
 # Two points always lie on a line.
 FEWEST = 3

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from miner.encoder import Encoder
+from miner.encoder.encoder import Encoder
 from miner.errors import ArtifactError
 from miner.verify import ALONE, Logistic, Verifier, sigmoid
 

@@ -8,7 +8,7 @@ import numpy as np
 from miner import engines
 from miner import margin as margins
 from miner.checkpoint import Checkpoint
-from miner.encoder import Encoder
+from miner.encoder.encoder import Encoder
 from miner.errors import ArtifactError, DependencyError, MismatchError
 from miner.index import Index
 from miner.machine import memory_budget, thread_count

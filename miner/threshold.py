@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from miner.encoder import Encoder
+from miner.encoder.encoder import Encoder
 from miner.errors import ResourceError
 from miner.margin import Neighbors
 from miner.search import Search, choose, side

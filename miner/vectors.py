@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 
 from miner import hdf5
-from miner.encoder import CHUNK, Encoder
+from miner.encoder.encoder import CHUNK, Encoder
 from miner.errors import ArtifactError, CorpusError
 from miner.text.corpus import Reader
 from miner.text.output import atomic_file, open_output

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from miner.encoder import CHUNK, Encoder
+from miner.encoder.encoder import CHUNK, Encoder
+from miner.encoder.lexicon import Lexicon
+from miner.encoder.model import quantise
+from miner.encoder.tokenizer import Tokenizer
 from miner.errors import ArtifactError
 from miner.flat import offsets_of, take_lists
-from miner.lexicon import Lexicon
 from miner.margin import Candidates, Neighbors
-from miner.model import quantise
-from miner.tokenizer import Tokenizer
 
 # What a pair says of itself. Figures of the two sides come as their mean and their worse one, so
 # that it does not matter which language is called the source.

@@ -15,12 +15,12 @@ from downloads import get, server, unchecked  # noqa: F401 (fixtures)
 
 from miner import neighbors
 from miner.cli import main
-from miner.encoder import Encoder
+from miner.encoder.encoder import Encoder
+from miner.encoder.lexicon import Lexicon
+from miner.encoder.model import Design, Model
+from miner.encoder.tokenizer import PieceTokenizer
 from miner.index import Index
-from miner.lexicon import Lexicon
-from miner.model import Design, Model
 from miner.quality import FEATURES, NAME
-from miner.tokenizer import PieceTokenizer
 
 DATA = Path(__file__).parent / "data"
 DIMENSION = 32

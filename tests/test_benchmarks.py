@@ -14,7 +14,7 @@ from benchmarks import quality, readme, unseen
 from benchmarks.encoders import plan, tables, text
 from benchmarks.evaluations import seen
 from miner import MinerError
-from miner.model import Model, Part
+from miner.encoder.model import Model, Part
 from miner.text.output import open_output
 
 ROOT = Path(__file__).parent.parent

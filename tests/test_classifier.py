@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from miner.classifier import Classifier
+from miner.encoder.model import CLASSIFIER, CONFIG, Design, Model, Part
 from miner.errors import ArtifactError
-from miner.model import CLASSIFIER, CONFIG, Design, Model, Part
 
 WORDS = [f"w{number}" for number in range(30)]
 VOCABULARY = "".join(f"{word}\n" for word in WORDS).encode()

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import miner
 from miner import Encoder, Index, best_threshold, search
+from miner.encoder.model import VERIFYING_FILES
 from miner.evaluate import read_gold
-from miner.model import VERIFYING_FILES
 
 DEMO = Path(miner.__file__).parent / "demo"
 

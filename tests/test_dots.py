@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from miner.encoder.model import quantise
 from miner.kernels import dots
 from miner.kernels.dots import OTHERS, ROWS, STEP
 from miner.kernels.tile import has_avx2
-from miner.model import quantise
 from miner.verify import unit_codes
 
 NEEDS_AVX2 = pytest.mark.skipif(not has_avx2(), reason="this processor has no AVX2")

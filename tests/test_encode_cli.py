@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 from test_bad_input import MINER, Done, Miner, fault, many, miner, only, small_disk, write
 
-from miner import gpu, vectors
-from miner.encoder import CHUNK, Encoder
+from miner import vectors
+from miner.encoder import gpu
+from miner.encoder.encoder import CHUNK, Encoder
 from miner.errors import CorpusError
 from miner.index import Index
 from miner.text.corpus import Reader

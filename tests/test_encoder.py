@@ -1,4 +1,4 @@
-"""miner.encoder and its kernel: unit vectors that depend on the sentence and on nothing else."""
+"""miner.encoder.encoder and its kernel: unit vectors that depend on the sentence and on nothing else."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import sentencepiece
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from miner import encoder as encoders
-from miner.encoder import Encoder
+from miner.encoder import encoder as encoders
+from miner.encoder.encoder import Encoder
+from miner.encoder.model import Model, quantise
+from miner.encoder.tokenizer import PieceTokenizer
 from miner.flat import offsets_of
 from miner.kernels.pool import _to_half, mean_pool, mean_pool_half, mean_pool_reference
-from miner.model import Model, quantise
-from miner.tokenizer import PieceTokenizer
 
 # Nothing in these that the small vocabulary knows.
 WITHOUT_PIECES = ["", " ", "\t \u3000", "日本語の文", "привет", "\U0001f600", "▁", "▁ ▁"]

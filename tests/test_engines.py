@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sides import ALL, EXACT, PLENTY, QUICK, check, coarse, nearest, realistic, same, side, units
 
-from miner import backend, engines, gpu, machine, neighbors
+from miner import backend, engines, machine, neighbors
+from miner.encoder import gpu
 from miner.engines import Bytes, Faiss, Floats, Lists, crosswise, strips
 from miner.errors import DependencyError, ResourceError
 from miner.neighbors import LEAST_BLOCK, nearest_both

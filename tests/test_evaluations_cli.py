@@ -15,7 +15,7 @@ from subjects import write, write_every
 
 import miner as package
 from miner.cli.evaluations import NAMES
-from miner.encoder import Encoder
+from miner.encoder.encoder import Encoder
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from miner.encoder import Encoder
+from miner.encoder.encoder import Encoder
+from miner.encoder.model import Model
 from miner.errors import ArtifactError, CorpusError
 from miner.filters.base import Batch, Context
 from miner.filters.table import FILTERS
 from miner.margin import RATIO_FLOOR
-from miner.model import Model
 from miner.quality import Quality
 
 

@@ -1,4 +1,4 @@
-"""miner.gpu: torch's sums are the kernel's, and a GPU that is not there is said to be missing.
+"""miner.encoder.gpu: torch's sums are the kernel's, and a GPU that is not there is said to be missing.
 
 There need be no GPU: the part that torch does runs on its own CPU device.
 """
@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from miner import gpu
-from miner.encoder import Encoder
+from miner.encoder import gpu
+from miner.encoder.encoder import Encoder
 from miner.errors import DependencyError, ResourceError
 from miner.flat import offsets_of
 from miner.kernels.pool import mean_pool

@@ -19,7 +19,7 @@ from miner.cli import cli
 ROOT = Path(__file__).parent.parent
 HEAVY = ("torch", "faiss", "numba", "pandas")
 # The modules of the miner that have use for torch, in their functions.
-TORCH = ("miner.gpu", "miner.cli.train", "miner.cli.train_classifier")
+TORCH = ("miner.encoder.gpu", "miner.cli.train", "miner.cli.train_classifier")
 # The commands that train, or show what a training does, in their bodies.
 TRAINING = ("miner.cli.train", "miner.cli.train_classifier", "miner.cli.negatives")
 
@@ -69,7 +69,7 @@ FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 # Floors below this one are free of torch, faiss and h5py; those below the next, of `search`.
 HEAVY_FLOOR, SEARCH_FLOOR = FLOOR["model"], FLOOR["search"]
 # What is written in torch: the kernel of a search on a GPU, and recurrent encoders.
-IN_TORCH = ("miner.kernels.fused_cuda", "miner.recurrent")
+IN_TORCH = ("miner.kernels.fused_cuda", "miner.encoder.recurrent")
 
 
 def modules(package: str) -> dict[str, Path]:

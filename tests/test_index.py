@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from miner import backend, store
-from miner.encoder import Encoder
+from miner.encoder.encoder import Encoder
 from miner.errors import ArtifactError, CorpusError, MismatchError, ResourceError
 from miner.index import ANN, FLAT, META, Index
 from miner.store import EMBEDDINGS, IDS, SENTENCES

@@ -1,4 +1,4 @@
-"""miner.model: what is saved is what is loaded, and nothing damaged is loaded at all."""
+"""miner.encoder.model: what is saved is what is loaded, and nothing damaged is loaded at all."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from miner import model as models
-from miner.encoder import Encoder
+from miner.encoder import model as models
+from miner.encoder.encoder import Encoder
+from miner.encoder.model import CONFIG, SCALES, VOCABULARIES, WEIGHTS, Model, load, quantise
 from miner.errors import ArtifactError, ResourceError
-from miner.model import CONFIG, SCALES, VOCABULARIES, WEIGHTS, Model, load, quantise
 
 SPM = VOCABULARIES["piece"]
 

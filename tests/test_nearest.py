@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miner.encoder import Encoder
+from miner.encoder.encoder import Encoder
 from miner.index import Index
 from miner.nearest import Block, nearest, nearest_reference
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from miner.encoder import Encoder
+from miner.encoder.encoder import Encoder
 from miner.text.corpus import Bitext
 from train.examples import Figures, Pairs, draw, figures, hardest, hardest_reference
 

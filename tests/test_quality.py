@@ -13,7 +13,7 @@ from conftest import sentences
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miner.encoder import Encoder
+from miner.encoder.encoder import Encoder
 from miner.errors import ArtifactError
 from miner.kernels.order import COLUMNS, order_reference
 from miner.kernels.tokens import COLUMNS as FIGURES

@@ -65,7 +65,7 @@ def test_pages_without_a_threshold_or_an_estimate(
 
 
 def test_text_in_a_page_is_no_markup(verifying: tuple[Index, Index], tmp_path: Path) -> None:
-    from miner.encoder import Encoder
+    from miner.encoder.encoder import Encoder
 
     encoder = Encoder.load(verifying[0].model_name)
     for name in ("a", "b"):

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from test_rows import hard, lines_of, put
 
-from miner.encoder import Encoder
+from miner.encoder.encoder import Encoder
 from miner.filters import scores as scoring
 from miner.filters.base import Context
 from miner.filters.config import scores_plan

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from miner import neighbors
-from miner.encoder import Encoder
+from miner.encoder.encoder import Encoder
 from miner.errors import MismatchError, ResourceError
 from miner.index import Index
 from miner.margin import MARGINS, RETRIEVALS

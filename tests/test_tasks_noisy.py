@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from subjects import Fixed, Recording, of_all, write
 
-from miner.encoder import Encoder
+from miner.encoder.encoder import Encoder
 from miner.errors import CorpusError
 from miner.evaluate import best_threshold
 from miner.quality import Quality

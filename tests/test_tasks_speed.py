@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from subjects import Recording, write, write_hidden
 
+from miner.encoder.model import Design, Model, Part
 from miner.errors import CorpusError
-from miner.model import Design, Model, Part
 from miner.tasks import speed
 from miner.tasks.subject import Trained
 
@@ -52,7 +52,7 @@ def test_pieces_are_no_figure_of_a_recurrent_model(
     data: Path, vocabulary: bytes, weights: np.ndarray, tmp_path: Path
 ) -> None:
     pytest.importorskip("torch", reason="recurrent encoders need torch")
-    from miner.recurrent import Network
+    from miner.encoder.recurrent import Network
 
     net = Network("lstm-sp", weights.shape[1], 8, "mean", "concat")
     parts = (Part(weights, None, net.arrays()),)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from subjects import made_up, write
 
-from miner.encoder import Encoder
+from miner.encoder.encoder import Encoder
 from miner.errors import ArtifactError, CorpusError, MismatchError
 from miner.tasks.subject import Foreign, Trained, index_of, open_subject, write_sentences
 

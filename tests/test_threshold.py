@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miner.encoder import Encoder
+from miner.encoder.encoder import Encoder
 from miner.errors import ResourceError
 from miner.index import Index
 from miner.margin import Neighbors

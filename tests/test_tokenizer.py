@@ -1,4 +1,4 @@
-"""miner.tokenizer and its kernels: the units of a sentence, the same for any chunk and thread."""
+"""miner.encoder.tokenizer and its kernels: the units of a sentence, the same for any chunk and thread."""
 
 from __future__ import annotations
 
@@ -17,10 +17,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from miner.errors import ArtifactError, DependencyError
-from miner.kernels import units
-from miner.kernels.unigram import cuts_reference, sample, trie
-from miner.tokenizer import (
+from miner.encoder.tokenizer import (
     WORD,
     MarkedTokenizer,
     Normaliser,
@@ -31,6 +28,9 @@ from miner.tokenizer import (
     characters,
     pack_trigrams,
 )
+from miner.errors import ArtifactError, DependencyError
+from miner.kernels import units
+from miner.kernels.unigram import cuts_reference, sample, trie
 
 ROOT = Path(__file__).parent.parent
 
@@ -316,7 +316,7 @@ def test_a_sample_is_the_same_in_another_process(
     (tmp_path / "sp.model").write_bytes(vocabulary)
     script = f"""
 from pathlib import Path
-from miner.tokenizer import PieceTokenizer
+from miner.encoder.tokenizer import PieceTokenizer
 tokenizer = PieceTokenizer(Path({str(tmp_path / "sp.model")!r}).read_bytes())
 print(tokenizer.sample({german[:9]!r}, 0.1, 5)[0].tolist())
 """
@@ -384,7 +384,7 @@ def test_a_line_of_a_megabyte_is_cut_too(vocabulary: bytes, german: list[str]) -
 
 
 def test_letters_are_what_unicode_says() -> None:
-    from miner.tokenizer import _kinds
+    from miner.encoder.tokenizer import _kinds
 
     kinds = _kinds()
     for code in range(0, 0x30000, 7):

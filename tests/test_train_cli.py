@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from test_train_data import synthetic
 
-from miner import model as models
 from miner.cli import cli, main
-from miner.encoder import Encoder
+from miner.encoder import model as models
+from miner.encoder.encoder import Encoder
 from miner.errors import DependencyError
 
 FAST = [

@@ -16,9 +16,9 @@ import train.data
 from miner.cli.train import CHOICES as CLI_CHOICES
 from miner.cli.train import RECIPES as CLI_RECIPES
 from miner.cli.train import train as train_command
+from miner.encoder.model import ENCODERS
+from miner.encoder.tokenizer import PieceTokenizer
 from miner.errors import ArtifactError, CorpusError
-from miner.model import ENCODERS
-from miner.tokenizer import PieceTokenizer
 from train.config import (
     CHOICES,
     ENCODER_NOTES,

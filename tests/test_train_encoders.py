@@ -14,9 +14,9 @@ torch = pytest.importorskip("torch")
 from test_train_data import synthetic  # noqa: E402
 
 import train.loop  # noqa: E402
-from miner.encoder import Encoder  # noqa: E402
+from miner.encoder.encoder import Encoder  # noqa: E402
+from miner.encoder.model import ENCODERS, Model  # noqa: E402
 from miner.errors import ArtifactError, CorpusError, ResourceError  # noqa: E402
-from miner.model import ENCODERS, Model  # noqa: E402
 from train.config import RECIPES, TrainConfig  # noqa: E402
 from train.loop import Progress  # noqa: E402
 from train.run import train_model  # noqa: E402

@@ -16,7 +16,7 @@ from test_train_data import synthetic
 
 import train.verifier
 from miner.cli import main
-from miner.model import ENCODERS, load
+from miner.encoder.model import ENCODERS, load
 from train.config import RECIPES, TrainConfig
 
 Run = Callable[..., tuple[int, str, str]]

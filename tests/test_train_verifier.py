@@ -13,8 +13,8 @@ from test_train_data import synthetic
 
 import train.run
 import train.verifier
-from miner.encoder import Encoder
-from miner.model import Model, load
+from miner.encoder.encoder import Encoder
+from miner.encoder.model import Model, load
 from miner.verify import ALONE, Verifier, sigmoid
 from train.config import TrainConfig
 from train.data import prepare

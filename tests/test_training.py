@@ -17,7 +17,7 @@ import train.encoders  # noqa: E402
 import train.loop  # noqa: E402
 import train.objectives  # noqa: E402
 import train.run  # noqa: E402
-from miner.encoder import Encoder  # noqa: E402
+from miner.encoder.encoder import Encoder  # noqa: E402
 from miner.errors import ArtifactError, CorpusError, ResourceError  # noqa: E402
 from miner.evaluate import Evaluation  # noqa: E402
 from miner.machine import thread_count  # noqa: E402

@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miner.encoder import Encoder
+from miner.encoder.encoder import Encoder
+from miner.encoder.lexicon import Lexicon
+from miner.encoder.model import DECOYS, LEXICON, VERIFIER, load
 from miner.errors import ArtifactError, MismatchError
 from miner.index import Index
 from miner.kernels.model1 import (
@@ -30,9 +32,7 @@ from miner.kernels.numbers import (
     shared_numbers_reference,
 )
 from miner.kernels.tokens import COLUMNS, LONGEST, compare, compare_reference
-from miner.lexicon import Lexicon
 from miner.margin import Neighbors, candidates
-from miner.model import DECOYS, LEXICON, VERIFIER, load
 from miner.search import run, search, verifier_for
 from miner.verify import (
     ALONE,

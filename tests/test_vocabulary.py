@@ -9,8 +9,8 @@ from collections import Counter
 
 import pytest
 
+from miner.encoder.tokenizer import WORD, Normaliser, TrigramTokenizer, WordTokenizer
 from miner.errors import CorpusError, DependencyError
-from miner.tokenizer import WORD, Normaliser, TrigramTokenizer, WordTokenizer
 from train import vocabulary as vocabularies
 from train.config import TrainConfig
 from train.vocabulary import train_morphs, train_trigrams, train_words

@@ -16,20 +16,20 @@ import numpy as np
 import torch
 
 from miner.classifier import BAD, GOOD
+from miner.encoder.gpu import resolve_device
+from miner.encoder.model import CLASSIFIER, Model, Part
+from miner.encoder.tokenizer import open_tokenizer
 from miner.errors import CorpusError, ResourceError
-from miner.gpu import resolve_device
-from miner.model import CLASSIFIER, Model, Part
 from miner.text.corpus import Reader
 from miner.text.output import replaceable
 from miner.text.records import display_name
-from miner.tokenizer import open_tokenizer
 from train.config import TrainConfig
 from train.data import Sentences, tokenize
 from train.encoders import Arrays, Encoders, inside
 from train.loop import Progress, memory_named, step_threads
 from train.vocabulary import train_vocabulary, train_words
 
-# The encoder of miner.model.ENCODERS for each network and unit.
+# The encoder of miner.encoder.model.ENCODERS for each network and unit.
 ENCODERS = {
     ("average", "piece"): "sp",
     ("average", "word"): "word",

@@ -6,8 +6,8 @@ import textwrap
 from dataclasses import dataclass
 from typing import Any
 
+from miner.encoder.model import ENCODERS, Design
 from miner.errors import ArtifactError
-from miner.model import ENCODERS, Design
 
 # Values of the fields that are words; the first of each is the default.
 CHOICES = {
@@ -33,7 +33,7 @@ class TrainConfig:
     Yang et al. 2019 (equation 4).
     """
 
-    # One of miner.model.ENCODERS, or several different ones with "+" between them (P18).
+    # One of miner.encoder.model.ENCODERS, or several different ones with "+" between them (P18).
     encoder: str = "sp"
     # How the vectors of several make one: their sum, or one after the other.
     combine: str = "add"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from miner.encoder import CHUNK
+from miner.encoder.encoder import CHUNK
 from miner.flat import offsets_of, take_lists
 from miner.machine import thread_count
 

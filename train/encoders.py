@@ -12,11 +12,11 @@ from typing import Protocol
 import numpy as np
 import torch
 
+from miner.encoder.model import ENCODERS
+from miner.encoder.recurrent import Network
 from miner.flat import offsets_of
 from miner.kernels.embed import group_by_id, mean_batch, sparse_adam
 from miner.machine import thread_count
-from miner.model import ENCODERS
-from miner.recurrent import Network
 from train.config import TrainConfig
 from train.data import Sentences, dropped, scrambled
 

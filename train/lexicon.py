@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from miner.encoder.lexicon import Lexicon
 from miner.kernels.model1 import distinct, expectation, maximisation, occurrences, partners
-from miner.lexicon import Lexicon
 from miner.machine import thread_count
 from train.data import PairData, Sentences, join
 

@@ -11,9 +11,9 @@ import numba
 import numpy as np
 import torch
 
+from miner.encoder.model import ENCODERS
 from miner.errors import ResourceError
 from miner.machine import thread_count
-from miner.model import ENCODERS
 from train.checkpoint import Checkpoint
 from train.config import TrainConfig
 from train.data import PairData, Sentences

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from miner.encoder import Encoder
+from miner.encoder.encoder import Encoder
 from miner.machine import memory_budget
 from miner.neighbors import nearest_both
 from miner.quality import FEATURES, features

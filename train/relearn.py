@@ -8,7 +8,7 @@ import argparse
 from dataclasses import replace
 from itertools import chain
 
-from miner.encoder import Encoder
+from miner.encoder.encoder import Encoder
 from miner.errors import MismatchError
 from miner.quality import NAME
 from miner.verify import Verifier

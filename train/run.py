@@ -10,13 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from miner.encoder import Encoder
-from miner.errors import CorpusError
-from miner.gpu import resolve_device
-from miner.model import CONFIG, ENCODERS, SEGMENTATION, VOCABULARIES, Model, Part, quantise
-from miner.quality import NAME
-from miner.text.output import replaceable
-from miner.tokenizer import (
+from miner.encoder.encoder import Encoder
+from miner.encoder.gpu import resolve_device
+from miner.encoder.model import CONFIG, ENCODERS, SEGMENTATION, VOCABULARIES, Model, Part, quantise
+from miner.encoder.tokenizer import (
     SIDES,
     MarkedTokenizer,
     Normaliser,
@@ -24,6 +21,9 @@ from miner.tokenizer import (
     Tokenizer,
     open_tokenizer,
 )
+from miner.errors import CorpusError
+from miner.quality import NAME
+from miner.text.output import replaceable
 from train import data as pairs
 from train import select
 from train.checkpoint import Checkpoint

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from miner.encoder import Encoder
+from miner.encoder.encoder import Encoder
 from miner.machine import memory_budget
 from miner.margin import candidates
 from miner.neighbors import nearest_both

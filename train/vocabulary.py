@@ -8,11 +8,7 @@ from itertools import chain
 
 import numpy as np
 
-from miner.errors import CorpusError
-from miner.kernels.units import trigram_keys
-from miner.machine import thread_count
-from miner.parallel import in_order
-from miner.tokenizer import (
+from miner.encoder.tokenizer import (
     LONGEST_WORD,
     WORD,
     Normaliser,
@@ -21,6 +17,10 @@ from miner.tokenizer import (
     morphs,
     unpack_trigrams,
 )
+from miner.errors import CorpusError
+from miner.kernels.units import trigram_keys
+from miner.machine import thread_count
+from miner.parallel import in_order
 from train.config import TrainConfig
 
 # SentencePiece adds up its counts per thread, so the vocabulary depends on how many there are:
@@ -78,7 +78,7 @@ def train_words(
 ) -> tuple[bytes, bytes | None]:
     """The most frequent words of ``sides``, and with ``config.segmentation`` how words are cut.
 
-    Both as :class:`~miner.tokenizer.WordTokenizer` takes them; with a segmentation the words are
+    Both as :class:`~miner.encoder.tokenizer.WordTokenizer` takes them; with a segmentation the words are
     morphs. The most frequent comes first, and of equally frequent ones the first by code points.
     After all that the text has come those of ``more``, as far as they can occur in text, until
     there are ``config.types``.

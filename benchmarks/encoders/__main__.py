@@ -24,7 +24,7 @@ from benchmarks import report
 from benchmarks.encoders import measure, tables, text
 from benchmarks.encoders.plan import GROUPS, Row, quickly
 from miner import MinerError
-from miner.model import load
+from miner.encoder.model import load
 
 NAME = "benchmarks.encoders"
 LIBRARIES = ("morfessor",)

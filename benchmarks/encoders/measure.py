@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks import bucc
 from benchmarks.encoders.text import BILINGUAL, Text
 from miner import Encoder, MinerError
-from miner.model import load as load_model
+from miner.encoder.model import load as load_model
 from miner.tasks import sts, tatoeba
 from miner.tasks.subject import ENGLISH, Trained
 from miner.text.corpus import read
@@ -20,7 +20,7 @@ from train.run import train_model
 from train.texts import TextPair
 
 # Encoded to take the speed: the first English sentences of the mining task, so many times. They
-# are as many chunks for each of two or four threads (miner.encoder.CHUNK).
+# are as many chunks for each of two or four threads (miner.encoder.encoder.CHUNK).
 SENTENCES, ROUNDS = 8000, 5
 # Seconds between two notes of how long a training has taken.
 EVERY = 10.0

@@ -10,7 +10,7 @@ from benchmarks.encoders import measure
 from benchmarks.encoders.text import BILINGUAL, Pair
 from benchmarks.experiments import text
 from miner import MinerError
-from miner.model import load
+from miner.encoder.model import load
 from miner.tasks import bucc, hidden, sts, tatoeba
 from miner.tasks.figures import Figure
 from miner.tasks.subject import Trained

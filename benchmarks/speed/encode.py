@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.speed import peers, text
 from benchmarks.speed.process import Job, Meter, alternate, rows
 from miner import Encoder
-from miner.encoder import CHUNK
+from miner.encoder.encoder import CHUNK
 
 OURS = "ours"
 SENTENCES = 200_000

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from miner import Encoder
-from miner.model import load
-from miner.tokenizer import PieceTokenizer
+from miner.encoder.model import load
+from miner.encoder.tokenizer import PieceTokenizer
 
 Encode = Callable[[list[str]], np.ndarray]
 

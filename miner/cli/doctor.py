@@ -7,8 +7,9 @@ import click
 import psutil
 
 import miner
-from miner import backend, engines, gpu
-from miner.encoder import Encoder
+from miner import backend, engines
+from miner.encoder import gpu
+from miner.encoder.encoder import Encoder
 from miner.machine import memory_budget, thread_count
 
 LIBRARIES = ("numpy", "h5py", "sentencepiece", "numba", "torch", "pyarrow", "backports.zstd")

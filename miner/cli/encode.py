@@ -7,7 +7,7 @@ import click
 import numpy as np
 
 from miner.cli import options
-from miner.encoder import Encoder
+from miner.encoder.encoder import Encoder
 from miner.vectors import SUFFIXES, Encoded, encode_corpus
 
 

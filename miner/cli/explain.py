@@ -3,7 +3,7 @@
 import click
 
 from miner.cli import options
-from miner.encoder import Encoder
+from miner.encoder.encoder import Encoder
 from miner.explain import Explanation, Token
 from miner.explain import explain as explain_pair
 from miner.verify import Verifier

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from miner.cli import options
-from miner.encoder import Encoder
+from miner.encoder.encoder import Encoder
 from miner.index import Index
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import click
 
 from miner.columns import aligned
-from miner.encoder import Encoder
+from miner.encoder.encoder import Encoder
 from miner.errors import CorpusError
 from miner.overlap import Column, Correlation, Overlap, choice, overlap, read_distances, read_scores
 from miner.text.corpus import read_bitext

@@ -9,7 +9,7 @@ import numpy as np
 
 from miner.cli import filtering, options
 from miner.columns import aligned
-from miner.encoder import Encoder
+from miner.encoder.encoder import Encoder
 from miner.errors import CorpusError
 from miner.text.corpus import FORMATS, Bitext, file_format, stream_bitext
 from miner.text.output import one_line

@@ -13,12 +13,12 @@ import click
 from tqdm import tqdm
 
 from miner import kernels
+from miner.encoder.tokenizer import SIDES
 from miner.engines import ENGINES
 from miner.errors import UnreadableError
 from miner.machine import matrix_peak, parse_size
 from miner.margin import MARGINS, RETRIEVALS, canonical
 from miner.text.corpus import FORMATS, ON_ERROR
-from miner.tokenizer import SIDES
 
 Decorator = Callable[[Any], Any]
 

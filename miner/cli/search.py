@@ -12,7 +12,7 @@ from miner import report as reports
 from miner import threshold as thresholds
 from miner.checkpoint import Checkpoint
 from miner.cli import options
-from miner.encoder import Encoder
+from miner.encoder.encoder import Encoder
 from miner.errors import MinerError, strictly
 from miner.index import Index
 from miner.pairs import Pairs, each_copy

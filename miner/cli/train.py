@@ -10,8 +10,8 @@ from tqdm import tqdm
 
 from miner.cli import options
 from miner.cli.options import Number
+from miner.encoder.model import ENCODERS, load
 from miner.errors import DependencyError
-from miner.model import ENCODERS, load
 from miner.text.corpus import FORMATS
 
 # Recipes and the values of fields are spelt here, not imported: help does not import train.

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from miner.encoder.model import resolve
 from miner.errors import ArtifactError
 from miner.filters.base import GLOBAL, MODEL, Context, Filter
 from miner.filters.table import FILTERS
-from miner.model import resolve
 from miner.text.output import stamp
 
 # What stands in a filter's table beside its settings, and in the file beside the filters.

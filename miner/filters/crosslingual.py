@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from miner.encoder import Encoder
+from miner.encoder.encoder import Encoder
+from miner.encoder.model import resolve
 from miner.errors import strictly
 from miner.filters.base import GLOBAL, MODEL, Batch, Context, Filter, Scorer, Setting, compared
-from miner.model import resolve
 from miner.quality import Quality, cosines
 from miner.reference import Reference, Texts, Vectors
 from miner.text.corpus import read_bitext

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from miner.encoder import Encoder
+from miner.encoder.encoder import Encoder
 from miner.errors import CorpusError, NoTestSetError
 from miner.tasks import bucc, sts, tatoeba
 from miner.tasks.figures import Figure, Outcome, Report, silent

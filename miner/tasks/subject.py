@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from miner.encoder import Encoder
+from miner.encoder.encoder import Encoder
 from miner.errors import ArtifactError, CorpusError, MismatchError
 from miner.index import Index
 from miner.tasks.text import find

@@ -7,7 +7,7 @@ configuration, SHA-256 of the other files), ``sp.model`` (SentencePiece) and ``w
 for each kind of unit (``sp.model``, ``words.txt``, ``trigrams.txt``; ``morphs.txt`` for Morfessor),
 and for each part ``NAME.weights.npy``, perhaps ``NAME.scales.npy``, and ``NAME.network.npz`` where
 it is recurrent. A model that can take a second look at its candidates also has ``lexicon.npz`` and
-``verifier.json`` (see :mod:`miner.lexicon`, :mod:`miner.verify`) and ``decoys.txt.xz``, sentences
+``verifier.json`` (see :mod:`miner.encoder.lexicon`, :mod:`miner.verify`) and ``decoys.txt.xz``, sentences
 of its training text to estimate precision with (:mod:`miner.threshold`). A classifier of sentences
 (:mod:`miner.classifier`) is a model of one encoder with a ``classifier.npz``, the layer that reads
 its vectors. Nothing is pickled; arrays open by memory map. The fingerprint identifies the vectors
@@ -27,8 +27,8 @@ from typing import Any
 
 import numpy as np
 
+from miner.encoder.lexicon import Lexicon
 from miner.errors import ArtifactError
-from miner.lexicon import Lexicon
 from miner.text.output import atomic_directory, one_line
 
 FORMAT = "bitext-miner model"
@@ -134,7 +134,7 @@ class Part:
     """One of a model's encoders: the embeddings of its units, and the network over them.
 
     ``weights (V, d)`` float16, float32 or int8, with ``scales (V,) float32`` for int8 and ``None``
-    otherwise; ``network`` has the arrays of :class:`miner.recurrent.Network`, float32, by name, and
+    otherwise; ``network`` has the arrays of :class:`miner.encoder.recurrent.Network`, float32, by name, and
     is empty for an average.
     """
 

@@ -10,13 +10,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from miner import gpu
-from miner import model as models
+from miner.encoder import gpu
+from miner.encoder import model as models
+from miner.encoder.model import ENCODERS, Part
+from miner.encoder.tokenizer import Tokenizer, open_tokenizer
 from miner.errors import ArtifactError, DependencyError
 from miner.machine import thread_count
-from miner.model import ENCODERS, Part
 from miner.parallel import in_order
-from miner.tokenizer import Tokenizer, open_tokenizer
 
 # (ids, offsets, out): writes a unit vector for each list of ids into out, float32 or float16.
 Pool = Callable[[np.ndarray, np.ndarray, np.ndarray], None]
@@ -217,7 +217,7 @@ class Encoder:
         if ENCODERS[encoder].network is None:
             return _MeanPool(part)
         try:
-            from miner.recurrent import RecurrentPool
+            from miner.encoder.recurrent import RecurrentPool
         except ImportError:
             raise DependencyError(
                 f'{self.name}: {encoder} needs torch; run: pip install "bitext-miner[train]"'
@@ -228,7 +228,7 @@ class Encoder:
         """Keeps torch, where it takes part, from starting threads beside ours."""
         if not self._recurrent:
             return nullcontext()
-        from miner.recurrent import single_threaded
+        from miner.encoder.recurrent import single_threaded
 
         return single_threaded()
 

@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from miner.encoder.model import VOCABULARIES, Design
 from miner.errors import ArtifactError, DependencyError
 from miner.flat import offsets_of, take_lists
-from miner.model import VOCABULARIES, Design
 
 # The columns of the training text.
 SIDES = ("source", "target")

@@ -18,9 +18,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from miner.encoder.model import ENCODERS, Design, Part
 from miner.errors import ArtifactError
 from miner.flat import take_lists
-from miner.model import ENCODERS, Design, Part
 
 # Sentences that are encoded together. Always so many: a matrix product may round differently for
 # another number of rows, and a vector must not depend on what else is in the batch.
@@ -142,7 +142,7 @@ CELLS = {"lstm": Lstm, "gran-lstm": GranLstm, "gran-gru": GranGru}
 class Network(nn.Module):
     """A recurrent encoder but for its embeddings: their sequences to vectors.
 
-    ``name`` is one of :data:`miner.model.ENCODERS` with a network, ``inputs`` the length of an
+    ``name`` is one of :data:`miner.encoder.model.ENCODERS` with a network, ``inputs`` the length of an
     embedding, ``states`` of a hidden state.
     """
 
