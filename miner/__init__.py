@@ -10,7 +10,7 @@
 from miner.encoder.encoder import Encoder
 from miner.errors import MinerError
 from miner.evaluate import Evaluation, best_threshold, evaluate
-from miner.index import Index
+from miner.index.index import Index
 from miner.pairs import Pairs
 from miner.search import search
 

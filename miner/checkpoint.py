@@ -18,9 +18,9 @@ from typing import Any
 import h5py
 import numpy as np
 
-from miner import hdf5
 from miner.engines import Lists
 from miner.errors import ArtifactError
+from miner.index import hdf5
 from miner.side import Side
 from miner.text.output import one_line
 

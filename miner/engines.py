@@ -17,9 +17,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from miner import backend
 from miner.encoder import gpu
 from miner.errors import DependencyError
+from miner.index import faiss
 
 ENGINES = ("fused", "faiss")
 # Rows and columns of one product of the float32 engine: the block stays in a shared cache.
@@ -124,7 +124,7 @@ def choose(engine: str, device: str, exact: bool, threads: int) -> Engine:
 
 def resolve_device(device: str, engine: str) -> str:
     """``auto`` to ``cuda`` or ``cpu``; asking for what there is not is a ResourceError."""
-    return backend.resolve_device(device) if engine == "faiss" else gpu.resolve_device(device)
+    return faiss.resolve_device(device) if engine == "faiss" else gpu.resolve_device(device)
 
 
 class Bytes:
@@ -264,7 +264,7 @@ class Faiss:
     ) -> tuple[np.ndarray, np.ndarray]:
         """One direction: similarities and positions, of which the first is ``first``."""
         width = min(width, len(base))
-        similarity, position = backend.flat_search(queries, base, width, self.device)
+        similarity, position = faiss.flat_search(queries, base, width, self.device)
         return similarity, position + first
 
     def flush(self, lists: tuple[Lists, Lists]) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from miner.encoder.encoder import CHUNK, Encoder
 from miner.errors import MismatchError
-from miner.index import Index
+from miner.index.index import Index
 from miner.text.corpus import Corpus
 from miner.text.output import one_line
 

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from miner import backend
 from miner.checkpoint import Checkpoint, Plan
 from miner.engines import Bytes, Engine, Faiss, Floats, Lists, choose
 from miner.errors import ResourceError
+from miner.index import faiss
 from miner.machine import thread_count
 from miner.margin import Neighbors
 from miner.recall import bytes_suffice, scan
@@ -67,7 +67,7 @@ def nearest_both(
                 "--exact needs flat indexes, and one is compressed; build it with --index flat"
             )
         engine = "faiss"  # nothing else reads its indexes
-        if device == "cuda" and not backend.gpu_count():
+        if device == "cuda" and not faiss.gpu_count():
             device = "cpu"  # a GPU that torch sees, and not FAISS
         if checkpoint is not None and checkpoint.keep:
             checkpoint.note(f"{checkpoint.path} is not used: compressed indexes have no such state")
@@ -271,5 +271,5 @@ def _use_threads(threads: int, engine: Engine) -> None:
     import numba
 
     if isinstance(engine, Faiss):
-        backend.use_threads(threads)
+        faiss.use_threads(threads)
     numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from miner.errors import DependencyError
-from miner.index import Index
+from miner.index.index import Index
 from miner.text.output import one_line, open_output
 from miner.verify import FEATURES
 

@@ -10,7 +10,7 @@ from miner import margin as margins
 from miner.checkpoint import Checkpoint
 from miner.encoder.encoder import Encoder
 from miner.errors import ArtifactError, DependencyError, MismatchError
-from miner.index import Index
+from miner.index.index import Index
 from miner.machine import memory_budget, thread_count
 from miner.margin import Candidates, Neighbors
 from miner.neighbors import Report, nearest_both

@@ -19,7 +19,7 @@ from miner.encoder.encoder import Encoder
 from miner.encoder.lexicon import Lexicon
 from miner.encoder.model import Design, Model
 from miner.encoder.tokenizer import PieceTokenizer
-from miner.index import Index
+from miner.index.index import Index
 from miner.quality import FEATURES, NAME
 
 DATA = Path(__file__).parent / "data"

@@ -1,4 +1,4 @@
-"""miner.backend: what is said when FAISS or a GPU is not there, and what FAISS is asked."""
+"""miner.index.faiss: what is said when FAISS or a GPU is not there, and what FAISS is asked."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from miner import backend
 from miner.errors import DependencyError, ResourceError
-from miner.index import Index
+from miner.index import faiss
+from miner.index.index import Index
 from miner.search import search
 
 
@@ -29,7 +29,7 @@ def installed(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
 
 def fake(monkeypatch: pytest.MonkeyPatch, gpus: int) -> list[Any]:
     """A FAISS for GPUs that answers as the real one does; returns the calls of knn_gpu."""
-    library = backend.faiss()
+    library = faiss.faiss()
     calls: list[Any] = []
 
     def knn_gpu(resources: Any, queries: np.ndarray, base: np.ndarray, k: int, metric: int) -> Any:
@@ -44,8 +44,8 @@ def fake(monkeypatch: pytest.MonkeyPatch, gpus: int) -> list[Any]:
         knn=library.knn,
         omp_set_num_threads=library.omp_set_num_threads,
     )
-    monkeypatch.setattr(backend, "faiss", lambda: module)
-    monkeypatch.setattr(backend, "_resources", None)
+    monkeypatch.setattr(faiss, "faiss", lambda: module)
+    monkeypatch.setattr(faiss, "_resources", None)
     return calls
 
 
@@ -56,9 +56,9 @@ def test_faiss_missing(monkeypatch: pytest.MonkeyPatch) -> None:
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
     monkeypatch.setattr(importlib, "import_module", missing)
-    assert backend.faiss_distributions() == []
+    assert faiss.faiss_distributions() == []
     with pytest.raises(DependencyError, match=r'pip install "bitext-miner\[cpu\]"') as caught:
-        backend.faiss()
+        faiss.faiss()
     assert "\n" not in str(caught.value)
 
 
@@ -71,24 +71,24 @@ def test_faiss_that_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(importlib, "import_module", broken)
     with pytest.raises(DependencyError, match="libcublas.*pip install"):
-        backend.faiss()
+        faiss.faiss()
 
 
 def test_faiss_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     installed(monkeypatch, "faiss-cpu", "faiss-gpu")
-    assert backend.faiss_distributions() == ["faiss-cpu", "faiss-gpu"]
+    assert faiss.faiss_distributions() == ["faiss-cpu", "faiss-gpu"]
     with pytest.raises(DependencyError) as caught:
-        backend.faiss()
+        faiss.faiss()
     command = "pip uninstall -y faiss-cpu faiss-gpu && pip install faiss-gpu"
     assert command in str(caught.value) and "\n" not in str(caught.value)
 
 
 def test_no_gpu(monkeypatch: pytest.MonkeyPatch, indexes: tuple[Index, Index]) -> None:
     fake(monkeypatch, gpus=0)
-    assert backend.gpu_count() == 0
-    assert backend.resolve_device("auto") == backend.resolve_device("cpu") == "cpu"
+    assert faiss.gpu_count() == 0
+    assert faiss.resolve_device("auto") == faiss.resolve_device("cpu") == "cpu"
     for ask in (
-        lambda: backend.resolve_device("cuda"),
+        lambda: faiss.resolve_device("cuda"),
         lambda: search(*indexes, device="cuda", engine="faiss"),
     ):
         with pytest.raises(ResourceError, match="--device cuda.*--device cpu") as caught:
@@ -98,17 +98,17 @@ def test_no_gpu(monkeypatch: pytest.MonkeyPatch, indexes: tuple[Index, Index]) -
 
 def test_faiss_without_gpu_support(monkeypatch: pytest.MonkeyPatch) -> None:
     """faiss-cpu has get_num_gpus in some versions and no GPU classes in any."""
-    monkeypatch.setattr(backend, "faiss", lambda: SimpleNamespace(get_num_gpus=lambda: 8))
-    assert backend.gpu_count() == 0
-    assert backend.resolve_device("auto") == "cpu"
+    monkeypatch.setattr(faiss, "faiss", lambda: SimpleNamespace(get_num_gpus=lambda: 8))
+    assert faiss.gpu_count() == 0
+    assert faiss.resolve_device("auto") == "cpu"
 
 
 def test_a_gpu_is_used(monkeypatch: pytest.MonkeyPatch, indexes: tuple[Index, Index]) -> None:
     on_cpu = search(*indexes, device="cpu", threads=2)
     calls = fake(monkeypatch, gpus=2)
-    assert backend.gpu_count() == 2
-    assert backend.resolve_device("auto") == backend.resolve_device("cuda") == "cuda"
-    assert backend.resolve_device("cpu") == "cpu"
+    assert faiss.gpu_count() == 2
+    assert faiss.resolve_device("auto") == faiss.resolve_device("cuda") == "cuda"
+    assert faiss.resolve_device("cpu") == "cpu"
     for device in ("cuda", "auto"):
         calls.clear()
         on_gpu = search(*indexes, device=device, engine="faiss", threads=2)
@@ -124,7 +124,7 @@ def test_a_gpu_is_used(monkeypatch: pytest.MonkeyPatch, indexes: tuple[Index, In
 def test_flat_search_is_by_inner_product() -> None:
     generator = np.random.default_rng(0)
     queries, base = (generator.normal(size=(n, 8)).astype(np.float32) for n in (5, 30))
-    similarity, row = backend.flat_search(queries, base, 4, "cpu")
+    similarity, row = faiss.flat_search(queries, base, 4, "cpu")
     exact = queries @ base.T
     np.testing.assert_array_equal(row, np.argsort(-exact, axis=1)[:, :4])
     np.testing.assert_allclose(similarity, -np.sort(-exact, axis=1)[:, :4], rtol=1e-5)

@@ -19,10 +19,10 @@ import h5py
 import numpy as np
 import pytest
 
-from miner import store
 from miner.cli import main
 from miner.encoder import model as models
-from miner.index import Index
+from miner.index import store
+from miner.index.index import Index
 
 MINER = [sys.executable, "-c", "import sys; from miner.cli import main; sys.exit(main())"]
 

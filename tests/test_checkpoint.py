@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from sides import EXACT, nearest, realistic, same, side
 
 from miner import checkpoint as checkpoints
-from miner import engines, hdf5, neighbors
+from miner import engines, neighbors
 from miner.checkpoint import Checkpoint, Plan
 from miner.errors import ArtifactError
+from miner.index import hdf5
 from miner.margin import Neighbors
 from miner.side import Side
 

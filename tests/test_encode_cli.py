@@ -15,14 +15,14 @@ import numpy as np
 import pytest
 from test_bad_input import MINER, Done, Miner, fault, many, miner, only, small_disk, write
 
-from miner import vectors
 from miner.encoder import gpu
 from miner.encoder.encoder import CHUNK, Encoder
 from miner.errors import CorpusError
-from miner.index import Index
+from miner.index import vectors
+from miner.index.index import Index
+from miner.index.vectors import encode_corpus, open_vectors
 from miner.text.corpus import Reader
 from miner.text.output import open_output
-from miner.vectors import encode_corpus, open_vectors
 
 __all__ = ["miner", "small_disk"]  # fixtures
 

@@ -14,10 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sides import ALL, EXACT, PLENTY, QUICK, check, coarse, nearest, realistic, same, side, units
 
-from miner import backend, engines, machine, neighbors
+from miner import engines, machine, neighbors
 from miner.encoder import gpu
 from miner.engines import Bytes, Faiss, Floats, Lists, crosswise, strips
 from miner.errors import DependencyError, ResourceError
+from miner.index import faiss
 from miner.neighbors import LEAST_BLOCK, nearest_both
 from miner.side import Side
 
@@ -81,7 +82,7 @@ def test_faiss_rounding_and_ties_do_not_show(
     if ties:
         source, target = coarse(generator, 20, d), coarse(generator, 60, d)
     monkeypatch.setattr(neighbors, "BLOCK", block)
-    monkeypatch.setattr(backend, "flat_search", untrustworthy(seed, noise * d * 2.0**-24))
+    monkeypatch.setattr(faiss, "flat_search", untrustworthy(seed, noise * d * 2.0**-24))
     check("faiss", side(source), side(target), k)
 
 
@@ -255,7 +256,7 @@ def test_lists_are_as_they_were_when_memory_runs_out(
     lists = Lists.empty(50, 5), Lists.empty(60, 5)
     engine = Faiss("cpu") if kind == "faiss" else Floats(2)
     calls = iter(range(100))
-    owner, name = (backend, "flat_search") if kind == "faiss" else (np, "empty")
+    owner, name = (faiss, "flat_search") if kind == "faiss" else (np, "empty")
     original = getattr(owner, name)
 
     def failing(*arguments: Any) -> Any:
@@ -358,7 +359,7 @@ def test_a_compressed_index_is_searched_on_the_cpu_where_faiss_sees_no_gpu(
     """Torch may see one: what it resolves ``auto`` to is not for FAISS."""
     import faiss
 
-    monkeypatch.setattr(backend, "gpu_count", lambda: 0)
+    monkeypatch.setattr(faiss, "gpu_count", lambda: 0)
     vectors = units(np.random.default_rng(17), 40, 8)
     ann = faiss.index_factory(8, "HNSW8", faiss.METRIC_INNER_PRODUCT)
     ann.add(vectors.astype(np.float32))

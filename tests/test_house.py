@@ -113,8 +113,8 @@ def room(module: str) -> str:
 def test_there_is_something_to_check() -> None:
     assert {"miner.cli.mine", "miner.kernels.exact", "miner.neighbors"} <= set(MINER)
     assert "train.loop" in TRAIN
-    assert {"miner.errors", "h5py"} <= imported(MINER["miner.store"])
-    assert "miner.backend" in imported(MINER["miner.index"])
+    assert {"miner.errors", "h5py"} <= imported(MINER["miner.index.store"])
+    assert "miner.index.faiss" in imported(MINER["miner.index.index"])
     assert "miner.kernels.exact" in imported(MINER["miner.neighbors"])
 
 
@@ -169,7 +169,7 @@ def test_what_is_in_torch_is_imported_where_it_is_needed(name: str) -> None:
 @pytest.mark.parametrize("name", MINER | TRAIN)
 def test_only_the_backend_imports_faiss(name: str) -> None:
     tops = {other.split(".")[0] for other in imported((MINER | TRAIN)[name])}
-    assert ("faiss" in tops) == (name == "miner.backend")
+    assert ("faiss" in tops) == (name == "miner.index.faiss")
 
 
 def inside_and_everywhere(name: str, tops: tuple[str, ...]) -> tuple[list[str], list[str]]:

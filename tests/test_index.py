@@ -1,4 +1,4 @@
-"""miner.index: a corpus in, the same rows out; added to, and never opened when damaged."""
+"""miner.index.index: a corpus in, the same rows out; added to, and never opened when damaged."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ import h5py
 import numpy as np
 import pytest
 
-from miner import backend, store
 from miner.encoder.encoder import Encoder
 from miner.errors import ArtifactError, CorpusError, MismatchError, ResourceError
-from miner.index import ANN, FLAT, META, Index
-from miner.store import EMBEDDINGS, IDS, SENTENCES
+from miner.index import faiss, store
+from miner.index.index import ANN, FLAT, META, Index
+from miner.index.store import EMBEDDINGS, IDS, SENTENCES
 
 VECTORS = np.random.default_rng(0).normal(size=(4, 6)).astype(np.float32)
 
@@ -241,7 +241,7 @@ def test_a_damaged_faiss_index(encoder: Encoder, german_file: Path, tmp_path: Pa
 def test_no_space_for_the_faiss_index(
     encoder: Encoder, german_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    library = backend.faiss()
+    library = faiss.faiss()
 
     def full(*_: object) -> None:
         raise RuntimeError("Error in void write(): Error: 'ret == 1' failed: write error: No space")
@@ -520,10 +520,10 @@ def test_meta_is_complete(built: Index) -> None:
 def test_an_inverted_index_looks_into_more_than_one_list(tmp_path: Path) -> None:
     """FAISS's own default of one list would find a fraction of the neighbours."""
     vectors = np.random.default_rng(3).normal(size=(3000, 16)).astype(np.float16)
-    backend.build(tmp_path / "ivf", vectors, np.arange(3000), "IVF32,Flat")
+    faiss.build(tmp_path / "ivf", vectors, np.arange(3000), "IVF32,Flat")
     queries = vectors[:200].astype(np.float32)
-    _, found = backend.read(tmp_path / "ivf").search(queries, 5)
-    _, exact = backend.flat_search(queries, vectors.astype(np.float32), 5, "cpu")
+    _, found = faiss.read(tmp_path / "ivf").search(queries, 5)
+    _, exact = faiss.flat_search(queries, vectors.astype(np.float32), 5, "cpu")
     recall = np.mean([len(set(a) & set(b)) / 5 for a, b in zip(found, exact, strict=True)])
     assert recall > 0.8
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from miner.encoder.encoder import Encoder
-from miner.index import Index
+from miner.index.index import Index
 from miner.nearest import Block, nearest, nearest_reference
 
 TEXT = """\

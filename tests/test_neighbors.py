@@ -22,7 +22,7 @@ from sides import (
 )
 
 from miner import neighbors
-from miner.index import Index
+from miner.index.index import Index
 from miner.kernels.exact import rescore, rescore_reference, scan, scan_reference
 from miner.neighbors import nearest_both
 from miner.search import search

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from miner.explain import explain, match
-from miner.index import Index
+from miner.index.index import Index
 from miner.report import write
 from miner.search import Search, run, verifier_for
 from miner.threshold import Estimate, estimate

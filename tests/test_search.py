@@ -16,7 +16,7 @@ import pytest
 from miner import neighbors
 from miner.encoder.encoder import Encoder
 from miner.errors import MismatchError, ResourceError
-from miner.index import Index
+from miner.index.index import Index
 from miner.margin import MARGINS, RETRIEVALS
 from miner.pairs import Pairs
 from miner.search import search

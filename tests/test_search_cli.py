@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from miner.index import Index
+from miner.index.index import Index
 from miner.threshold import Estimate
 from miner.verify import FEATURES
 

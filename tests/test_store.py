@@ -1,4 +1,4 @@
-"""miner.store: rows on disk come back as they went in, and only from a whole store."""
+"""miner.index.store: rows on disk come back as they went in, and only from a whole store."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from miner import store
 from miner.errors import ArtifactError
-from miner.store import EMBEDDINGS, IDS, SENTENCES, Store, Texts, TextWriter, VectorWriter
+from miner.index import store
+from miner.index.store import EMBEDDINGS, IDS, SENTENCES, Store, Texts, TextWriter, VectorWriter
 
 DIMENSION = 4
 QUICK = settings(

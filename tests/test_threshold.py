@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from miner.encoder.encoder import Encoder
 from miner.errors import ResourceError
-from miner.index import Index
+from miner.index.index import Index
 from miner.margin import Neighbors
 from miner.search import run, verifier_for
 from miner.threshold import (

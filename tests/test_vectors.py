@@ -1,4 +1,4 @@
-"""miner.vectors: foreign vectors come in whole and of the right shape, or not at all."""
+"""miner.index.vectors: foreign vectors come in whole and of the right shape, or not at all."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import h5py
 import numpy as np
 import pytest
 
-from miner import vectors
 from miner.errors import ArtifactError
-from miner.vectors import open_vectors, unit_blocks
+from miner.index import vectors
+from miner.index.vectors import open_vectors, unit_blocks
 
 MATRIX = np.random.default_rng(0).normal(size=(10, 6)).astype(np.float32)
 

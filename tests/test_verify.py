@@ -16,7 +16,7 @@ from miner.encoder.encoder import Encoder
 from miner.encoder.lexicon import Lexicon
 from miner.encoder.model import DECOYS, LEXICON, VERIFIER, load
 from miner.errors import ArtifactError, MismatchError
-from miner.index import Index
+from miner.index.index import Index
 from miner.kernels.model1 import (
     distinct,
     expectation,

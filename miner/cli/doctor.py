@@ -7,9 +7,10 @@ import click
 import psutil
 
 import miner
-from miner import backend, engines
+from miner import engines
 from miner.encoder import gpu
 from miner.encoder.encoder import Encoder
+from miner.index import faiss
 from miner.machine import memory_budget, thread_count
 
 LIBRARIES = ("numpy", "h5py", "sentencepiece", "numba", "torch", "pyarrow", "backports.zstd")
@@ -30,7 +31,7 @@ def doctor() -> None:
     click.echo(f"python         {platform.python_version()} on {platform.platform()}")
     for name in LIBRARIES:
         click.echo(f"{name:14} {_version(name)}")
-    found = backend.faiss_distributions()
+    found = faiss.faiss_distributions()
     click.echo(f"{'faiss':14} {', '.join(f'{name} {_version(name)}' for name in found) or 'none'}")
     memory = psutil.virtual_memory()
     click.echo(f"{'threads':14} {thread_count()} will be used of {psutil.cpu_count()}")

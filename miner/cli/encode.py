@@ -8,7 +8,7 @@ import numpy as np
 
 from miner.cli import options
 from miner.encoder.encoder import Encoder
-from miner.vectors import SUFFIXES, Encoded, encode_corpus
+from miner.index.vectors import SUFFIXES, Encoded, encode_corpus
 
 
 @click.command(

@@ -6,7 +6,7 @@ import click
 
 from miner.cli import options
 from miner.encoder.encoder import Encoder
-from miner.index import Index
+from miner.index.index import Index
 
 
 @click.command(

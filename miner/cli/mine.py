@@ -13,7 +13,7 @@ from miner.cli.index import describe
 from miner.cli.search import Wishes, mine_indexes, say
 from miner.encoder.encoder import Encoder
 from miner.encoder.tokenizer import SIDES
-from miner.index import Index
+from miner.index.index import Index
 from miner.verify import Verifier
 
 # Estimated precision that is kept where nobody said how much to keep.

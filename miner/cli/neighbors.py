@@ -11,7 +11,7 @@ from miner.cli import options
 from miner.encoder.encoder import CHUNK, Encoder
 from miner.encoder.tokenizer import SIDES
 from miner.errors import CorpusError
-from miner.index import Index
+from miner.index.index import Index
 from miner.nearest import Block, Neighbor, index_blocks, nearest, text_blocks
 from miner.text.corpus import Reader
 from miner.text.output import one_line

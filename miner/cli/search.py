@@ -14,7 +14,7 @@ from miner.checkpoint import Checkpoint
 from miner.cli import options
 from miner.encoder.encoder import Encoder
 from miner.errors import MinerError, strictly
-from miner.index import Index
+from miner.index.index import Index
 from miner.pairs import Pairs, each_copy
 from miner.search import Search, require_one_model, run, verifier_for
 from miner.text.corpus import read

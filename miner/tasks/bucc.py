@@ -24,7 +24,7 @@ from miner.columns import aligned
 from miner.errors import MinerError
 from miner.evaluate import Evaluation, best_threshold
 from miner.evaluate import evaluate as compare
-from miner.index import Index
+from miner.index.index import Index
 from miner.pairs import each_copy
 from miner.search import RANKS, run, verifier_for
 from miner.tasks import bootstrap, figures, top_one

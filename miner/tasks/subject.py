@@ -10,12 +10,12 @@ import numpy as np
 
 from miner.encoder.encoder import Encoder
 from miner.errors import ArtifactError, CorpusError, MismatchError
-from miner.index import Index
+from miner.index.index import Index
+from miner.index.vectors import open_vectors, unit_blocks
 from miner.tasks.text import find
 from miner.text.corpus import Reader
 from miner.text.output import open_output
 from miner.text.records import is_blank
-from miner.vectors import open_vectors, unit_blocks
 
 # The one language that sets of all pairs share. A model with separate vocabularies reads it as
 # its target, as the training text has it, and every other language as its source.

@@ -10,9 +10,9 @@ from typing import Any
 import h5py
 import numpy as np
 
-from miner import hdf5
 from miner.encoder.encoder import CHUNK, Encoder
 from miner.errors import ArtifactError, CorpusError
+from miner.index import hdf5
 from miner.text.corpus import Reader
 from miner.text.output import atomic_file, open_output
 from miner.text.records import display_name
@@ -98,7 +98,7 @@ def encode_corpus(
     """A vector for every record of the files ``corpus``, in order, into the file ``path``.
 
     Unit vectors, float16 or float32; the zero row for a record without a sentence, so that the
-    file is one of :meth:`miner.index.Index.build_from_vectors`. It is ``.npy``, or, ``.h5`` or
+    file is one of :meth:`miner.index.index.Index.build_from_vectors`. It is ``.npy``, or, ``.h5`` or
     ``.hdf5``, an HDF5 dataset ``embeddings``; both open by memory map. The records of a file are
     counted first; what can be read only once cannot be counted, and goes to ``.npy`` alone. The
     file appears when it is whole, and what is in memory does not grow with the corpus. ``reading``

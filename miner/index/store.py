@@ -20,8 +20,8 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from miner import hdf5
 from miner.errors import ArtifactError
+from miner.index import hdf5
 from miner.text.output import one_line
 
 EMBEDDINGS = "embeddings.h5"

@@ -1,6 +1,6 @@
 """The index directory: a corpus and its vectors, ready to be searched.
 
-An index holds the sentences of a corpus, their vectors (:mod:`miner.store`), ``meta.json`` and,
+An index holds the sentences of a corpus, their vectors (:mod:`miner.index.store`), ``meta.json`` and,
 where a compressed index was asked for, ``faiss.index`` over the distinct rows.
 """
 
@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from miner import backend, store
 from miner.encoder.encoder import CHUNK, Encoder
 from miner.errors import ArtifactError, CorpusError, MismatchError
+from miner.index import faiss, store
+from miner.index.vectors import open_vectors, unit_blocks
 from miner.text.corpus import Reader
 from miner.text.output import atomic_directory
-from miner.vectors import open_vectors, unit_blocks
 
 FORMAT = "bitext-miner index"
 VERSION = 1
@@ -136,7 +136,7 @@ class Index:
         once the new one is whole. Raises the errors of Reader, ArtifactError, ResourceError.
         """
         if index != FLAT:
-            backend.faiss()  # before the work, not after it
+            faiss.faiss()  # before the work, not after it
         with atomic_directory(path, marker=META) as directory:
             writer = store.TextWriter(directory)
             sources = _read(writer, _paths(corpus), 0, reading, report)
@@ -164,13 +164,13 @@ class Index:
     ) -> "Index":
         """As :meth:`build`, with vectors from elsewhere: one for every record of the corpus.
 
-        ``vectors`` is a file of :func:`miner.vectors.open_vectors`; they are normalised. Indexes
+        ``vectors`` is a file of :func:`miner.index.vectors.open_vectors`; they are normalised. Indexes
         of foreign vectors can be searched against each other when their dimensions agree: that
         they come from one encoder, nobody but the user can know.
         """
         array = open_vectors(vectors, dimension)
         if index != FLAT:
-            backend.faiss()
+            faiss.faiss()
         with atomic_directory(path, marker=META) as directory:
             writer = store.TextWriter(directory)
             sources = _read(writer, [corpus], 0, reading, report)
@@ -249,7 +249,7 @@ class Index:
         """The FAISS index over the distinct rows, or None for a flat one."""
         if self.factory == FLAT:
             return None
-        return backend.read(self.path / ANN)
+        return faiss.read(self.path / ANN)
 
 
 def _paths(corpus: str | Path | Sequence[str | Path]) -> list[str | Path]:
@@ -321,7 +321,7 @@ def _finish(
     rows = opened.distinct()
     if index != FLAT:
         report(f"building {index}", 0, len(rows))
-        backend.build(directory / ANN, opened.vectors, rows, index)
+        faiss.build(directory / ANN, opened.vectors, rows, index)
     meta = {
         "format": FORMAT,
         "version": VERSION,
