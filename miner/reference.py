@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from miner.knn.knn_search import nearest_both
+from miner.knn.vector_set import Side
 from miner.machine import memory_budget
 from miner.margin import RATIO_FLOOR
-from miner.neighbors import nearest_both
 from miner.quality import cosines
-from miner.side import Side
 
 Texts = tuple[Sequence[str], Sequence[str]]
 Vectors = tuple[np.ndarray, np.ndarray]

@@ -5,18 +5,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from miner import engines
 from miner import margin as margins
-from miner.checkpoint import Checkpoint
 from miner.encoder.encoder import Encoder
 from miner.errors import ArtifactError, DependencyError, MismatchError
 from miner.index.index import Index
+from miner.knn import engines
+from miner.knn.knn_search import Report, nearest_both
+from miner.knn.recall import measured_recall
+from miner.knn.search_checkpoint import Checkpoint
+from miner.knn.vector_set import Side
 from miner.machine import memory_budget, thread_count
 from miner.margin import Candidates, Neighbors
-from miner.neighbors import Report, nearest_both
 from miner.pairs import Pairs, each_copy
-from miner.recall import measured_recall
-from miner.side import Side
 from miner.verify import Alone, Text, Verifier
 
 DUPLICATES = ("first", "each")

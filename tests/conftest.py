@@ -13,13 +13,13 @@ import pytest
 import sentencepiece
 from downloads import get, server, unchecked  # noqa: F401 (fixtures)
 
-from miner import neighbors
 from miner.cli import main
 from miner.encoder.encoder import Encoder
 from miner.encoder.lexicon import Lexicon
 from miner.encoder.model import Design, Model
 from miner.encoder.tokenizer import PieceTokenizer
 from miner.index.index import Index
+from miner.knn import knn_search
 from miner.quality import FEATURES, NAME
 
 DATA = Path(__file__).parent / "data"
@@ -47,7 +47,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def as_large(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Searches take the engine of large corpora, but for those that users see first."""
     if request.module.__name__ not in ("test_readme", "test_demo"):
-        monkeypatch.setattr(neighbors, "SMALL", 0)
+        monkeypatch.setattr(knn_search, "SMALL", 0)
 
 
 @pytest.fixture(scope="session")

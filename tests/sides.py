@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-from miner import engines, neighbors
+from miner.knn import engines, knn_search
+from miner.knn.knn_search import nearest_both
+from miner.knn.vector_set import Side
 from miner.margin import Neighbors
-from miner.neighbors import nearest_both
-from miner.side import Side
 
 PLENTY = 1 << 32
 QUICK = settings(
@@ -71,7 +71,7 @@ def nearest(
         return nearest_both(source, target, k, exact=kind == "floats", **wishes)
     pytest.importorskip("torch", reason="a search on a GPU is done with torch")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(neighbors, "choose", lambda *rest: engines.Cuda("cpu"))
+        patch.setattr(knn_search, "choose", lambda *rest: engines.Cuda("cpu"))
         return nearest_both(source, target, k, **wishes)
 
 

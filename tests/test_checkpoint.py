@@ -1,4 +1,4 @@
-"""miner.checkpoint: a search that was killed, or whose sides grew, ends as one from scratch."""
+"""miner.knn.search_checkpoint: a search that was killed, or whose sides grew, ends as one from scratch."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sides import EXACT, nearest, realistic, same, side
 
-from miner import checkpoint as checkpoints
-from miner import engines, neighbors
-from miner.checkpoint import Checkpoint, Plan
 from miner.errors import ArtifactError
 from miner.index import hdf5
+from miner.knn import engines, knn_search
+from miner.knn import search_checkpoint as checkpoints
+from miner.knn.search_checkpoint import Checkpoint, Plan
+from miner.knn.vector_set import Side
 from miner.margin import Neighbors
-from miner.side import Side
 
 N, M, D, K, BLOCK = 250, 300, 16, 3, 100
 VECTORS = realistic(np.random.default_rng(31), 2 * N, 2 * M, D)
@@ -69,7 +69,7 @@ class Searches:
 def searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Searches:
     made = Searches(tmp_path / "state.h5")
     monkeypatch.setattr(checkpoints, "EVERY", 0.0)
-    monkeypatch.setattr(neighbors, "BLOCK", BLOCK)
+    monkeypatch.setattr(knn_search, "BLOCK", BLOCK)
     for engine in (engines.Bytes, engines.Floats, engines.Faiss, engines.Cuda):
 
         def merge(
@@ -165,7 +165,7 @@ def test_blocks_of_another_size(
     searched.killed(kill=4)
     left = N * M - sum(searched.cells[:4])
     wanted = searched.scratch()
-    monkeypatch.setattr(neighbors, "BLOCK", block)
+    monkeypatch.setattr(knn_search, "BLOCK", block)
     same(searched(), wanted)
     assert sum(searched.cells) == left
     assert "going on from" in searched.notes[0]

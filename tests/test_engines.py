@@ -1,4 +1,4 @@
-"""miner.engines within miner.neighbors: rounding that does not show, memory, threads, devices."""
+"""miner.knn.engines within miner.knn.knn_search: rounding that does not show, memory, threads, devices."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sides import ALL, EXACT, PLENTY, QUICK, check, coarse, nearest, realistic, same, side, units
 
-from miner import engines, machine, neighbors
+from miner import machine
 from miner.encoder import gpu
-from miner.engines import Bytes, Faiss, Floats, Lists, crosswise, strips
 from miner.errors import DependencyError, ResourceError
 from miner.index import faiss
-from miner.neighbors import LEAST_BLOCK, nearest_both
-from miner.side import Side
+from miner.knn import engines, knn_search
+from miner.knn.engines import Bytes, Faiss, Floats, Lists, crosswise, strips
+from miner.knn.knn_search import LEAST_BLOCK, nearest_both
+from miner.knn.vector_set import Side
 
 
 def test_lists_can_be_merged_in_any_order() -> None:
@@ -81,7 +82,7 @@ def test_faiss_rounding_and_ties_do_not_show(
     source, target = nearly_equal(generator, d)
     if ties:
         source, target = coarse(generator, 20, d), coarse(generator, 60, d)
-    monkeypatch.setattr(neighbors, "BLOCK", block)
+    monkeypatch.setattr(knn_search, "BLOCK", block)
     monkeypatch.setattr(faiss, "flat_search", untrustworthy(seed, noise * d * 2.0**-24))
     check("faiss", side(source), side(target), k)
 
@@ -97,7 +98,7 @@ def test_rounding_of_floats_does_not_show(block: int, monkeypatch: pytest.Monkey
         with lock:
             out += generator.uniform(-d * 2.0**-24, d * 2.0**-24, size=out.shape)
 
-    monkeypatch.setattr(neighbors, "BLOCK", block)
+    monkeypatch.setattr(knn_search, "BLOCK", block)
     for seed in range(3):
         source, target = nearly_equal(np.random.default_rng(seed), d)
         with monkeypatch.context() as patch:
@@ -110,13 +111,13 @@ def test_rounding_of_floats_does_not_show(block: int, monkeypatch: pytest.Monkey
 def test_the_second_look_is_rare_and_happens(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ordinary vectors are settled by the first list; only lists full of ties are scanned for."""
     searched: list[int] = []
-    original = neighbors.scan
+    original = knn_search.scan
 
     def counted(queries: np.ndarray, *rest: Any) -> Any:
         searched.append(len(queries))
         return original(queries, *rest)
 
-    monkeypatch.setattr(neighbors, "scan", counted)
+    monkeypatch.setattr(knn_search, "scan", counted)
     generator = np.random.default_rng(10)
     source, target = units(generator, 200, 64), units(generator, 200, 64)
     check(kind, side(source), side(target), 4)
@@ -237,7 +238,7 @@ def test_a_block_that_does_not_fit_is_halved(kind: str, monkeypatch: pytest.Monk
         "cuda": lambda: engines.Cuda("cpu"),
     }
     short = Short(made[kind](), 300)
-    monkeypatch.setattr(neighbors, "choose", lambda *rest: short)
+    monkeypatch.setattr(knn_search, "choose", lambda *rest: short)
     same(nearest_both(source, target, 4, memory=PLENTY), wanted)
     assert short.sizes[0] == 1000 and min(short.sizes) == 250
     short.most = 100

@@ -111,11 +111,11 @@ def room(module: str) -> str:
 
 
 def test_there_is_something_to_check() -> None:
-    assert {"miner.cli.mine", "miner.kernels.exact", "miner.neighbors"} <= set(MINER)
+    assert {"miner.cli.mine", "miner.kernels.exact", "miner.knn.knn_search"} <= set(MINER)
     assert "train.loop" in TRAIN
     assert {"miner.errors", "h5py"} <= imported(MINER["miner.index.store"])
     assert "miner.index.faiss" in imported(MINER["miner.index.index"])
-    assert "miner.kernels.exact" in imported(MINER["miner.neighbors"])
+    assert "miner.kernels.exact" in imported(MINER["miner.knn.knn_search"])
 
 
 @pytest.mark.parametrize("name", ROOMS)

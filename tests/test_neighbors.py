@@ -1,4 +1,4 @@
-"""miner.neighbors and its kernels: the exact lists, whatever the engine, blocks and threads do."""
+"""miner.knn.knn_search and its kernels: the exact lists, whatever the engine, blocks and threads do."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from sides import (
     units,
 )
 
-from miner import neighbors
 from miner.index.index import Index
 from miner.kernels.exact import rescore, rescore_reference, scan, scan_reference
-from miner.neighbors import nearest_both
+from miner.knn import knn_search
+from miner.knn.knn_search import nearest_both
+from miner.knn.vector_set import Side
 from miner.search import search
-from miner.side import Side
 
 # --- kernels ------------------------------------------------------------------------------------
 
@@ -114,7 +114,7 @@ def test_lists_are_those_of_brute_force(
     threads: int,
 ) -> None:
     """Ties, copies, zero rows, rows left out, k above n, empty sides, every block size."""
-    monkeypatch.setattr(neighbors, "BLOCK", block)
+    monkeypatch.setattr(knn_search, "BLOCK", block)
     generator = np.random.default_rng(seed)
     source = side(coarse(generator, n, d), generator.random(n) < 0.8)
     target = side(coarse(generator, m, d), generator.random(m) < 0.8)
@@ -127,7 +127,7 @@ def test_lists_are_those_of_brute_force(
 def test_lists_of_random_vectors(
     kind: str, block: int, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(neighbors, "BLOCK", block)
+    monkeypatch.setattr(knn_search, "BLOCK", block)
     generator = np.random.default_rng(3)
     source, target = units(generator, 300, 48), units(generator, 410, 48)
     source[:5] = target[::100]
@@ -175,7 +175,7 @@ def test_a_large_k_on_a_small_corpus_takes_little_memory(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ALL)
 def test_progress_adds_up(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(neighbors, "BLOCK", 8)
+    monkeypatch.setattr(knn_search, "BLOCK", 8)
     generator = np.random.default_rng(9)
     seen: list[tuple[int, int]] = []
     source, target = side(units(generator, 30, 8)), side(units(generator, 21, 8))
@@ -231,13 +231,13 @@ def test_lists_of_bytes_do_not_depend_on_the_machine(
     settings: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Among them misses: vectors so close that bytes cannot tell them apart."""
-    monkeypatch.setattr(neighbors, "bytes_suffice", lambda *arguments: True)
+    monkeypatch.setattr(knn_search, "bytes_suffice", lambda *arguments: True)
     generator = np.random.default_rng(22)
     near = units(generator, 1, 32) + 0.002 * units(generator, 900, 32)
     source, target = side(near[:400].astype(np.float16)), side(near[400:].astype(np.float16))
     wanted = nearest("bytes", source, target, 4)
     assert not np.array_equal(wanted[0].row, nearest("floats", source, target, 4)[0].row)
-    monkeypatch.setattr(neighbors, "BLOCK", settings.pop("block", neighbors.BLOCK))
+    monkeypatch.setattr(knn_search, "BLOCK", settings.pop("block", knn_search.BLOCK))
     same(nearest("bytes", source, target, 4, **settings), wanted)
 
 
@@ -250,8 +250,8 @@ def test_engines_agree_on_text(indexes: tuple[Index, Index], settings: dict[str,
 
 
 def test_without_avx2_floats_serve(monkeypatch: pytest.MonkeyPatch) -> None:
-    from miner import engines
     from miner.kernels import tile
+    from miner.knn import engines
 
     assert isinstance(engines.choose("fused", "cpu", True, 2), engines.Floats)
     if tile.has_avx2():

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from miner import neighbors
 from miner.encoder.encoder import Encoder
 from miner.errors import MismatchError, ResourceError
 from miner.index.index import Index
+from miner.knn import knn_search
 from miner.margin import MARGINS, RETRIEVALS
 from miner.pairs import Pairs
 from miner.search import search
@@ -144,7 +144,7 @@ def test_pairs_do_not_depend_on_the_machine(
     settings: dict[str, int],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(neighbors, "BLOCK", settings.pop("block", neighbors.BLOCK))
+    monkeypatch.setattr(knn_search, "BLOCK", settings.pop("block", knn_search.BLOCK))
     same(mine(*indexes, **settings), pairs)
 
 

@@ -17,10 +17,10 @@ from typing import Any
 import h5py
 import pytest
 
-from miner import checkpoint, engines, neighbors
 from miner.cli import options
 from miner.cli import search as command
 from miner.errors import ResourceError
+from miner.knn import engines, knn_search, search_checkpoint
 from miner.pairs import Pairs
 
 Miner = Callable[..., tuple[int, str, str]]
@@ -29,8 +29,8 @@ Miner = Callable[..., tuple[int, str, str]]
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """A state after every block, of which the small text has 16."""
-    monkeypatch.setattr(checkpoint, "EVERY", 0.0)
-    monkeypatch.setattr(neighbors, "BLOCK", 16)
+    monkeypatch.setattr(search_checkpoint, "EVERY", 0.0)
+    monkeypatch.setattr(knn_search, "BLOCK", 16)
 
 
 @pytest.fixture

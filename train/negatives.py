@@ -11,8 +11,8 @@ that stands in both columns (several language pairs in one training) is known.
 
 import numpy as np
 
-from miner.engines import Lists, choose
 from miner.kernels.exact import rescore
+from miner.knn.engines import Lists, choose
 from miner.machine import thread_count
 
 # The nearest that are looked at: the pair itself, copies, and what rounding may put in front.

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from miner.encoder.encoder import Encoder
+from miner.knn.knn_search import nearest_both
+from miner.knn.vector_set import Side
 from miner.machine import memory_budget
-from miner.neighbors import nearest_both
 from miner.quality import FEATURES, features
-from miner.side import Side
 from miner.verify import Verifier
 from train.verifier import fit
 

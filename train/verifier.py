@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from miner.encoder.encoder import Encoder
+from miner.knn.knn_search import nearest_both
+from miner.knn.vector_set import Side
 from miner.machine import memory_budget
 from miner.margin import candidates
-from miner.neighbors import nearest_both
-from miner.side import Side
 from miner.verify import ALONE, AMONG, Logistic, Pieces, compare_neighbours, prepare
 
 # Neighbours in each direction, as a search has by default.

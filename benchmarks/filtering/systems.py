@@ -16,10 +16,10 @@ import numpy as np
 
 from benchmarks.filtering.noise import Pair
 from miner import Encoder, MinerError
+from miner.knn.knn_search import nearest_both
+from miner.knn.vector_set import Side
 from miner.machine import memory_budget
 from miner.margin import margin_score, neighborhood_mean
-from miner.neighbors import nearest_both
-from miner.side import Side
 from miner.verify import Verifier
 
 # Pairs and their languages, such as "de-en", to (n,) numbers.

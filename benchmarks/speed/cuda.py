@@ -17,8 +17,8 @@ import numpy as np
 from benchmarks.speed import text
 from benchmarks.speed.process import Job, run
 from miner import Encoder
-from miner.neighbors import nearest_both
-from miner.side import Side
+from miner.knn.knn_search import nearest_both
+from miner.knn.vector_set import Side
 
 K = 4
 MEMORY = 8 << 30

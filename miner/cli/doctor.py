@@ -7,10 +7,10 @@ import click
 import psutil
 
 import miner
-from miner import engines
 from miner.encoder import gpu
 from miner.encoder.encoder import Encoder
 from miner.index import faiss
+from miner.knn import engines
 from miner.machine import memory_budget, thread_count
 
 LIBRARIES = ("numpy", "h5py", "sentencepiece", "numba", "torch", "pyarrow", "backports.zstd")

@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
-from miner.checkpoint import Checkpoint
 from miner.cli import options
 from miner.cli.index import describe
 from miner.cli.search import Wishes, mine_indexes, say
 from miner.encoder.encoder import Encoder
 from miner.encoder.tokenizer import SIDES
 from miner.index.index import Index
+from miner.knn.search_checkpoint import Checkpoint
 from miner.verify import Verifier
 
 # Estimated precision that is kept where nobody said how much to keep.

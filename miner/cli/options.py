@@ -14,8 +14,8 @@ from tqdm import tqdm
 
 from miner import kernels
 from miner.encoder.tokenizer import SIDES
-from miner.engines import ENGINES
 from miner.errors import UnreadableError
+from miner.knn.engines import ENGINES
 from miner.machine import matrix_peak, parse_size
 from miner.margin import MARGINS, RETRIEVALS, canonical
 from miner.text.corpus import FORMATS, ON_ERROR

@@ -10,11 +10,11 @@ import click
 
 from miner import report as reports
 from miner import threshold as thresholds
-from miner.checkpoint import Checkpoint
 from miner.cli import options
 from miner.encoder.encoder import Encoder
 from miner.errors import MinerError, strictly
 from miner.index.index import Index
+from miner.knn.search_checkpoint import Checkpoint
 from miner.pairs import Pairs, each_copy
 from miner.search import Search, require_one_model, run, verifier_for
 from miner.text.corpus import read

@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from miner.errors import CorpusError, NoTestSetError
+from miner.knn.knn_search import nearest_both
+from miner.knn.vector_set import Side
 from miner.machine import memory_budget
 from miner.margin import candidates, retrieve
-from miner.neighbors import nearest_both
-from miner.side import Side
 from miner.tasks import bootstrap
 from miner.tasks.figures import Figure, Outcome, Report, mean_of, measure, silent, without_vector
 from miner.tasks.subject import Subject

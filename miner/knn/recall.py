@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from miner.engines import Bytes, Lists
+from miner.knn.engines import Bytes, Lists
+from miner.knn.vector_set import Side
 from miner.margin import Neighbors
-from miner.side import Side
 
 # Rows of one block of an exact scan.
 BLOCK = 16_384

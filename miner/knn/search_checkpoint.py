@@ -18,10 +18,10 @@ from typing import Any
 import h5py
 import numpy as np
 
-from miner.engines import Lists
 from miner.errors import ArtifactError
 from miner.index import hdf5
-from miner.side import Side
+from miner.knn.engines import Lists
+from miner.knn.vector_set import Side
 from miner.text.output import one_line
 
 FORMAT = "bitext-miner search state"

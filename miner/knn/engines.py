@@ -3,7 +3,7 @@
 Each engine merges one block of the similarity matrix at a time into the running lists of both
 sides. ``Bytes`` and ``Floats`` are the fused engine on processors, ``Cuda`` the one on GPUs, and
 ``Faiss`` searches each block twice, once for each direction. The similarities they keep are their
-own; :mod:`miner.neighbors` scores what was kept again.
+own; :mod:`miner.knn.knn_search` scores what was kept again.
 """
 
 import importlib

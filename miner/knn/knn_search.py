@@ -1,6 +1,6 @@
 """k nearest neighbours in both directions, exact or from a compressed index.
 
-An engine (:mod:`miner.engines`) looks; :mod:`miner.kernels.exact` decides. The engine keeps a few
+An engine (:mod:`miner.knn.engines`) looks; :mod:`miner.kernels.exact` decides. The engine keeps a few
 more neighbours than asked for, and these are scored again exactly. Where an engine's rounding has a
 bound and could have pushed a true neighbour out of the list, the sentence is searched once more,
 exactly. So the lists of an exact search are one and the same for every block size, thread count and
@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from miner.checkpoint import Checkpoint, Plan
-from miner.engines import Bytes, Engine, Faiss, Floats, Lists, choose
 from miner.errors import ResourceError
 from miner.index import faiss
+from miner.knn.engines import Bytes, Engine, Faiss, Floats, Lists, choose
+from miner.knn.recall import bytes_suffice, scan
+from miner.knn.search_checkpoint import Checkpoint, Plan
+from miner.knn.vector_set import Side
 from miner.machine import thread_count
 from miner.margin import Neighbors
-from miner.recall import bytes_suffice, scan
-from miner.side import Side
 
 # Rows of either side in one block of the similarity matrix; halved until it fits the memory.
 BLOCK = 16_384
