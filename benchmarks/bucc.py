@@ -19,7 +19,7 @@ from typing import Any
 
 from benchmarks import report
 from miner import MinerError
-from miner.margin import MARGINS, RETRIEVALS
+from miner.scoring.margin import MARGINS, RETRIEVALS
 from miner.search import NEIGHBORS, RANKS
 from miner.tasks import bucc
 from miner.tasks.hidden import Task

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from benchmarks import bucc, report
 from miner import Encoder, Index
-from miner.margin import candidates
+from miner.scoring.margin import candidates
 from miner.search import run, verifier_for
 from miner.threshold import estimate
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from miner.errors import DependencyError
 from miner.index.index import Index
+from miner.scoring.verifier import FEATURES
 from miner.text.output import one_line, open_output
-from miner.verify import FEATURES
 
 # Rows of text held at a time while writing.
 BLOCK = 16_384
@@ -24,7 +24,7 @@ class Pairs:
     and ``target_row`` int64, ``cosine`` float32 in [-1, 1], ``margin_ratio`` float64,
     ``forward_rank`` and ``backward_rank`` int16 (1 = nearest; 0 = not among the k nearest).
     ``source`` and ``target`` are the indexes that the rows belong to. ``features (m, f) float32``
-    are :data:`miner.verify.FEATURES` where the pairs were looked at twice, else None;
+    are :data:`miner.scoring.verifier.FEATURES` where the pairs were looked at twice, else None;
     ``q_value (m,) float64`` is what :mod:`miner.threshold` gives: the least share of wrong pairs
     among the pairs of any threshold that keeps this one.
     """

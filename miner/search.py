@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from miner import margin as margins
 from miner.encoder.encoder import Encoder
 from miner.errors import ArtifactError, DependencyError, MismatchError
 from miner.index.index import Index
@@ -15,9 +14,10 @@ from miner.knn.recall import measured_recall
 from miner.knn.search_checkpoint import Checkpoint
 from miner.knn.vector_set import Side
 from miner.machine import memory_budget, thread_count
-from miner.margin import Candidates, Neighbors
 from miner.pairs import Pairs, each_copy
-from miner.verify import Alone, Text, Verifier
+from miner.scoring import margin as margins
+from miner.scoring.margin import Candidates, Neighbors
+from miner.scoring.verifier import Alone, Text, Verifier
 
 DUPLICATES = ("first", "each")
 RANKS = ("probability", "margin")
@@ -107,7 +107,7 @@ def search(
     The candidates are the ``k`` nearest neighbours in each direction. With ``rank="margin"`` their
     score is ``margin`` (absolute, distance or ratio; Artetxe & Schwenk 2019, section 3), with
     ``rank="probability"`` that of being a translation, by the second look of the model
-    (:mod:`miner.verify`); None takes the probability where the model carries a verifier. ``k`` is 8
+    (:mod:`miner.scoring.verifier`); None takes the probability where the model carries a verifier. ``k`` is 8
     for probabilities and 4 for margins by default. ``encoder`` is the model that both indexes were
     built by; by default it is loaded from where it was. ``retrieval`` is forward, backward,
     intersection or max. Every distinct text takes part once: with ``duplicates="first"`` it is

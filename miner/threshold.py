@@ -21,9 +21,9 @@ import numpy as np
 from miner.encoder.encoder import Encoder
 from miner.errors import ResourceError
 from miner.knn.vector_set import Side
-from miner.margin import Neighbors
+from miner.scoring.margin import Neighbors
+from miner.scoring.verifier import Text, prepare
 from miner.search import Search, choose, side
-from miner.verify import Text, prepare
 
 # Decoys in all, and how often at most they are drawn: never more at once than there are targets,
 # or else they would crowd each other out.

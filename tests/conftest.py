@@ -20,7 +20,7 @@ from miner.encoder.model import Design, Model
 from miner.encoder.tokenizer import PieceTokenizer
 from miner.index.index import Index
 from miner.knn import knn_search
-from miner.quality import FEATURES, NAME
+from miner.scoring.quality import FEATURES, NAME
 
 DATA = Path(__file__).parent / "data"
 DIMENSION = 32
@@ -149,7 +149,7 @@ def verifying_model(
     vocabulary: bytes, weights: np.ndarray, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
     """The tiny model with a verifier that likes what matches, and decoys of shuffled words."""
-    from miner.verify import ALONE, AMONG
+    from miner.scoring.verifier import ALONE, AMONG
 
     tokenizer = PieceTokenizer(vocabulary)
     likes = {"alignment": 8.0, "translated": 4.0, "length_ratio": -1.0, "numbers_differ": -1.0}

@@ -21,7 +21,7 @@ from miner.knn import engines, knn_search
 from miner.knn import search_checkpoint as checkpoints
 from miner.knn.search_checkpoint import Checkpoint, Plan
 from miner.knn.vector_set import Side
-from miner.margin import Neighbors
+from miner.scoring.margin import Neighbors
 
 N, M, D, K, BLOCK = 250, 300, 16, 3, 100
 VECTORS = realistic(np.random.default_rng(31), 2 * N, 2 * M, D)

@@ -1,4 +1,4 @@
-"""miner.classifier: the definition, whatever the batch, and nothing damaged is used."""
+"""miner.scoring.classifier: the definition, whatever the batch, and nothing damaged is used."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miner.classifier import Classifier
 from miner.encoder.model import CLASSIFIER, CONFIG, Design, Model, Part
 from miner.errors import ArtifactError
+from miner.scoring.classifier import Classifier
 
 WORDS = [f"w{number}" for number in range(30)]
 VOCABULARY = "".join(f"{word}\n" for word in WORDS).encode()
@@ -154,7 +154,7 @@ def test_saved_and_loaded(tmp_path: Path) -> None:
 def test_an_average_needs_no_torch(tmp_path: Path) -> None:
     made().save(tmp_path / "c")
     script = (
-        "import sys\nfrom miner.classifier import Classifier\n"
+        "import sys\nfrom miner.scoring.classifier import Classifier\n"
         f"Classifier.load({str(tmp_path / 'c')!r}).probability(['w1 w2'])\n"
         "assert 'torch' not in sys.modules"
     )

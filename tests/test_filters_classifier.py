@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from test_classifier import made
 
-from miner.classifier import Classifier
 from miner.errors import ArtifactError
 from miner.filters.base import MODEL, Batch, Context, Scorer
 from miner.filters.classifier import FILTERS
+from miner.scoring.classifier import Classifier
 
 (FILTER,) = FILTERS
 SOURCE = ["w1 w2", "w3", "", "unheard of"]

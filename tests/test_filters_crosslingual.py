@@ -14,8 +14,8 @@ from miner.encoder.model import Model
 from miner.errors import ArtifactError, CorpusError
 from miner.filters.base import Batch, Context
 from miner.filters.table import FILTERS
-from miner.margin import RATIO_FLOOR
-from miner.quality import Quality
+from miner.scoring.margin import RATIO_FLOOR
+from miner.scoring.quality import Quality
 
 
 def scorer(name: str, context: Context, **settings):

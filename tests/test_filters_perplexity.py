@@ -16,7 +16,7 @@ import pytest
 from miner.errors import CorpusError, MinerError
 from miner.filters.base import Batch, Context, Scorer
 from miner.filters.perplexity import FILTERS, SIDES, spread
-from miner.ngrams import Trigrams
+from miner.scoring.trigram_lm import Trigrams
 from miner.text.words import tokens
 
 DATA = Path(os.environ.get("MINER_DATA", Path(__file__).parent.parent.parent / "shared" / "data"))

@@ -1,4 +1,4 @@
-"""miner.margin against a reference written with loops and dicts straight from the definitions."""
+"""miner.scoring.margin against a reference written with loops and dicts straight from the definitions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from miner.margin import (
+from miner.scoring.margin import (
     MARGINS,
     RATIO_FLOOR,
     RETRIEVALS,

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nltk.lm import KneserNeyInterpolated
 
-from miner import ngrams
 from miner.errors import MinerError
 from miner.kernels.ngrams import END, START, UNKNOWN, surprise_reference
-from miner.ngrams import Trigrams
+from miner.scoring import trigram_lm
+from miner.scoring.trigram_lm import Trigrams
 
 TEXT = [
     line.split()
@@ -169,8 +169,8 @@ def test_small_texts(text: list[list[str]]) -> None:
 
 
 def test_discounts_where_nothing_was_seen_once_or_twice() -> None:
-    assert Trigrams.train([["a", "b", "c"]], "it").discounts == (ngrams.DISCOUNT,) * 3
-    assert Trigrams.train([["a"]] * 2, "it").discounts == (ngrams.DISCOUNT,) * 3
+    assert Trigrams.train([["a", "b", "c"]], "it").discounts == (trigram_lm.DISCOUNT,) * 3
+    assert Trigrams.train([["a"]] * 2, "it").discounts == (trigram_lm.DISCOUNT,) * 3
 
 
 @pytest.mark.parametrize("text", [[], [[]], [[], []]])

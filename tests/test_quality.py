@@ -18,8 +18,8 @@ from miner.errors import ArtifactError
 from miner.kernels.order import COLUMNS, order_reference
 from miner.kernels.tokens import COLUMNS as FIGURES
 from miner.kernels.tokens import LONGEST, compare
-from miner.quality import FEATURES, NAME, Quality, cosines, features
-from miner.verify import Verifier, unit_codes
+from miner.scoring.quality import FEATURES, NAME, Quality, cosines, features
+from miner.scoring.verifier import Verifier, unit_codes
 
 
 def flat(lists: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:

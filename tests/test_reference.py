@@ -1,4 +1,4 @@
-"""miner.reference against margins by definition."""
+"""miner.scoring.reference against margins by definition."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sides import QUICK
 
-from miner.margin import RATIO_FLOOR
-from miner.reference import Reference
+from miner.scoring.margin import RATIO_FLOOR
+from miner.scoring.reference import Reference
 
 Texts = tuple[list[str], list[str]]
 Vectors = tuple[np.ndarray, np.ndarray]

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from miner.explain import explain, match
 from miner.index.index import Index
 from miner.report import write
+from miner.scoring.explain import explain, match
 from miner.search import Search, run, verifier_for
 from miner.threshold import Estimate, estimate
 

@@ -18,7 +18,7 @@ from miner.encoder.encoder import Encoder
 from miner.filters import scores as scoring
 from miner.filters.base import Context
 from miner.filters.config import scores_plan
-from miner.quality import Quality
+from miner.scoring.quality import Quality
 from miner.text.bitext import Rows
 from miner.text.output import codec
 

@@ -17,8 +17,8 @@ from miner.encoder.encoder import Encoder
 from miner.errors import MismatchError, ResourceError
 from miner.index.index import Index
 from miner.knn import knn_search
-from miner.margin import MARGINS, RETRIEVALS
 from miner.pairs import Pairs
+from miner.scoring.margin import MARGINS, RETRIEVALS
 from miner.search import search
 
 # The package's name `search` is the function.

@@ -11,8 +11,8 @@ from subjects import Fixed, Recording, of_all, write
 from miner.encoder.encoder import Encoder
 from miner.errors import CorpusError
 from miner.evaluate import best_threshold
-from miner.quality import Quality
-from miner.reference import Reference
+from miner.scoring.quality import Quality
+from miner.scoring.reference import Reference
 from miner.tasks import noisy
 from miner.tasks.subject import Trained
 

@@ -12,7 +12,7 @@ from sides import QUICK
 from subjects import Fixed, Recording, of_all, write
 
 from miner.errors import CorpusError
-from miner.margin import RATIO_FLOOR
+from miner.scoring.margin import RATIO_FLOOR
 from miner.tasks import tatoeba
 
 

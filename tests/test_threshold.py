@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from miner.encoder.encoder import Encoder
 from miner.errors import ResourceError
 from miner.index.index import Index
-from miner.margin import Neighbors
+from miner.scoring.margin import Neighbors
+from miner.scoring.verifier import Pieces, Text, Verifier, prepare, sigmoid
 from miner.search import run, verifier_for
 from miner.threshold import (
     Estimate,
@@ -23,7 +24,6 @@ from miner.threshold import (
     false_discovery,
     rounded,
 )
-from miner.verify import Pieces, Text, Verifier, prepare, sigmoid
 
 
 def world(

@@ -13,9 +13,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from miner.classifier import Classifier  # noqa: E402
 from miner.encoder.model import CLASSIFIER, Model  # noqa: E402
 from miner.errors import ArtifactError, CorpusError, ResourceError  # noqa: E402
+from miner.scoring.classifier import Classifier  # noqa: E402
 from miner.text.corpus import Reader  # noqa: E402
 from train.classifier import ClassifierConfig, Labelled, Softmax, Trainer, _split  # noqa: E402
 from train.classifier import train_classifier as learn  # noqa: E402

@@ -13,7 +13,7 @@ pytest.importorskip("sklearn")
 from conftest import sentences
 
 from miner.encoder.encoder import Encoder
-from miner.quality import FEATURES, NAME, Quality
+from miner.scoring.quality import FEATURES, NAME, Quality
 from train import quality as learning
 from train.quality import KINDS, learn_quality, spoil
 

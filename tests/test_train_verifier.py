@@ -15,7 +15,7 @@ import train.run
 import train.verifier
 from miner.encoder.encoder import Encoder
 from miner.encoder.model import Model, load
-from miner.verify import ALONE, Verifier, sigmoid
+from miner.scoring.verifier import ALONE, Verifier, sigmoid
 from train.config import TrainConfig
 from train.data import prepare
 from train.lexicon import learn_lexicon

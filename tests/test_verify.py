@@ -32,9 +32,8 @@ from miner.kernels.numbers import (
     shared_numbers_reference,
 )
 from miner.kernels.tokens import COLUMNS, LONGEST, compare, compare_reference
-from miner.margin import Neighbors, candidates
-from miner.search import run, search, verifier_for
-from miner.verify import (
+from miner.scoring.margin import Neighbors, candidates
+from miner.scoring.verifier import (
     ALONE,
     AMONG,
     FAR,
@@ -45,6 +44,7 @@ from miner.verify import (
     sigmoid,
     unit_codes,
 )
+from miner.search import run, search, verifier_for
 
 NO_ORDER = np.empty((0, 4), dtype=np.float32)
 

@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from miner.classifier import BAD, GOOD
 from miner.encoder.gpu import resolve_device
 from miner.encoder.model import CLASSIFIER, Model, Part
 from miner.encoder.tokenizer import open_tokenizer
 from miner.errors import CorpusError, ResourceError
+from miner.scoring.classifier import BAD, GOOD
 from miner.text.corpus import Reader
 from miner.text.output import replaceable
 from miner.text.records import display_name

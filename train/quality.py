@@ -16,8 +16,8 @@ from miner.encoder.encoder import Encoder
 from miner.knn.knn_search import nearest_both
 from miner.knn.vector_set import Side
 from miner.machine import memory_budget
-from miner.quality import FEATURES, features
-from miner.verify import Verifier
+from miner.scoring.quality import FEATURES, features
+from miner.scoring.verifier import Verifier
 from train.verifier import fit
 
 # Held-out pairs to learn from, at most, and characters of the shorter side, at least.
@@ -42,7 +42,7 @@ _NAME = re.compile(r"(?<=[^\W\d_] )[^\W\d_]*[A-ZÀ-ÖØ-ÞА-Я][^\W\d_]{2,}")
 def learn_quality(
     encoder: Encoder, held: tuple[Sequence[str], Sequence[str]], seed: int
 ) -> dict[str, Any]:
-    """The function of :class:`miner.quality.Quality`, as a dict for JSON.
+    """The function of :class:`miner.scoring.quality.Quality`, as a dict for JSON.
 
     ``held`` are sources and targets, translations by position, that the encoder, whose model has
     its verifier, has not seen.

@@ -10,8 +10,8 @@ from itertools import chain
 
 from miner.encoder.encoder import Encoder
 from miner.errors import MismatchError
-from miner.quality import NAME
-from miner.verify import Verifier
+from miner.scoring.quality import NAME
+from miner.scoring.verifier import Verifier
 from train import data as pairs
 from train.config import TrainConfig
 from train.quality import learn_quality

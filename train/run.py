@@ -22,7 +22,7 @@ from miner.encoder.tokenizer import (
     open_tokenizer,
 )
 from miner.errors import CorpusError
-from miner.quality import NAME
+from miner.scoring.quality import NAME
 from miner.text.output import replaceable
 from train import data as pairs
 from train import select

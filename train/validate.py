@@ -3,7 +3,7 @@
 import numpy as np
 
 from miner.evaluate import Evaluation, best_threshold
-from miner.margin import Neighbors, candidates, retrieve
+from miner.scoring.margin import Neighbors, candidates, retrieve
 from train.data import PairData
 
 NEIGHBORS = 4

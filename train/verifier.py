@@ -13,8 +13,8 @@ from miner.encoder.encoder import Encoder
 from miner.knn.knn_search import nearest_both
 from miner.knn.vector_set import Side
 from miner.machine import memory_budget
-from miner.margin import candidates
-from miner.verify import ALONE, AMONG, Logistic, Pieces, compare_neighbours, prepare
+from miner.scoring.margin import candidates
+from miner.scoring.verifier import ALONE, AMONG, Logistic, Pieces, compare_neighbours, prepare
 
 # Neighbours in each direction, as a search has by default.
 NEIGHBORS = 8
@@ -45,7 +45,7 @@ def learn_verifier(
     training: tuple[Sequence[str], Sequence[str]],
     seed: int,
 ) -> dict[str, Any] | None:
-    """The two logistic functions of :class:`miner.verify.Verifier`, as a dict for JSON.
+    """The two logistic functions of :class:`miner.scoring.verifier.Verifier`, as a dict for JSON.
 
     None where hardly any held-out pair is among the candidates: the text is no bitext, or the
     encoder learned nothing.

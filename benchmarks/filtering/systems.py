@@ -19,8 +19,8 @@ from miner import Encoder, MinerError
 from miner.knn.knn_search import nearest_both
 from miner.knn.vector_set import Side
 from miner.machine import memory_budget
-from miner.margin import margin_score, neighborhood_mean
-from miner.verify import Verifier
+from miner.scoring.margin import margin_score, neighborhood_mean
+from miner.scoring.verifier import Verifier
 
 # Pairs and their languages, such as "de-en", to (n,) numbers.
 Score = Callable[[Sequence[Pair], str], np.ndarray]

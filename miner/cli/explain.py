@@ -4,9 +4,9 @@ import click
 
 from miner.cli import options
 from miner.encoder.encoder import Encoder
-from miner.explain import Explanation, Token
-from miner.explain import explain as explain_pair
-from miner.verify import Verifier
+from miner.scoring.explain import Explanation, Token
+from miner.scoring.explain import explain as explain_pair
+from miner.scoring.verifier import Verifier
 
 
 @click.command(

@@ -14,7 +14,7 @@ from miner.encoder.encoder import Encoder
 from miner.encoder.tokenizer import SIDES
 from miner.index.index import Index
 from miner.knn.search_checkpoint import Checkpoint
-from miner.verify import Verifier
+from miner.scoring.verifier import Verifier
 
 # Estimated precision that is kept where nobody said how much to keep.
 PRECISION = 0.95

@@ -17,7 +17,7 @@ from miner.encoder.tokenizer import SIDES
 from miner.errors import UnreadableError
 from miner.knn.engines import ENGINES
 from miner.machine import matrix_peak, parse_size
-from miner.margin import MARGINS, RETRIEVALS, canonical
+from miner.scoring.margin import MARGINS, RETRIEVALS, canonical
 from miner.text.corpus import FORMATS, ON_ERROR
 
 Decorator = Callable[[Any], Any]

@@ -16,10 +16,10 @@ from miner.errors import MinerError, strictly
 from miner.index.index import Index
 from miner.knn.search_checkpoint import Checkpoint
 from miner.pairs import Pairs, each_copy
+from miner.scoring.verifier import Verifier
 from miner.search import Search, require_one_model, run, verifier_for
 from miner.text.corpus import read
 from miner.text.output import resource_error
-from miner.verify import Verifier
 
 # Estimated precisions whose thresholds the table shows.
 SHOWN = (0.99, 0.98, 0.95, 0.9, 0.8, 0.7, 0.5)

@@ -7,9 +7,9 @@ configuration, SHA-256 of the other files), ``sp.model`` (SentencePiece) and ``w
 for each kind of unit (``sp.model``, ``words.txt``, ``trigrams.txt``; ``morphs.txt`` for Morfessor),
 and for each part ``NAME.weights.npy``, perhaps ``NAME.scales.npy``, and ``NAME.network.npz`` where
 it is recurrent. A model that can take a second look at its candidates also has ``lexicon.npz`` and
-``verifier.json`` (see :mod:`miner.encoder.lexicon`, :mod:`miner.verify`) and ``decoys.txt.xz``, sentences
+``verifier.json`` (see :mod:`miner.encoder.lexicon`, :mod:`miner.scoring.verifier`) and ``decoys.txt.xz``, sentences
 of its training text to estimate precision with (:mod:`miner.threshold`). A classifier of sentences
-(:mod:`miner.classifier`) is a model of one encoder with a ``classifier.npz``, the layer that reads
+(:mod:`miner.scoring.classifier`) is a model of one encoder with a ``classifier.npz``, the layer that reads
 its vectors. Nothing is pickled; arrays open by memory map. The fingerprint identifies the vectors
 that a model makes; the second look and the classifier's layer have no part in it: two indexes can
 be searched against each other only when theirs are equal.
@@ -159,7 +159,7 @@ class Model:
     ``threshold`` the score that was best on the held-out mining task of the training (``None``
     where there was none). ``verifier`` and ``lexicon`` make the second look (both or neither);
     ``decoys`` are sentences to save with them. ``classifier`` has the arrays of
-    :class:`miner.classifier.Classifier` by name, and is empty for what is no classifier.
+    :class:`miner.scoring.classifier.Classifier` by name, and is empty for what is no classifier.
     """
 
     parts: tuple[Part, ...]

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from miner.classifier import Classifier
 from miner.filters.base import MODEL, Batch, Context, Filter, Scorer, Setting
+from miner.scoring.classifier import Classifier
 
 OF = ("source", "target", "both")
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from miner.errors import DependencyError
 from miner.filters.base import GLOBAL, Batch, Filter, Setting, compared
-from miner.margin import match_one_to_one
+from miner.scoring.margin import match_one_to_one
 from miner.text.words import MARKS, NO_WORD
 
 # Hashes a pair has for near copies, and of how many of them a band is made, all of which must

@@ -8,7 +8,7 @@ import numpy as np
 
 from miner.errors import CorpusError, strictly
 from miner.filters.base import Batch, Context, Filter, Scorer, Setting
-from miner.ngrams import Trigrams
+from miner.scoring.trigram_lm import Trigrams
 from miner.text.corpus import Reader
 from miner.text.words import tokens
 

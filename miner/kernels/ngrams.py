@@ -1,6 +1,6 @@
 """What a 3-gram language model in backoff form says of sentences: the loop over their words.
 
-The tables are those of :class:`miner.ngrams.Trigrams`, all of natural logarithms, float64:
+The tables are those of :class:`miner.scoring.trigram_lm.Trigrams`, all of natural logarithms, float64:
 
 words: ``(V,)`` probability of each word without context, and ``(V,)`` backoff of each as context.
 pairs: a :func:`~miner.kernels.units.table` of keys ``first << 32 | second``; then, by their places,

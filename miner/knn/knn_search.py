@@ -21,7 +21,7 @@ from miner.knn.recall import bytes_suffice, scan
 from miner.knn.search_checkpoint import Checkpoint, Plan
 from miner.knn.vector_set import Side
 from miner.machine import thread_count
-from miner.margin import Neighbors
+from miner.scoring.margin import Neighbors
 
 # Rows of either side in one block of the similarity matrix; halved until it fits the memory.
 BLOCK = 16_384

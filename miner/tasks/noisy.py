@@ -14,8 +14,8 @@ import numpy as np
 from miner.columns import aligned
 from miner.errors import ArtifactError, CorpusError, NoTestSetError
 from miner.evaluate import best_threshold
-from miner.quality import Quality, cosines
-from miner.reference import Reference
+from miner.scoring.quality import Quality, cosines
+from miner.scoring.reference import Reference
 from miner.tasks import bootstrap
 from miner.tasks.figures import Figure, Outcome, Report, measure, silent
 from miner.tasks.subject import Subject, Trained

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from miner.columns import aligned
 from miner.errors import CorpusError, DependencyError, NoTestSetError
-from miner.quality import cosines
+from miner.scoring.quality import cosines
 from miner.tasks import bootstrap
 from miner.tasks.figures import Figure, Outcome, Report, measure, silent
 from miner.tasks.sts import languages

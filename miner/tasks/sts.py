@@ -17,7 +17,7 @@ import numpy as np
 
 from miner.datasets.catalog import STS_NAMES, STS_TRACKS
 from miner.errors import CorpusError, NoTestSetError
-from miner.quality import cosines
+from miner.scoring.quality import cosines
 from miner.tasks import bootstrap
 from miner.tasks.figures import Figure, Outcome, Report, mean_of, measure, silent, without_vector
 from miner.tasks.subject import ENGLISH, Subject

@@ -15,7 +15,7 @@ from miner.errors import CorpusError, NoTestSetError
 from miner.knn.knn_search import nearest_both
 from miner.knn.vector_set import Side
 from miner.machine import memory_budget
-from miner.margin import candidates, retrieve
+from miner.scoring.margin import candidates, retrieve
 from miner.tasks import bootstrap
 from miner.tasks.figures import Figure, Outcome, Report, mean_of, measure, silent, without_vector
 from miner.tasks.subject import Subject

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from miner.verify import ALONE, Verifier, sigmoid
+from miner.scoring.verifier import ALONE, Verifier, sigmoid
 
 # A piece with a translation of this probability on the other side is matched, however similar.
 TRANSLATED = 0.1

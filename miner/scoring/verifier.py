@@ -21,7 +21,7 @@ from miner.encoder.model import quantise
 from miner.encoder.tokenizer import Tokenizer
 from miner.errors import ArtifactError
 from miner.flat import offsets_of, take_lists
-from miner.margin import Candidates, Neighbors
+from miner.scoring.margin import Candidates, Neighbors
 
 # What a pair says of itself. Figures of the two sides come as their mean and their worse one, so
 # that it does not matter which language is called the source.

@@ -9,8 +9,8 @@ import numpy as np
 from miner.knn.knn_search import nearest_both
 from miner.knn.vector_set import Side
 from miner.machine import memory_budget
-from miner.margin import RATIO_FLOOR
-from miner.quality import cosines
+from miner.scoring.margin import RATIO_FLOOR
+from miner.scoring.quality import cosines
 
 Texts = tuple[Sequence[str], Sequence[str]]
 Vectors = tuple[np.ndarray, np.ndarray]

@@ -12,7 +12,7 @@ import numpy as np
 
 from miner.encoder.encoder import Encoder
 from miner.errors import ArtifactError
-from miner.verify import ALONE, Logistic, Verifier, sigmoid
+from miner.scoring.verifier import ALONE, Logistic, Verifier, sigmoid
 
 # What is known of a pair: what a second look sees, the cosine of the vectors, and order.
 FEATURES = (*ALONE, "cosine", "adjacent", "adjacent_min", "order", "order_min")
