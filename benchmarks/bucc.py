@@ -19,8 +19,8 @@ from typing import Any
 
 from benchmarks import report
 from miner import MinerError
+from miner.mining.search import NEIGHBORS, RANKS
 from miner.scoring.margin import MARGINS, RETRIEVALS
-from miner.search import NEIGHBORS, RANKS
 from miner.tasks import bucc
 from miner.tasks.hidden import Task
 from miner.tasks.subject import Trained

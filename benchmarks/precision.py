@@ -18,11 +18,11 @@ import numpy as np
 
 from benchmarks import bucc, report
 from miner import Encoder, Index, evaluate
-from miner.pairs import each_copy
-from miner.search import run, verifier_for
+from miner.mining.pairs import each_copy
+from miner.mining.precision import estimate
+from miner.mining.search import run, verifier_for
 from miner.tasks.hidden import read_gold_of
 from miner.text.corpus import read
-from miner.threshold import estimate
 
 ASKED = (0.90, 0.95, 0.98)
 SHARES = ("as it is", "thinned to a tenth", "raised to 30%")

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from benchmarks import bucc, report
 from miner import Encoder, Index
+from miner.mining.precision import estimate
+from miner.mining.search import run, verifier_for
 from miner.scoring.margin import candidates
-from miner.search import run, verifier_for
-from miner.threshold import estimate
 
 RUNS = 3
 

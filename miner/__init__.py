@@ -11,8 +11,8 @@ from miner.encoder.encoder import Encoder
 from miner.errors import MinerError
 from miner.evaluate import Evaluation, best_threshold, evaluate
 from miner.index.index import Index
-from miner.pairs import Pairs
-from miner.search import search
+from miner.mining.pairs import Pairs
+from miner.mining.search import search
 
 __version__ = "0.1.0"
 __all__ = [

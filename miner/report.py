@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from miner import page
+from miner.mining.pairs import Pairs
+from miner.mining.precision import Estimate, rounded
+from miner.mining.search import Search
 from miner.page import check
-from miner.pairs import Pairs
 from miner.scoring.explain import Token, match
 from miner.scoring.verifier import FEATURES
-from miner.search import Search
-from miner.threshold import Estimate, rounded
 
 # Bands of probability that samples are shown of.
 BANDS = ((0.99, 1.0), (0.9, 0.99), (0.5, 0.9), (0.1, 0.5), (0.01, 0.1), (0.0, 0.01))

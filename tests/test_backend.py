@@ -13,7 +13,7 @@ import pytest
 from miner.errors import DependencyError, ResourceError
 from miner.index import faiss
 from miner.index.index import Index
-from miner.search import search
+from miner.mining.search import search
 
 
 def installed(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:

@@ -26,7 +26,7 @@ from miner.kernels.exact import rescore, rescore_reference, scan, scan_reference
 from miner.knn import knn_search
 from miner.knn.knn_search import nearest_both
 from miner.knn.vector_set import Side
-from miner.search import search
+from miner.mining.search import search
 
 # --- kernels ------------------------------------------------------------------------------------
 

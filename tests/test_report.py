@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from miner.index.index import Index
+from miner.mining.precision import Estimate, estimate
+from miner.mining.search import Search, run, verifier_for
 from miner.report import write
 from miner.scoring.explain import explain, match
-from miner.search import Search, run, verifier_for
-from miner.threshold import Estimate, estimate
 
 pytest.importorskip("bokeh")
 

@@ -1,4 +1,4 @@
-"""miner.search: pairs found, cut and written; the same whatever the machine."""
+"""miner.mining.search: pairs found, cut and written; the same whatever the machine."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from miner.encoder.encoder import Encoder
 from miner.errors import MismatchError, ResourceError
 from miner.index.index import Index
 from miner.knn import knn_search
-from miner.pairs import Pairs
+from miner.mining.pairs import Pairs
+from miner.mining.search import search
 from miner.scoring.margin import MARGINS, RETRIEVALS
-from miner.search import search
 
 # The package's name `search` is the function.
-searching = importlib.import_module("miner.search")
-writing = importlib.import_module("miner.pairs")
+searching = importlib.import_module("miner.mining.search")
+writing = importlib.import_module("miner.mining.pairs")
 
 Build = Callable[..., Index]
 Mined = list[tuple[float, str, str]]

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from miner.index.index import Index
+from miner.mining.precision import Estimate
 from miner.scoring.verifier import FEATURES
-from miner.threshold import Estimate
 
 Miner = Callable[..., tuple[int, str, str]]
 

@@ -21,7 +21,7 @@ from miner.cli import options
 from miner.cli import search as command
 from miner.errors import ResourceError
 from miner.knn import engines, knn_search, search_checkpoint
-from miner.pairs import Pairs
+from miner.mining.pairs import Pairs
 
 Miner = Callable[..., tuple[int, str, str]]
 

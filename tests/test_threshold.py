@@ -13,17 +13,10 @@ from hypothesis import strategies as st
 from miner.encoder.encoder import Encoder
 from miner.errors import ResourceError
 from miner.index.index import Index
+from miner.mining.precision import Estimate, _alike, _merged, estimate, false_discovery, rounded
+from miner.mining.search import run, verifier_for
 from miner.scoring.margin import Neighbors
 from miner.scoring.verifier import Pieces, Text, Verifier, prepare, sigmoid
-from miner.search import run, verifier_for
-from miner.threshold import (
-    Estimate,
-    _alike,
-    _merged,
-    estimate,
-    false_discovery,
-    rounded,
-)
 
 
 def world(

@@ -32,6 +32,7 @@ from miner.kernels.numbers import (
     shared_numbers_reference,
 )
 from miner.kernels.tokens import COLUMNS, LONGEST, compare, compare_reference
+from miner.mining.search import run, search, verifier_for
 from miner.scoring.margin import Neighbors, candidates
 from miner.scoring.verifier import (
     ALONE,
@@ -44,7 +45,6 @@ from miner.scoring.verifier import (
     sigmoid,
     unit_codes,
 )
-from miner.search import run, search, verifier_for
 
 NO_ORDER = np.empty((0, 4), dtype=np.float32)
 

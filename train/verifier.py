@@ -116,7 +116,7 @@ def fit(features: np.ndarray, true: np.ndarray, names: tuple[str, ...]) -> Logis
 
 
 def choose_decoys(training: tuple[Sequence[str], Sequence[str]], seed: int) -> list[str]:
-    """Sentences to estimate precision with (:mod:`miner.threshold`), of both sides, distinct.
+    """Sentences to estimate precision with (:mod:`miner.mining.precision`), of both sides, distinct.
 
     A text's long sentences are few and a corpus to be mined is full of them, so the chance of a
     sentence to be chosen is in proportion to its length.

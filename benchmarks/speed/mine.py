@@ -17,9 +17,9 @@ import numpy as np
 from benchmarks.speed import peers, search, text
 from benchmarks.speed.process import Job, Meter, alternate, rows, run
 from miner import Encoder, Index
-from miner.search import run as mine
-from miner.search import verifier_for
-from miner.threshold import estimate
+from miner.mining.precision import estimate
+from miner.mining.search import run as mine
+from miner.mining.search import verifier_for
 
 OURS = "ours, by margin"
 PROBABLE = "ours, by probability, with the estimate of precision (the default)"

@@ -9,15 +9,15 @@ from typing import Any
 import click
 
 from miner import report as reports
-from miner import threshold as thresholds
 from miner.cli import options
 from miner.encoder.encoder import Encoder
 from miner.errors import MinerError, strictly
 from miner.index.index import Index
 from miner.knn.search_checkpoint import Checkpoint
-from miner.pairs import Pairs, each_copy
+from miner.mining import precision as thresholds
+from miner.mining.pairs import Pairs, each_copy
+from miner.mining.search import Search, require_one_model, run, verifier_for
 from miner.scoring.verifier import Verifier
-from miner.search import Search, require_one_model, run, verifier_for
 from miner.text.corpus import read
 from miner.text.output import resource_error
 

@@ -8,7 +8,7 @@ for each kind of unit (``sp.model``, ``words.txt``, ``trigrams.txt``; ``morphs.t
 and for each part ``NAME.weights.npy``, perhaps ``NAME.scales.npy``, and ``NAME.network.npz`` where
 it is recurrent. A model that can take a second look at its candidates also has ``lexicon.npz`` and
 ``verifier.json`` (see :mod:`miner.encoder.lexicon`, :mod:`miner.scoring.verifier`) and ``decoys.txt.xz``, sentences
-of its training text to estimate precision with (:mod:`miner.threshold`). A classifier of sentences
+of its training text to estimate precision with (:mod:`miner.mining.precision`). A classifier of sentences
 (:mod:`miner.scoring.classifier`) is a model of one encoder with a ``classifier.npz``, the layer that reads
 its vectors. Nothing is pickled; arrays open by memory map. The fingerprint identifies the vectors
 that a model makes; the second look and the classifier's layer have no part in it: two indexes can

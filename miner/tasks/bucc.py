@@ -25,14 +25,14 @@ from miner.errors import MinerError
 from miner.evaluate import Evaluation, best_threshold
 from miner.evaluate import evaluate as compare
 from miner.index.index import Index
-from miner.pairs import each_copy
-from miner.search import RANKS, run, verifier_for
+from miner.mining.pairs import each_copy
+from miner.mining.precision import estimate
+from miner.mining.search import RANKS, run, verifier_for
 from miner.tasks import bootstrap, figures, top_one
 from miner.tasks.figures import Figure, Outcome, Report, silent
 from miner.tasks.hidden import SPLITS, Task, read_gold_of, sets
 from miner.tasks.subject import Subject, Trained, index_of
 from miner.text.corpus import Reader
-from miner.threshold import estimate
 
 PLACE = "bucc"
 # Estimated precision of the tool's own choice.

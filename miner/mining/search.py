@@ -14,7 +14,7 @@ from miner.knn.recall import measured_recall
 from miner.knn.search_checkpoint import Checkpoint
 from miner.knn.vector_set import Side
 from miner.machine import memory_budget, thread_count
-from miner.pairs import Pairs, each_copy
+from miner.mining.pairs import Pairs, each_copy
 from miner.scoring import margin as margins
 from miner.scoring.margin import Candidates, Neighbors
 from miner.scoring.verifier import Alone, Text, Verifier

@@ -25,7 +25,7 @@ class Pairs:
     ``forward_rank`` and ``backward_rank`` int16 (1 = nearest; 0 = not among the k nearest).
     ``source`` and ``target`` are the indexes that the rows belong to. ``features (m, f) float32``
     are :data:`miner.scoring.verifier.FEATURES` where the pairs were looked at twice, else None;
-    ``q_value (m,) float64`` is what :mod:`miner.threshold` gives: the least share of wrong pairs
+    ``q_value (m,) float64`` is what :mod:`miner.mining.precision` gives: the least share of wrong pairs
     among the pairs of any threshold that keeps this one.
     """
 
