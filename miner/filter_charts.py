@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from miner import page
-from miner.filters.config import Step
-from miner.filters.curve import Curve
-from miner.filters.decide import Cleaned
-from miner.filters.look import Look
+from miner.cleaning.curve import Curve
+from miner.cleaning.decide import Cleaned
+from miner.cleaning.plan import Step
+from miner.cleaning.samples import Look
 
 INSIDE, OUTSIDE, ALONE, WORDS = "#4c78a8", "#e45756", "#f3bdbd", "#f58518"
 

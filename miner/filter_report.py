@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from miner import filter_charts, page
-from miner.filters import look, waterfall
+from miner.cleaning import funnel, samples
+from miner.cleaning.curve import Curve, curve_of
+from miner.cleaning.decide import Cleaned
+from miner.cleaning.plan import Step
+from miner.cleaning.samples import Group, Look
+from miner.cleaning.worker import broken
+from miner.cleaning.write import Report
 from miner.filters.base import MODEL
-from miner.filters.config import Step
-from miner.filters.curve import Curve, curve_of
-from miner.filters.decide import Cleaned
-from miner.filters.look import Group, Look
-from miner.filters.scoring import broken
-from miner.filters.write import Report
 from miner.page import check
 from miner.text.bitext import REPLACED
 from miner.text.output import StrPath
@@ -41,9 +41,9 @@ def write(
     """
     check(path)
     names = names or found.source.layout.names
-    looks = look.looks(found)
-    others = look.others(found)
-    kept = look.kept(found, KEPT)
+    looks = samples.looks(found)
+    others = samples.others(found)
+    kept = samples.kept(found, KEPT)
     curve = curve_of(found)
     groups = [group for one in looks for group in one.groups]
     groups += [kept, *(group for _, more in others for group in more)]
@@ -111,7 +111,7 @@ def _summary(found: Cleaned, names: Sequence[str], sample: bool) -> str:
         rows.append(("model", plan.context.model))
     rows.append(("rows", f"{total:,}"))
     rows.append(("kept", f"{kept:,} ({waterfall.share(kept, total)})"))
-    words = (waterfall.words(found, found.kept), int(found.words.sum(dtype=np.int64)))
+    words = (funnel.words(found, found.kept), int(found.words.sum(dtype=np.int64)))
     rows.append(
         ("words kept", f"{words[0]:,} of {words[1]:,} ({waterfall.share(*words)}), target's side")
     )
@@ -128,7 +128,7 @@ def _summary(found: Cleaned, names: Sequence[str], sample: bool) -> str:
         rows.append(("processor seconds", "none: the scores are those of an earlier run"))
     if replaced := int(np.count_nonzero(found.state & REPLACED)):
         rows.append(("not UTF-8", f"{replaced:,} rows, the bytes replaced"))
-    warning = waterfall.warning(found)
+    warning = funnel.warning(found)
     rows += [] if warning is None else [("warning", warning)]
     return page.facts(rows)
 
@@ -140,7 +140,7 @@ def _table(found: Cleaned) -> str:
     seconds = sum(stage.seconds for stage in found.stages)
     names = ("filter", "bounds", "looked at", "alone", "removed", "words removed", "left")
     head = "".join(f"<th>{name}</th>" for name in (*names, "words left", "seconds"))
-    place = {step.label: number for number, step in enumerate(look.steps(found))}
+    place = {step.label: number for number, step in enumerate(samples.steps(found))}
     rows = []
     for stage in found.stages:
         label = html.escape(stage.label)
@@ -200,7 +200,7 @@ def _figures(found: Cleaned, label: str) -> str:
     stage = next(stage for stage in found.stages if stage.label == label)
     if not stage.alone:
         return f"<p>It looked at {stage.seen:,} pairs, all of which pass.</p>"
-    part = waterfall.share(stage.alone, stage.seen)
+    part = funnel.share(stage.alone, stage.seen)
     return (
         f"<p>It looked at {stage.seen:,} pairs. {stage.alone:,} ({part}) do not pass, of which "
         f"the filters before had left {stage.removed:,}. Now {stage.left:,} are left.</p>"
@@ -246,7 +246,7 @@ class _Samples:
             if step.name == "duplicates"
         }
         better = {copy for row in rows if (copy := self._better(row)) is not None}
-        self.texts = look.texts(found, rows | better, CUT, report)
+        self.texts = samples.texts(found, rows | better, CUT, report)
 
     def _better(self, row: int) -> int | None:
         """The row that this one is a copy of, if it is removed for that."""

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from miner.filters import clean as cleaning
+from miner.cleaning import clean as cleaning
+from miner.cleaning.decide import Cleaned
+from miner.cleaning.plan import Plan, read_plan
+from miner.cleaning.write import write
 from miner.filters.base import MODEL, Context
-from miner.filters.config import Plan, read_plan
-from miner.filters.decide import Cleaned
 from miner.filters.table import FILTERS
-from miner.filters.write import write
 from miner.text.bitext import Rows
 
 Table = Mapping[str, Any]

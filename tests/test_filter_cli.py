@@ -17,8 +17,8 @@ from cleaning import given_scores, toml
 from test_bad_input import MINER
 from test_rows import lines_of, put
 
+from miner.cleaning import worker
 from miner.cli.filter import Count
-from miner.filters import scoring
 from miner.text.bitext import Rows
 
 
@@ -390,7 +390,7 @@ def test_a_state_is_kept_where_it_is_asked_for(clean, noisy: Path, monkeypatch) 
     clean(noisy, *COLUMNS, "-o", "out", "--state", "deep/state", "--scores-jsonl", "scores")
     assert Path("deep/state/state.json").exists() and read("out") == read_text(expected)
     # Scores are reused: nothing is scored any more.
-    monkeypatch.setattr(scoring, "Scoring", None)
+    monkeypatch.setattr(worker, "Scoring", None)
     values = [json.loads(line)["quality"] or 0 for line in read("scores")]
     bound = sorted(values)[-50]
     clean(noisy, *COLUMNS, "-o", "again", "--state", "deep/state", "--threshold", bound)

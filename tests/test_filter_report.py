@@ -17,14 +17,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from miner import filter_report
+from miner.cleaning import clean as cleaning
+from miner.cleaning import samples
+from miner.cleaning.curve import curve_of
+from miner.cleaning.decide import Choice, Cleaned, decide
+from miner.cleaning.plan import Plan, Step, read_plan
+from miner.cleaning.worker import broken
 from miner.errors import DependencyError
-from miner.filters import clean as cleaning
-from miner.filters import look
 from miner.filters.base import Context
-from miner.filters.config import Plan, Step, read_plan
-from miner.filters.curve import curve_of
-from miner.filters.decide import Choice, Cleaned, decide
-from miner.filters.scoring import broken
 from miner.text.bitext import Rows
 
 pytest.importorskip("bokeh")
@@ -94,9 +94,9 @@ def page(place: Path, found: Cleaned) -> Path:
 )
 def test_the_nearest_are_those_of_a_sort(distance: list[float], size: int, part: int) -> None:
     rows = np.arange(len(distance))
-    plain = np.lexsort((look.hash_of(rows), np.array(distance)))[:size]
+    plain = np.lexsort((samples.hash_of(rows), np.array(distance)))[:size]
     for order in (rows, rows[::-1]):
-        nearest = look.Nearest(size)
+        nearest = samples.Nearest(size)
         for start in range(0, len(rows), part):
             own = order[start : start + part]
             nearest.add(own, np.array(distance)[own])
@@ -104,7 +104,7 @@ def test_the_nearest_are_those_of_a_sort(distance: list[float], size: int, part:
 
 
 def test_of_equals_some_from_everywhere_are_taken() -> None:
-    nearest = look.Nearest(60)
+    nearest = samples.Nearest(60)
     nearest.add(np.arange(60_000), np.zeros(60_000))
     places = np.histogram(nearest.rows, 6, (0, 60_000))[0]
     assert places.min() >= 3 and places.max() <= 20
@@ -126,20 +126,20 @@ def test_every_bar_is_within_the_bounds_or_beyond_them(
     if whole:
         values = np.round(values)
     step = Step("length" if whole else "cosine", "x", {}, low, high)
-    edges = look.edges(step, values)
-    assert len(edges) > 1 and (np.diff(edges) > 0).all() and len(edges) < 3 * look.BARS
-    one = look._Looking(step, 0, 1, values)
+    edges = samples.edges(step, values)
+    assert len(edges) > 1 and (np.diff(edges) > 0).all() and len(edges) < 3 * samples.BARS
+    one = samples._Looking(step, 0, 1, values)
     one.add(0, np.full(len(values), -1, dtype=np.int16), np.ones(len(values), dtype=bool))
     bad = broken([step], values[:, None])[:, 0]
     inside, outside = one.bars
     assert (inside.sum(), outside.sum()) == ((~bad).sum(), bad.sum())
-    beyond = set(look._cuts(step)) - set(edges.tolist())
+    beyond = set(samples._cuts(step)) - set(edges.tolist())
     if not beyond and not sum(one.beyond):
         assert not (inside * outside).any()
 
 
 def test_samples_are_those_nearest_to_the_bounds(found: Cleaned) -> None:
-    looks = {one.step.label: one for one in look.looks(found)}
+    looks = {one.step.label: one for one in samples.looks(found)}
     one = looks["length"]
     values = found.scores("length")
     groups = {group.title: group.rows for group in one.groups}
@@ -151,11 +151,11 @@ def test_samples_are_those_nearest_to_the_bounds(found: Cleaned) -> None:
         "Some of those it removed",
     ]
     above = groups["Just above 7"]
-    assert len(above) == look.SAMPLES
-    assert sorted(values[above]) == sorted(values[values > 7])[: look.SAMPLES]
+    assert len(above) == samples.SAMPLES
+    assert sorted(values[above]) == sorted(values[values > 7])[: samples.SAMPLES]
     within = groups["Just within the maximum of 7"]
     assert found.kept[within].all()
-    assert sorted(-values[within]) == sorted(-values[found.kept])[: look.SAMPLES]
+    assert sorted(-values[within]) == sorted(-values[found.kept])[: samples.SAMPLES]
     assert values[groups["Just below 2"]].tolist() == [0.0]  # the row without text
     assert (one.inside.sum(), one.outside.sum()) == (
         (values <= 7).sum() - 1,
@@ -201,7 +201,7 @@ def test_a_curve_of_a_cheap_score_says_what_it_does_not_know(
 
 def test_texts_are_fetched_and_cut(tmp_path: Path, found: Cleaned) -> None:
     lines = pairs()
-    texts = look.texts(found, {3, 0, 92}, 20)
+    texts = samples.texts(found, {3, 0, 92}, 20)
     assert texts[0] == tuple(
         text if len(text) <= 20 else f"{text[:20]}… ({len(text)} characters)" for text in lines[0]
     )
@@ -266,11 +266,11 @@ def test_a_choice_of_the_best_and_rows_that_cannot_be_read(
         tmp_path, COSINE, tiny_model, rows=Rows(path, on_error="skip"), choice=Choice(top=10)
     )
     assert found.reasons == ["unreadable", "cosine", "top-n"]
-    looks = look.looks(found)
+    looks = samples.looks(found)
     rows = next(group.rows for group in looks[0].groups if group.title.startswith("Just within"))
     # Next to the bound, though the choice took them later.
     assert not found.kept[rows].any() and (found.removed[rows] == 2).all()
-    (unread, some), (choice, around) = look.others(found)
+    (unread, some), (choice, around) = samples.others(found)
     assert (unread, sorted(some[0].rows)) == ("unreadable", [len(lines), len(lines) + 1])
     rank = found.rank
     assert choice == "top-n" and rank is not None
@@ -302,7 +302,7 @@ def test_scores_without_end(tmp_path: Path) -> None:
     assert np.isinf(found.scores("length_ratio")).sum() == 0  # no side alone is empty here
     lines = [*pairs(), ("a", ""), ("", "a")]
     found = run(tmp_path, text, rows=bitext(tmp_path, lines))
-    (one,) = look.looks(found)
+    (one,) = samples.looks(found)
     assert one.above >= 2 and one.outside[-1] == 2
     assert "above" in written(tmp_path, found)
 

@@ -15,12 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_rows import hard, lines_of, put
 
+from miner.cleaning import clean as cleaning
+from miner.cleaning import dry_run, funnel
+from miner.cleaning.decide import Choice
+from miner.cleaning.write import write
 from miner.errors import ArtifactError, CorpusError, ResourceError
-from miner.filters import clean as cleaning
-from miner.filters import sample, waterfall
 from miner.filters.base import Context
-from miner.filters.decide import Choice
-from miner.filters.write import write
 from miner.text.bitext import Rows
 
 WORDS = {"name": "length", "of": "shorter", "minimum": 1}
@@ -152,7 +152,7 @@ def test_what_is_repaired_is_written(tmp_path: Path) -> None:
     # Columns that are no text of the pair stay as they stand.
     assert [line.decode() for line in kept] == ["1\tschön\tnice\t schÃ¶n ", lines[1]]
     assert rejected == [b"\tlength\t0"] and found.repaired == 1
-    assert "1 rows were repaired" in waterfall.table(found)
+    assert "1 rows were repaired" in funnel.table(found)
 
 
 # --- the waterfall ------------------------------------------------------------------------------
@@ -281,10 +281,10 @@ def test_the_waterfall_adds_up(tmp_path_factory, drawn, all_scores) -> None:
         (s.label, s.seen, s.alone, s.removed, s.removed_words, s.left, s.left_words)
         for s in found.stages
     ] == stages
-    record = waterfall.as_dict(found)
+    record = funnel.as_dict(found)
     assert record["kept"] + sum(stage.removed for stage in found.stages) == record["rows"]
     assert record["words kept"] == (found.stages[-1].left_words)
-    text = waterfall.table(found)
+    text = funnel.table(found)
     assert text.startswith(f"{len(table)} rows: {record['kept']} kept")
     assert all(stage.label in text for stage in found.stages)
     assert ("nothing is kept" in text) == (bool(table) and not record["kept"])
@@ -462,7 +462,7 @@ def test_an_empty_text(tmp_path: Path, knowing_model: Path) -> None:
                    context=Context(model=str(knowing_model)))  # fmt: skip
     found = cleaned(Rows(put(tmp_path / "a.tsv", b"")), plan, choice=Choice(3, 5, 0.5))
     assert found.count == 0 and written(found) == ([b""], b"")
-    assert waterfall.table(found).startswith("0 rows: 0 kept (-), 0 rejected; 0 words kept")
+    assert funnel.table(found).startswith("0 rows: 0 kept (-), 0 rejected; 0 words kept")
     assert found.precision is None
 
 
@@ -499,7 +499,7 @@ def test_a_sample_is_spread_evenly(tmp_path_factory, count, size, header) -> Non
     place = tmp_path_factory.getbasetemp()
     lines = [b"s\tt"] * header + [b"%d\tx" % i for i in range(count)]
     path = put(place / "all.tsv", b"".join(line + b"\n" for line in lines))
-    [copy] = sample.sample(Rows(path, header=header), size, place)
+    [copy] = dry_run.sample(Rows(path, header=header), size, place)
     rows = lines_of(Path(copy).read_bytes())
     assert rows[:header] == lines[:header]
     chosen = [int(line.split(b"\t")[0]) for line in rows[header:]]
@@ -511,5 +511,5 @@ def test_a_sample_is_spread_evenly(tmp_path_factory, count, size, header) -> Non
 def test_a_sample_names_the_line_that_is_at_fault(tmp_path: Path) -> None:
     path = put(tmp_path / "a.tsv", b"a\tb\n" * 9 + b"a\n")
     with pytest.raises(CorpusError, match=r"a\.tsv, line 10: column 2"):
-        sample.sample(Rows(path), 3, tmp_path)
-    assert len(sample.sample(Rows(path, on_error="skip"), 3, tmp_path)) == 1
+        dry_run.sample(Rows(path), 3, tmp_path)
+    assert len(dry_run.sample(Rows(path, on_error="skip"), 3, tmp_path)) == 1

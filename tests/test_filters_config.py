@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from miner.cleaning.plan import Plan, default_plan, read_plan, scores_plan
 from miner.cli import cli
 from miner.errors import ArtifactError
 from miner.filters.base import GLOBAL, LOCAL, MODEL, Context
-from miner.filters.config import Plan, default_plan, read_plan, scores_plan
 from miner.filters.table import FILTERS
 
 KNOWN = Context("de", "en")

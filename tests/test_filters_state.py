@@ -12,12 +12,12 @@ import pytest
 from cleaning import given_scores, plan_of
 from test_rows import put
 
+from miner.cleaning import clean as cleaning
+from miner.cleaning import run_checkpoint, worker
+from miner.cleaning.decide import Choice, Cleaned
+from miner.cleaning.plan import Plan
+from miner.cleaning.run_checkpoint import State
 from miner.errors import ArtifactError, ResourceError
-from miner.filters import clean as cleaning
-from miner.filters import scoring, state
-from miner.filters.config import Plan
-from miner.filters.decide import Choice, Cleaned
-from miner.filters.state import State
 from miner.text.bitext import Rows
 
 SIZE = 5
@@ -62,9 +62,9 @@ class Looked:
         self.blocks = {True: 0, False: 0}
         self.rows = {True: 0, False: 0}
         self.fail: tuple[bool, int] | None = None
-        real = scoring.Scoring.__call__
+        real = worker.Scoring.__call__
 
-        def look(scorer: scoring.Scoring, block):
+        def look(scorer: worker.Scoring, block):
             first = scorer.job.first
             if self.fail == (first, self.blocks[first]):
                 raise KeyboardInterrupt
@@ -72,7 +72,7 @@ class Looked:
             self.rows[first] += len(block)
             return real(scorer, block)
 
-        monkeypatch.setattr(scoring.Scoring, "__call__", look)
+        monkeypatch.setattr(worker.Scoring, "__call__", look)
 
     def again(self) -> None:
         self.__dict__.update(blocks={True: 0, False: 0}, rows={True: 0, False: 0}, fail=None)
@@ -242,9 +242,9 @@ def test_two_runs_at_once_are_told_apart(tmp_path) -> None:
 def test_a_full_disk(text, tmp_path, monkeypatch, looked, stage) -> None:
     expected = run(text, tmp_path / "whole", plan())
     place, left = tmp_path / "state", 3
-    real = state.Table._append
+    real = run_checkpoint.Table._append
 
-    def append(table: state.Table, file: Any, rows: np.ndarray) -> None:
+    def append(table: run_checkpoint.Table, file: Any, rows: np.ndarray) -> None:
         nonlocal left
         left -= table.path.name.startswith(stage)
         if left < 0:
@@ -252,10 +252,10 @@ def test_a_full_disk(text, tmp_path, monkeypatch, looked, stage) -> None:
             raise OSError(errno.ENOSPC, "No space left on device")
         real(table, file, rows)
 
-    monkeypatch.setattr(state.Table, "_append", append)
+    monkeypatch.setattr(run_checkpoint.Table, "_append", append)
     with pytest.raises(ResourceError, match=rf"state/{stage}.*no space left; free some"):
         run(text, place, plan())
-    monkeypatch.setattr(state.Table, "_append", real)
+    monkeypatch.setattr(run_checkpoint.Table, "_append", real)
     looked.again()
     same(run(text, place, plan()), expected)
     assert looked.blocks == {True: 7 if stage == "local" else 0, False: 10 - 3 * (stage != "local")}

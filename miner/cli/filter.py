@@ -15,15 +15,15 @@ from typing import Any
 import click
 
 from miner import filter_report
+from miner.cleaning import funnel
+from miner.cleaning.clean import clean
+from miner.cleaning.decide import Choice
+from miner.cleaning.dry_run import sample
+from miner.cleaning.plan import default_plan, read_plan
+from miner.cleaning.write import write
 from miner.cli import filtering, options
 from miner.errors import CorpusError
-from miner.filters import waterfall
 from miner.filters.base import GLOBAL
-from miner.filters.clean import clean
-from miner.filters.config import default_plan, read_plan
-from miner.filters.decide import Choice
-from miner.filters.sample import sample
-from miner.filters.write import write
 from miner.machine import thread_count
 from miner.text.bitext import Rows
 from miner.text.output import codec, open_output, resource_error
@@ -217,10 +217,10 @@ def filter(
             )
             if dry_run is None:
                 write(found, outputs, rejected, scores_jsonl, report)
-        click.echo(waterfall.table(found), err=True)
+        click.echo(funnel.table(found), err=True)
         if page is not None and as_json:
             with open_output(page) as file:
-                file.write(json.dumps(waterfall.as_dict(found), indent=2) + "\n")
+                file.write(json.dumps(funnel.as_dict(found), indent=2) + "\n")
         elif page is not None:
             names = list(map(display_name, inputs))
             with options.staged_bar() as report:

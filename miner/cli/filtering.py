@@ -13,11 +13,11 @@ from typing import Any
 
 import click
 
+from miner.cleaning.plan import Plan, is_language
 from miner.cli import options
 from miner.errors import MinerError
 from miner.filters import language, scripts
 from miner.filters.base import GLOBAL, Context, Filter
-from miner.filters.config import Plan, is_language
 from miner.filters.table import FILTERS
 from miner.text.corpus import file_format
 from miner.text.output import resource_error

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
+from miner.cleaning import score_rows
+from miner.cleaning.plan import read_plan, scores_of, scores_plan
 from miner.cli import filtering, options
-from miner.filters import scores
-from miner.filters.config import read_plan, scores_of, scores_plan
 from miner.filters.table import FILTERS
 from miner.machine import thread_count
 from miner.text.bitext import Rows
@@ -96,7 +96,7 @@ def score(
             **filtering.columns(scol, tcol, format, bitext),
         )
         with options.staged_bar() as report:
-            unread, replaced = scores.write(
+            unread, replaced = score_rows.write(
                 rows,
                 plan,
                 output,

@@ -10,8 +10,8 @@ from typing import IO
 
 import numpy as np
 
-from miner.filters.decide import Cleaned
-from miner.filters.scoring import REPAIRED, ROWS, mended, repairer
+from miner.cleaning.decide import Cleaned
+from miner.cleaning.worker import REPAIRED, ROWS, mended, repairer
 from miner.text.bitext import REPLACED, Block, Raw
 from miner.text.output import StrPath, all_or_none, open_output
 

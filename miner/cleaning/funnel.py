@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from miner.cleaning.decide import Cleaned
 from miner.columns import aligned
-from miner.filters.decide import Cleaned
 from miner.text.bitext import REPLACED
 
 

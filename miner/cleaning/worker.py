@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from miner.cleaning.plan import Plan, Step
 from miner.filters import encoding
 from miner.filters.base import Batch, Scorer
-from miner.filters.config import Plan, Step
 from miner.filters.duplicates import HASHES, keys, signatures
 from miner.parallel import Processes, processes
 from miner.text.bitext import Block, Layout, Texts

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from miner.cleaning.decide import PART, UNREAD, Cleaned
+from miner.cleaning.plan import Step
+from miner.cleaning.worker import ROWS, broken, mended, repairer
+from miner.cleaning.write import Report
 from miner.filters.base import GLOBAL, LOCAL, MODEL
-from miner.filters.config import Step
-from miner.filters.decide import PART, UNREAD, Cleaned
-from miner.filters.scoring import ROWS, broken, mended, repairer
-from miner.filters.write import Report
 from miner.text.bitext import UNREADABLE, Block
 from miner.text.counts import hash_of
 

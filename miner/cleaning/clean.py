@@ -1,8 +1,8 @@
 """A whole cleaning: raw rows in, every one of them out again, kept or rejected with a reason.
 
 Three passes over the text, none of which holds it: cheap scores of every row; dear scores of the
-rows that are left; the rows themselves, to where they belong (:mod:`miner.filters.write`). In
-between, :mod:`miner.filters.decide` tells copies apart and chooses, by the scores alone.
+rows that are left; the rows themselves, to where they belong (:mod:`miner.cleaning.write`). In
+between, :mod:`miner.cleaning.decide` tells copies apart and chooses, by the scores alone.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
+from miner.cleaning.decide import EVERYTHING, PART, Choice, Cleaned, decide
+from miner.cleaning.plan import Plan
+from miner.cleaning.run_checkpoint import State, Table
+from miner.cleaning.worker import ROWS, Job, broken, mended, repairer, score, scorers
+from miner.cleaning.write import Report
 from miner.filters.base import LOCAL, MODEL
-from miner.filters.config import Plan
-from miner.filters.decide import EVERYTHING, PART, Choice, Cleaned, decide
-from miner.filters.scoring import ROWS, Job, broken, mended, repairer, score, scorers
-from miner.filters.state import State, Table
-from miner.filters.write import Report
 from miner.parallel import Processes
 from miner.text.bitext import UNREADABLE, Block, Rows
 from miner.text.output import StrPath, stamp

@@ -8,10 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
+from miner.cleaning.plan import Plan, Step
+from miner.cleaning.worker import REPAIRED, broken
 from miner.filters import duplicates
 from miner.filters.base import GLOBAL, LOCAL, MODEL
-from miner.filters.config import Plan, Step
-from miner.filters.scoring import REPAIRED, broken
 from miner.text.bitext import UNREADABLE, Rows
 
 # The reason that is not a filter: a row that could not be read.

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from miner.cleaning.decide import Cleaned, unbounded
 from miner.filters.base import MODEL
-from miner.filters.decide import Cleaned, unbounded
 
 # Thresholds that are tried.
 STEPS = 1000

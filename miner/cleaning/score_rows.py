@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from miner.filters.clean import sampled
-from miner.filters.config import Plan
-from miner.filters.decide import rounded
-from miner.filters.scoring import ROWS, Job, score, scorers
-from miner.filters.write import Report
+from miner.cleaning.clean import sampled
+from miner.cleaning.decide import rounded
+from miner.cleaning.plan import Plan
+from miner.cleaning.worker import ROWS, Job, score, scorers
+from miner.cleaning.write import Report
 from miner.text.bitext import REPLACED, UNREADABLE, Block, Rows
 from miner.text.output import StrPath, open_output
 
