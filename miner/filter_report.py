@@ -16,7 +16,7 @@ from miner.cleaning.plan import Step
 from miner.cleaning.samples import Group, Look
 from miner.cleaning.worker import broken
 from miner.cleaning.write import Report
-from miner.filters.base import MODEL
+from miner.filters.filter_types import MODEL
 from miner.page import check
 from miner.text.bitext import REPLACED
 from miner.text.output import StrPath

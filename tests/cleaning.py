@@ -17,8 +17,8 @@ from miner.cleaning import clean as cleaning
 from miner.cleaning.decide import Cleaned
 from miner.cleaning.plan import Plan, read_plan
 from miner.cleaning.write import write
-from miner.filters.base import MODEL, Context
-from miner.filters.table import FILTERS
+from miner.filters.filter_types import MODEL, Context
+from miner.filters.registry import FILTERS
 from miner.text.bitext import Rows
 
 Table = Mapping[str, Any]

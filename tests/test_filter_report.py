@@ -24,7 +24,7 @@ from miner.cleaning.decide import Choice, Cleaned, decide
 from miner.cleaning.plan import Plan, Step, read_plan
 from miner.cleaning.worker import broken
 from miner.errors import DependencyError
-from miner.filters.base import Context
+from miner.filters.filter_types import Context
 from miner.text.bitext import Rows
 
 pytest.importorskip("bokeh")

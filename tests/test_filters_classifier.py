@@ -10,8 +10,8 @@ import pytest
 from test_classifier import made
 
 from miner.errors import ArtifactError
-from miner.filters.base import MODEL, Batch, Context, Scorer
-from miner.filters.classifier import FILTERS
+from miner.filters.filter_types import MODEL, Batch, Context, Scorer
+from miner.filters.reference_classifier import FILTERS
 from miner.scoring.classifier import Classifier
 
 (FILTER,) = FILTERS

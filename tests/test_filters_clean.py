@@ -20,7 +20,7 @@ from miner.cleaning import dry_run, funnel
 from miner.cleaning.decide import Choice
 from miner.cleaning.write import write
 from miner.errors import ArtifactError, CorpusError, ResourceError
-from miner.filters.base import Context
+from miner.filters.filter_types import Context
 from miner.text.bitext import Rows
 
 WORDS = {"name": "length", "of": "shorter", "minimum": 1}

@@ -1,4 +1,4 @@
-"""miner.filters.columns: costs that stand in the file."""
+"""miner.filters.given_scores: costs that stand in the file."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from miner.errors import CorpusError
-from miner.filters.base import Batch, Context
-from miner.filters.columns import FILTERS
+from miner.filters.filter_types import Batch, Context
+from miner.filters.given_scores import FILTERS
 
 (COST,) = FILTERS
 

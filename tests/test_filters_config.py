@@ -13,8 +13,8 @@ from click.testing import CliRunner
 from miner.cleaning.plan import Plan, default_plan, read_plan, scores_plan
 from miner.cli import cli
 from miner.errors import ArtifactError
-from miner.filters.base import GLOBAL, LOCAL, MODEL, Context
-from miner.filters.table import FILTERS
+from miner.filters.filter_types import GLOBAL, LOCAL, MODEL, Context
+from miner.filters.registry import FILTERS
 
 KNOWN = Context("de", "en")
 

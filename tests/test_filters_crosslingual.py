@@ -12,8 +12,8 @@ import pytest
 from miner.encoder.encoder import Encoder
 from miner.encoder.model import Model
 from miner.errors import ArtifactError, CorpusError
-from miner.filters.base import Batch, Context
-from miner.filters.table import FILTERS
+from miner.filters.filter_types import Batch, Context
+from miner.filters.registry import FILTERS
 from miner.scoring.margin import RATIO_FLOOR
 from miner.scoring.quality import Quality
 

@@ -15,8 +15,8 @@ from test_rows import put
 
 from miner.errors import DependencyError
 from miner.filters import duplicates
-from miner.filters.base import Batch
 from miner.filters.duplicates import BAND, HASHES, SHINGLE, copies, keys, near_copies, signatures
+from miner.filters.filter_types import Batch
 from miner.text.bitext import Rows
 
 

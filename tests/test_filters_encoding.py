@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from miner.errors import DependencyError
 from miner.filters import encoding
-from miner.filters.base import Batch, Context
 from miner.filters.encoding import _SUSPICIOUS, broken, repair, repairer
+from miner.filters.filter_types import Batch, Context
 
 ftfy = pytest.importorskip("ftfy")
 badness = pytest.importorskip("ftfy.badness")

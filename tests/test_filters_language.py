@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from miner.errors import DependencyError
 from miner.filters import language
-from miner.filters.base import Batch, Context
+from miner.filters.filter_types import Batch, Context
 from miner.filters.language import identifier, known
 from miner.kernels.naive_bayes import naive_bayes, naive_bayes_reference
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miner.filters.base import Batch, Context
+from miner.filters.filter_types import Batch, Context
 from miner.filters.length import DENSITY, FILTERS, width
 
 RATIO = next(found for found in FILTERS if found.name == "length_ratio")

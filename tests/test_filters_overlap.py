@@ -1,4 +1,4 @@
-"""miner.filters.overlap: shared n-grams and sentence BLEU, against plain counting and sacrebleu."""
+"""miner.filters.ngram_overlap: shared n-grams and sentence BLEU, against plain counting and sacrebleu."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miner.filters.base import Batch, Context, Filter
-from miner.filters.overlap import FILTERS, overlap, sentence_bleu, shared
+from miner.filters.filter_types import Batch, Context, Filter
+from miner.filters.ngram_overlap import FILTERS, overlap, sentence_bleu, shared
 from miner.text.words import tokens
 
 NGRAM_OVERLAP, BLEU = FILTERS

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from miner.errors import CorpusError, MinerError
-from miner.filters.base import Batch, Context, Scorer
+from miner.filters.filter_types import Batch, Context, Scorer
 from miner.filters.perplexity import FILTERS, SIDES, spread
 from miner.scoring.trigram_lm import Trigrams
 from miner.text.words import tokens

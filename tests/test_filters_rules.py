@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from miner.filters import agreement, rules, scripts
 from miner.filters.agreement import addresses, ending, numbers
-from miner.filters.base import Batch, Context, Filter
+from miner.filters.filter_types import Batch, Context, Filter
 from miner.filters.rules import copied, empty, identical, letters, markup, repeated
 from miner.filters.scripts import SCRIPTS, scripts_of
 from miner.text.words import MARKS

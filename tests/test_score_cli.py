@@ -17,7 +17,7 @@ from test_rows import hard, lines_of, put
 from miner.cleaning import score_rows as scoring
 from miner.cleaning.plan import scores_plan
 from miner.encoder.encoder import Encoder
-from miner.filters.base import Context
+from miner.filters.filter_types import Context
 from miner.scoring.quality import Quality
 from miner.text.bitext import Rows
 from miner.text.output import codec

@@ -10,8 +10,8 @@ import numpy as np
 from benchmarks.encoders.text import BILINGUAL, Pair, draw
 from benchmarks.experiments import text
 from benchmarks.experiments.measure import P19, PARAPHRASE, Bench
-from miner.filters.base import Batch, Context
-from miner.filters.table import FILTERS
+from miner.filters.filter_types import Batch, Context
+from miner.filters.registry import FILTERS
 from train.config import TrainConfig
 
 # Pairs that filters look at at a time, and those that margins are taken against.

@@ -23,7 +23,7 @@ from miner.cleaning.plan import Plan
 from miner.cleaning.run_checkpoint import State, Table
 from miner.cleaning.worker import ROWS, Job, broken, mended, repairer, score, scorers
 from miner.cleaning.write import Report
-from miner.filters.base import LOCAL, MODEL
+from miner.filters.filter_types import LOCAL, MODEL
 from miner.parallel import Processes
 from miner.text.bitext import UNREADABLE, Block, Rows
 from miner.text.output import StrPath, stamp

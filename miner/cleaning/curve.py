@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from miner.cleaning.decide import Cleaned, unbounded
-from miner.filters.base import MODEL
+from miner.filters.filter_types import MODEL
 
 # Thresholds that are tried.
 STEPS = 1000

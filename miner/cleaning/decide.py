@@ -11,7 +11,7 @@ import numpy as np
 from miner.cleaning.plan import Plan, Step
 from miner.cleaning.worker import REPAIRED, broken
 from miner.filters import duplicates
-from miner.filters.base import GLOBAL, LOCAL, MODEL
+from miner.filters.filter_types import GLOBAL, LOCAL, MODEL
 from miner.text.bitext import UNREADABLE, Rows
 
 # The reason that is not a filter: a row that could not be read.

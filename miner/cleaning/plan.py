@@ -14,8 +14,8 @@ from typing import Any
 
 from miner.encoder.model import resolve
 from miner.errors import ArtifactError
-from miner.filters.base import GLOBAL, MODEL, Context, Filter
-from miner.filters.table import FILTERS
+from miner.filters.filter_types import GLOBAL, MODEL, Context, Filter
+from miner.filters.registry import FILTERS
 from miner.text.output import stamp
 
 # What stands in a filter's table beside its settings, and in the file beside the filters.

@@ -15,7 +15,7 @@ from miner.cleaning.decide import PART, UNREAD, Cleaned
 from miner.cleaning.plan import Step
 from miner.cleaning.worker import ROWS, broken, mended, repairer
 from miner.cleaning.write import Report
-from miner.filters.base import GLOBAL, LOCAL, MODEL
+from miner.filters.filter_types import GLOBAL, LOCAL, MODEL
 from miner.text.bitext import UNREADABLE, Block
 from miner.text.counts import hash_of
 

@@ -17,8 +17,8 @@ from threadpoolctl import threadpool_limits
 
 from miner.cleaning.plan import Plan, Step
 from miner.filters import encoding
-from miner.filters.base import Batch, Scorer
 from miner.filters.duplicates import HASHES, keys, signatures
+from miner.filters.filter_types import Batch, Scorer
 from miner.parallel import Processes, processes
 from miner.text.bitext import Block, Layout, Texts
 

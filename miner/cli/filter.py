@@ -23,7 +23,7 @@ from miner.cleaning.plan import default_plan, read_plan
 from miner.cleaning.write import write
 from miner.cli import filtering, options
 from miner.errors import CorpusError
-from miner.filters.base import GLOBAL
+from miner.filters.filter_types import GLOBAL
 from miner.machine import thread_count
 from miner.text.bitext import Rows
 from miner.text.output import codec, open_output, resource_error

@@ -17,8 +17,8 @@ from miner.cleaning.plan import Plan, is_language
 from miner.cli import options
 from miner.errors import MinerError
 from miner.filters import language, scripts
-from miner.filters.base import GLOBAL, Context, Filter
-from miner.filters.table import FILTERS
+from miner.filters.filter_types import GLOBAL, Context, Filter
+from miner.filters.registry import FILTERS
 from miner.text.corpus import file_format
 from miner.text.output import resource_error
 from miner.text.records import display_name

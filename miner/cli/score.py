@@ -7,7 +7,7 @@ import click
 from miner.cleaning import score_rows
 from miner.cleaning.plan import read_plan, scores_of, scores_plan
 from miner.cli import filtering, options
-from miner.filters.table import FILTERS
+from miner.filters.registry import FILTERS
 from miner.machine import thread_count
 from miner.text.bitext import Rows
 

@@ -2,7 +2,7 @@
 
 import re
 
-from miner.filters.base import Filter, each
+from miner.filters.filter_types import Filter, each
 
 _DIGIT = re.compile(r"\d")
 # Between thousands stand a space, a no-break space, a narrow one or an apostrophe, as in

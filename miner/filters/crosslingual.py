@@ -12,7 +12,16 @@ import numpy as np
 from miner.encoder.encoder import Encoder
 from miner.encoder.model import resolve
 from miner.errors import strictly
-from miner.filters.base import GLOBAL, MODEL, Batch, Context, Filter, Scorer, Setting, compared
+from miner.filters.filter_types import (
+    GLOBAL,
+    MODEL,
+    Batch,
+    Context,
+    Filter,
+    Scorer,
+    Setting,
+    compared,
+)
 from miner.scoring.quality import Quality, cosines
 from miner.scoring.reference import Reference, Texts, Vectors
 from miner.text.corpus import read_bitext

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from miner.errors import DependencyError
-from miner.filters.base import GLOBAL, Batch, Filter, Setting, compared
+from miner.filters.filter_types import GLOBAL, Batch, Filter, Setting, compared
 from miner.scoring.margin import match_one_to_one
 from miner.text.words import MARKS, NO_WORD
 

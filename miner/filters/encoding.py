@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from miner.errors import DependencyError
-from miner.filters.base import Context, Filter, Scorer, each
+from miner.filters.filter_types import Context, Filter, Scorer, each
 
 # Replaced bytes, a byte order mark inside of the text, control characters, what Unicode promises
 # never to assign, and surrogates on their own.

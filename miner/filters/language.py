@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from miner.errors import DependencyError
-from miner.filters.base import Batch, Context, Filter, Scorer
+from miner.filters.filter_types import Batch, Context, Filter, Scorer
 from miner.filters.scripts import primary
 
 _CHARACTERS = 120  # the start of a text says enough

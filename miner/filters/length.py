@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from miner.filters.base import Batch, Context, Filter, Scorer, Setting
+from miner.filters.filter_types import Batch, Context, Filter, Scorer, Setting
 from miner.text.words import DENSE
 
 # What one character of Chinese or Japanese counts, beside an alphabet's. Thai and its like, which

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from miner.errors import CorpusError, strictly
-from miner.filters.base import Batch, Context, Filter, Scorer, Setting
+from miner.filters.filter_types import Batch, Context, Filter, Scorer, Setting
 from miner.scoring.trigram_lm import Trigrams
 from miner.text.corpus import Reader
 from miner.text.words import tokens

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from miner.filters.base import Context, Filter, Scorer, each
+from miner.filters.filter_types import Context, Filter, Scorer, each
 from miner.text.words import JOINERS, MARKS, NO_WORD, SPACELESS, spaced
 
 # Characters that show nothing: white space, and marks of width and direction.

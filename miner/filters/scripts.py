@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from miner.filters.base import Batch, Context, Filter, Scorer
+from miner.filters.filter_types import Batch, Context, Filter, Scorer
 
 # Letters of the scripts, by ISO 15924, as ranges of Unicode. Marks upon letters count nowhere.
 SCRIPTS = {

@@ -2,19 +2,19 @@
 
 from miner.filters import (
     agreement,
-    classifier,
-    columns,
     crosslingual,
     duplicates,
     encoding,
+    given_scores,
     language,
     length,
-    overlap,
+    ngram_overlap,
     perplexity,
+    reference_classifier,
     rules,
     scripts,
 )
-from miner.filters.base import Filter
+from miner.filters.filter_types import Filter
 
 FAMILIES = (
     rules,
@@ -23,10 +23,10 @@ FAMILIES = (
     encoding,
     agreement,
     language,
-    overlap,
-    columns,
+    ngram_overlap,
+    given_scores,
     perplexity,
-    classifier,
+    reference_classifier,
     crosslingual,
     duplicates,
 )

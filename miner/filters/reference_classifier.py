@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from miner.filters.base import MODEL, Batch, Context, Filter, Scorer, Setting
+from miner.filters.filter_types import MODEL, Batch, Context, Filter, Scorer, Setting
 from miner.scoring.classifier import Classifier
 
 OF = ("source", "target", "both")

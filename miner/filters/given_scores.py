@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from miner.errors import CorpusError
-from miner.filters.base import Batch, Context, Filter, Scorer, Setting
+from miner.filters.filter_types import Batch, Context, Filter, Scorer, Setting
 
 
 def _cost(settings: Mapping[str, Any], context: Context) -> Scorer:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from miner.filters.base import Batch, Context, Filter, Scorer, Setting
+from miner.filters.filter_types import Batch, Context, Filter, Scorer, Setting
 
 # Orders of n-grams in BLEU.
 ORDERS = 4
