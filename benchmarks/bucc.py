@@ -7,7 +7,7 @@ DIR holds the files of BUCC 2018, or of any set in its format: ``de-en.training.
 DIR itself or in ``DIR/de-en``. Where the test gold is not there (it was never published), the
 mined pairs are written for submission by ``--submit FILE``.
 
-It is what ``miner evaluate bucc`` does (:mod:`miner.tasks.bucc`), with the settings of a search.
+It is what ``miner evaluate bucc`` does (:mod:`miner.evaluation.bucc`), with the settings of a search.
 Where probabilities rank, also keep on test what the tool itself would, without any gold, for an
 estimated precision of 0.95. The oracle F1, with the threshold tuned on the test gold itself, is
 labelled as such and is not a result.
@@ -19,11 +19,11 @@ from typing import Any
 
 from benchmarks import report
 from miner import MinerError
+from miner.evaluation import bucc
+from miner.evaluation.mining_sets import Task
+from miner.evaluation.subject import Trained
 from miner.mining.search import NEIGHBORS, RANKS
 from miner.scoring.margin import MARGINS, RETRIEVALS
-from miner.tasks import bucc
-from miner.tasks.hidden import Task
-from miner.tasks.subject import Trained
 
 
 def located(data: Path, pair: str) -> Task:

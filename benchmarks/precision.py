@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks import bucc, report
-from miner import Encoder, Index, evaluate
+from miner import Encoder, Index
+from miner.evaluation import metrics
+from miner.evaluation.mining_sets import read_gold_of
 from miner.mining.pairs import each_copy
 from miner.mining.precision import estimate
 from miner.mining.search import run, verifier_for
-from miner.tasks.hidden import read_gold_of
 from miner.text.corpus import read
 
 ASKED = (0.90, 0.95, 0.98)
@@ -81,7 +82,7 @@ def measure(model: str, data: Path, pair: str) -> Iterator[dict[str, Any]]:
             scored = list(each_copy(found.pairs).ids())
         for asked in ASKED:
             threshold = guess.threshold(asked)
-            result = evaluate(scored, left, 2.0 if threshold is None else threshold)
+            result = metrics(scored, left, 2.0 if threshold is None else threshold)
             few = result.proposed < FEW
             off = abs(result.precision - asked)
             yield {

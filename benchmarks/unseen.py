@@ -6,8 +6,8 @@ from functools import cache
 from pathlib import Path
 
 from miner.errors import NoTestSetError
-from miner.tasks.subject import SENTENCES, write_sentences
-from miner.tasks.table import TASKS, sentences
+from miner.evaluation.subject import SENTENCES, write_sentences
+from miner.evaluation.summary import TASKS, sentences
 from train import select
 
 

@@ -9,7 +9,7 @@
 
 from miner.encoder.encoder import Encoder
 from miner.errors import MinerError
-from miner.evaluate import Evaluation, best_threshold, evaluate
+from miner.evaluation.metrics import Evaluation, best_threshold, evaluate
 from miner.index.index import Index
 from miner.mining.pairs import Pairs
 from miner.mining.search import search

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from miner import statistics as plain
-from miner.tasks import bootstrap
+from miner.evaluation import bootstrap
 
 # A statistic of the items of one draw, by their positions (m,).
 Plain = Callable[[np.ndarray], float]

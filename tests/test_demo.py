@@ -5,7 +5,7 @@ from pathlib import Path
 import miner
 from miner import Encoder, Index, best_threshold
 from miner.encoder.model import VERIFYING_FILES
-from miner.evaluate import read_gold
+from miner.evaluation.metrics import read_gold
 from miner.mining import search
 
 DEMO = Path(miner.__file__).parent / "demo"

@@ -1,4 +1,4 @@
-"""miner.evaluate against every possible cut, counted one by one."""
+"""miner.evaluation.metrics against every possible cut, counted one by one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from miner.errors import CorpusError
-from miner.evaluate import (
+from miner.evaluation.metrics import (
     best_threshold,
     curve,
     evaluate,

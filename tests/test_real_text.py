@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from miner import Encoder
-from miner.tasks import sts, tatoeba
-from miner.tasks.subject import Trained
-from miner.tasks.text import judged
+from miner.evaluation import sts, tatoeba
+from miner.evaluation.labelled_text import judged
+from miner.evaluation.subject import Trained
 
 DATA = Path(os.environ.get("MINER_DATA", Path(__file__).parent.parent.parent / "shared" / "data"))
 TATOEBA, STS = DATA / "tatoeba", DATA / "sts"

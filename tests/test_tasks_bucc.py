@@ -1,4 +1,4 @@
-"""miner.tasks.bucc, hidden and top_one: mining by the protocol, and mteb's other task."""
+"""miner.evaluation.bucc, hidden and top_one: mining by the protocol, and mteb's other task."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from sides import QUICK
 from subjects import Fixed, Recording, of_all, write, write_hidden
 
 from miner.errors import CorpusError
-from miner.evaluate import best_threshold, evaluate
-from miner.tasks import bootstrap, bucc, hidden, top_one
-from miner.tasks.subject import Trained
+from miner.evaluation import bootstrap, bucc, mining_sets, top_one
+from miner.evaluation.metrics import best_threshold, evaluate
+from miner.evaluation.subject import Trained
 
 GOLD = {"training": [(i, i) for i in range(0, 60, 2)], "test": [(i, i) for i in range(1, 60, 2)]}
 
@@ -69,7 +69,7 @@ def empty_sets(data: Path, *paths: str) -> Path:
 )
 def test_where_sets_are(tmp_path: Path, path: str, name: str, directory: str) -> None:
     data = empty_sets(tmp_path / "top", path)
-    (task,) = hidden.sets(data)
+    (task,) = mining_sets.sets(data)
     assert (task.name, task.directory) == (name, data / directory)
     assert "-".join(task.languages) == task.pair == name.split()[1]
 
@@ -79,14 +79,14 @@ def test_all_sets_are_found_and_one_file_once(tmp_path: Path) -> None:
     data = empty_sets(tmp_path, *(f"{one}.training.gold" for one in names))
     empty_sets(data, "bucc2018/de-en/de-en.training.gold.xz", "other/zh-en.training.gold")
     empty_sets(data, "bucc2018/de-en/de-en.training.gold.md5")
-    found = [task.name for task in hidden.sets(data)]
+    found = [task.name for task in mining_sets.sets(data)]
     assert found == ["bucc-style de-en", "bucc2018 de-en", "bucc2018 fr-en"]
 
 
 def test_two_sets_of_one_name(tmp_path: Path) -> None:
     data = empty_sets(tmp_path, *(f"bucc/{one}/de-en.training.gold" for one in "ab"))
     with pytest.raises(CorpusError, match=r"bucc/b/de-en.training.gold: .*bucc/a"):
-        hidden.sets(data)
+        mining_sets.sets(data)
 
 
 def test_no_sets(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_no_sets(tmp_path: Path) -> None:
         bucc.evaluate(Recording(), tmp_path)
     empty_sets(tmp_path, "bucc/german.training.gold")
     with pytest.raises(CorpusError, match="german.training.gold: names no two languages"):
-        hidden.sets(tmp_path)
+        mining_sets.sets(tmp_path)
 
 
 @pytest.mark.parametrize("gone", ["training.de", "training.en", "test.en"])
@@ -128,11 +128,11 @@ def test_an_empty_corpus(tmp_path: Path, tiny_model: Path, english: list[str]) -
 def test_the_threshold_is_tuned_on_training_and_applied_to_test(
     data: Path, verifying_subject: Trained
 ) -> None:
-    (task,) = hidden.sets(data)
+    (task,) = mining_sets.sets(data)
     results = bucc.measure(verifying_subject, task, ("probability", "margin"))
     for result, rank in zip(results, ("probability", "margin"), strict=True):
         assert result.rank == rank
-        gold = {split: hidden.read_gold_of(task, split) for split in GOLD}
+        gold = {split: mining_sets.read_gold_of(task, split) for split in GOLD}
         mined = {split: one.pairs for split, one in result.mined.items()}
         tuned = best_threshold(mined["training"], gold["training"])
         assert result.tuned == tuned and result.threshold == tuned.threshold
@@ -169,12 +169,12 @@ def test_figures_are_those_of_the_protocol(data: Path, verifying_subject: Traine
 
 def test_draws_are_those_of_plain_resampling(data: Path, verifying_subject: Trained) -> None:
     """Drawn by source sentence: what was mined and what is gold of it goes with it."""
-    (task,) = hidden.sets(data)
+    (task,) = mining_sets.sets(data)
     (result,) = bucc.measure(verifying_subject, task, ("margin",))
     figure = bucc.figures_of(result)[0]
     cut = result.threshold
     kept = [(s, t) for score, s, t in result.mined["test"].pairs if score >= cut]
-    gold = hidden.read_gold_of(task, "test")
+    gold = mining_sets.read_gold_of(task, "test")
 
     def f1(weights: np.ndarray) -> np.ndarray:
         found = []
@@ -216,7 +216,7 @@ def test_nothing_mined_keeps_nothing(tmp_path: Path, german: list[str], english:
     (mined,) = outcome.more["mining"]
     assert mined["training"]["threshold"] is None and mined["test"]["threshold"] is None
     json.dumps(outcome.as_dict(), allow_nan=False)
-    (task,) = hidden.sets(tmp_path)
+    (task,) = mining_sets.sets(tmp_path)
     (result,) = bucc.measure(Fixed({"": (0.0, 0.0)}), task, ("margin",))
     assert result.threshold == math.inf
 
@@ -265,7 +265,7 @@ def test_any_object_that_encodes_is_mined_with_and_asked_for_its_texts(
 def test_top_one(data: Path, german: list[str], english: list[str], tiny_model: Path) -> None:
     """Of the gold of test alone."""
     subject = Trained(str(tiny_model))
-    (task,) = hidden.sets(data)
+    (task,) = mining_sets.sets(data)
     f1, accuracy = top_one.figures_of(subject, task)
     rows = [row for row, _ in GOLD["test"]]
     source = subject.encode([german[row] for row in rows], "de")
@@ -290,7 +290,7 @@ def test_its_f1_is_that_of_scikit_learn(
     place = tmp_path_factory.mktemp("bucc")
     sides = [[f"{side}{i}" for i in range(9)] for side in "st"]
     write_hidden(place, "de-en", "training", sides, gold)
-    f1, accuracy = top_one.figures_of(Fixed(vectors), hidden.Task("x", place, "de-en"))
+    f1, accuracy = top_one.figures_of(Fixed(vectors), mining_sets.Task("x", place, "de-en"))
 
     targets = sorted({target for _, target in gold})
     found, label = [], []
@@ -313,4 +313,4 @@ def test_its_f1_is_that_of_scikit_learn(
 def test_a_gold_of_other_ids(tmp_path: Path, german: list[str], english: list[str]) -> None:
     write_hidden(tmp_path, "de-en", "training", (german, english), [(100, 100)])
     with pytest.raises(CorpusError, match="no id of de-en.training.gold is in the corpora"):
-        top_one.figures_of(Recording(), hidden.Task("x", tmp_path, "de-en"))
+        top_one.figures_of(Recording(), mining_sets.Task("x", tmp_path, "de-en"))

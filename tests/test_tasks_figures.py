@@ -1,4 +1,4 @@
-"""miner.tasks.figures and table: means, differences, and how they are shown."""
+"""miner.evaluation.results and table: means, differences, and how they are shown."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from miner.errors import MismatchError
-from miner.tasks import bootstrap, table
-from miner.tasks.figures import Difference, Figure, Outcome, differences, mean_of, measure
+from miner.evaluation import bootstrap, summary
+from miner.evaluation.results import Difference, Figure, Outcome, differences, mean_of, measure
 
 GENERATOR = np.random.default_rng(4)
 ONE, OTHER = GENERATOR.random((2, 80))
@@ -105,20 +105,20 @@ def test_text() -> None:
         "x", (mean, share, speed), (share,), ("c: not there",), ("a note", "more"), {"k": [1]}
     )
     low, high = mean.interval or (0, 0)
-    lines = table.text(outcome).splitlines()
+    lines = summary.text(outcome).splitlines()
     assert lines[0].split() == ["mean", "share"]
     assert lines[1].startswith(f"a set  {mean.value:.3f} ({low:.3f} to {high:.3f})  ")
     # Sets of other metrics stand in a table of their own.
     assert lines[2] == "" and lines[3].split() == ["sentences/s"]
     assert lines[4].split() == ["1", "thread", "12,346"]
     assert lines[5:] == ["", "a note", "more", "", "missing: c: not there"]
-    brief = table.summary([outcome, Outcome("y", (speed,), (speed,))]).splitlines()
+    brief = summary.summary([outcome, Outcome("y", (speed,), (speed,))]).splitlines()
     low, high = share.interval or (0, 0)
     share_row = ["x", "a", "set", "share", f"{share.value:.3f}", f"{low:.3f}", "to", f"{high:.3f}"]
     assert brief[1].split() == share_row
     assert brief[2].split() == ["y", "1", "thread", "sentences/s", "12,346"]
     assert brief[3:] == ["", "missing: c: not there"]
-    assert table.text(Outcome("x", (), (), ("nothing here",))) == "missing: nothing here"
+    assert summary.text(Outcome("x", (), (), ("nothing here",))) == "missing: nothing here"
     assert json.loads(json.dumps(outcome.as_dict())) == {
         "figures": [one.as_dict() for one in (mean, share, speed)],
         "missing": ["c: not there"],
@@ -128,24 +128,24 @@ def test_text() -> None:
 
 def test_compared() -> None:
     one = Difference("a set", "mean", 0.0123, (-0.01, 0.0301), 0.04)
-    lines = table.compared([one])
+    lines = summary.compared([one])
     head, row = lines.splitlines()
     assert head.split() == ["evaluation", "set", "metric", "difference", "95%", "of", "draws", "p"]
     assert row.split() == ["a", "set", "mean", "+0.012", "-0.010", "to", "+0.030", "0.040"]
-    assert table.compared([replace(one, p=2 / 1001, task="sts")]).endswith("≤0.002")
+    assert summary.compared([replace(one, p=2 / 1001, task="sts")]).endswith("≤0.002")
 
 
 def test_apart_and_record() -> None:
     one = [Outcome("x", figures(ONE), figures(ONE)[:1]), Outcome("y", (), ())]
     other = [Outcome("x", figures(OTHER), ()), Outcome("y", figures(OTHER), ())]
-    apart = table.apart(one, other)
+    apart = summary.apart(one, other)
     assert [(found.task, found.metric) for found in apart] == [("x", "mean"), ("x", "share")]
-    assert table.unpaired(one, other) == []
-    assert table.unpaired(one, [Outcome("x", figures(OTHER)[:1], ())]) == ["a set share"]
+    assert summary.unpaired(one, other) == []
+    assert summary.unpaired(one, [Outcome("x", figures(OTHER)[:1], ())]) == ["a set share"]
 
     class Named:
         name = "elsewhere"
 
-    record = table.record(Named(), one)  # type: ignore[arg-type]
+    record = summary.record(Named(), one)  # type: ignore[arg-type]
     assert record["model"] == "elsewhere" and record["fingerprint"] is None
     assert list(record["evaluations"]) == ["x", "y"]

@@ -1,4 +1,4 @@
-"""miner.tasks.noisy: do scores put good pairs above bad ones?"""
+"""miner.evaluation.noisy: do scores put good pairs above bad ones?"""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from subjects import Fixed, Recording, of_all, write
 
 from miner.encoder.encoder import Encoder
 from miner.errors import CorpusError
-from miner.evaluate import best_threshold
+from miner.evaluation import noisy
+from miner.evaluation.metrics import best_threshold
+from miner.evaluation.subject import Trained
 from miner.scoring.quality import Quality
 from miner.scoring.reference import Reference
-from miner.tasks import noisy
-from miner.tasks.subject import Trained
 
 
 def rows_of(german: list[str], english: list[str]) -> list[tuple[str, str, int]]:

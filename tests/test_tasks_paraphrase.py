@@ -1,4 +1,4 @@
-"""miner.tasks.paraphrase: labels, thresholds, and a classifier that learns."""
+"""miner.evaluation.paraphrase: labels, thresholds, and a classifier that learns."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from subjects import Recording, made_up, of_all, write
 
 from miner.errors import CorpusError, DependencyError
-from miner.tasks import paraphrase
-from miner.tasks.paraphrase import Labelled
-from miner.tasks.text import judged
+from miner.evaluation import paraphrase
+from miner.evaluation.labelled_text import judged
+from miner.evaluation.paraphrase import Labelled
 
 
 def labelled(path: Path, language: str = "en") -> Labelled:

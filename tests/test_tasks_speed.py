@@ -1,4 +1,4 @@
-"""miner.tasks.speed: that something is measured, and of what."""
+"""miner.evaluation.speed: that something is measured, and of what."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from subjects import Recording, write, write_hidden
 
 from miner.encoder.model import Design, Model, Part
 from miner.errors import CorpusError
-from miner.tasks import speed
-from miner.tasks.subject import Trained
+from miner.evaluation import speed
+from miner.evaluation.subject import Trained
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""miner.tasks.sts, and the files of judged pairs that it reads."""
+"""miner.evaluation.sts, and the files of judged pairs that it reads."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from subjects import Fixed, Recording, made_up, of_all, write
 
 from miner import statistics
 from miner.errors import CorpusError
-from miner.tasks import sts
-from miner.tasks.figures import Figure
-from miner.tasks.text import judged, tables
+from miner.evaluation import sts
+from miner.evaluation.labelled_text import judged, tables
+from miner.evaluation.results import Figure
 
 
 def pairs(name: str, count: int = 8) -> list[tuple[float, str, str]]:

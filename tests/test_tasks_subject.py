@@ -1,4 +1,4 @@
-"""miner.tasks.subject: models of ours, vectors from elsewhere, and the sentences between them."""
+"""miner.evaluation.subject: models of ours, vectors from elsewhere, and the sentences between them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from subjects import made_up, write
 
 from miner.encoder.encoder import Encoder
 from miner.errors import ArtifactError, CorpusError, MismatchError
-from miner.tasks.subject import Foreign, Trained, index_of, open_subject, write_sentences
+from miner.evaluation.subject import Foreign, Trained, index_of, open_subject, write_sentences
 
 TEXTS = ["Eins.", "zwei drei", '"vier"', "fünf\u2028sechs"]
 

@@ -1,4 +1,4 @@
-"""miner.tasks.tatoeba against a plain reference."""
+"""miner.evaluation.tatoeba against a plain reference."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from sides import QUICK
 from subjects import Fixed, Recording, of_all, write
 
 from miner.errors import CorpusError
+from miner.evaluation import tatoeba
 from miner.scoring.margin import RATIO_FLOOR
-from miner.tasks import tatoeba
 
 
 def nearest_reference(source: np.ndarray, target: np.ndarray, margin: str, k: int) -> np.ndarray:

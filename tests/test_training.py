@@ -19,7 +19,7 @@ import train.objectives  # noqa: E402
 import train.run  # noqa: E402
 from miner.encoder.encoder import Encoder  # noqa: E402
 from miner.errors import ArtifactError, CorpusError, ResourceError  # noqa: E402
-from miner.evaluate import Evaluation  # noqa: E402
+from miner.evaluation.metrics import Evaluation  # noqa: E402
 from miner.machine import thread_count  # noqa: E402
 from train.checkpoint import Checkpoint  # noqa: E402
 from train.config import TrainConfig  # noqa: E402

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from miner.evaluate import Evaluation, best_threshold
+from miner.evaluation.metrics import Evaluation, best_threshold
 from miner.scoring.margin import Neighbors, candidates, retrieve
 from train.data import PairData
 

@@ -11,8 +11,8 @@ from benchmarks import bucc
 from benchmarks.encoders.text import BILINGUAL, Text
 from miner import Encoder, MinerError
 from miner.encoder.model import load as load_model
-from miner.tasks import sts, tatoeba
-from miner.tasks.subject import ENGLISH, Trained
+from miner.evaluation import sts, tatoeba
+from miner.evaluation.subject import ENGLISH, Trained
 from miner.text.corpus import read
 from train.config import TrainConfig
 from train.loop import Progress

@@ -16,9 +16,9 @@ from typing import Any
 from benchmarks import report
 from benchmarks.evaluations import seen
 from benchmarks.quality import trained
-from miner.tasks import table
-from miner.tasks.figures import Outcome
-from miner.tasks.subject import Trained
+from miner.evaluation import summary
+from miner.evaluation.results import Outcome
+from miner.evaluation.subject import Trained
 from train.config import RECIPES, TrainConfig
 
 # What the names of sets say of languages other than English.
@@ -83,11 +83,11 @@ def measure(row: Row, data: Path, models: Path) -> tuple[dict[str, Any], list[Ou
     outcomes: list[Outcome] = []
     with tempfile.TemporaryDirectory(prefix="sets-") as work:
         sets = view(data, Path(work), row.pair)
-        for name, task in table.TASKS.items():
+        for name, task in summary.TASKS.items():
             # Speeds are of one text, whatever languages a model has.
             outcomes.append(task.evaluate(subject, data if name == "speed" else sets, show))
             print(f"{row.name}\n{table.summary(outcomes[-1:])}", flush=True)
-    return {"name": row.name, "pair": row.pair, **table.record(subject, outcomes)}, outcomes
+    return {"name": row.name, "pair": row.pair, **summary.record(subject, outcomes)}, outcomes
 
 
 def show(task: str, done: int, total: int | None) -> None:
@@ -105,7 +105,7 @@ def main() -> None:
         results.append(result)
     for pair in PAIRS:
         one, other = (f"{recipe} {pair}" for recipe in RECIPE_NAMES)
-        apart = [each.as_dict() for each in table.apart(found[one], found[other])]
+        apart = [each.as_dict() for each in summary.apart(found[one], found[other])]
         results.append({"name": f"{one} less {other}", "differences": apart})
     results.append({"name": "seen", "seen": seen.count(arguments.data, PAIRS)})
     report.write(arguments.json, "benchmarks.evaluations", results)

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from miner.tasks import hidden, noisy, paraphrase, sts, tatoeba
-from miner.tasks.text import judged
+from miner.evaluation import mining_sets, noisy, paraphrase, sts, tatoeba
+from miner.evaluation.labelled_text import judged
 from miner.text.corpus import read, read_bitext
 from train import select
 
@@ -64,9 +64,9 @@ def test_sentences(data: Path) -> dict[str, list[str]]:
     for name, path in tatoeba.sets(data).items():
         bitext = read_bitext(path)
         found[f"{tatoeba.PLACE} {name}"] = [*bitext.source, *bitext.target]
-    for task in hidden.sets(data):
+    for task in mining_sets.sets(data):
         split = task.reported
-        gold = hidden.read_gold_of(task, split)
+        gold = mining_sets.read_gold_of(task, split)
         for side, language in enumerate(task.languages):
             corpus = read(task.need(f"{split}.{language}"), format="bucc")
             text = dict(zip(corpus.ids, corpus.sentences, strict=True))

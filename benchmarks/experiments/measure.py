@@ -11,9 +11,9 @@ from benchmarks.encoders.text import BILINGUAL, Pair
 from benchmarks.experiments import text
 from miner import MinerError
 from miner.encoder.model import load
-from miner.tasks import bucc, hidden, sts, tatoeba
-from miner.tasks.figures import Figure
-from miner.tasks.subject import Trained
+from miner.evaluation import bucc, mining_sets, sts, tatoeba
+from miner.evaluation.results import Figure
+from miner.evaluation.subject import Trained
 from train.config import RECIPES, TrainConfig
 
 # Passes over the text, the same in every row: enough that more of them change little.
@@ -94,7 +94,7 @@ def figures(model: Path, data: Path, languages: str, mine: bool) -> dict[str, An
     subject = Trained(str(model))
     found: dict[str, Figure] = {}
     if mine and languages == BILINGUAL:
-        task = next((one for one in hidden.sets(data) if one.pair == languages), None)
+        task = next((one for one in mining_sets.sets(data) if one.pair == languages), None)
         if task is None:
             raise MinerError(f"{data}: no {languages} in the format of BUCC")
         found["bucc"] = bucc.figures_of(bucc.measure(subject, task, ("margin",))[0])[0]

@@ -19,8 +19,8 @@ import numpy as np
 from benchmarks.bucc import located
 from benchmarks.filtering.noise import KINDS, Corpus, Noise, Pair
 from miner import MinerError
-from miner.tasks.hidden import read_gold_of
-from miner.tasks.text import find
+from miner.evaluation.labelled_text import find
+from miner.evaluation.mining_sets import read_gold_of
 from miner.text.corpus import read, read_bitext
 
 SEED = 6

@@ -8,15 +8,8 @@ from miner.cli.evaluations import COMMANDS
 from miner.cli.languages import languages
 from miner.cli.options import Number
 from miner.errors import CorpusError
-from miner.evaluate import (
-    best_threshold,
-    explain_mismatch,
-    read_gold,
-    read_pairs,
-)
-from miner.evaluate import (
-    evaluate as evaluate_pairs,
-)
+from miner.evaluation.metrics import best_threshold, explain_mismatch, read_gold, read_pairs
+from miner.evaluation.metrics import evaluate as evaluate_pairs
 from miner.text.output import open_output
 
 

@@ -23,8 +23,8 @@ from miner.errors import (
 from miner.text.output import open_output, resource_error
 
 if TYPE_CHECKING:
-    from miner.tasks.figures import Outcome
-    from miner.tasks.subject import Foreign, Trained
+    from miner.evaluation.results import Outcome
+    from miner.evaluation.subject import Foreign, Trained
 
 
 @dataclass(frozen=True)
@@ -204,8 +204,8 @@ def sentences(data: Path, names: tuple[str, ...], output: str) -> None:
     Encode the lines of DIR/sentences.txt in their order, and put the vectors beside them as
     vectors.npy or vectors.h5: DIR is then a --model of every evaluation but speed.
     """
-    from miner.tasks import table
-    from miner.tasks.subject import SENTENCES, vectors_in, write_sentences
+    from miner.evaluation import summary
+    from miner.evaluation.subject import SENTENCES, vectors_in, write_sentences
 
     wanted = names or [name for name in NAMES if name != "speed"]
     tasks, left_out = _tasks(data, wanted, not names)
@@ -221,7 +221,7 @@ def sentences(data: Path, names: tuple[str, ...], output: str) -> None:
         raise resource_error(error, place) from error
     for one in left_out:
         click.echo(one, err=True)
-    count = write_sentences(table.sentences(data, tasks.values()), place / SENTENCES)
+    count = write_sentences(summary.sentences(data, tasks.values()), place / SENTENCES)
     click.echo(f"{place / SENTENCES}: {count:,} sentences of {', '.join(tasks)}", err=True)
 
 
@@ -235,9 +235,9 @@ def run(
     threads: int | None,
 ) -> None:
     """Evaluate and print: of one evaluation all figures, of several what counts of each."""
-    from miner.tasks import table
-    from miner.tasks.bootstrap import DRAWS
-    from miner.tasks.subject import open_subject
+    from miner.evaluation import summary
+    from miner.evaluation.bootstrap import DRAWS
+    from miner.evaluation.subject import open_subject
 
     _writable(json_file)
     several = len(names) > 1
@@ -245,11 +245,11 @@ def run(
     subjects = [open_subject(one, threads, device) for one in (model, against) if one is not None]
     found = [_evaluated(tasks, subject, data, several, left_out) for subject in subjects]
     for subject, outcomes in zip(subjects, found, strict=True):
-        text = table.summary(outcomes) if several else "\n".join(map(table.text, outcomes))
+        text = summary.summary(outcomes) if several else "\n".join(map(summary.text, outcomes))
         click.echo(f"{subject.name}\n\n{text}\n")
     if any(figure.interval for outcome in found[0] for figure in outcome.figures):
         click.echo(f"Intervals hold 95% of {DRAWS:,} draws of the test set (bootstrap).")
-    differences = table.apart(found[0], found[-1]) if against is not None else []
+    differences = summary.apart(found[0], found[-1]) if against is not None else []
     if differences:
         heads = {
             (outcome.task, one.name, one.metric) for outcome in found[0] for one in outcome.headline
@@ -258,7 +258,7 @@ def run(
             one for one in differences if not several or (one.task, one.name, one.metric) in heads
         ]
         click.echo(f"\n{model} less {against}, on the same draws:\n\n{table.compared(shown)}")
-        if single := table.unpaired(found[0], found[-1]):
+        if single := summary.unpaired(found[0], found[-1]):
             click.echo(f"\nof one model alone: {', '.join(single)}")
     if left_out:
         click.echo("\n".join(["", *map(str, left_out)]))
@@ -266,7 +266,7 @@ def run(
         record: dict[str, Any] = {
             "miner": miner.__version__,
             "data": str(data),
-            "models": [table.record(*one) for one in zip(subjects, found, strict=True)],
+            "models": [summary.record(*one) for one in zip(subjects, found, strict=True)],
         }
         if left_out:
             record["left out"] = [one.as_dict() for one in left_out]
@@ -291,7 +291,7 @@ def _tasks(
     data: Path, names: Sequence[str], lenient: bool
 ) -> tuple[dict[str, ModuleType], list[LeftOut]]:
     """The evaluations by name. ``lenient``: those without text are left out."""
-    from miner.tasks.table import TASKS
+    from miner.evaluation.summary import TASKS
 
     if not data.is_dir():
         raise CorpusError(f"{data}: no such directory; 'miner data get' fetches public test sets")

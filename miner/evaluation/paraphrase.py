@@ -17,12 +17,12 @@ from threadpoolctl import threadpool_limits
 
 from miner.columns import aligned
 from miner.errors import CorpusError, DependencyError, NoTestSetError
+from miner.evaluation import bootstrap
+from miner.evaluation.labelled_text import Judged, judged, tables
+from miner.evaluation.results import Figure, Outcome, Report, measure, silent
+from miner.evaluation.sts import languages
+from miner.evaluation.subject import Subject
 from miner.scoring.quality import cosines
-from miner.tasks import bootstrap
-from miner.tasks.figures import Figure, Outcome, Report, measure, silent
-from miner.tasks.sts import languages
-from miner.tasks.subject import Subject
-from miner.tasks.text import Judged, judged, tables
 
 PLACE = "paraphrase"
 # What the classifier learns from: the first of these that is there.

@@ -17,9 +17,9 @@ from typing import Any
 
 from miner.encoder.encoder import Encoder
 from miner.errors import CorpusError, NoTestSetError
-from miner.tasks import bucc, sts, tatoeba
-from miner.tasks.figures import Figure, Outcome, Report, silent
-from miner.tasks.subject import ENGLISH, Subject, Trained
+from miner.evaluation import bucc, sts, tatoeba
+from miner.evaluation.results import Figure, Outcome, Report, silent
+from miner.evaluation.subject import ENGLISH, Subject, Trained
 
 PLACE = "speed"
 # What is encoded, at the most, so often and not longer than this in all; of slow models it is less.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from miner.errors import MismatchError
-from miner.tasks import bootstrap
+from miner.evaluation import bootstrap
 
 # The share of draws that an interval holds.
 SHARE = 0.95

@@ -13,13 +13,13 @@ import numpy as np
 
 from miner.columns import aligned
 from miner.errors import ArtifactError, CorpusError, NoTestSetError
-from miner.evaluate import best_threshold
+from miner.evaluation import bootstrap
+from miner.evaluation.labelled_text import Judged, judged, tables, two_languages
+from miner.evaluation.metrics import best_threshold
+from miner.evaluation.results import Figure, Outcome, Report, measure, silent
+from miner.evaluation.subject import Subject, Trained
 from miner.scoring.quality import Quality, cosines
 from miner.scoring.reference import Reference
-from miner.tasks import bootstrap
-from miner.tasks.figures import Figure, Outcome, Report, measure, silent
-from miner.tasks.subject import Subject, Trained
-from miner.tasks.text import Judged, judged, tables, two_languages
 
 PLACE = "noisy"
 LABELLED = "-labelled"

@@ -12,14 +12,22 @@ from pathlib import Path
 import numpy as np
 
 from miner.errors import CorpusError, NoTestSetError
+from miner.evaluation import bootstrap
+from miner.evaluation.labelled_text import tables, two_languages
+from miner.evaluation.results import (
+    Figure,
+    Outcome,
+    Report,
+    mean_of,
+    measure,
+    silent,
+    without_vector,
+)
+from miner.evaluation.subject import Subject
 from miner.knn.knn_search import nearest_both
 from miner.knn.vector_set import Side
 from miner.machine import memory_budget
 from miner.scoring.margin import candidates, retrieve
-from miner.tasks import bootstrap
-from miner.tasks.figures import Figure, Outcome, Report, mean_of, measure, silent, without_vector
-from miner.tasks.subject import Subject
-from miner.tasks.text import tables, two_languages
 from miner.text.corpus import Bitext, read_bitext
 
 PLACE = "tatoeba"

@@ -22,16 +22,16 @@ import numpy as np
 
 from miner.columns import aligned
 from miner.errors import MinerError
-from miner.evaluate import Evaluation, best_threshold
-from miner.evaluate import evaluate as compare
+from miner.evaluation import bootstrap, results, top_one
+from miner.evaluation.metrics import Evaluation, best_threshold
+from miner.evaluation.metrics import evaluate as compare
+from miner.evaluation.mining_sets import SPLITS, Task, read_gold_of, sets
+from miner.evaluation.results import Figure, Outcome, Report, silent
+from miner.evaluation.subject import Subject, Trained, index_of
 from miner.index.index import Index
 from miner.mining.pairs import each_copy
 from miner.mining.precision import estimate
 from miner.mining.search import RANKS, run, verifier_for
-from miner.tasks import bootstrap, figures, top_one
-from miner.tasks.figures import Figure, Outcome, Report, silent
-from miner.tasks.hidden import SPLITS, Task, read_gold_of, sets
-from miner.tasks.subject import Subject, Trained, index_of
 from miner.text.corpus import Reader
 
 PLACE = "bucc"
@@ -250,4 +250,4 @@ def figures_of(result: Result) -> tuple[Figure, ...]:
         f"precision {by}": bootstrap.ratio(correct, proposed),
         f"recall {by}": bootstrap.ratio(correct, expected),
     }
-    return figures.measure(name, statistics, len(place))
+    return results.measure(name, statistics, len(place))

@@ -9,11 +9,11 @@ targets in as distractors.)
 import numpy as np
 
 from miner.errors import CorpusError
-from miner.tasks import bootstrap
-from miner.tasks.figures import Figure, measure
-from miner.tasks.hidden import Task, read_gold_of
-from miner.tasks.subject import Subject
-from miner.tasks.tatoeba import nearest
+from miner.evaluation import bootstrap
+from miner.evaluation.mining_sets import Task, read_gold_of
+from miner.evaluation.results import Figure, measure
+from miner.evaluation.subject import Subject
+from miner.evaluation.tatoeba import nearest
 from miner.text.corpus import read
 
 

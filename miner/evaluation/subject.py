@@ -10,9 +10,9 @@ import numpy as np
 
 from miner.encoder.encoder import Encoder
 from miner.errors import ArtifactError, CorpusError, MismatchError
+from miner.evaluation.labelled_text import find
 from miner.index.index import Index
 from miner.index.vectors import open_vectors, unit_blocks
-from miner.tasks.text import find
 from miner.text.corpus import Reader
 from miner.text.output import open_output
 from miner.text.records import is_blank

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from miner.errors import CorpusError, NoTestSetError
-from miner.evaluate import read_gold
-from miner.tasks.text import SUFFIXES, find, two_languages
+from miner.evaluation.labelled_text import SUFFIXES, find, two_languages
+from miner.evaluation.metrics import read_gold
 
 SPLITS = ("training", "test")
 

@@ -17,11 +17,19 @@ import numpy as np
 
 from miner.datasets.catalog import STS_NAMES, STS_TRACKS
 from miner.errors import CorpusError, NoTestSetError
+from miner.evaluation import bootstrap
+from miner.evaluation.labelled_text import Judged, judged, tables
+from miner.evaluation.results import (
+    Figure,
+    Outcome,
+    Report,
+    mean_of,
+    measure,
+    silent,
+    without_vector,
+)
+from miner.evaluation.subject import ENGLISH, Subject
 from miner.scoring.quality import cosines
-from miner.tasks import bootstrap
-from miner.tasks.figures import Figure, Outcome, Report, mean_of, measure, silent, without_vector
-from miner.tasks.subject import ENGLISH, Subject
-from miner.tasks.text import Judged, judged, tables
 
 PLACE = "sts"
 # The data sets of each year's English task. Of 2013 SMT is left out everywhere: its licence costs.
