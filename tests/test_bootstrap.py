@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from miner import statistics as plain
+from miner.analysis import text_statistics as plain
 from miner.evaluation import bootstrap
 
 # A statistic of the items of one draw, by their positions (m,).

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from miner.analysis.nearest_sentences import Block, nearest, nearest_reference
 from miner.encoder.encoder import Encoder
 from miner.index.index import Index
-from miner.nearest import Block, nearest, nearest_reference
 
 TEXT = """\
 The train arrives at six.
@@ -75,7 +75,7 @@ def test_queries_by_the_thousand_do_not_see_each_other(monkeypatch: pytest.Monke
     table = (generator.integers(-2, 3, size=(40, 8)) / 16).astype(np.float16)
     names = [str(row) for row in range(40)]
     expected = nearest(table, [(names, names, table)], 5)
-    monkeypatch.setattr("miner.nearest.TOGETHER", 3)
+    monkeypatch.setattr("miner.analysis.nearest_sentences.TOGETHER", 3)
     assert nearest(table, [(names, names, table)], 5) == expected
 
 

@@ -12,12 +12,7 @@ from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miner.cli.languages import languages
-from miner.encoder.encoder import Encoder
-from miner.encoder.tokenizer import MarkedTokenizer
-from miner.errors import CorpusError
-from miner.flat import offsets_of
-from miner.overlap import (
+from miner.analysis.language_overlap import (
     Overlap,
     choice,
     overlap,
@@ -25,6 +20,11 @@ from miner.overlap import (
     read_distances,
     read_scores,
 )
+from miner.cli.languages import languages
+from miner.encoder.encoder import Encoder
+from miner.encoder.tokenizer import MarkedTokenizer
+from miner.errors import CorpusError
+from miner.flat import offsets_of
 
 SCORES = {"de": 0.7, "fr": 0.6, "es": 0.65, "ru": 0.5}
 TABLE = Path(__file__).parent.parent / "benchmarks" / "experiments" / "distances.tsv"

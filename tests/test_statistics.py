@@ -1,4 +1,4 @@
-"""miner.statistics and miner.text.counts: against plain counting and scipy."""
+"""miner.analysis.text_statistics and miner.text.counts: against plain counting and scipy."""
 
 from __future__ import annotations
 
@@ -14,9 +14,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miner import statistics
+from miner.analysis import text_statistics
+from miner.analysis.text_statistics import (
+    SENTENCE,
+    Figures,
+    Side,
+    correlations,
+    pearson,
+    ranks,
+    spearman,
+)
 from miner.errors import ResourceError
-from miner.statistics import SENTENCE, Figures, Side, correlations, pearson, ranks, spearman
 from miner.text.counts import Counts, entropy, hash_of
 from miner.text.words import tokens
 
@@ -131,7 +139,7 @@ def test_sentences_in_a_temporary_file(
     english: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     _, expected = measured(english, 7)
-    monkeypatch.setattr(statistics, "HELD", 100)
+    monkeypatch.setattr(text_statistics, "HELD", 100)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with Side(keep=True) as side:
         side.add(english[:30])

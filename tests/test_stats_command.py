@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from miner.statistics import SENTENCE
+from miner.analysis.text_statistics import SENTENCE
 
 Miner = Callable[..., tuple[int, str, str]]
 DATA = Path(os.environ.get("MINER_DATA", Path(__file__).parent.parent.parent / "shared" / "data"))

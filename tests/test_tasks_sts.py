@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from subjects import Fixed, Recording, made_up, of_all, write
 
-from miner import statistics
+from miner.analysis import text_statistics
 from miner.errors import CorpusError
 from miner.evaluation import sts
 from miner.evaluation.labelled_text import judged, tables
@@ -37,8 +37,8 @@ def test_correlations_of_cosines(tmp_path: Path) -> None:
     figures = sts.evaluate(subject, tmp_path).figures
     expected = np.array([5.0, 2.5, 0, 1]), np.array([1.0, 0.6, -1, 0])
     found = {one.metric: one for one in figures if one.name == "2012.MSRpar"}
-    assert found["pearson"].value == pytest.approx(statistics.pearson(*expected), abs=1e-6)
-    assert found["spearman"].value == pytest.approx(statistics.spearman(*expected))
+    assert found["pearson"].value == pytest.approx(text_statistics.pearson(*expected), abs=1e-6)
+    assert found["spearman"].value == pytest.approx(text_statistics.spearman(*expected))
     assert found["pearson"].items == 4 and found["pearson"].draws is not None
 
 
@@ -178,7 +178,7 @@ def test_english_is_also_compared_with_translations(tmp_path: Path) -> None:
     first = made_up([f"stsb.en.test first {row}" for row in range(8)])
     second = made_up([f"stsb.de.test second {row}" for row in range(8)])
     cosine = (first * second).sum(axis=1)
-    expected = statistics.pearson(cosine, np.arange(8) % 6)
+    expected = text_statistics.pearson(cosine, np.arange(8) % 6)
     assert value["stsb.en-de.test"] == pytest.approx(expected, abs=1e-6)
     assert set().union(*subject.asked.values()) == of_all(sts.texts(tmp_path))
 

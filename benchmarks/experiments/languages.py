@@ -21,7 +21,7 @@ from benchmarks.experiments import text
 from benchmarks.experiments.distances import TABLE
 from benchmarks.experiments.measure import P19, Bench, Results, Row
 from miner import Encoder
-from miner.overlap import choice, overlap, read_distances
+from miner.analysis.language_overlap import choice, overlap, read_distances
 from train.config import TrainConfig
 
 # The sources of each group, and the languages that have them.

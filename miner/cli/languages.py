@@ -5,10 +5,18 @@ from collections.abc import Mapping, Sequence
 
 import click
 
+from miner.analysis.language_overlap import (
+    Column,
+    Correlation,
+    Overlap,
+    choice,
+    overlap,
+    read_distances,
+    read_scores,
+)
 from miner.columns import aligned
 from miner.encoder.encoder import Encoder
 from miner.errors import CorpusError
-from miner.overlap import Column, Correlation, Overlap, choice, overlap, read_distances, read_scores
 from miner.text.corpus import read_bitext
 from miner.text.output import open_output
 

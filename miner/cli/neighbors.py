@@ -7,12 +7,12 @@ from typing import Any
 import click
 import numpy as np
 
+from miner.analysis.nearest_sentences import Block, Neighbor, index_blocks, nearest, text_blocks
 from miner.cli import options
 from miner.encoder.encoder import CHUNK, Encoder
 from miner.encoder.tokenizer import SIDES
 from miner.errors import CorpusError
 from miner.index.index import Index
-from miner.nearest import Block, Neighbor, index_blocks, nearest, text_blocks
 from miner.text.corpus import Reader
 from miner.text.output import one_line
 from miner.text.records import display_name

@@ -9,9 +9,9 @@ from typing import Any
 import click
 import numpy as np
 
+from miner.analysis.text_statistics import RATIOS, SENTENCE, Figures, Side, correlations
 from miner.cli import options
 from miner.errors import CorpusError
-from miner.statistics import RATIOS, SENTENCE, Figures, Side, correlations
 from miner.text.corpus import FORMATS, Bitext, Reader, file_format, parse_scores, stream_bitext
 from miner.text.output import one_line, open_output
 from miner.text.records import display_name

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from miner.analysis.text_statistics import spearman
 from miner.encoder.tokenizer import Tokenizer
 from miner.errors import CorpusError
-from miner.statistics import spearman
 from miner.text.corpus import Reader
 from miner.text.output import StrPath
 from miner.text.records import display_name
