@@ -16,7 +16,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miner import filter_report
 from miner.cleaning import clean as cleaning
 from miner.cleaning import samples
 from miner.cleaning.curve import curve_of
@@ -25,6 +24,7 @@ from miner.cleaning.plan import Plan, Step, read_plan
 from miner.cleaning.worker import broken
 from miner.errors import DependencyError
 from miner.filters.filter_types import Context
+from miner.reports import cleaning_report
 from miner.text.bitext import Rows
 
 pytest.importorskip("bokeh")
@@ -64,7 +64,7 @@ def run(tmp_path: Path, text: str, model: Path | str = "default", **more: Any) -
 
 
 def written(tmp_path: Path, found: Cleaned, **more: Any) -> str:
-    filter_report.write(tmp_path / "page.html", found, **more)
+    cleaning_report.write(tmp_path / "page.html", found, **more)
     return (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
@@ -80,7 +80,7 @@ def found(place: Path, tiny_model: Path) -> Cleaned:
 
 @pytest.fixture(scope="module")
 def page(place: Path, found: Cleaned) -> Path:
-    filter_report.write(place / "page.html", found)
+    cleaning_report.write(place / "page.html", found)
     return place / "page.html"
 
 
@@ -336,7 +336,7 @@ def test_without_bokeh_nothing_is_begun(
         importlib.util, "find_spec", lambda name, *a: None if name == "bokeh" else real(name, *a)
     )
     with pytest.raises(DependencyError, match=r"bitext-miner\[report\]"):
-        filter_report.check("page.html")
+        cleaning_report.check("page.html")
     bitext(tmp_path, pairs())
     code, _, said = miner(
         "filter", tmp_path / "bitext.tsv", "-o", tmp_path / "o", "--report", tmp_path / "r.html"
@@ -362,7 +362,7 @@ def test_the_page_lives_in_a_browser(found: Cleaned, place: Path) -> None:
     plan = dataclasses.replace(found.plan, steps=tuple(steps))
     odd = Cleaned(found.source, plan, found.local, found.model, {**found.seconds, label: 0.0})
     decide(odd, Choice())
-    filter_report.write(place / "odd.html", odd)
+    cleaning_report.write(place / "odd.html", odd)
     errors: list[str] = []
     requests: list[str] = []
     location = "Bokeh.documents.map(d => d.get_model_by_name('{}')).find(s => s).location"

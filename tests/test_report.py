@@ -12,7 +12,7 @@ import pytest
 from miner.index.index import Index
 from miner.mining.precision import Estimate, estimate
 from miner.mining.search import Search, run, verifier_for
-from miner.report import write
+from miner.reports.search_report import write
 from miner.scoring.explain import explain, match
 
 pytest.importorskip("bokeh")

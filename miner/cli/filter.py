@@ -14,7 +14,6 @@ from typing import Any
 
 import click
 
-from miner import filter_report
 from miner.cleaning import funnel
 from miner.cleaning.clean import clean
 from miner.cleaning.decide import Choice
@@ -25,6 +24,7 @@ from miner.cli import filtering, options
 from miner.errors import CorpusError
 from miner.filters.filter_types import GLOBAL
 from miner.machine import thread_count
+from miner.reports import cleaning_report
 from miner.text.bitext import Rows
 from miner.text.output import codec, open_output, resource_error
 from miner.text.records import display_name
@@ -161,7 +161,7 @@ def filter(
     _refuse_outputs(results)
     as_json = page is not None and page.endswith(".json")
     if page is not None and not as_json:
-        filter_report.check(page)
+        cleaning_report.check(page)
     context = filtering.context(source_lang, target_lang, model)
     plan = default_plan(context) if config is None else read_plan(config, context)
     plan = dataclasses.replace(plan, repair=plan.repair or repair)
@@ -224,7 +224,7 @@ def filter(
         elif page is not None:
             names = list(map(display_name, inputs))
             with options.staged_bar() as report:
-                filter_report.write(
+                cleaning_report.write(
                     page, found, names=names, sample=dry_run is not None, report=report
                 )
         if lasting and state is None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from miner import report as reports
 from miner.cli import options
 from miner.encoder.encoder import Encoder
 from miner.errors import MinerError, strictly
@@ -17,6 +16,7 @@ from miner.knn.search_checkpoint import Checkpoint
 from miner.mining import precision as thresholds
 from miner.mining.pairs import Pairs, each_copy
 from miner.mining.search import Search, require_one_model, run, verifier_for
+from miner.reports import search_report as reports
 from miner.scoring.verifier import Verifier
 from miner.text.corpus import read
 from miner.text.output import resource_error

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from miner import page
 from miner.mining.pairs import Pairs
 from miner.mining.precision import Estimate, rounded
 from miner.mining.search import Search
-from miner.page import check
+from miner.reports import page
+from miner.reports.page import check
 from miner.scoring.explain import Token, match
 from miner.scoring.verifier import FEATURES
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from miner import filter_charts, page
 from miner.cleaning import funnel, samples
 from miner.cleaning.curve import Curve, curve_of
 from miner.cleaning.decide import Cleaned
@@ -17,7 +16,8 @@ from miner.cleaning.samples import Group, Look
 from miner.cleaning.worker import broken
 from miner.cleaning.write import Report
 from miner.filters.filter_types import MODEL
-from miner.page import check
+from miner.reports import cleaning_charts, page
+from miner.reports.page import check
 from miner.text.bitext import REPLACED
 from miner.text.output import StrPath
 
@@ -51,14 +51,14 @@ def write(
     show = _Samples(found, rows, report)
 
     charts: dict[str, Any] = {
-        "left": filter_charts.left(found),
-        "removed": filter_charts.removed(found),
+        "left": cleaning_charts.left(found),
+        "removed": cleaning_charts.removed(found),
     }
     if curve is not None and len(curve.threshold):
-        charts["curve"] = filter_charts.thresholds(found, curve)
+        charts["curve"] = cleaning_charts.thresholds(found, curve)
     for place, one in enumerate(looks):
         if _measures(one.step) and (one.inside.any() or one.outside.any()):
-            charts[f"filter {place}"] = filter_charts.histogram(one, _now(found, one.step, curve))
+            charts[f"filter {place}"] = cleaning_charts.histogram(one, _now(found, one.step, curve))
     divisions, script = page.embedded(list(charts.values()))
     chart = dict(zip(charts, divisions, strict=True))
 
