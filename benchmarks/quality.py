@@ -16,8 +16,8 @@ from benchmarks import bucc, report, unseen
 from miner import MinerError
 from miner.encoder.model import load
 from train.config import RECIPES, TrainConfig
-from train.run import train_model
-from train.texts import TextPair
+from train.pipeline import train_model
+from train.read import TextPair
 
 PAIRS = ("de-en", "fr-en")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from miner.errors import NoTestSetError
 from miner.evaluation.subject import SENTENCES, write_sentences
 from miner.evaluation.summary import TASKS, sentences
-from train import select
+from train import selection
 
 
 def every_sentence(data: Path) -> Iterator[str]:
@@ -25,4 +25,4 @@ def written(data: Path, directory: Path) -> tuple[Path, int]:
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / SENTENCES
     write_sentences(every_sentence(data), path)
-    return path, len(select.read_excluded(str(path)))
+    return path, len(selection.read_excluded(str(path)))

@@ -1,4 +1,4 @@
-"""train.embeddings: word vectors as text, and what can be wrong with them."""
+"""train.word_vectors: word vectors as text, and what can be wrong with them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from miner.errors import CorpusError
-from train import embeddings
-from train.embeddings import read_embeddings
+from train import word_vectors
+from train.word_vectors import read_embeddings
 
 
 def put(path: Path, content: str | bytes) -> Path:
@@ -51,7 +51,7 @@ def test_words_with_spaces_and_odd_bytes(tmp_path: Path) -> None:
 def test_the_first_of_a_word_twice_counts(
     block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embeddings, "BLOCK", block)
+    monkeypatch.setattr(word_vectors, "BLOCK", block)
     path = put(tmp_path / "vectors.txt", "4 1\na 1\nb 2\na 3\nc 4\n")
     words, vectors = read_embeddings(path)
     assert (words, vectors.tolist()) == (["a", "b", "c"], [[1], [2], [4]])

@@ -19,8 +19,8 @@ from miner.encoder.model import ENCODERS, Model  # noqa: E402
 from miner.errors import ArtifactError, CorpusError, ResourceError  # noqa: E402
 from train.config import RECIPES, TrainConfig  # noqa: E402
 from train.loop import Progress  # noqa: E402
-from train.run import train_model  # noqa: E402
-from train.texts import TextPair  # noqa: E402
+from train.pipeline import train_model  # noqa: E402
+from train.read import TextPair  # noqa: E402
 
 SMALL = TrainConfig(
     pieces=120, dimension=32, initial=0.1, batch=25, epochs=20, rate=0.02, heldout=0, dropout=0.0

@@ -14,8 +14,8 @@ from conftest import sentences
 
 from miner.encoder.encoder import Encoder
 from miner.scoring.quality import FEATURES, NAME, Quality
-from train import quality as learning
-from train.quality import KINDS, learn_quality, spoil
+from train import learn_quality as learning
+from train.learn_quality import KINDS, learn_quality, spoil
 
 PAIR = (
     "Am Montag fuhr Anna mit 3 Freunden nach Berlin",

@@ -11,17 +11,17 @@ pytest.importorskip("sklearn")
 from conftest import sentences
 from test_train_data import synthetic
 
-import train.run
-import train.verifier
+import train.learn_verifier
+import train.pipeline
 from miner.encoder.encoder import Encoder
 from miner.encoder.model import Model, load
 from miner.scoring.verifier import ALONE, Verifier, sigmoid
 from train.config import TrainConfig
 from train.data import prepare
-from train.lexicon import learn_lexicon
-from train.run import train_model
-from train.texts import TextPair
-from train.verifier import DECOYS, LONGEST, SHORTEST, choose_decoys, fit, learn_verifier
+from train.learn_lexicon import learn_lexicon
+from train.learn_verifier import DECOYS, LONGEST, SHORTEST, choose_decoys, fit, learn_verifier
+from train.pipeline import train_model
+from train.read import TextPair
 
 
 def test_the_lexicon_finds_translations():
@@ -68,7 +68,7 @@ def test_the_regression_finds_its_weights():
 @pytest.fixture
 def small(monkeypatch):
     """What is learned from thousands of pairs, learned from dozens."""
-    monkeypatch.setattr(train.verifier, "ENOUGH", 20)
+    monkeypatch.setattr(train.learn_verifier, "ENOUGH", 20)
 
 
 def test_a_verifier_tells_translations_from_others(encoder: Encoder):
@@ -137,5 +137,5 @@ def test_text_that_is_no_bitext_makes_no_verifier(encoder: Encoder, monkeypatch)
         prepare(([encoder.tokenizer], [encoder.tokenizer]), *pairs), encoder.tokenizer.size
     )
     known = Encoder(dataclasses.replace(encoder.model, lexicon=lexicon), threads=2)
-    monkeypatch.setattr(train.verifier, "FEWEST", 16)
+    monkeypatch.setattr(train.learn_verifier, "FEWEST", 16)
     assert learn_verifier(known, pairs, ([], []), seed=1) is None

@@ -16,18 +16,18 @@ from test_train_data import sentences, synthetic  # noqa: E402
 import train.encoders  # noqa: E402
 import train.loop  # noqa: E402
 import train.objectives  # noqa: E402
-import train.run  # noqa: E402
+import train.pipeline  # noqa: E402
 from miner.encoder.encoder import Encoder  # noqa: E402
 from miner.errors import ArtifactError, CorpusError, ResourceError  # noqa: E402
 from miner.evaluation.metrics import Evaluation  # noqa: E402
 from miner.machine import thread_count  # noqa: E402
-from train.checkpoint import Checkpoint  # noqa: E402
 from train.config import TrainConfig  # noqa: E402
 from train.data import prepare, split  # noqa: E402
+from train.heldout import mining_f1  # noqa: E402
 from train.loop import EpochEnd, Progress, Trainer  # noqa: E402
-from train.run import train_model  # noqa: E402
-from train.texts import TextPair  # noqa: E402
-from train.validate import mining_f1  # noqa: E402
+from train.pipeline import train_model  # noqa: E402
+from train.read import TextPair  # noqa: E402
+from train.training_checkpoint import Checkpoint  # noqa: E402
 
 SOFTMAX = TrainConfig(dimension=24, batch=64, epochs=4, rate=0.02, heldout=70)
 MARGIN = dataclasses.replace(
@@ -531,7 +531,7 @@ def test_killed_then_repeated_is_the_same_model(text, whole, tmp_path, monkeypat
     monkeypatch.setattr(train.loop, "CHECKPOINT_EVERY", -1.0)
     kill(text, tmp_path / "model")
     assert [path.name for path in tmp_path.iterdir()] == [".model.training"]
-    monkeypatch.setattr(train.run, "train_vocabulary", None)  # not learned again
+    monkeypatch.setattr(train.pipeline, "train_vocabulary", None)  # not learned again
     lines = []
     model = train_model([text], FROM_TEXT, tmp_path / "model", report=lines.append)
     assert f"going on from {tmp_path / '.model.training'}" in lines

@@ -14,12 +14,12 @@ import torch
 from miner.encoder.model import ENCODERS
 from miner.errors import ResourceError
 from miner.machine import thread_count
-from train.checkpoint import Checkpoint
 from train.config import TrainConfig
 from train.data import PairData, Sentences
 from train.encoders import Encoders, inside
+from train.heldout import enough, mining_f1
 from train.objectives import Loss, batches, labelled_batch
-from train.validate import enough, mining_f1
+from train.training_checkpoint import Checkpoint
 
 # Seconds between checkpoints within an epoch.
 CHECKPOINT_EVERY = 60.0

@@ -14,8 +14,8 @@ from miner.scoring.quality import NAME
 from miner.scoring.verifier import Verifier
 from train import data as pairs
 from train.config import TrainConfig
-from train.quality import learn_quality
-from train.texts import TextPair, read_texts
+from train.learn_quality import learn_quality
+from train.read import TextPair, read_texts
 
 
 def relearn(model: str, texts: list[TextPair], output: str) -> None:

@@ -16,8 +16,8 @@ from miner.evaluation.subject import ENGLISH, Trained
 from miner.text.corpus import read
 from train.config import TrainConfig
 from train.loop import Progress
-from train.run import train_model
-from train.texts import TextPair
+from train.pipeline import train_model
+from train.read import TextPair
 
 # Encoded to take the speed: the first English sentences of the mining task, so many times. They
 # are as many chunks for each of two or four threads (miner.encoder.encoder.CHUNK).

@@ -11,13 +11,13 @@ from typing import Any
 from miner.evaluation import mining_sets, noisy, paraphrase, sts, tatoeba
 from miner.evaluation.labelled_text import judged
 from miner.text.corpus import read, read_bitext
-from train import select
+from train import selection
 
 # Letters and digits of the shortest sentence that counts.
 LEAST = 13
 
 # What the model that ships was trained on, by directory and name.
-SHIPPED = Path(select.__file__).parent / "shipped.txt"
+SHIPPED = Path(selection.__file__).parent / "shipped.txt"
 Found = dict[str, dict[str, dict[str, int]]]
 
 
@@ -47,7 +47,7 @@ def count(data: Path, pairs: Sequence[str]) -> Found:
 
 def folded(sentences: Sequence[str]) -> set[str]:
     """What is compared of sentences, each once."""
-    return {text for text in map(select.folded, sentences) if len(text) >= LEAST}
+    return {text for text in map(selection.folded, sentences) if len(text) >= LEAST}
 
 
 def test_sentences(data: Path) -> dict[str, list[str]]:

@@ -261,8 +261,8 @@ def train(
         raise DependencyError(
             'training needs torch and scikit-learn; run: pip install "bitext-miner[train]"'
         ) from None
-    from train.run import train_model
-    from train.texts import TextPair
+    from train.pipeline import train_model
+    from train.read import TextPair
 
     texts = [
         TextPair(source, target, header=header, format=format)

@@ -123,8 +123,8 @@ def train_classifier(
         raise DependencyError(
             'training needs torch; run: pip install "bitext-miner[train]"'
         ) from None
-    from train.classifier import ClassifierConfig
-    from train.classifier import train_classifier as learn
+    from train.learn_classifier import ClassifierConfig
+    from train.learn_classifier import train_classifier as learn
 
     try:
         config = ClassifierConfig(**settings)

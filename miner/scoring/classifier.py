@@ -1,6 +1,6 @@
 """How likely a sentence is good: written by people, say, and not by a machine (P17, section 5.6).
 
-The vector of one encoder, as it comes, and a softmax over two classes. :mod:`train.classifier`
+The vector of one encoder, as it comes, and a softmax over two classes. :mod:`train.learn_classifier`
 learns both from a corpus of each class.
 """
 

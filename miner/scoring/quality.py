@@ -2,7 +2,7 @@
 
 Mining asks which of many sentences is the translation. Filtering asks of a pair that is given
 whether it is one: not half of one, nor one with other numbers, other names, or its words shuffled.
-So the weights are another function's, learned without labels by :mod:`train.quality` from held-out
+So the weights are another function's, learned without labels by :mod:`train.learn_quality` from held-out
 bitext and the same bitext spoilt on purpose. A pair's score depends on nothing but the pair.
 """
 

@@ -5,7 +5,7 @@ their pieces: does each have a counterpart, do the numbers agree, is any rival b
 functions weigh that. The first, *alone*, sees the two sentences and nothing else, and on purpose
 not their cosine: on text like its training text an encoder is better than elsewhere, so that a
 weight learned there trusts it too much. The second, *among*, sees what the first says of the pair
-and of its rivals, and the neighbourhood. Both are learned without gold by :mod:`train.verifier`.
+and of its rivals, and the neighbourhood. Both are learned without gold by :mod:`train.learn_verifier`.
 """
 
 from collections.abc import Mapping, Sequence

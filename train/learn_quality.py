@@ -18,7 +18,7 @@ from miner.knn.vector_set import Side
 from miner.machine import memory_budget
 from miner.scoring.quality import FEATURES, features
 from miner.scoring.verifier import Verifier
-from train.verifier import fit
+from train.learn_verifier import fit
 
 # Held-out pairs to learn from, at most, and characters of the shorter side, at least.
 PAIRS, SHORTEST = 12_000, 15

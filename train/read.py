@@ -9,7 +9,7 @@ import numpy as np
 
 from miner.errors import CorpusError
 from miner.text.corpus import parse_scores, read_bitext
-from train import select
+from train import selection
 from train.config import TrainConfig
 
 # Reasons for leaving out pairs that a model names even where there were none.
@@ -57,7 +57,7 @@ def read_texts(
 ) -> Read:
     """All pairs that the configuration keeps, but for those with a side that is ``excluded``.
 
-    ``excluded`` is folded: see :func:`train.select.folded`.
+    ``excluded`` is folded: see :func:`train.selection.folded`.
     """
     source: list[str] = []
     target: list[str] = []
@@ -79,18 +79,18 @@ def read_texts(
         more = list(zip(*bitext.more, strict=True)) if len(bitext) else [()] * len(columns)
         same = np.ones(len(bitext), dtype=bool)
         if text.label_col is not None:
-            same = select.labels(more.pop(0), text.name, bitext.lines)
+            same = selection.labels(more.pop(0), text.name, bitext.lines)
         score = None
         if text.score_col is not None:
             score = parse_scores(more.pop(0), text.name, bitext.lines)
-        rows = select.cut(len(bitext), config.keep, score)
+        rows = selection.cut(len(bitext), config.keep, score)
         # Only the contrastive objective can learn from what is no translation.
         unlike = 0
         if config.objective != "contrastive":
             unlike = int((~same[rows]).sum())
             rows = rows[same[rows]]
         sides = [[side[row] for row in rows.tolist()] for side in (bitext.source, bitext.target)]
-        gone = select.seen(sides, excluded)
+        gone = selection.seen(sides, excluded)
         rows = rows[~gone]
         left_out = {
             "empty": bitext.empty,
@@ -117,7 +117,7 @@ def read_texts(
         raise CorpusError(f"{', '.join(text.name for text in texts)}: no pairs to train on")
     together = np.concatenate(labels)
     if config.sample:
-        rows = select.draw(len(source), config.sample, config.seed)
+        rows = selection.draw(len(source), config.sample, config.seed)
         report(f"{len(rows)} of {len(source)} pairs drawn")
         source, target = ([side[row] for row in rows.tolist()] for side in (source, target))
         together = together[rows]

@@ -25,17 +25,17 @@ from miner.errors import CorpusError
 from miner.scoring.quality import NAME
 from miner.text.output import replaceable
 from train import data as pairs
-from train import select
-from train.checkpoint import Checkpoint
+from train import selection
 from train.config import TrainConfig
-from train.embeddings import read_embeddings
 from train.encoders import inside
-from train.lexicon import learn_lexicon
+from train.learn_lexicon import learn_lexicon
+from train.learn_quality import learn_quality
+from train.learn_verifier import ENOUGH, choose_decoys, enough, learn_verifier
 from train.loop import EpochEnd, Progress, Trainer, memory_named
-from train.quality import learn_quality
-from train.texts import Read, TextPair, read_texts
-from train.verifier import ENOUGH, choose_decoys, enough, learn_verifier
+from train.read import Read, TextPair, read_texts
+from train.training_checkpoint import Checkpoint
 from train.vocabulary import train_trigrams, train_vocabulary, train_words
+from train.word_vectors import read_embeddings
 
 # Gets lines to print, and the progress between them.
 Report = Callable[[str | Progress], None]
@@ -70,7 +70,7 @@ def train_model(
     device = resolve_device(device)
     design = config.design
     vectors = _read_embeddings(embeddings, config) if embeddings is not None else None
-    excluded = [select.read_excluded(path) for path in exclude]
+    excluded = [selection.read_excluded(path) for path in exclude]
     read = read_texts(texts, config, on_error, report, frozenset().union(*excluded))
     if exclude and not any("with excluded sentences" in text for text in read.counts):
         report(f"warning: no pair has a sentence of {', '.join(exclude)}")
