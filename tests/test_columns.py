@@ -1,10 +1,10 @@
-"""miner.columns: tables of plain text."""
+"""miner.text_table: tables of plain text."""
 
 from __future__ import annotations
 
 import pytest
 
-from miner.columns import aligned
+from miner.text_table import aligned
 
 
 def test_columns_are_aligned() -> None:

@@ -15,8 +15,8 @@ from miner.encoder import encoder as encoders
 from miner.encoder.encoder import Encoder
 from miner.encoder.model import Model, quantise
 from miner.encoder.tokenizer import PieceTokenizer
-from miner.flat import offsets_of
 from miner.kernels.pool import _to_half, mean_pool, mean_pool_half, mean_pool_reference
+from miner.ragged import offsets_of
 
 # Nothing in these that the small vocabulary knows.
 WITHOUT_PIECES = ["", " ", "\t \u3000", "日本語の文", "привет", "\U0001f600", "▁", "▁ ▁"]

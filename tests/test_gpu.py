@@ -14,8 +14,8 @@ import pytest
 from miner.encoder import gpu
 from miner.encoder.encoder import Encoder
 from miner.errors import DependencyError, ResourceError
-from miner.flat import offsets_of
 from miner.kernels.pool import mean_pool
+from miner.ragged import offsets_of
 
 
 def on_torch(

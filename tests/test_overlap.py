@@ -24,7 +24,7 @@ from miner.cli.languages import languages
 from miner.encoder.encoder import Encoder
 from miner.encoder.tokenizer import MarkedTokenizer
 from miner.errors import CorpusError
-from miner.flat import offsets_of
+from miner.ragged import offsets_of
 
 SCORES = {"de": 0.7, "fr": 0.6, "es": 0.65, "ru": 0.5}
 TABLE = Path(__file__).parent.parent / "benchmarks" / "experiments" / "distances.tsv"

@@ -16,7 +16,7 @@ from miner.encoder.encoder import Encoder  # noqa: E402
 from miner.encoder.model import ENCODERS, Design, Model, Part, load  # noqa: E402
 from miner.encoder.recurrent import Network, RecurrentPool, single_threaded  # noqa: E402
 from miner.errors import ArtifactError  # noqa: E402
-from miner.flat import offsets_of  # noqa: E402
+from miner.ragged import offsets_of  # noqa: E402
 
 RECURRENT = [name for name, kind in ENCODERS.items() if kind.network]
 DIMENSION, STATES = 12, {"lstm": 10, "gran-lstm": 12, "gran-gru": 12}

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from miner.encoder.encoder import CHUNK
-from miner.flat import offsets_of, take_lists
 from miner.machine import thread_count
+from miner.ragged import offsets_of, take_lists
 
 # What cuts sentences into the ids of their tokens: (ids (t,) int32, offsets (n + 1,) int64).
 Cut = Callable[[Sequence[str]], tuple[np.ndarray, np.ndarray]]

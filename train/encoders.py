@@ -14,9 +14,9 @@ import torch
 
 from miner.encoder.model import ENCODERS
 from miner.encoder.recurrent import Network
-from miner.flat import offsets_of
 from miner.kernels.embed import group_by_id, mean_batch, sparse_adam
 from miner.machine import thread_count
+from miner.ragged import offsets_of
 from train.config import TrainConfig
 from train.data import Sentences, dropped, scrambled
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from miner.cleaning.decide import Cleaned
-from miner.columns import aligned
 from miner.text.bitext import REPLACED
+from miner.text_table import aligned
 
 
 def table(found: Cleaned) -> str:

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 import click
 
 from miner.cli import options
-from miner.columns import aligned
 from miner.datasets import CATALOG, Dataset, File, Got, choose, find
 from miner.datasets import get as get_part
 from miner.datasets.catalog import ALL
+from miner.text_table import aligned
 
 MEGABYTE = 1_000_000
 

@@ -14,11 +14,11 @@ from miner.analysis.language_overlap import (
     read_distances,
     read_scores,
 )
-from miner.columns import aligned
 from miner.encoder.encoder import Encoder
 from miner.errors import CorpusError
 from miner.text.corpus import read_bitext
 from miner.text.output import open_output
+from miner.text_table import aligned
 
 OVERLAP = "overlap"
 

@@ -8,12 +8,12 @@ import click
 import numpy as np
 
 from miner.cli import filtering, options
-from miner.columns import aligned
 from miner.encoder.encoder import Encoder
 from miner.errors import CorpusError
 from miner.text.corpus import FORMATS, Bitext, file_format, stream_bitext
 from miner.text.output import one_line
 from miner.text.records import display_name
+from miner.text_table import aligned
 
 # Of train.examples, which help does without.
 Pairs = Any

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from miner.encoder.model import ENCODERS, Design, Part
 from miner.errors import ArtifactError
-from miner.flat import take_lists
+from miner.ragged import take_lists
 
 # Sentences that are encoded together. Always so many: a matrix product may round differently for
 # another number of rows, and a vector must not depend on what else is in the batch.

@@ -10,7 +10,7 @@ import numpy as np
 
 from miner.encoder.model import VOCABULARIES, Design
 from miner.errors import ArtifactError, DependencyError
-from miner.flat import offsets_of, take_lists
+from miner.ragged import offsets_of, take_lists
 
 # The columns of the training text.
 SIDES = ("source", "target")

@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 
-from miner.columns import aligned
 from miner.errors import MinerError
 from miner.evaluation import bootstrap, results, top_one
 from miner.evaluation.metrics import Evaluation, best_threshold
@@ -33,6 +32,7 @@ from miner.mining.pairs import each_copy
 from miner.mining.precision import estimate
 from miner.mining.search import RANKS, run, verifier_for
 from miner.text.corpus import Reader
+from miner.text_table import aligned
 
 PLACE = "bucc"
 # Estimated precision of the tool's own choice.

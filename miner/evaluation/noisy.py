@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from miner.columns import aligned
 from miner.errors import ArtifactError, CorpusError, NoTestSetError
 from miner.evaluation import bootstrap
 from miner.evaluation.labelled_text import Judged, judged, tables, two_languages
@@ -20,6 +19,7 @@ from miner.evaluation.results import Figure, Outcome, Report, measure, silent
 from miner.evaluation.subject import Subject, Trained
 from miner.scoring.quality import Quality, cosines
 from miner.scoring.reference import Reference
+from miner.text_table import aligned
 
 PLACE = "noisy"
 LABELLED = "-labelled"

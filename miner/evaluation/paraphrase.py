@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from miner.columns import aligned
 from miner.errors import CorpusError, DependencyError, NoTestSetError
 from miner.evaluation import bootstrap
 from miner.evaluation.labelled_text import Judged, judged, tables
@@ -23,6 +22,7 @@ from miner.evaluation.results import Figure, Outcome, Report, measure, silent
 from miner.evaluation.sts import languages
 from miner.evaluation.subject import Subject
 from miner.scoring.quality import cosines
+from miner.text_table import aligned
 
 PLACE = "paraphrase"
 # What the classifier learns from: the first of these that is there.

@@ -6,11 +6,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from miner.columns import aligned
 from miner.evaluation import bucc, noisy, paraphrase, speed, sts, tatoeba
 from miner.evaluation.bootstrap import DRAWS
 from miner.evaluation.results import Difference, Figure, Outcome, differences
 from miner.evaluation.subject import Subject
+from miner.text_table import aligned
 
 # In the order in which all of them run. Each has evaluate(subject, data, report) and sets(data);
 # those that look at given text have texts(data), too.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from miner.errors import CorpusError
-from miner.flat import offsets_of
+from miner.ragged import offsets_of
 
 # A discount where the text is too small to estimate one.
 DISCOUNT = 0.5

@@ -20,7 +20,7 @@ from miner.encoder.lexicon import Lexicon
 from miner.encoder.model import quantise
 from miner.encoder.tokenizer import Tokenizer
 from miner.errors import ArtifactError
-from miner.flat import offsets_of, take_lists
+from miner.ragged import offsets_of, take_lists
 from miner.scoring.margin import Candidates, Neighbors
 
 # What a pair says of itself. Figures of the two sides come as their mean and their worse one, so
