@@ -82,7 +82,7 @@ def measure(model: str, data: Path, pair: str) -> Iterator[dict[str, Any]]:
             scored = list(each_copy(found.pairs).ids())
         for asked in ASKED:
             threshold = guess.threshold(asked)
-            result = metrics(scored, left, 2.0 if threshold is None else threshold)
+            result = metrics.evaluate(scored, left, 2.0 if threshold is None else threshold)
             few = result.proposed < FEW
             off = abs(result.precision - asked)
             yield {

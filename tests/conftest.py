@@ -11,7 +11,8 @@ import hypothesis
 import numpy as np
 import pytest
 import sentencepiece
-from downloads import get, server, unchecked  # noqa: F401 (fixtures)
+from support.downloads import get, server, unchecked  # noqa: F401 (fixtures)
+from support.tiny import DATA, sentences
 
 from miner.cli import main
 from miner.encoder.encoder import Encoder
@@ -22,7 +23,6 @@ from miner.index.index import Index
 from miner.knn import knn_search
 from miner.scoring.quality import FEATURES, NAME
 
-DATA = Path(__file__).parent / "data"
 DIMENSION = 32
 
 # The first call of a kernel compiles it, which no deadline allows for.
@@ -30,12 +30,8 @@ hypothesis.settings.register_profile("miner", deadline=None)
 hypothesis.settings.load_profile("miner")
 
 
-def sentences(language: str) -> list[str]:
-    return (DATA / f"tiny.{language}").read_text(encoding="utf-8").splitlines()
-
-
 # Files of few tests that take long: begun last, they would leave all processes but one idle.
-LONG = ("test_readme.py", "test_training.py", "test_train_cli.py", "test_train_uses.py")
+LONG = ("test_readme.py", "test_pipeline.py", "test_train.py", "test_other_encoders.py")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -46,7 +42,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(autouse=True)
 def as_large(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Searches take the engine of large corpora, but for those that users see first."""
-    if request.module.__name__ not in ("test_readme", "test_demo"):
+    if request.path.stem not in ("test_readme", "test_demo"):
         monkeypatch.setattr(knn_search, "SMALL", 0)
 
 

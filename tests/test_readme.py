@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from subjects import write_every
+from support.subjects import write_every
 
 import miner
 from miner.cli import main

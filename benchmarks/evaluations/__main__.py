@@ -86,7 +86,7 @@ def measure(row: Row, data: Path, models: Path) -> tuple[dict[str, Any], list[Ou
         for name, task in summary.TASKS.items():
             # Speeds are of one text, whatever languages a model has.
             outcomes.append(task.evaluate(subject, data if name == "speed" else sets, show))
-            print(f"{row.name}\n{table.summary(outcomes[-1:])}", flush=True)
+            print(f"{row.name}\n{summary.summary(outcomes[-1:])}", flush=True)
     return {"name": row.name, "pair": row.pair, **summary.record(subject, outcomes)}, outcomes
 
 

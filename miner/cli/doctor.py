@@ -39,7 +39,7 @@ def doctor() -> None:
         f"{'memory':14} {memory.available / 2**30:.1f} of {memory.total / 2**30:.1f} GiB free; "
         f"a search takes at most {memory_budget() / 2**30:.1f}"
     )
-    click.echo(f"{'GPUs':14} {backend.gpu_count()} usable by FAISS")
+    click.echo(f"{'GPUs':14} {faiss.gpu_count()} usable by FAISS")
     device = gpu.resolve_device("auto")
     engine = engines.choose("fused", device, False, thread_count()).name
     click.echo(f"{'device':14} --device auto is {device}; the search works on {engine}")

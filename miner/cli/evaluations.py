@@ -257,7 +257,7 @@ def run(
         shown = [
             one for one in differences if not several or (one.task, one.name, one.metric) in heads
         ]
-        click.echo(f"\n{model} less {against}, on the same draws:\n\n{table.compared(shown)}")
+        click.echo(f"\n{model} less {against}, on the same draws:\n\n{summary.compared(shown)}")
         if single := summary.unpaired(found[0], found[-1]):
             click.echo(f"\nof one model alone: {', '.join(single)}")
     if left_out:

@@ -110,10 +110,10 @@ def _summary(found: Cleaned, names: Sequence[str], sample: bool) -> str:
     if plan.stage(MODEL):
         rows.append(("model", plan.context.model))
     rows.append(("rows", f"{total:,}"))
-    rows.append(("kept", f"{kept:,} ({waterfall.share(kept, total)})"))
+    rows.append(("kept", f"{kept:,} ({funnel.share(kept, total)})"))
     words = (funnel.words(found, found.kept), int(found.words.sum(dtype=np.int64)))
     rows.append(
-        ("words kept", f"{words[0]:,} of {words[1]:,} ({waterfall.share(*words)}), target's side")
+        ("words kept", f"{words[0]:,} of {words[1]:,} ({funnel.share(*words)}), target's side")
     )
     rows.append(("repaired", f"{found.repaired:,} rows" if plan.repair else "not asked for"))
     if found.precision is not None:
@@ -163,7 +163,7 @@ def _table(found: Cleaned) -> str:
 
 
 def _part(part: float, whole: float, form: str = ",") -> str:
-    return f'{part:{form}}<br><span class="q">{waterfall.share(part, whole)}</span>'
+    return f'{part:{form}}<br><span class="q">{funnel.share(part, whole)}</span>'
 
 
 def _threshold(found: Cleaned, curve: Curve | None, chart: str) -> str:

@@ -1,0 +1,262 @@
+"""Overlap of pieces, correlations over languages, and ``miner evaluate languages``."""
+
+import json
+import math
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given
+from hypothesis import strategies as st
+
+from miner.analysis.language_overlap import (
+    Overlap,
+    choice,
+    overlap,
+    overlap_reference,
+    read_distances,
+    read_scores,
+)
+from miner.cli.languages import languages
+from miner.encoder.encoder import Encoder
+from miner.encoder.tokenizer import MarkedTokenizer
+from miner.errors import CorpusError
+from miner.ragged import offsets_of
+
+SCORES = {"de": 0.7, "fr": 0.6, "es": 0.65, "ru": 0.5}
+TABLE = Path(__file__).parents[2] / "benchmarks" / "experiments" / "distances.tsv"
+
+
+class Letters:
+    """A tokenizer whose pieces are the letters a to z."""
+
+    size = 26
+    meaningful = np.ones(26, dtype=bool)
+
+    def __call__(self, sentences: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        lists = [[ord(letter) - ord("a") for letter in text] for text in sentences]
+        ids = np.array([one for each in lists for one in each], dtype=np.int32)
+        return ids, offsets_of(np.array([len(each) for each in lists], dtype=np.int64))
+
+    def surfaces(self, sentence: str) -> tuple[list[str], np.ndarray]:
+        return list(sentence), self([sentence])[0]
+
+
+# --- overlap ------------------------------------------------------------------------------------
+
+texts = st.lists(st.text("abcdefghij", max_size=6), max_size=6)
+
+
+@given(texts, texts)
+def test_overlap_is_that_of_sets(source: list[str], target: list[str]) -> None:
+    found = overlap(Letters(), source, target)
+    assert found.share == pytest.approx(overlap_reference(Letters(), source, target))
+    back = overlap(Letters(), target, source)
+    assert (back.source, back.target, back.both) == (found.target, found.source, found.both)
+    assert found.both <= min(found.source, found.target) and 0 <= found.share <= 1
+
+
+def test_overlap() -> None:
+    found = overlap(Letters(), ["abba", "c"], ["cd"])
+    assert found == Overlap(source=3, target=2, both=1) and found.share == 0.25
+    assert overlap(Letters(), [], [""]).share == 0
+    assert overlap(Letters(), ["ab"], ["ba"]).share == 1
+    # What is spelt alike is one, where the model has an embedding of it for each side.
+    assert overlap(MarkedTokenizer(Letters(), 1), ["abba", "c"], ["cd"]) == found
+
+
+# --- correlations -------------------------------------------------------------------------------
+
+
+def test_choice() -> None:
+    columns = {
+        "falls": {"de": 1.0, "es": 2.0, "fr": 3.0, "ru": 4.0, "it": 0.0},
+        "of three": {"de": 3.0, "es": 2.0, "ru": 1.0},
+        "of two": {"de": 3.0, "es": 2.0},
+        "alike": dict.fromkeys(SCORES, 1.0),
+        "none": {},
+    }
+    found = choice(SCORES, columns)
+    assert list(found) == list(columns)
+    assert found["falls"].value == pytest.approx(-1) and found["falls"].languages == 4
+    assert found["of three"].value == pytest.approx(1) and found["of three"].languages == 3
+    assert [found[name].value for name in ("of two", "alike", "none")] == [None] * 3
+    assert [found[name].languages for name in ("of two", "alike", "none")] == [2, 4, 0]
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=3, max_size=12))
+def test_choice_is_as_scipy_has_it(rows: list[tuple[int, int]]) -> None:
+    stats = pytest.importorskip("scipy.stats")
+    scores, column = ({str(n): float(row[side]) for n, row in enumerate(rows)} for side in (0, 1))
+    value = choice(scores, {"x": column})["x"].value
+    if len(set(scores.values())) == 1 or len(set(column.values())) == 1:
+        assert value is None
+    else:
+        assert value == pytest.approx(stats.spearmanr(*zip(*rows, strict=True))[0])
+
+
+# --- files --------------------------------------------------------------------------------------
+
+
+def test_tables_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "scores.tsv"
+    path.write_text("# of 2012 to 2016\nde\t0.7\n\nfr\t-1e-1\n", encoding="utf-8")
+    assert read_scores(path) == {"de": 0.7, "fr": -0.1}
+    path.write_text("# from somewhere\nlanguage\tnear\tfar\nde\t1\t2\nfr\t\t3\n", encoding="utf-8")
+    assert read_distances(path) == {"near": {"de": 1.0}, "far": {"de": 2.0, "fr": 3.0}}
+    assert list(read_distances(path)) == ["near", "far"]
+
+
+@pytest.mark.parametrize(
+    "text, says",
+    [
+        ("de\t0.7\nfr\n", "line 2: expected a language and its score"),
+        ("de\thigh\n", "line 1: 'high' is not a number"),
+        ("de\tnan\n", "line 1: 'nan' is not a number"),
+        ("de\t1\n# note\nde\t2\n", "line 3: de stands there already"),
+        ("\t1\n", "line 1: no language"),
+    ],
+)
+def test_scores_that_are_none(tmp_path: Path, text: str, says: str) -> None:
+    path = tmp_path / "scores.tsv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(CorpusError, match=f"scores.tsv, {says}"):
+        read_scores(path)
+
+
+@pytest.mark.parametrize(
+    "text, says",
+    [
+        ("", "line 1: expected 'language'"),
+        ("language\n", "line 1: expected 'language'"),
+        ("language\ta\ta\n", "line 1: expected 'language'"),
+        ("language\ta\nde\t1\t2\n", "line 2: has 3 cells, the first line 2"),
+        ("language\ta\tb\nde\t1\t\nde\t\t2\n", "line 3: de stands there already"),
+        ("language\ta\nde\tinf\n", "line 2: 'inf' is not a number"),
+    ],
+)
+def test_distances_that_are_none(tmp_path: Path, text: str, says: str) -> None:
+    path = tmp_path / "distances.tsv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(CorpusError, match=f"distances.tsv, {says}"):
+        read_distances(path)
+
+
+def test_distances_that_are_committed() -> None:
+    columns = read_distances(TABLE)
+    assert list(columns) == ["syntactic", "phonological", "inventory", "genetic", "geographic"]
+    assert all(len(column) == 12 for column in columns.values())
+    assert all(0 <= value <= 1 for column in columns.values() for value in column.values())
+    genetic = columns["genetic"]
+    assert min(genetic, key=lambda language: genetic[language]) == "de"
+    assert genetic["fr"] == genetic["es"] < genetic["fi"] == genetic["zh"] == 1
+
+
+# --- the command --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def scores(tmp_path: Path) -> Path:
+    path = tmp_path / "scores.tsv"
+    path.write_text("".join(f"{name}\t{value}\n" for name, value in SCORES.items()))
+    return path
+
+
+def call(*arguments: object) -> Result:
+    return CliRunner().invoke(languages, [str(argument) for argument in arguments])
+
+
+def test_command(scores: Path, tmp_path: Path) -> None:
+    distances = tmp_path / "distances.tsv"
+    distances.write_text("language\tfar\nde\t1\nes\t2\nfr\t3\nru\t4\nit\t5\n", encoding="utf-8")
+    done = call(scores, "--distances", distances, "--json", tmp_path / "found.json")
+    assert done.exit_code == 0, done.output
+    assert [line.split() for line in done.stdout.splitlines()] == [
+        ["language", "score", "far"],
+        ["de", "0.700", "1.000"],
+        ["es", "0.650", "2.000"],
+        ["fr", "0.600", "3.000"],
+        ["ru", "0.500", "4.000"],
+        [],
+        ["Spearman", "-1.000"],
+        ["languages", "4"],
+    ]
+    record = json.loads((tmp_path / "found.json").read_text())
+    assert record["scores"] == SCORES and record["pieces"] == {}
+    assert record["spearman"]["far"] == {"value": pytest.approx(-1), "languages": 4}
+
+
+def test_command_counts_pieces(
+    scores: Path, tmp_path: Path, tiny_model: Path, german: list[str], english: list[str]
+) -> None:
+    text = tmp_path / "text.tsv"
+    lines = [f"{one}\t{other}\n" for one, other in zip(german, english, strict=True)]
+    text.write_text("".join(lines), encoding="utf-8")
+    file = tmp_path / "found.json"
+    done = call(scores, "--model", f"de={tiny_model}", "--text", f"de={text}", "--json", file)
+    assert done.exit_code == 0, done.output
+    record = json.loads(file.read_text())
+    expected = overlap_reference(Encoder.load(tiny_model).tokenizer, german, english)
+    assert 0 < expected < 1 and record["columns"]["overlap"]["de"] == pytest.approx(expected)
+    # One language has pieces, the others have none; so there is no correlation.
+    assert record["spearman"]["overlap"] == {"value": None, "languages": 1}
+    table = [line.split() for line in done.stdout.splitlines()]
+    assert table[1] == ["de", "0.700", f"{expected:.3f}"] and table[2] == ["es", "0.650", "-"]
+    assert table[-2:] == [["Spearman", "-"], ["languages", "1"]]
+
+
+def test_command_without_columns(scores: Path) -> None:
+    done = call(scores)
+    assert done.exit_code == 0 and "Spearman" not in done.stdout
+    assert done.stdout.splitlines()[-1].split() == ["ru", "0.500"]
+
+
+@pytest.mark.parametrize(
+    "options, says",
+    [
+        (("--model", "de"), "'de' is not LANG=PLACE"),
+        (("--model", "de=a"), "--model and --text for the same languages"),
+        (("--model", "de=a", "--model", "de=b", "--text", "de=c"), "twice"),
+    ],
+)
+def test_command_used_wrongly(scores: Path, options: tuple[str, ...], says: str) -> None:
+    done = call(scores, *options)
+    assert done.exit_code == 2 and says in done.output
+
+
+def test_command_on_what_is_not_there(scores: Path, tmp_path: Path) -> None:
+    empty = tmp_path / "empty.tsv"
+    empty.write_text("# nothing\n")
+    for arguments, says in (
+        ((empty,), "holds no score"),
+        ((scores, "--model", "it=a", "--text", "it=b"), "has no score of it"),
+        ((scores, "--distances", tmp_path / "gone.tsv"), "gone.tsv"),
+    ):
+        done = call(*arguments)
+        assert isinstance(done.exception, CorpusError) and says in str(done.exception)
+
+
+def test_help_says_what_everything_is() -> None:
+    assert len(languages.get_short_help_str(200)) > 20 and "SCORES" in (languages.help or "")
+    for parameter in languages.params[1:]:
+        assert len(parameter.help) > 10  # type: ignore[attr-defined]
+    examples = (languages.epilog or "").split("Examples:\n")[1].splitlines()
+    for line in examples:
+        _, _, _, *arguments = shlex.split(line)
+        languages.make_context(line, arguments)  # raises for an option that there is not
+
+
+def test_places_on_the_globe() -> None:
+    from benchmarks.experiments.distances import cosine_distance, great_circle, place, unit
+
+    generator = np.random.default_rng(4)
+    points = np.array([unit(*row) for row in generator.uniform((-90, -180), (90, 180), (99, 2))])
+    london, paris = unit(51.5, -0.1), unit(48.9, 2.4)
+    distances = np.array([great_circle(london, point) for point in points])
+    np.testing.assert_allclose(place(points, distances), london, atol=1e-9)
+    assert great_circle(london, paris) * math.pi * 6371 == pytest.approx(340, abs=10)
+    assert great_circle(london, -london) == 1 and great_circle(london, london) == 0
+    assert cosine_distance(np.array([1.0, 0, 1]), np.array([0.0, 2, 2])) == pytest.approx(0.5)

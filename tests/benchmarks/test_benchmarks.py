@@ -1,0 +1,286 @@
+"""The benchmarks of quality, on files in their layouts, made of the demo text."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import miner
+from benchmarks import quality, readme, unseen
+from benchmarks.encoders import plan, tables, text
+from benchmarks.evaluations import seen
+from miner import MinerError
+from miner.encoder.model import Model, Part
+from miner.text.output import open_output
+
+ROOT = Path(__file__).parents[2]
+DEMO = Path(miner.__file__).parent / "demo"
+
+
+def lay_out(directory: Path, suffix: str, test_gold: bool = True, foreign: str = "de") -> None:
+    """``de-en.{training,test}.{de,en,gold}``: lines with an odd and an even German number."""
+    pair = f"{foreign}-en"
+    gold = [line.split("\t") for line in (DEMO / "demo.gold").read_text().splitlines()]
+    directory.mkdir(parents=True, exist_ok=True)
+    for split, remainder in (("training", 1), ("test", 0)):
+        for side in ("de", "en"):
+            lines = (DEMO / f"demo.{side}").read_text(encoding="utf-8").splitlines()
+            with open_output(
+                directory / f"{pair}.{split}.{foreign if side == 'de' else side}{suffix}"
+            ) as file:
+                for number, line in enumerate(lines, 1):
+                    file.write(f"{side}-{number:09}\t{line}\n")
+        if split == "training" or test_gold:
+            with open_output(directory / f"{pair}.{split}.gold{suffix}") as file:
+                for source, target in gold:
+                    if int(source) % 2 == remainder:
+                        file.write(f"de-{int(source):09}\ten-{int(target):09}\n")
+
+
+def bucc(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "benchmarks.bucc", "--pair", "de-en", "--model", "default"]
+    return subprocess.run(
+        [*command, *map(str, arguments)], cwd=ROOT, capture_output=True, text=True, timeout=300
+    )
+
+
+@pytest.mark.parametrize("suffix, below", [("", "de-en"), (".xz", "")])
+def test_bucc_layouts(tmp_path: Path, suffix: str, below: str) -> None:
+    lay_out(tmp_path / below, suffix)
+    done = bucc("--data", tmp_path, "--json", tmp_path / "result.json")
+    assert done.returncode == 0, done.stderr
+    (result,) = json.loads((tmp_path / "result.json").read_text())["results"]
+    # Each split's gold is half of the pairs that are there to be found.
+    assert 0.4 < result["test"]["f1"] <= result["test oracle"]["f1"] < 0.75
+    assert result["test"]["threshold"] == result["training"]["threshold"]
+    assert f"{result['test']['f1']:.4f}" in done.stdout
+
+
+def test_bucc_without_test_gold_submits(tmp_path: Path) -> None:
+    lay_out(tmp_path, "", test_gold=False)
+    done = bucc("--data", tmp_path, "--submit", tmp_path / "mined.tsv")
+    assert done.returncode == 0, done.stderr
+    assert "no test gold" in done.stdout
+    mined = (tmp_path / "mined.tsv").read_text().splitlines()
+    assert len(mined) > 50 and all(line.startswith("de-") and "\ten-" in line for line in mined)
+
+
+def test_bucc_that_is_not_there(tmp_path: Path) -> None:
+    done = bucc("--data", tmp_path)
+    assert done.returncode == 1
+    assert "no de-en.training.de" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_pivoting_pairs_what_translates_the_same_sentence() -> None:
+    pairs = [
+        ("Ja.", "Yes."),
+        ("Hallo!", "Hi there!"),
+        ("Ja.", "yes!"),  # the same but for case and punctuation
+        ("Ja.", "Right."),
+        ("ja.", "Indeed."),  # another foreign sentence
+        ("Ja.", "Of course."),
+    ]
+    assert list(text.pivot(pairs)) == [
+        ("Of course.", "Right."),
+        ("Of course.", "Yes."),
+        ("Right.", "Yes."),
+    ]
+
+
+def test_draw() -> None:
+    pairs = [(str(number), str(-number)) for number in range(50)]
+    drawn = text.draw(pairs, 20)
+    assert len(set(drawn)) == 20 and set(drawn) < set(pairs) and drawn == text.draw(pairs, 20)
+    assert sorted(text.draw(pairs, 100)) == sorted(pairs)
+
+
+def test_text_is_drawn_once_and_short(tmp_path: Path) -> None:
+    place = tmp_path / "train" / "fr-en"
+    place.mkdir(parents=True)
+    long = "mot " * (text.LONGEST + 1)
+    (place / "a.tsv").write_text(f"un\tone\ndeux\ttwo\n{long}\tword\n", encoding="utf-8")
+    (place / "b.tsv").write_text("deux\ttwo\ndeux\ta pair\n", encoding="utf-8")
+    drawn = text.prepare("fr-en", tmp_path, tmp_path / "work", 10)
+    assert sorted(drawn.path.read_text(encoding="utf-8").splitlines()) == [
+        "deux\ta pair",
+        "deux\ttwo",
+        "un\tone",
+    ]
+    assert drawn.described["pairs"] == 3
+    (place / "tatoeba.tsv").write_text("deux\ttwo\ndeux\tTWO!\ndeux\ta pair\n", encoding="utf-8")
+    assert text.prepare("fr-en", tmp_path, tmp_path / "work", 10) == drawn
+    assert text.paraphrases(tmp_path) == [("a pair", "two")]
+    with pytest.raises(MinerError, match="no training text"):
+        text.bilingual(tmp_path / "elsewhere")
+
+
+def test_plan() -> None:
+    for group in plan.GROUPS.values():
+        assert len({row.key for row in group.rows}) == len(group.rows)
+        negatives = {row.config.negatives_from for row in group.rows if row.config.epochs > 0}
+        assert group.bilingual or negatives == {"either"}
+    rows = {row.name: row.config for row in plan.GROUPS["bilingual"].rows}
+    assert rows["sp"] == plan.P19 and rows["sp, 20k pieces, random"].epochs == 0
+    assert rows["sp, 1 epoch"] == replace(plan.P19, epochs=1)
+    lstm, gran = rows["lstm"], rows["gran-gru"]
+    assert (lstm.epochs, lstm.scramble, gran.epochs, gran.scramble) == (1, 0.3, 1, 0)
+    assert gran.initial < plan.P19.initial < lstm.initial
+    mixed = {row.name: row.config for row in plan.GROUPS["english"].rows}["word+trigram+lstm"]
+    assert (mixed.epochs, mixed.scramble, mixed.initial) == (3, 0.3, plan.P19.initial)
+    # Every question has an answer that is the recipe itself.
+    asked = {row.question for row in plan.GROUPS["questions"].rows}
+    answered = {row.question for row in plan.GROUPS["questions"].rows if row.config == plan.P19}
+    assert answered == asked
+
+
+def test_parameters() -> None:
+    part = Part(np.ones((7, 5), np.float16), None, {"a": np.zeros((10, 12), np.float32)})
+    plain = Part(np.ones((7, 5), np.float16))
+    assert Model.of_pieces(b"", plain.weights).parameters == 35
+    assert Model((plain, part), {}, 5).parameters == 2 * 35 + 120
+    plain.weights[2:4] = 0  # what a column of a separate vocabulary has not
+    assert Model.of_pieces(b"", plain.weights).parameters == 25
+
+
+def test_seconds_of_a_killed_training_count(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="benchmarks.encoders trains")
+    from benchmarks.encoders.measure import Clock
+    from train.loop import Progress
+
+    note = tmp_path / "seconds"
+    note.write_text("12.0\n")
+    clock = Clock(note)
+    clock(Progress(epoch=1, done=1, total=2, loss=0.5))
+    clock("learning to verify candidates")
+    clock.save()
+    assert 12.0 <= float(note.read_text()) < 13.0
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Everything that the encoders are measured on, a little of it."""
+    german, english = (
+        (DEMO / f"demo.{side}").read_text(encoding="utf-8").splitlines() for side in ("de", "en")
+    )
+    gold = [line.split("\t") for line in (DEMO / "demo.gold").read_text().splitlines()]
+    pairs = [(german[int(one) - 1], english[int(other) - 1]) for one, other in gold]
+    lay_out(tmp_path / "bucc-style" / "fr-en", "", foreign="fr")
+    for place in ("train/fr-en", "tatoeba", "sts"):
+        (tmp_path / place).mkdir(parents=True)
+    lines = "".join(f"{one}\t{other}\n" for one, other in pairs)
+    (tmp_path / "train" / "fr-en" / "demo.tsv").write_text(lines, encoding="utf-8")
+    (tmp_path / "tatoeba" / "fr-en.tsv").write_text(lines, encoding="utf-8")
+    same = [f"5\t{one}\t{one}\n" for one in english[:20]]
+    other = [f"1\t{one}\t{two}\n" for one, two in zip(english[:20], english[20:40], strict=True)]
+    for name in ("2012.MSRpar", "2016.headlines", "stsb.en.test"):
+        (tmp_path / "sts" / f"{name}.tsv").write_text("".join(same + other), encoding="utf-8")
+    return tmp_path
+
+
+def test_encoders_are_compared_and_a_killed_run_goes_on(
+    data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("torch", reason="benchmarks.encoders trains")
+    from benchmarks.encoders import __main__ as command
+
+    rows = {row.name: row for row in plan.GROUPS["bilingual"].rows}
+    few = rows["sp"], rows["trigram"], rows["sp, 1 epoch"]
+    monkeypatch.setitem(plan.GROUPS, "softmax", replace(plan.GROUPS["softmax"], rows=few))
+    result, models = data / "encoders.json", data / "models"
+    options = ["--quick", "--only", "softmax", "--data", data, "--models", models, "--json", result]
+    monkeypatch.setattr(sys, "argv", ["encoders", *map(str, options)])
+
+    command.main()
+    first = capsys.readouterr().out
+    assert first.count("epoch 1 of 1") == 2  # in a try both rows of pieces are one
+    section = json.loads(result.read_text())["sections"]["softmax"]
+    sp, trigram, again = section["results"]["rows"]
+    assert (sp["name"], trigram["name"], again["figures"]) == ("sp", "trigram", sp["figures"])
+    assert sp["figures"]["sts 12-16"] > 50 and sp["figures"]["bucc"]["test"]["gold"] > 50
+    assert set(sp["figures"]["sts"]) == {"2012.MSRpar", "2016.headlines", "stsb.en.test"}
+    assert sp["training seconds"] > 0
+    lines = tables.tables(json.loads(result.read_text()), readme.conditions)
+    assert any(line.startswith("| trigram | 1 | 0.") for line in lines)
+
+    # As if killed before the last two rows were written: only their figures are taken again.
+    section["results"]["rows"] = [sp]
+    result.write_text(json.dumps({"sections": {"softmax": section}}))
+    command.main()
+    assert "epoch 1 of 1" not in capsys.readouterr().out
+    resumed = json.loads(result.read_text())["sections"]["softmax"]["results"]["rows"]
+    assert [row["name"] for row in resumed] == ["sp", "trigram", "sp, 1 epoch"]
+    assert resumed[0] == sp and resumed[1]["figures"]["sts"] == trigram["figures"]["sts"]
+
+
+def test_tables_go_between_their_marks() -> None:
+    marked = "a\n<!-- x -->\nold\n<!-- /x -->\nb\n<!-- y-z -->\n<!-- /y-z -->\n"
+    wanted = "a\n<!-- x -->\nnew\nest\n<!-- /x -->\nb\n<!-- y-z -->\n<!-- /y-z -->\n"
+    sections = {"x": lambda: ["new", "est", ""], "y-z": list[str]}
+    for page in (marked, wanted):
+        assert readme.filled(page, sections) == wanted
+
+
+def test_the_recipes_are_kept_from_the_sentences_of_all_test_sets(tmp_path: Path) -> None:
+    lay_out(tmp_path / "bucc-style" / "de-en", ".xz")
+    (tmp_path / "sts").mkdir()
+    (tmp_path / "sts" / "stsb.en.test.tsv").write_text("5\tONE pair.\tOne pair!\n0\tx\ty\n")
+    path, count = unseen.written(tmp_path, tmp_path / "tests")
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert {"ONE pair.", "One pair!", "x", "y"} < set(lines)
+    every = [
+        (DEMO / f"demo.{side}").read_text(encoding="utf-8").splitlines() for side in ("de", "en")
+    ]
+    assert set(lines) > {*every[0], *every[1]} and len(set(lines)) == len(lines)
+    assert count < len(lines)  # spellings of one sentence are one
+
+
+def test_recipes_are_trained_without_test_sentences(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lay_out(tmp_path / "bucc-style" / "de-en", "")
+    with_pairs = tmp_path / "train" / "de-en" / "text.tsv.xz"
+    with_pairs.parent.mkdir(parents=True)
+    with open_output(with_pairs) as file:
+        file.write("ein Haus\ta house\n")
+    given: dict[str, list[str]] = {}
+    monkeypatch.setattr(
+        quality, "train_model", lambda texts, config, output, **more: given.update(more)
+    )
+    quality.trained(quality.RECIPES["p19"], "de-en", tmp_path, tmp_path / "models" / "p19")
+    (path,) = given["exclude"]
+    first = (DEMO / "demo.de").read_text(encoding="utf-8").splitlines()[0]
+    assert first in Path(path).read_text(encoding="utf-8").splitlines()
+
+
+def test_test_sentences_in_training_text_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for pair, rows in (
+        ("de-en", "Das ist der erste Satz.\tThis, here, is the first!\nja\tYes.\n"),
+        ("fr-en", "Une autre phrase ici.\tThis here is the FIRST\n"),
+    ):
+        path = tmp_path / "train" / pair / "text.tsv.xz"
+        path.parent.mkdir(parents=True)
+        with open_output(path) as file:
+            file.write(rows)
+    tests = {"sts a": ["This here is the first.", "Yes."], "sts b": ["Das ist der erste Satz"]}
+    monkeypatch.setattr(seen, "test_sentences", lambda data: tests)
+    shipped = tmp_path / "shipped.txt"
+    shipped.write_text("fr-en/text\n")
+    monkeypatch.setattr(seen, "SHIPPED", shipped)
+    one = {"sentences": 1, "seen": 1}  # "Yes." is too short to count
+    assert seen.count(tmp_path, ["de-en"]) == {
+        "de-en": {"sts a": one, "sts b": one},
+        "shipped": {"sts a": one},
+    }
+
+
+def test_what_shipped_is_text_that_may_ship() -> None:
+    names = seen.SHIPPED.read_text().split()
+    assert len(set(names)) == len(names) > 20
+    # Of these the licence does not allow it, or is not known.
+    assert not {name.split("/")[1] for name in names} & {"multi30k", "progit2", "git", "phpmyadmin"}

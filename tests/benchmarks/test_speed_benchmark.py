@@ -1,0 +1,134 @@
+"""What the speed benchmark makes of its measurements, and that it runs."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import miner
+from benchmarks import report
+from benchmarks.speed import mine, peers, process, tables, text
+from benchmarks.speed.search import recall
+
+pytest.importorskip("torch", reason="benchmarks/speed compares with torch")
+
+ROOT = Path(__file__).parents[2]
+DEMO = Path(miner.__file__).parent / "demo"
+
+
+def one(count: int, seconds: float, **more: Any) -> dict[str, Any]:
+    figures = {"seconds": seconds, "cpu seconds": 2 * seconds, "memory": 2**20, "peak": 2**21}
+    return {"count": count, **figures, **more}
+
+
+def test_rows_compare_rates() -> None:
+    measured = {
+        "ours": [one(1000, 2), one(1000, 1), one(1000, 4)],
+        "slow": [one(10, 1, found="it"), one(10, 2), one(10, 0.5, found="it")],
+        "absent": [{"missing": "usearch"}],
+        "broken": [one(10, 1), {"failed": "out of memory"}],
+    }
+    ours, slow, absent, broken = process.rows(measured, "ours")
+    assert (ours["sentences/s"], ours["min"], ours["max"]) == (500, 250, 1000)
+    assert slow["ours is faster by"] == slow["ours is faster by in CPU time"] == 50
+    assert slow["found"] == "it" and slow["memory MiB"] == 1
+    assert absent == {"name": "absent", "missing": "usearch"}
+    assert broken == {"name": "broken", "failed": "out of memory"}
+
+
+def test_a_meter_sees_seconds_and_memory() -> None:
+    # In a process of its own, as jobs are: of a large one the system may take memory back.
+    program = """
+import json, numpy as np
+from benchmarks.speed.process import Meter
+meter = Meter()
+with meter:
+    held = np.ones(10_000_000)
+    del held
+print(json.dumps(meter.result(3, more=1)))
+"""
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
+    found = json.loads(done.stdout)
+    assert 70e6 < found["memory"] < 200e6 and found["seconds"] > 0 and found["more"] == 1
+
+
+def test_a_job_that_fails_or_is_not_there() -> None:
+    failed = process.run(process.Job("x", "text:read", {"path": "/nowhere", "count": 1}), 1)
+    assert "FileNotFoundError" in failed["failed"]
+    assert "no_such_module" in process.run(process.Job("x", "no_such_module:job"), 1)["missing"]
+
+
+def test_recall_counts_ties_and_no_place_twice() -> None:
+    base = np.eye(4, dtype=np.float16)[[0, 1, 1, 2, 3]]
+    queries = np.array([[0.5, 1, 0, 0]], dtype=np.float16)
+    nearest = np.sort(queries.astype(float) @ base.T.astype(float))[:, ::-1]
+
+    def of(found: list[int]) -> float:
+        return recall(queries, base, np.array([found]), nearest[:, len(found) - 1])
+
+    assert of([1, 2]) == of([2, 1]) == of([2]) == of([1]) == 1
+    assert of([1, 1]) == of([1, 0]) == of([1, -1]) == 0.5
+
+
+def test_exponents() -> None:
+    points = [
+        {"a side": n, "seconds": n**2 + 0.0, "stages": {"search": n + 0.0}} for n in (10, 20, 40)
+    ]
+    assert mine.exponents(points) == {"all": 2.0, "search": 1.0}
+    assert mine.exponents([*points[:1], {"a side": 99, "failed": "why"}]) == {}
+
+
+def test_batches_keep_every_row_and_the_limit() -> None:
+    lengths = [3, 9, 1, 12, 2, 5]
+    batches = list(peers._batches(lengths, lambda count, longest: count * longest <= 12))
+    assert sorted(row for batch in batches for row in batch) == list(range(6))
+    assert all(len(b) == 1 or len(b) * lengths[b[0]] <= 12 for b in batches)
+
+
+@pytest.mark.parametrize("d", [5, 20])
+def test_resized_vectors_keep_their_length_and_neighbours(d: int) -> None:
+    generator = np.random.default_rng(1)
+    narrow = generator.normal(size=(40, 4)) @ generator.normal(size=(4, 10))
+    unit = (narrow / np.linalg.norm(narrow, axis=1, keepdims=True)).astype(np.float32)
+    first, second = text.resized((unit[:20], unit[20:]), d)
+    assert first.shape == second.shape == (20, d) and first.dtype == np.float16
+    np.testing.assert_allclose(first @ second.T, unit[:20] @ unit[20:].T, atol=5e-3)
+
+
+def test_sections_are_merged(tmp_path: Path) -> None:
+    path = tmp_path / "speed.json"
+    for value in (1, 2):
+        report.merge(path, "benchmarks.speed", "limits", {"threads": value, "copy, GB/s": 9}, ())
+        report.merge(path, "benchmarks.speed", f"other {value}", {}, ["pytest"])
+    sections = json.loads(path.read_text())["sections"]
+    assert list(sections) == ["limits", "other 1", "other 2"]
+    assert "pytest" in sections["other 1"]["versions"]
+    lines = tables.tables(json.loads(path.read_text()), lambda section: section["command"])
+    assert "2 threads: copy, GB/s 9." in lines[0]
+
+
+def test_it_runs(tmp_path: Path) -> None:
+    place = tmp_path / "train" / "fr-en"
+    place.mkdir(parents=True)
+    sides = [(DEMO / f"demo.{side}").read_text(encoding="utf-8") for side in ("de", "en")]
+    rows = zip(*(side.splitlines() for side in sides), strict=False)
+    (place / "demo.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in rows), encoding="utf-8")
+    command = [sys.executable, "-m", "benchmarks.speed", "--quick", "--only", "mine"]
+    done = subprocess.run(
+        [*command, "--data", str(tmp_path), "--json", str(tmp_path / "speed.json")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    results = json.loads((tmp_path / "speed.json").read_text())["sections"]["mine"]["results"]
+    ours, probable, theirs = results["rows"]
+    assert ours["pairs"] > 20 and probable["pairs"] > 20
+    # Where sentence-transformers is installed, both keep about the same.
+    assert theirs.get("missing") or abs(theirs["pairs"] - ours["pairs"]) < 0.1 * ours["pairs"]
+    assert "ours, by margin" in done.stdout

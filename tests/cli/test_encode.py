@@ -1,0 +1,285 @@
+"""``miner encode``: one row for every line, whole or not at all, in bounded memory."""
+
+from __future__ import annotations
+
+import io
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.commands import MINER, Done, Miner, fault, many, miner, only, small_disk, write  # noqa: F401 (fixtures)
+
+from miner.encoder import gpu
+from miner.encoder.encoder import CHUNK, Encoder
+from miner.errors import CorpusError
+from miner.index import vectors
+from miner.index.index import Index
+from miner.index.vectors import encode_corpus, open_vectors
+from miner.text.corpus import Reader
+from miner.text.output import open_output
+
+
+def encode(miner: Miner, *arguments: object) -> Done:
+    return miner("encode", *arguments, "--model", miner.model, "--threads", 2)
+
+
+@pytest.fixture
+def holes(german: list[str]) -> Path:
+    """A file with lines that are empty, blank and unknown to the model, at its end too."""
+    return write("holes.de", "", german[0], " \t ", "日本", *german[1:40], "", "", *german, "", "")
+
+
+@pytest.mark.parametrize("output", ["v.npy", "v.h5", "v.hdf5"])
+@pytest.mark.parametrize("dtype", [None, "float16", "float32"])
+def test_a_row_for_every_line(
+    miner: Miner, encoder: Encoder, holes: Path, output: str, dtype: str | None
+) -> None:
+    done = encode(miner, holes, "-o", output, *(["--dtype", dtype] if dtype else []))
+    assert (done.code, done.out) == (0, "")
+    lines = holes.read_text(encoding="utf-8").split("\n")[:-1]
+    assert done.err == (
+        f"{output}: {len(lines)} vectors of 32 dimensions, 6 empty, "
+        "1 without a piece that the model knows\n"
+    )
+    found = open_vectors(output)
+    assert isinstance(found, np.memmap) and found.dtype == (dtype or "float16")
+    np.testing.assert_array_equal(found, encoder.encode(lines).astype(found.dtype))
+    assert miner.entries() == ["holes.de", output]
+
+
+@pytest.mark.parametrize("output", ["v.npy", "v.h5"])
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+@pytest.mark.parametrize("factory", ["flat", "SQ8"])
+def test_an_index_of_these_vectors_is_that_of_the_text(
+    miner: Miner, holes: Path, output: str, dtype: str, factory: str
+) -> None:
+    assert encode(miner, holes, "-o", output, "--dtype", dtype).code == 0
+    assert miner("index", holes, "--embeddings", output, "-o", "a", "--index", factory).code == 0
+    assert miner.index(holes, "b", "--index", factory).code == 0
+    a, b = Index.open("a"), Index.open("b")
+    for name in ("vectors", "line", "first", "offset"):
+        np.testing.assert_array_equal(getattr(a.store, name), getattr(b.store, name))
+    assert a.distinct == b.distinct
+
+
+def test_several_files_one_after_the_other(
+    miner: Miner, encoder: Encoder, german_file: Path, english_file: Path, holes: Path
+) -> None:
+    assert encode(miner, german_file, holes, english_file, "-o", "v.npy").code == 0
+    parts = [german_file, holes, english_file]
+    lines = [line for part in parts for line in part.read_text("utf-8").split("\n")[:-1]]
+    np.testing.assert_array_equal(open_vectors("v.npy"), encoder.encode(lines).astype(np.float16))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options"),
+    [
+        ("a.tsv", "id\ttext\n1\teins\n2\t\n3\tzwei\n", ["--header", "--column", "text"]),
+        ("a.jsonl", '{"text": "eins"}\n{"text": ""}\n{"text": "zwei"}\n', []),
+        ("a.de", "x\teins\n\ny\tzwei\n", ["--format", "bucc"]),
+        ("a.txt", b"eins\nzw\xffei\nzwei\n", ["--on-error", "skip"]),
+        ("a.txt.gz", "eins\n\nzwei\n", []),
+    ],
+)
+def test_every_format(
+    miner: Miner, encoder: Encoder, name: str, content: str | bytes, options: list[str]
+) -> None:
+    with open_output(name, binary=True) as file:
+        file.write(content if isinstance(content, bytes) else content.encode())
+    for output in ("v.npy", "v.h5"):
+        done = encode(miner, name, "-o", output, *options)
+        assert done.code == 0, done.err
+        expected = encoder.encode(["eins", "", "zwei"]).astype(np.float16)
+        np.testing.assert_array_equal(open_vectors(output), expected)
+        assert ("1 not UTF-8" in done.err) == (name == "a.txt")
+        assert ("1 empty" in done.err) == (name != "a.txt")
+
+
+def test_what_can_be_read_only_once(
+    miner: Miner, encoder: Encoder, german: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "\n".join([*german, "", *german]) + "\n"
+    monkeypatch.setattr(vectors, "CHUNK", 7)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    only(encode(miner, "-", "-o", "v.h5"), "standard input", "write .npy")
+    assert miner.entries() == []
+    assert encode(miner, "-", "-o", "v.npy").code == 0
+    expected = encoder.encode([*german, "", *german]).astype(np.float16)
+    np.testing.assert_array_equal(open_vectors("v.npy"), expected)
+
+
+@pytest.mark.parametrize("output", ["v.npy", "v.h5"])
+def test_a_corpus_without_lines(miner: Miner, output: str) -> None:
+    Path("empty").touch()
+    assert encode(miner, "empty", "-o", output).code == 0
+    assert open_vectors(output).shape == (0, 32)
+    assert miner("index", "empty", "--embeddings", output, "-o", "i").code == 0
+
+
+def test_progress_has_a_total(encoder: Encoder, german_file: Path, tmp_path: Path) -> None:
+    told: list[tuple[str, int, int | None]] = []
+
+    def report(stage: str, done: int, total: int | None) -> None:
+        told.append((stage, done, total))
+
+    encode_corpus(encoder, [german_file] * 2, tmp_path / "v.npy", report=report)
+    assert told[0] == ("counting lines", 0, None) and told[-1] == ("encoding", 120, 120)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("chunk", [1, 11])
+def test_vectors_do_not_depend_on_threads_or_chunks(
+    miner: Miner, holes: Path, threads: int, chunk: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert encode(miner, holes, "-o", "a.npy").code == 0
+    monkeypatch.setattr(vectors, "CHUNK", chunk)
+    assert encode(miner, holes, "-o", "b.npy", "--threads", threads).code == 0
+    assert Path("a.npy").read_bytes() == Path("b.npy").read_bytes()
+
+
+# --- what fails ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("output", ["-", "v", "v.txt", "v.npy.gz", "v.raw"])
+def test_other_suffixes(miner: Miner, german_file: Path, output: str) -> None:
+    done = encode(miner, german_file, "-o", output)
+    assert done.code == 2 and ".npy, .h5, .hdf5" in done.err
+    assert miner.entries() == []
+
+
+def test_output_over_the_input(miner: Miner) -> None:
+    corpus = write("text.npy", "eins")
+    done = encode(miner, corpus, "-o", corpus)
+    assert done.code == 2 and "would replace" in done.err
+    assert corpus.read_text() == "eins\n"
+
+
+@pytest.mark.parametrize("output", ["v.npy", "v.h5"])
+def test_text_that_cannot_be_read(miner: Miner, german_file: Path, output: str) -> None:
+    Path(output).write_text("older")
+    only(encode(miner, "missing", "-o", output), "missing")
+    Path("latin1").write_bytes(b"gut\n" * (3 * CHUNK) + "schön\n".encode("latin-1"))
+    fault(encode(miner, german_file, "latin1", "-o", output), "latin1", f"line {3 * CHUNK + 1}")
+    assert Path(output).read_text() == "older"
+    assert miner.entries() == ["latin1", output]
+
+
+@pytest.mark.parametrize("output", ["v.npy", "v.h5"])
+@pytest.mark.parametrize("counted", [59, 61])
+def test_a_file_that_changes(
+    encoder: Encoder,
+    german_file: Path,
+    tmp_path: Path,
+    output: str,
+    counted: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Reader, "count", lambda self: counted)
+    with pytest.raises(CorpusError, match="changed while"):
+        encode_corpus(encoder, [german_file], tmp_path / output)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("output", ["v.npy", "v.h5"])
+def test_places_that_cannot_be_written(miner: Miner, german_file: Path, output: str) -> None:
+    fault(encode(miner, german_file, "-o", f"no/{output}"), f"no/{output}", "no such directory")
+    Path(output).mkdir()
+    fault(encode(miner, german_file, "-o", output), output, "it is a directory")
+    assert miner.entries() == [output]
+
+
+def test_a_gpu_that_is_not_there(
+    miner: Miner, german_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gpu, "DRIVERS", ())
+    only(encode(miner, german_file, "-o", "v.npy", "--device", "cuda"), "--device cuda")
+    only(miner.index(german_file, "out", "--device", "cuda"), "--device cuda")
+    assert encode(miner, german_file, "-o", "v.npy", "--device", "auto").code == 0
+
+
+@pytest.mark.parametrize("output", ["v.npy", "v.h5"])
+def test_no_space(miner: Miner, small_disk: Path, output: str, german_file: Path) -> None:
+    corpus = many(miner.place / "corpus", 5000)
+    place = small_disk / output
+    arguments = ["encode", corpus, "--model", miner.model, "-o", place]
+    done = subprocess.run(
+        [*MINER, *map(str, arguments)], capture_output=True, text=True, cwd=miner.place
+    )
+    only(Done(done.returncode, done.stdout, done.stderr), place, "no space left")
+    assert list(small_disk.iterdir()) == []
+    assert encode(miner, german_file, "-o", place).code == 0, "a smaller one fits"
+
+
+@pytest.mark.parametrize("output", ["v.npy", "v.h5"])
+@pytest.mark.parametrize("limit", [100, 100_000])
+def test_files_that_may_not_grow(miner: Miner, limit: int, output: str) -> None:
+    corpus = many(miner.place / "corpus", 5000)
+    arguments = ["encode", corpus, "--model", miner.model, "-o", output]
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}  # its cache would meet the limit, too
+    done = subprocess.run(
+        [*MINER, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=miner.place,
+        env=environment,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+    )
+    only(Done(done.returncode, done.stdout, done.stderr), output, "File too large")
+    assert miner.entries() == ["corpus"]
+
+
+@pytest.mark.parametrize("output", ["v.npy", "v.h5"])
+def test_interrupted(miner: Miner, output: str) -> None:
+    """A real Ctrl-C in the middle of a large file; an older output stays."""
+    corpus = miner.place / "corpus"
+    corpus.write_bytes(many(corpus, 2000).read_bytes() * 500)
+    Path(output).write_text("older")
+    arguments = ["encode", str(corpus), "--model", str(miner.model), "-o", output]
+    running = subprocess.Popen(
+        [*MINER, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        deadline = time.monotonic() + 60
+        partial = Path(f".{output}.{running.pid}.partial")
+        while not partial.exists() or partial.stat().st_size < 1_000_000:
+            assert running.poll() is None and time.monotonic() < deadline
+            time.sleep(0.005)
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=60)
+    finally:
+        running.kill()
+    assert running.returncode == 130, err
+    assert out == ""
+    assert err.strip() == "miner: interrupted; to go on, repeat: miner " + " ".join(arguments)
+    assert Path(output).read_text() == "older" and miner.entries() == ["corpus", output]
+
+
+# --- memory -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("output", ["v.npy", "v.h5"])
+def test_memory_does_not_grow_with_the_corpus(miner: Miner, output: str) -> None:
+    """Four times the lines: vectors alone would be 19 MB more."""
+
+    def peak(copies: int) -> int:
+        corpus = Path("corpus")
+        corpus.write_bytes(many(corpus, 1000).read_bytes() * copies)
+        code = (
+            "import resource, sys; from miner.cli import main; code = main();"
+            "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss); sys.exit(code)"
+        )
+        arguments = ["encode", "corpus", "--model", miner.model, "-o", output, "--threads", 2]
+        done = subprocess.run(
+            [sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        assert len(open_vectors(output)) == 1000 * copies
+        return int(done.stdout)
+
+    assert peak(400) - peak(100) < 8 << 10  # KiB

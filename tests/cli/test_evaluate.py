@@ -1,0 +1,263 @@
+"""miner evaluate sts, tatoeba, bucc, paraphrase, noisy, speed, all, sentences."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.subjects import write, write_every
+
+import miner as package
+from miner.cli.evaluations import NAMES
+from miner.encoder.encoder import Encoder
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def data(german: list[str], english: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A little of every evaluation, as `miner data get` lays it out."""
+    return write_every(tmp_path_factory.mktemp("data"), german, english)
+
+
+def figures(record: dict[str, Any], task: str, model: int = 0) -> dict[tuple[str, str], float]:
+    found = record["models"][model]["evaluations"][task]["figures"]
+    return {(one["set"], one["metric"]): one["value"] for one in found}
+
+
+def test_all(miner: Run, data: Path, tmp_path: Path) -> None:
+    pytest.importorskip("sklearn", reason="paraphrases need scikit-learn")
+    code, out, err = miner("evaluate", "all", "--data", data, "--json", tmp_path / "all.json")
+    assert code == 0, err
+    record = json.loads((tmp_path / "all.json").read_text())
+    assert (record["miner"], record["data"]) == (package.__version__, str(data))
+    (model,) = record["models"]
+    assert model["model"] == "default"
+    assert model["fingerprint"] == Encoder.load("default").fingerprint
+    assert tuple(model["evaluations"]) == NAMES and "differences" not in record
+    for name in NAMES:
+        assert f"\n{name} " in out
+    assert figures(record, "tatoeba")["de-en", "both ways by margin"] > 0.9
+    assert figures(record, "noisy")["de-en.web", "auc by quality"] > 0.9
+    assert figures(record, "bucc")["bucc-tiny de-en", "f1 by probability"] > 0.5
+    assert figures(record, "sts")["2012, 1 of 5 sets", "pearson"] > 0.8
+    assert figures(record, "paraphrase")["msrpc", "accuracy by cosine"] > 0.9
+    assert all(value > 0 for value in figures(record, "speed").values())
+    # In brief: what counts of each, and no notes.
+    value = figures(record, "tatoeba")["de-en", "both ways by cosine"]
+    assert f"  {value:.3f}  " in out and "there by cosine" not in out
+    assert "oracle" not in out and "missing: 2013: not there" in out
+
+
+def test_one_says_all_of_it(miner: Run, data: Path, tmp_path: Path, verifying_model: Path) -> None:
+    options = ["--data", data, "--model", verifying_model]
+    code, out, err = miner("evaluate", "bucc", *options, "--json", tmp_path / "bucc.json.gz")
+    assert (code, err) == (0, "") and (tmp_path / "bucc.json.gz").exists()
+    for text in ("f1 by margin", "recall by probability", "oracle", "BUCC.v2", "bootstrap"):
+        assert text in out
+    code, out, err = miner("evaluate", "tatoeba", "--data", data, "--threads", 1)
+    assert code == 0 and "there by cosine" in out
+
+
+def test_a_model_against_itself_and_another(
+    miner: Run, data: Path, tmp_path: Path, tiny_model: Path
+) -> None:
+    place = tmp_path / "against.json"
+    against = ["--against", "default", "--json", place]
+    code, out, _ = miner("evaluate", "sts", "--data", data, *against)
+    assert code == 0 and "default less default, on the same draws:" in out
+    record = json.loads(place.read_text())
+    assert len(record["models"]) == 2 and record["differences"]
+    for one in record["differences"]:
+        assert (one["difference"], one["interval"], one["p"]) == (0, [0, 0], 1)
+
+    code, out, _ = miner("evaluate", "sts", "--data", data, "--model", tiny_model, *against)
+    record = json.loads(place.read_text())
+    (one,) = (
+        one
+        for one in record["differences"]
+        if (one["set"], one["metric"]) == ("stsb.en.test", "pearson")
+    )
+    values = [figures(record, "sts", model)["stsb.en.test", "pearson"] for model in (0, 1)]
+    assert code == 0 and one["difference"] == pytest.approx(values[0] - values[1])
+    assert f"{one['difference']:+.3f}" in out
+
+
+def test_sets_that_are_not_there_are_left_out_of_all(
+    miner: Run, data: Path, tmp_path: Path, tiny_model: Path
+) -> None:
+    shutil.copytree(data / "tatoeba", tmp_path / "tatoeba")
+    options = ["--data", tmp_path, "--model", tiny_model, "--json", tmp_path / "all.json"]
+    code, out, err = miner("evaluate", "all", *options)
+    assert code == 0
+    record = json.loads((tmp_path / "all.json").read_text())
+    assert err == ""
+    for name, one in zip(("sts", "bucc", "paraphrase", "noisy"), record["left out"], strict=True):
+        assert (one["evaluation"], one["model"]) == (name, None)
+        assert f"\nleft out: {name}: {one['reason']}\n" in out and f"\n{name} " not in out
+    (model,) = record["models"]
+    assert list(model["evaluations"]) == ["tatoeba", "speed"]
+
+
+def test_no_sets_at_all(miner: Run, tmp_path: Path) -> None:
+    for command in (["all"], ["sentences", "-o", tmp_path / "laser"]):
+        code, out, err = miner("evaluate", *command, "--data", tmp_path)
+        assert (code, out) == (1, "")
+        assert err.splitlines()[-1] == (
+            f"miner: error: {tmp_path}: holds no test set; 'miner data list' says which can be had"
+        )
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", [*NAMES, "all"])
+def test_a_directory_that_does_not_exist(miner: Run, tmp_path: Path, name: str) -> None:
+    code, out, err = miner("evaluate", name, "--data", tmp_path / "nowhere")
+    assert (code, out) == (1, "") and err.count("\n") == 1
+    assert f"{tmp_path / 'nowhere'}: no such directory; 'miner data get'" in err
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_set_that_is_not_there(miner: Run, tmp_path: Path, name: str, tiny_model: Path) -> None:
+    code, out, err = miner("evaluate", name, "--data", tmp_path, "--model", tiny_model)
+    assert (code, out) == (1, "") and err.startswith("miner: error: ") and err.count("\n") == 1
+    assert str(tmp_path) in err
+
+
+@pytest.mark.parametrize(
+    "name, file, line",
+    [
+        ("sts", "sts/stsb.en.test.tsv", "5\tone sentence"),
+        ("tatoeba", "tatoeba/de-en.tsv", "one sentence"),
+        ("paraphrase", "paraphrase/msrpc.test.tsv", "yes\ta\tb"),
+        ("noisy", "noisy/de-en.web-labelled.tsv", "a\tb\tgood"),
+        ("bucc", "bucc-tiny/de-en.training.gold", "de-00000"),
+    ],
+)
+def test_a_broken_file(
+    miner: Run, data: Path, tmp_path: Path, tiny_model: Path, name: str, file: str, line: str
+) -> None:
+    shutil.copytree(data, tmp_path / "data")
+    path = tmp_path / "data" / file
+    for packed in path.parent.glob(f"{path.name}.*"):
+        packed.unlink()
+    path.write_text(f"\n{line}\n", encoding="utf-8")
+    options = ["--model", tiny_model, "--json", tmp_path / "out.json"]
+    code, _, err = miner("evaluate", name, "--data", tmp_path / "data", *options)
+    assert code == 1 and err.startswith(f"miner: error: {path}, line 2: ") and err.count("\n") == 1
+    assert not (tmp_path / "out.json").exists()
+
+
+def test_usage(miner: Run, data: Path) -> None:
+    code, _, err = miner("evaluate", "sts")
+    assert code == 2 and "--data" in err
+    code, _, err = miner("evaluate", "sentences", "--data", data, "--task", "speed", "-o", "x")
+    assert code == 2 and "speed" in err
+
+
+def test_vectors_from_elsewhere_are_a_model(
+    miner: Run, data: Path, tmp_path: Path, german: list[str]
+) -> None:
+    """The default model's own, whose figures they then give."""
+    place = tmp_path / "laser"
+    place.mkdir()
+    code, out, err = miner("evaluate", "sentences", "--data", data, "-o", place)
+    assert (code, out) == (0, "")
+    assert err == f"{place / 'sentences.txt'}: 120 sentences of {', '.join(NAMES[:-1])}\n"
+    code, _, err = miner("evaluate", "sts", "--data", data, "--model", place)
+    assert code == 1 and "no vectors.npy" in err
+    texts, vectors = place / "sentences.txt", place / "vectors.npy"
+    assert miner("encode", texts, "--dtype", "float32", "-o", vectors)[0] == 0
+
+    own, theirs = tmp_path / "own.json", tmp_path / "theirs.json"
+    for name in ("sts", "tatoeba"):
+        assert miner("evaluate", name, "--data", data, "--json", own)[0] == 0
+        options = ["--data", data, "--model", place, "--json", theirs]
+        assert miner("evaluate", name, *options)[0] == 0
+        found = [json.loads(path.read_text()) for path in (own, theirs)]
+        ours, others = (figures(record, name) for record in found)
+        assert ours == others
+        assert len(found[1]["models"][0]["fingerprint"]) == 16
+    code, _, err = miner("evaluate", "sentences", "--data", data, "-o", place)
+    assert code == 1 and "has vectors.npy, which new sentences would not fit" in err
+    np.save(place / "other.npy", np.zeros((1, 1)))
+    (place / "other.npy").rename(place / "vectors.h5")
+    code, _, err = miner("evaluate", "sts", "--data", data, "--model", place)
+    assert code == 1 and "has vectors.npy and vectors.h5; remove the older" in err
+
+
+def test_a_faulty_file_takes_no_other_evaluation_along(
+    miner: Run, data: Path, tmp_path: Path, tiny_model: Path
+) -> None:
+    shutil.copytree(data / "tatoeba", tmp_path / "tatoeba")
+    write(tmp_path / "noisy" / "de-en.web-labelled.tsv", [("a", "b", 1), ("a", "b", 2)])
+    path = tmp_path / "all.json"
+    options = ["--data", tmp_path, "--model", tiny_model, "--json", path]
+    code, out, err = miner("evaluate", "all", *options)
+    assert code == 1 and "\ntatoeba " in out
+    assert err.splitlines()[-1].startswith("miner: error: ") and "line 2: the label is 2" in err
+    (model,) = json.loads(path.read_text())["models"]
+    assert list(model["evaluations"]) == ["tatoeba", "speed"]
+    left_out = json.loads(path.read_text())["left out"]
+    (fault,) = (one for one in left_out if one["evaluation"] == "noisy")
+    assert "line 2: the label is 2" in fault["reason"] and fault["model"] == str(tiny_model)
+    assert f"left out: noisy of {tiny_model}: {fault['reason']}\n" in out
+
+
+def test_all_left_out_is_an_error_and_a_bad_output_is_found_first(
+    miner: Run, data: Path, tmp_path: Path
+) -> None:
+    options = ["--data", data, "--json", tmp_path / "nowhere" / "out.json"]
+    code, out, err = miner("evaluate", "all", *options)
+    assert (code, out) == (1, "") and "nowhere: no such directory; make it" in err
+    (tmp_path / "sentences.txt").write_text("one\n")
+    np.save(tmp_path / "vectors.npy", np.eye(1, dtype=np.float32))
+    shutil.copytree(data / "tatoeba", tmp_path / "sets" / "tatoeba")
+    code, _, err = miner("evaluate", "all", "--data", tmp_path / "sets", "--model", tmp_path)
+    assert code == 1 and "nothing could be evaluated" in err.splitlines()[-1]
+
+
+def test_sentences_of_one_evaluation(miner: Run, data: Path, tmp_path: Path) -> None:
+    path = tmp_path / "sentences.txt"
+    code, _, err = miner("evaluate", "sentences", "--data", data, "--task", "sts", "-o", tmp_path)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert code == 0 and err == f"{path}: {len(lines)} sentences of sts\n"
+    np.save(tmp_path / "vectors.npy", np.eye(len(lines), dtype=np.float32))
+    assert miner("evaluate", "sts", "--data", data, "--model", tmp_path)[0] == 0
+    code, _, err = miner("evaluate", "tatoeba", "--data", data, "--model", tmp_path)
+    assert code == 1 and "has no sentence" in err
+    code, out, err = miner("evaluate", "speed", "--data", data, "--model", tmp_path)
+    assert code == 0 and f"missing: {tmp_path} holds vectors" in out
+
+
+def test_without_scikit_learn(
+    miner: Run, data: Path, tmp_path: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn.neural_network", None)
+    options = ["--data", data, "--model", tiny_model]
+    code, out, err = miner("evaluate", "paraphrase", *options)
+    assert (code, out) == (1, "") and "pip install" in err
+    shutil.copytree(data / "paraphrase", tmp_path / "paraphrase")
+    shutil.copytree(data / "noisy", tmp_path / "noisy")
+    code, out, err = miner(
+        "evaluate", "all", "--data", tmp_path, *options[2:], "--against", "default"
+    )
+    assert code == 0 and "\nnoisy " in out
+    for model in (tiny_model, "default"):
+        assert f"left out: paraphrase of {model}: the classifier needs" in out
+
+
+def test_no_option_is_advised_that_is_not_there(miner: Run, tmp_path: Path) -> None:
+    """Of the option, commands that have it speak."""
+    place = tmp_path / "tatoeba" / "de-en.tsv"
+    place.parent.mkdir()
+    place.write_bytes(b"eins\tone\nzw\xffei\ttwo\n")
+    code, _, err = miner("evaluate", "tatoeba", "--data", tmp_path)
+    assert code == 1 and "line 2" in err and "iconv" in err and "--on-error" not in err
+    code, _, err = miner("negatives", "default", place)
+    assert code == 1 and err.endswith("-t UTF-8, or pass --on-error replace or skip\n")

@@ -1,0 +1,254 @@
+"""Models of other encoders from the outside: trained, indexed, searched, verified, explained."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+from support.invented import synthetic
+
+import train.learn_verifier
+from miner.cli import main
+from miner.encoder.model import ENCODERS, load
+from train.config import RECIPES, TrainConfig
+
+Run = Callable[..., tuple[int, str, str]]
+FAST = [
+    *("--dimension", "16", "--batch", "64", "--epochs", "3", "--rate", "0.02", "--heldout", "70"),
+    *("--initial", "0.1"),
+]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    directory = tmp_path_factory.mktemp("text")
+    for name, side in zip("ab", synthetic(700), strict=True):
+        (directory / name).write_text("\n".join(side) + "\n", encoding="utf-8")
+    return [str(directory / name) for name in "ab"]
+
+
+@pytest.fixture(scope="module")
+def corpora(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Text that was not trained on; line i of the one translates line i of the other."""
+    directory = tmp_path_factory.mktemp("corpora")
+    for name, side in zip("ab", synthetic(60, seed=9), strict=True):
+        (directory / name).write_text("\n".join(side) + "\n", encoding="utf-8")
+    return [str(directory / name) for name in "ab"]
+
+
+def trained(files: list[str], output: Path, *options: str) -> str:
+    source, target = files
+    arguments = ["train", "--source", source, "--target", target, "-o", str(output)]
+    words = any(one.startswith(("word", "gran")) for one in options)
+    pieces = [] if words else ["--pieces", "120"]
+    assert main([*arguments, *FAST, *pieces, *options]) == 0
+    return str(output)
+
+
+def right(table: str) -> int:
+    """How many of the pairs in a table of ids are those of one line."""
+    rows = [line.split("\t") for line in table.splitlines()]
+    return sum(row[1] == row[2] for row in rows)
+
+
+@pytest.mark.parametrize(
+    "encoder, more",
+    [
+        ("word", []),
+        ("lstm-sp", []),
+        ("gran-gru", ["--objective", "margin", "--margin", "0.4", "--megabatch", "3"]),
+        ("word+trigram", ["--combine", "concat"]),
+    ],
+)
+def test_mined_verified_and_explained(
+    files: list[str],
+    corpora: list[str],
+    tmp_path: Path,
+    miner: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    encoder: str,
+    more: list[str],
+) -> None:
+    monkeypatch.setattr(train.learn_verifier, "ENOUGH", 50)
+    model = trained(files, tmp_path / "model", "--encoder", encoder, *more)
+    config = json.loads((tmp_path / "model" / "config.json").read_text(encoding="utf-8"))
+    assert config["encoder"] == encoder and config["verification"]
+    code, out, err = miner("mine", *corpora, "--model", model, "--work", tmp_path, "--threshold", 0)
+    assert code == 0 and "estimate" in err
+    code, out, _ = miner("search", tmp_path / "source", tmp_path / "target", "--ids")
+    assert code == 0 and right(out) >= 55
+    by_margin = miner(
+        "search", tmp_path / "source", tmp_path / "target", "--ids", "--rank", "margin"
+    )
+    assert right(by_margin[1]) >= 55
+    source, target = (Path(corpus).read_text(encoding="utf-8").splitlines() for corpus in corpora)
+    code, out, _ = miner("explain", model, source[0], target[0] + " gibtsnicht")
+    assert code == 0 and target[0].split()[0] in out
+    code, _, err = miner("encode", corpora[0], "--model", model, "-o", tmp_path / "vectors.npy")
+    vectors = np.load(tmp_path / "vectors.npy")
+    assert code == 0 and vectors.shape == (60, load(model).dimension)
+
+
+def test_separate_vocabularies_want_a_side(
+    files: list[str], corpora: list[str], tmp_path: Path, miner: Run
+) -> None:
+    model = trained(files, tmp_path / "model", "--vocabularies", "separate")
+    code, _, err = miner("index", corpora[0], "--model", model, "-o", tmp_path / "a")
+    assert code == 1
+    assert "source or target (--side)" in err.splitlines()[-1]
+    for corpus, side in zip(corpora, ("source", "target"), strict=True):
+        place = tmp_path / side
+        assert miner("index", corpus, "--model", model, "--side", side, "-o", place)[0] == 0
+    code, out, err = miner("search", tmp_path / "source", tmp_path / "target", "--ids")
+    assert code == 0 and right(out) >= 50 and "takes no second look" in err
+    mined = miner("mine", *corpora, "--model", model, "--work", tmp_path / "w", "--threshold", 0)
+    assert mined[0] == 0
+    again = miner("search", tmp_path / "w" / "source", tmp_path / "w" / "target", "--ids")
+    assert again[1] == out
+    code, _, err = miner(
+        "index",
+        corpora[1],
+        "--model",
+        model,
+        "--side",
+        "target",
+        "--add",
+        "-o",
+        tmp_path / "source",
+    )
+    assert code == 1 and "--side source, not with target" in err
+
+
+def test_list_explains_all(miner: Run) -> None:
+    code, out, _ = miner("train", "--list")
+    assert code == 0
+    for name in (*ENCODERS, *RECIPES, "contrastive", "--lambda-w", "--negatives-from"):
+        assert name in out
+    assert max(map(len, out.splitlines())) <= 110
+
+
+def test_like_takes_over_a_configuration(files: list[str], tmp_path: Path, miner: Run) -> None:
+    first = trained(files, tmp_path / "first", "--encoder", "word", "--types", "50")
+    arguments = ["train", "--source", files[0], "--target", files[1], "--like", first]
+    code, _, _ = miner(*arguments, "-o", tmp_path / "second", "--seed", 2)
+    assert code == 0
+    one, other = (load(path).training["config"] for path in (first, tmp_path / "second"))
+    assert other == {**one, "seed": 2} and TrainConfig.from_dict(other).types == 50
+    # A configuration that this program does not know is refused.
+    path = tmp_path / "first" / "config.json"
+    config = json.loads(path.read_text(encoding="utf-8"))
+    config["training"]["config"]["depth"] = 3
+    path.write_text(json.dumps(config), encoding="utf-8")
+    code, _, err = miner(*arguments, "-o", tmp_path / "third")
+    assert code == 1 and "unknown depth" in err
+
+
+def test_like_says_what_it_cannot_know(tmp_path: Path, miner: Run) -> None:
+    source, target = synthetic(200)
+    path = tmp_path / "scored.tsv"
+    rows = (f"{s}\t{t}\t{i}\n" for i, (s, t) in enumerate(zip(source, target, strict=True)))
+    path.write_text("".join(rows), encoding="utf-8")
+    first = ["train", "--bitext", path, "--score-col", 3, "--keep", 0.5, "-o", tmp_path / "first"]
+    assert miner(*first, *FAST, "--pieces", 120, "--no-verifier")[0] == 0
+    again = ["train", "--bitext", path, "--like", tmp_path / "first", "-o", tmp_path / "again"]
+    code, _, err = miner(*again, "--no-verifier")
+    assert code == 0 and "was trained with scores, which were not given" in err
+    code, _, err = miner(*again, "--score-col", 3, "--no-verifier")
+    assert code == 0 and "warning: " + str(tmp_path / "first") not in err
+    assert load(tmp_path / "again").fingerprint == load(tmp_path / "first").fingerprint
+
+
+def test_random_baselines_know_no_translations(
+    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(train.learn_verifier, "ENOUGH", 50)
+    arguments = ["train", "--source", files[0], "--target", files[1], "-o", str(tmp_path / "m")]
+    assert main([*arguments, "--recipe", "random", "--pieces", "120"]) == 0
+    said = capsys.readouterr().err
+    assert "not trained: held-out mining F1 0." in said and "verify" not in said
+    assert load(tmp_path / "m").verifier is None
+
+
+def test_a_replaced_model(files: list[str], corpora: list[str], tmp_path: Path, miner: Run) -> None:
+    """An index and the model that built it must not come apart unnoticed."""
+    model = trained(files, tmp_path / "model")
+    for corpus, name in zip(corpora, "ab", strict=True):
+        assert miner("index", corpus, "--model", model, "-o", tmp_path / name)[0] == 0
+    trained(files, tmp_path / "model", "--seed", "2")
+    code, _, err = miner("search", tmp_path / "a", tmp_path / "b", "--ids")
+    assert code == 1 and "replaced since" in err and "rank by margin" in err
+    code, out, _ = miner("search", tmp_path / "a", tmp_path / "b", "--ids", "--rank", "margin")
+    assert code == 0 and right(out) > 50
+
+
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        (["--encoder", "word", "--pieces", "100"], "--pieces is for an encoder of pieces"),
+        (["--types", "100"], "--types is for an encoder of words or trigrams"),
+        (["--objective", "margin", "--scale", "9"], "--scale is for the softmax objective"),
+        (["--anneal", "9"], "--anneal is for mega-batches"),
+        (["--lambda-w", "-1"], "--lambda-w = -1.0 is out of range"),
+        (["--bitext", "x.tsv", "--label-col", "1"], "are one column"),
+        (["--bitext", "x.tsv", "--scol", "2"], "are one column"),
+        (["--label-col", "3"], "columns of --bitext"),
+        (["--encoder", "word", "--embeddings", "nowhere.txt"], "nowhere.txt"),
+    ],
+)
+def test_what_does_not_fit(
+    files: list[str], tmp_path: Path, miner: Run, options: list[str], said: Any
+) -> None:
+    code, _, err = miner(
+        *("train", "--source", files[0], "--target", files[1], "-o", tmp_path / "m"), *options
+    )
+    assert code in (1, 2) and said in err and not (tmp_path / "m").exists()
+
+
+def test_labels_that_are_none(tmp_path: Path, miner: Run) -> None:
+    path = tmp_path / "labelled.tsv"
+    path.write_text("a b\tc d\t1\na c\tc e\tmaybe\n", encoding="utf-8")
+    code, _, err = miner("train", "--bitext", path, "--label-col", 3, "-o", tmp_path / "m")
+    assert code == 1 and "line 2" in err and "maybe" in err
+    scored = ["train", "--bitext", path, "--score-col", 3, "-o", tmp_path / "m"]
+    code, _, err = miner(*scored)
+    assert code == 2 and "--keep" in err
+    code, _, err = miner(*scored, "--keep", 0.5)
+    assert code == 1 and "line 2" in err and "maybe" in err
+
+
+def test_a_model_that_was_kept_from_test_sentences(
+    files: list[str], tmp_path: Path, miner: Run
+) -> None:
+    lines = Path(files[1]).read_text(encoding="utf-8").splitlines()
+    tests = tmp_path / "tests.txt"
+    tests.write_text("\n".join(f"{line.upper()} !" for line in lines[:40]) + "\n", encoding="utf-8")
+    assert len(set(lines[:40])) == 40 and lines.count(lines[0]) == 1
+    rest = [tmp_path / "rest.a", tmp_path / "rest.b"]
+    for path, file in zip(rest, files, strict=True):
+        kept = Path(file).read_text(encoding="utf-8").splitlines()[40:]
+        path.write_text("\n".join(kept) + "\n", encoding="utf-8")
+    model = trained(files, tmp_path / "model", "--exclude", str(tests))
+    training = load(model).training
+    assert training["excluded"] == [{"name": "tests.txt", "sentences": 40}]
+    (text,) = training["text"]
+    assert text["pairs"] == 660 and text["with excluded sentences"] == 40
+    # What is left out leaves no trace: it is as if the text had never had it.
+    other = trained([str(path) for path in rest], tmp_path / "other")
+    assert load(other).fingerprint == load(model).fingerprint
+    source, target = files
+    again = ["train", "--source", source, "--target", target, "--like", model, "--epochs", "0"]
+    code, _, err = miner(*again, "-o", str(tmp_path / "again"))
+    assert code == 0 and "was trained with excluded sentences, which were not given" in err
+    tests.write_text("of none of the pairs\n", encoding="utf-8")
+    code, _, err = miner(*again, "-o", str(tmp_path / "more"), "--exclude", str(tests))
+    assert code == 0 and f"warning: no pair has a sentence of {tests}" in err
+    tests.write_bytes(b"not UTF-8: \xff\n")
+    code, _, err = miner(*again, "-o", str(tmp_path / "no"), "--exclude", str(tests))
+    assert code == 1 and "tests.txt, line 1" in err and "--on-error" not in err

@@ -1,0 +1,273 @@
+"""miner score: one line out for each line in, whatever comes in."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from support.raw_lines import hard, lines_of, put
+
+from miner.cleaning import score_rows as scoring
+from miner.cleaning.plan import scores_plan
+from miner.encoder.encoder import Encoder
+from miner.filters.filter_types import Context
+from miner.scoring.quality import Quality
+from miner.text.bitext import Rows
+from miner.text.output import codec
+
+
+@pytest.fixture
+def bitext(tmp_path: Path, german: list[str], english: list[str]) -> Path:
+    """Pairs, and pairs of others; with an id before and a note behind."""
+    pairs = list(zip(german * 2, english + english[3:] + english[:3], strict=True))
+    lines = [f"{i}\t{s}\t{t}\tnote {i}" for i, (s, t) in enumerate(pairs)]
+    return put(tmp_path / "bitext.tsv", "".join(f"{line}\n" for line in lines).encode())
+
+
+@pytest.fixture
+def expected(knowing_model: Path, german: list[str], english: list[str]) -> np.ndarray:
+    quality = Quality(Encoder.load(knowing_model, 1))
+    return quality.score(german * 2, english + english[3:] + english[:3])
+
+
+@pytest.fixture
+def score(miner, knowing_model: Path):
+    """The command, with the small model; its standard output's lines."""
+
+    def run(*arguments: object, threads: int = 1) -> list[str]:
+        code, out, err = miner(
+            "score", *arguments, "--model", knowing_model, "--threads", threads
+        )  # fmt: skip
+        assert (code, err) == (0, "")
+        return out.split("\n")[:-1]
+
+    return run
+
+
+def stdin(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+
+COLUMNS = ("--scol", 2, "--tcol", 3)
+
+
+def test_the_score_comes_last(score, bitext: Path, expected: np.ndarray) -> None:
+    lines = bitext.read_text(encoding="utf-8").split("\n")[:-1]
+    found = [line.rpartition("\t") for line in score(bitext, *COLUMNS)]
+    assert [line for line, _, _ in found] == lines
+    np.testing.assert_allclose([float(value) for _, _, value in found], expected, rtol=1e-5)
+    only = score(bitext, *COLUMNS, "--score-only")
+    assert only == [value for _, _, value in found]
+
+
+def test_threads_and_blocks_do_not_matter(score, bitext, monkeypatch) -> None:
+    names = ("--score", "length_ratio", "--score", "length", "--score-only")
+    expected = score(bitext, *COLUMNS, *names)
+    for size, threads in ((7, 1), (30, 2), (17, 3)):
+        monkeypatch.setattr(scoring, "ROWS", size)
+        assert score(bitext, *COLUMNS, *names, threads=threads) == expected
+
+
+def test_several_scores_are_several_columns(score, bitext: Path) -> None:
+    names = ("quality", "length", "cosine", "margin", "bleu")
+    options = [option for name in names for option in ("--score", name)]
+    table = [line.split("\t") for line in score(bitext, *COLUMNS, "--score-only", *options)]
+    assert all(len(row) == len(names) for row in table) and len(table) == 120
+    for column, name in enumerate(names):
+        alone = score(bitext, *COLUMNS, "--score-only", "--score", name)
+        assert [row[column] for row in table] == alone
+    assert score(bitext, *COLUMNS, "--score-only", "--score", "length", "--score", "length") == [
+        row[1] for row in table
+    ]
+
+
+def test_a_header_names_columns(score, bitext: Path) -> None:
+    plain = score(bitext, *COLUMNS)
+    named = put(bitext.with_name("named.tsv"), b"id\tde\ten\tnote\r\n" + bitext.read_bytes())
+    by_name = ("--header", "--scol", "de", "--tcol", "en")
+    found = score(named, *by_name, "--score", "quality", "--score", "length")
+    assert found[0] == "id\tde\ten\tnote\tquality\tlength"
+    assert [line.rpartition("\t")[0] for line in found[1:]] == plain
+    assert score(named, *by_name, "--score-only") == [line.rpartition("\t")[2] for line in plain]
+    assert score(put(bitext.with_name("e.tsv"), b""), *by_name) == []
+
+
+def test_json_gets_more_keys(score, bitext: Path, expected: np.ndarray) -> None:
+    rows = [line.split("\t") for line in bitext.read_text(encoding="utf-8").splitlines()]
+    lines = [json.dumps({"target": t, "source": s, "n": 1e5, "ä": [n]}) for n, s, t, _ in rows]
+    for name in ("bitext.jsonl", "bitext.ndjson.gz", "bitext.json"):
+        path = put(bitext.with_name(name), "\n".join(lines).encode())
+        more = ("--format", "jsonl") if name.endswith(".json") else ()
+        found = score(path, *more)
+        for line, out, value in zip(lines, found, expected, strict=True):
+            assert out.startswith(line[:-1] + ', "quality": ')
+            assert json.loads(out)["quality"] == pytest.approx(value, rel=1e-5)
+    renamed = [line.replace('"source"', '"de"').replace('"target"', '"en"') for line in lines]
+    path = put(bitext.with_name("named.jsonl"), "\n".join(renamed).encode())
+    only = score(path, "--scol", "de", "--tcol", "en", "--score-only")
+    np.testing.assert_allclose([float(value) for value in only], expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".zst", ".xz", ".bz2"])
+def test_two_files_and_compression(score, german_file, english_file, tmp_path, suffix) -> None:
+    sides = [
+        put(tmp_path / f"text.{side}{suffix}", path.read_bytes())
+        for side, path in (("de", german_file), ("en", english_file))
+    ]
+    output = tmp_path / f"out.tsv{suffix}"
+    score("--source", sides[0], "--target", sides[1], "-o", output)
+    library = codec(str(output))
+    data = library.decompress(output.read_bytes()) if library else output.read_bytes()
+    rows = [line.split("\t") for line in data.decode().split("\n")[:-1]]
+    assert [row[:2] for row in rows] == [
+        list(pair)
+        for pair in zip(
+            german_file.read_text(encoding="utf-8").splitlines(),
+            english_file.read_text(encoding="utf-8").splitlines(),
+            strict=True,
+        )
+    ]
+    assert all(0 < float(value) < 1 for _, _, value in rows)
+
+
+def test_standard_input_and_pipes(score, miner, german_file, english_file, tmp_path, monkeypatch):
+    pairs = score("--source", german_file, "--target", english_file)
+    rows = "".join(line.rpartition("\t")[0] + "\n" for line in pairs)
+    stdin(monkeypatch, rows.encode())
+    assert score("-") == pairs
+    stdin(monkeypatch, english_file.read_bytes())
+    assert score("--source", german_file, "--target", "-") == pairs
+    # Two pipes, as of a shell's <(…), are told apart.
+    pipes = [tmp_path / "one", tmp_path / "two"]
+    for pipe, path in zip(pipes, (german_file, english_file), strict=True):
+        os.mkfifo(pipe)
+        threading.Thread(target=pipe.write_bytes, args=[path.read_bytes()], daemon=True).start()
+    assert score("--source", pipes[0], "--target", pipes[1]) == pairs
+    stdin(monkeypatch, b"a\tb\nonly\n")
+    code, out, err = miner("score", "-", "--score", "length", "--threads", 1)
+    assert (code, out) == (1, "") and err.startswith(
+        "miner: error: standard input, line 2: column 2 is asked for"
+    )
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(hard)
+def test_a_line_for_each_line(tmp_path: Path, data: bytes) -> None:
+    path = put(tmp_path / "whatever.tsv", data)
+    plan = scores_plan(["length", "length_ratio"], Context())
+    for on_error in ("skip", "replace"):
+        rows = Rows(path, on_error=on_error)
+        try:
+            scoring.write(rows, plan, tmp_path / "out")
+        except Exception as error:
+            assert on_error == "replace" and "column 2" in str(error)
+            continue
+        found = (tmp_path / "out").read_bytes().split(b"\n")[:-1]
+        expected = lines_of(data)
+        if on_error == "replace":
+            expected = [line.decode("utf-8", "replace").encode() for line in expected]
+        assert [line.rsplit(b"\t", 2)[0] for line in found] == expected
+        scoring.write(rows, plan, tmp_path / "only", only=True)
+        only = (tmp_path / "only").read_bytes().split(b"\n")[:-1]
+        assert only == [b"\t".join(line.rsplit(b"\t", 2)[1:]) for line in found]
+
+
+@pytest.mark.parametrize("on_error", ["fail", "replace", "skip"])
+def test_bytes_that_are_not_utf_8(miner, tmp_path: Path, on_error: str) -> None:
+    path = put(tmp_path / "a.tsv", b"gut\tgood\ngr\xfcn\tgreen\n\nja\tyes\n")
+    output = tmp_path / "out.tsv"
+    code, _, err = miner("score", path, "--score", "length", "--on-error", on_error,
+                         "--threads", 1, "-o", output)  # fmt: skip
+    if on_error == "fail":
+        assert code == 1 and not output.exists() and f"{path}, line 2, byte offset 2" in err
+        assert err.count("\n") == 1
+        return
+    green = b"gr\xfcn\tgreen\t0" if on_error == "skip" else "gr\ufffdn\tgreen\t1".encode()
+    lines = output.read_bytes().split(b"\n")
+    assert (code, lines) == (0, [b"gut\tgood\t1", green, b"\t0", b"ja\tyes\t1", b""])
+    what = (
+        "that cannot be read, scored as empty ones" if on_error == "skip" else "with bytes replaced"
+    )
+    assert err == f"rows {what}: 1\n"
+
+
+# --- what is refused ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "give either BITEXT, or both --source and --target"),
+        (("a.tsv", "--source", "a.tsv"), "give either BITEXT"),
+        (("--source", "a.tsv"), "give either BITEXT"),
+        (("--source", "-", "--target", "-"), "only one of --source and --target"),
+        (("a.tsv", "--score", "duplicates"), "there is no score 'duplicates'; there are: "),
+        (("a.tsv", "--score", "qality"), "there is no score 'qality'"),
+        (("a.tsv", "--score", "perplexity"), "perplexity needs settings; give it in a --config"),
+        (("a.tsv", "-o", "a.tsv"), "is the corpus a.tsv, which it would replace"),
+        (("a.tsv", "--source-lang", "d3"), "'d3' is no language code"),
+        (("a.tsv", "--format", "parquet"), "parquet"),
+        (("a.tsv", "--threads", "0"), "--threads"),
+    ],
+)
+def test_usage(miner, tmp_path: Path, monkeypatch, arguments, words) -> None:
+    monkeypatch.chdir(tmp_path)
+    put(Path("a.tsv"), b"a\tb\n")
+    code, out, err = miner("score", *arguments)
+    assert (code, out) == (2, "") and words in err and "Traceback" not in err
+    assert os.listdir() == ["a.tsv"] and Path("a.tsv").read_bytes() == b"a\tb\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("missing.tsv",), "missing.tsv: cannot be read: No such file"),
+        ((".",), ".: cannot be read: Is a directory"),
+        (("a.tsv", "--scol", "de"), "a.tsv: column 'de' is a name"),
+        (("a.tsv", "--model", "none"), "none"),
+        (("a.tsv", "--score", "language"), "needs to know the languages"),
+        (("--source", "a.tsv", "--target", "long.tsv"), "a.tsv has 1 lines but long.tsv has 2"),
+        (("a.tsv", "-o", "none/out.tsv"), "none/out.tsv: cannot be written: no such directory"),
+        (("a.parquet",), "rows of parquet cannot be written back"),
+    ],
+)
+def test_faults(miner, tmp_path: Path, monkeypatch, knowing_model, arguments, words) -> None:
+    monkeypatch.chdir(tmp_path)
+    put(Path("a.tsv"), b"a\tb\n")
+    put(Path("long.tsv"), b"a\tb\n" * 2)
+    put(Path("a.parquet"), b"PAR1")
+    model = () if "--model" in arguments else ("--model", knowing_model)
+    code, out, err = miner("score", *arguments, *model, "--threads", 1)
+    assert (code, out) == (1, "") and words in err and err.count("\n") == 1
+    assert sorted(os.listdir()) == ["a.parquet", "a.tsv", "long.tsv"]
+
+
+def test_a_fault_further_down_leaves_nothing(miner, tmp_path: Path, knowing_model) -> None:
+    path = put(tmp_path / "a.tsv", b"a\tb\n" * 5000 + b"a\n")
+    code, out, err = miner("score", path, "--model", knowing_model, "--score", "length",
+                           "--threads", 1, "-o", tmp_path / "out.gz")  # fmt: skip
+    assert (code, out) == (1, "")
+    assert err == (
+        f"miner: error: {path}, line 5001: column 2 is asked for, 1 found; mend the line or "
+        "choose another column, or pass --on-error skip\n"
+    )
+    assert os.listdir(tmp_path) == ["a.tsv"]
+
+
+def test_scores_by_a_configuration(miner, tmp_path: Path) -> None:
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text("a b c\td e\t1.5\n\t\t0\n", encoding="utf-8")
+    config = tmp_path / "filters.toml"
+    tables = ("name = 'cost'\ncolumn = 3", "name = 'length'\nmaximum = 1", "name = 'duplicates'")
+    config.write_text("".join(f"[[filter]]\n{table}\n" for table in tables), encoding="utf-8")
+    code, out, _ = miner("score", pairs, "--config", config, "--score-only")
+    assert code == 0 and out == "1.5\t3\n0\t0\n"
+    code, _, err = miner("score", pairs, "--config", config, "--score", "length")
+    assert code == 2 and "either --score or --config" in err

@@ -1,0 +1,197 @@
+"""``miner search``, ``mine`` and ``explain`` with a second look, from the outside."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from miner.index.index import Index
+from miner.mining.precision import Estimate
+from miner.scoring.verifier import FEATURES
+
+Miner = Callable[..., tuple[int, str, str]]
+
+
+def test_without_options_a_table_is_printed(miner: Miner, sides: tuple[Path, Path]) -> None:
+    code, out, err = miner("search", *sides)
+    assert code == 0 and len(out.splitlines()) >= 55
+    assert "threshold     kept  precision  recall (estimated)" in err
+    assert "Estimated by" in err and "decoys" in err
+    assert "warning: the estimates may be off: only" in err
+    rows = [line.split() for line in err.splitlines() if re.fullmatch(r"( +[0-9.]+){4}", line)]
+    scores = [float(line.split("\t")[0]) for line in out.splitlines()]
+    assert rows
+    for threshold, kept, precision, recall in rows:
+        assert int(kept) == sum(score >= float(threshold) for score in scores)
+        assert 0.4 < float(precision) <= 1 and 0 <= float(recall) <= 1
+
+
+def test_a_precision_that_is_asked_for(miner: Miner, sides: tuple[Path, Path]) -> None:
+    code, out, err = miner("search", *sides, "--target-precision", "0.9", "--ids")
+    pairs = [line.split("\t") for line in out.splitlines()]
+    assert code == 0 and 30 <= len(pairs) <= 60
+    assert sum(source == target for _, source, target in pairs) / len(pairs) > 0.85
+    assert "estimated precision 0.9" in err or "estimated precision 1.0" in err
+    code, more, _ = miner("search", *sides, "--target-precision", "0.5", "--ids")
+    assert len(more.splitlines()) >= len(pairs)
+
+
+def test_decoys_of_ones_own(miner: Miner, sides: tuple[Path, Path], tmp_path: Path) -> None:
+    words = (Path(__file__).parents[1] / "data" / "tiny.en").read_text(encoding="utf-8").split()
+    lines = [" ".join(words[i : i + 7][::-1]) for i in range(0, len(words) - 7)]
+    lines += [" ".join(words[i : i + 40 : 5]) for i in range(0, len(words) - 40)]
+    (tmp_path / "decoys").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    code, _, err = miner("search", *sides, "--decoys", tmp_path / "decoys", "-o", tmp_path / "o")
+    assert code == 0, err
+    (tmp_path / "few").write_text("one decoy\n", encoding="utf-8")
+    code, out, err = miner("search", *sides, "--decoys", tmp_path / "few")
+    assert code == 1 and "only 1 decoys" in err and out == ""
+
+
+def test_margins_still_rank(miner: Miner, sides: tuple[Path, Path]) -> None:
+    code, out, err = miner("search", *sides, "--rank", "margin")
+    assert code == 0 and float(out.split("\t")[0]) > 1 and "No threshold suits" in err
+    implied = miner("search", *sides, "--margin", "ratio", "-k", "4")
+    assert implied[1] == out
+    code, out, _ = miner("search", *sides, "--margin", "ratio", "--threshold", "1.15")
+    assert code == 0 and out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("--threshold 1.15", "scores are probabilities here"),
+        ("--threshold 0.5 --target-precision 0.9", "give one of the two"),
+        ("--no-estimate --target-precision 0.9", "needs the estimate"),
+        ("--rank probability --margin ratio", "--margin ranks by margin"),
+        ("--rank margin --target-precision 0.9", "needs the second look"),
+        ("--rank margin --report r.html", "needs the second look"),
+        ("--target-precision 1", "not between 0 and 1"),
+        ("--target-precision nan", "is not a number"),
+    ],
+)
+def test_wrong_usage(miner: Miner, sides: tuple[Path, Path], arguments: str, said: str) -> None:
+    code, out, err = miner("search", *sides, *arguments.split())
+    assert code == 2 and said in " ".join(err.split()) and out == ""
+
+
+def test_a_model_without_a_verifier(miner: Miner, indexes: tuple[Index, Index]) -> None:
+    places = indexes[0].path, indexes[1].path
+    code, out, _ = miner("search", *places)
+    assert code == 0 and float(out.split("\t")[0]) > 1
+    code, _, err = miner("search", *places, "--rank", "probability")
+    assert code == 1 and "carries no verifier" in err
+
+
+def test_no_estimate_is_made_where_none_is_wanted(miner: Miner, sides: tuple[Path, Path]) -> None:
+    code, out, err = miner("search", *sides, "--no-estimate", "--threshold", "0.5")
+    assert code == 0 and "Estimated" not in err and "precision" not in err
+    assert all(float(line.split("\t")[0]) >= 0.5 for line in out.splitlines())
+
+
+def test_parquet_has_every_feature(miner: Miner, sides: tuple[Path, Path], tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    code, _, err = miner("search", *sides, "-o", tmp_path / "pairs.parquet")
+    assert code == 0, err
+    table = parquet.read_table(tmp_path / "pairs.parquet").to_pydict()
+    assert set(FEATURES) | {"q_value", "score", "cosine"} <= set(table)
+    assert table["q_value"] == sorted(table["q_value"])
+    assert len(table["alignment"]) == len(table["src"])
+
+
+def test_a_report_is_written(miner: Miner, sides: tuple[Path, Path], tmp_path: Path) -> None:
+    pytest.importorskip("bokeh")
+    page = tmp_path / "report.html"
+    code, _, err = miner("search", *sides, "--target-precision", "0.9", "--report", page)
+    assert code == 0 and f"report written to {page}" in err
+    text = page.read_text(encoding="utf-8")
+    assert "<html" in text and 'class="q"' in text
+    code, _, err = miner("search", *sides, "--report", tmp_path / "missing" / "report.html")
+    assert code == 1 and "no such directory" in err
+
+
+def test_mine_aims_at_a_precision(
+    miner: Miner, verifying_model: Path, german_file: Path, english_file: Path, tmp_path: Path
+) -> None:
+    command = ["mine", german_file, english_file, "--model", verifying_model]
+    code, out, err = miner(*command)
+    assert code == 0, err
+    assert len(out.splitlines()) >= 30 and "estimated precision" in err
+    code, everything, _ = miner(*command, "--threshold", "0")
+    assert len(everything.splitlines()) >= len(out.splitlines())
+    assert "-o" not in err
+    code, _, err = miner(*command, "--report", german_file)
+    assert code == 2 and "which it would replace" in err
+
+
+def test_explain(
+    miner: Miner, verifying_model: Path, german: list[str], english: list[str]
+) -> None:
+    code, out, _ = miner("explain", verifying_model, german[0], english[0])
+    assert code == 0
+    for part in ("best counterpart", "log-odds", "alignment", "probability of a translation"):
+        assert part in out
+
+
+def test_explain_needs_a_verifier(miner: Miner, tiny_model: Path) -> None:
+    code, _, err = miner("explain", tiny_model, "Haus", "house")
+    assert code == 1 and "carries no verifier" in err and "Traceback" not in err
+
+
+def test_the_model_that_ships_has_a_verifier(miner: Miner) -> None:
+    code, out, _ = miner("explain", "default", "Der Hund schläft.", "The dog is sleeping.")
+    assert code == 0 and "dog" in out
+    model = Path(__file__).parents[2] / "miner" / "models" / "default"
+    assert set(json.loads((model / "config.json").read_text())["verification"]) == {
+        "decoys.txt.xz", "lexicon.npz", "verifier.json",
+    }  # fmt: skip
+
+
+def test_a_model_that_moved_is_said(
+    miner: Miner, verifying_model: Path, german_file: Path, english_file: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(verifying_model, tmp_path / "model")
+    for name, text in (("a", german_file), ("b", english_file)):
+        code, _, err = miner("index", text, "--model", tmp_path / "model", "-o", tmp_path / name)
+        assert code == 0, err
+    (tmp_path / "model").rename(tmp_path / "moved")
+    code, _, err = miner("search", tmp_path / "a", tmp_path / "b")
+    assert code == 0 and "ranking by margin" in err and "--model" in err
+    code, _, err = miner("search", tmp_path / "a", tmp_path / "b", "--target-precision", "0.9")
+    assert code == 2 and "cannot be opened" in err
+    code, _, err = miner("search", tmp_path / "a", tmp_path / "b", "--model", tmp_path / "moved")
+    assert code == 0 and "ranking by margin" not in err and "Estimated" in err
+
+
+def test_nothing_is_precise_enough(
+    miner: Miner, sides: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Estimate, "threshold", lambda self, precision: None)
+    page = tmp_path / "report.html"
+    code, out, err = miner("search", *sides, "--target-precision", "0.999", "--report", page)
+    assert code == 0 and out == ""
+    assert "nothing was mined: no threshold has an estimated precision of 0.999" in err
+    assert "no threshold is as precise" in page.read_text(encoding="utf-8")
+    assert "inf" not in re.findall(r"<th>threshold</th><td>(.*?)</td>", page.read_text())
+
+
+@pytest.mark.parametrize("option", ["--report", "-o"])
+def test_what_cannot_be_written_is_said_before_the_search(
+    miner: Miner, sides: tuple[Path, Path], tmp_path: Path, option: str
+) -> None:
+    places = {"-o": tmp_path / "pairs.tsv", option: tmp_path / "missing" / "report.html"}
+    arguments = [argument for pair in places.items() for argument in pair]
+    code, _, err = miner("search", *sides, *arguments)
+    assert code == 1 and len(err.splitlines()) == 1
+    assert "report.html" in err and "no such directory" in err
+    assert not any(tmp_path.iterdir())
+
+
+def test_an_argument_that_is_not_text(miner: Miner, verifying_model: Path) -> None:
+    code, _, err = miner("explain", verifying_model, "\udcff", "house")
+    assert code == 2 and "is not UTF-8" in err

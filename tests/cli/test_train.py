@@ -1,0 +1,342 @@
+"""``miner train`` from the outside: arguments, exit codes, messages, and what it leaves."""
+
+import json
+import lzma
+import re
+import shlex
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from support.invented import synthetic
+
+from miner.cli import cli, main
+from miner.encoder import model as models
+from miner.encoder.encoder import Encoder
+from miner.errors import DependencyError
+
+FAST = [
+    *("--pieces", "120", "--dimension", "16", "--batch", "100"),
+    *("--epochs", "2", "--rate", "0.02", "--heldout", "70"),
+]
+
+
+def lines(path, rows):
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    return synthetic(700)
+
+
+@pytest.fixture(scope="module")
+def files(pairs, tmp_path_factory):
+    directory = tmp_path_factory.mktemp("bitext")
+    return [lines(directory / name, side) for name, side in zip("ab", pairs, strict=True)]
+
+
+@pytest.fixture(scope="module")
+def plain(files, tmp_path_factory):
+    """The model directory of a training on two plain files, and what was said meanwhile."""
+    pytest.importorskip("torch")
+    output = tmp_path_factory.mktemp("plain") / "deep" / "model"
+    source, target = files
+    assert main(["train", "--source", source, "--target", target, "-o", str(output), *FAST]) == 0
+    return output
+
+
+@pytest.fixture
+def run(tmp_path, capsys):
+    """Train into ``tmp_path / "model"``; gives the exit code and what was said."""
+    pytest.importorskip("torch")
+
+    def call(*arguments, output="model"):
+        code = main(["train", *map(str, arguments), "-o", str(tmp_path / output)])
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        return code, captured.err
+
+    return call
+
+
+def fingerprint(path):
+    return models.load(path).fingerprint
+
+
+# --- models -------------------------------------------------------------------------------------
+
+
+def test_model_encodes(plain, pairs):
+    source, target = (Encoder.load(plain).encode(side) for side in pairs)
+    assert source.shape == (700, 16) and source.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(source, axis=1), 1, atol=1e-5)
+    right = (source @ target.T).argmax(axis=1) == np.arange(700)
+    assert right.mean() > 0.5  # of 700, by chance one
+
+
+def test_model_directory_says_what_made_it(plain):
+    assert {path.name for path in plain.iterdir()} == {"config.json", "sp.model", "weights.npy"}
+    assert list(plain.parent.iterdir()) == [plain]
+    training = json.loads((plain / "config.json").read_text(encoding="utf-8"))["training"]
+    made = training["config"]
+    assert (made["pieces"], made["dimension"], made["batch"]) == (120, 16, 100)
+    assert (made["epochs"], made["rate"], made["heldout"]) == (2, 0.02, 70)
+    assert (made["objective"], made["scale"], made["margin"]) == ("softmax", 20.0, 0.2)
+    assert training["pairs"] == 630 and training["held-out pairs"] == 70
+    assert training["text"][0]["pairs"] == 700
+
+
+def test_what_is_said(run, files, tmp_path):
+    code, said = run("--source", files[0], "--target", files[1], *FAST)
+    assert code == 0
+    assert f"{files[0]} + {files[1]}: 700 pairs\n" in said
+    for epoch in (1, 2):
+        assert re.search(rf"epoch {epoch} of 2: loss \d+\.\d+, held-out mining F1 [01]\.\d", said)
+    assert "(best so far)" in said
+    last = said.strip().splitlines()[-1]
+    assert last.startswith(f"{tmp_path / 'model'}: ") and "16 dimensions, float16" in last
+    assert last.endswith(f"fingerprint {fingerprint(tmp_path / 'model')}")
+
+
+def test_several_bitexts_are_one_text(run, pairs, plain, tmp_path):
+    """Files in two parts, and a part of another kind, make the model of the whole."""
+    a, b = pairs
+    parts = [slice(0, 200), slice(200, 450)]
+    arguments = []
+    for n, part in enumerate(parts):
+        arguments += ["--source", lines(tmp_path / f"a{n}", a[part])]
+        arguments += ["--target", lines(tmp_path / f"b{n}", b[part])]
+    rest = [f"{s}\t{t}" for s, t in zip(a[450:], b[450:], strict=True)]
+    arguments += ["--bitext", lines(tmp_path / "c.tsv", rest[:100])]
+    arguments += ["--bitext", lines(tmp_path / "d.tsv", rest[100:])]
+    code, said = run(*arguments, *FAST)
+    assert code == 0
+    for count in (200, 250, 100, 150):
+        assert f": {count} pairs\n" in said
+    assert fingerprint(tmp_path / "model") == fingerprint(plain)
+    text = models.load(tmp_path / "model").training["text"]
+    assert [part["name"] for part in text] == ["a0", "a1", "c.tsv", "d.tsv"]
+
+
+def test_columns_of_a_tsv(run, pairs, plain, tmp_path):
+    rows = [f"{n}\t{t}\tx\t{s}" for n, (s, t) in enumerate(zip(*pairs, strict=True))]
+    numbered = lines(tmp_path / "n.tsv", rows)
+    named = lines(tmp_path / "h.tsv", ["id\ttarget\tnote\tsource", *rows])
+    for output, arguments in (
+        ("n", ["--bitext", numbered, "--scol", 4, "--tcol", 2]),
+        ("h", ["--bitext", named, "--header", "--scol", "source", "--tcol", "target"]),
+    ):
+        assert run(*arguments, *FAST, output=output)[0] == 0
+        assert fingerprint(tmp_path / output) == fingerprint(plain)
+
+    code, said = run("--bitext", numbered, "--scol", 1, "--tcol", 5, *FAST)
+    assert code == 1 and "n.tsv" in said and "column 5" in said
+    code, said = run("--bitext", named, "--header", "--tcol", "english", *FAST)
+    assert code == 1 and "'english'" in said
+    assert not (tmp_path / "model").exists()
+
+
+def test_two_columns_of_an_xz(run, pairs, plain, tmp_path):
+    text = "".join(f"{s}\t{t}\n" for s, t in zip(*pairs, strict=True))
+    (tmp_path / "c.tsv.xz").write_bytes(lzma.compress(text.encode()))
+    assert run("--bitext", tmp_path / "c.tsv.xz", *FAST)[0] == 0
+    assert fingerprint(tmp_path / "model") == fingerprint(plain)
+
+
+def test_int8(run, files, pairs, plain, tmp_path):
+    source, target = files
+    assert run("--source", source, "--target", target, "--dtype", "int8", *FAST)[0] == 0
+    model = models.load(tmp_path / "model")
+    assert model.parts[0].weights.dtype == np.int8 and model.parts[0].scales.dtype == np.float32
+    small = Encoder.load(tmp_path / "model").encode(pairs[0])
+    cosine = (small * Encoder.load(plain).encode(pairs[0])).sum(axis=1)
+    assert cosine.min() > 0.999
+    assert fingerprint(tmp_path / "model") != fingerprint(plain)
+
+
+def test_recipe_and_what_overrides_it(run, files, tmp_path):
+    source, target = files
+    arguments = ["--source", source, "--target", target, "--recipe", "p19", *FAST]
+    assert run(*arguments, "--anneal", 3, "--seed", 7)[0] == 0
+    made = models.load(tmp_path / "model").training["config"]
+    assert (made["objective"], made["megabatch"], made["margin"]) == ("margin", 120, 0.4)
+    assert (made["anneal"], made["seed"], made["batch"]) == (3, 7, 100)
+
+
+def test_an_old_model_is_replaced(run, files, plain, tmp_path):
+    source, target = files
+    arguments = ["--source", source, "--target", target, *FAST]
+    assert run(*arguments, "--seed", 5)[0] == 0
+    old = fingerprint(tmp_path / "model")
+    assert run(*arguments)[0] == 0
+    assert old != fingerprint(tmp_path / "model") == fingerprint(plain)
+
+
+# --- what is at fault ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        (["--source", "a", "--source", "b", "--target", "c"], "2 --source but 1 --target"),
+        (["--target", "c"], "0 --source but 1 --target"),
+        ([], "nothing to train on"),
+        (["--bitext", "a", "--objective", "triplet"], "triplet"),
+    ],
+)
+def test_usage_errors(arguments, said, tmp_path, capsys):
+    assert main(["train", *arguments, "-o", str(tmp_path / "model")]) == 2
+    assert said in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        (["--batch", "1"], "batch = 1 is out of range"),
+        (["--dropout", "1"], "dropout = 1.0 is out of range"),
+        (["--rate", "nan"], "rate = nan is out of range"),
+        (["--encoder", "sp+cnn"], "encoder = 'sp+cnn' is not one of sp, word, trigram"),
+        (["--scramble", "0.3"], "scramble is for a recurrent encoder, which sp is not"),
+        (["--recipe", "p19", "--like", "model"], "--recipe and --like are two starting points"),
+    ],
+)
+def test_values_out_of_range_are_usage_errors(arguments, said, run, tmp_path):
+    code, err = run("--bitext", "nowhere.tsv", *arguments)
+    assert code == 2 and said in err
+    assert not list(tmp_path.iterdir())
+
+
+def test_unequal_line_counts(run, files, pairs, tmp_path):
+    short = lines(tmp_path / "short", pairs[1][:-7])
+    code, said = run("--source", files[0], "--target", short, *FAST)
+    assert code == 1
+    assert said.startswith("miner: error: ") and said.count("\n") == 1
+    assert "700" in said and "693" in said and short in said and files[0] in said
+    assert not (tmp_path / "model").exists()
+
+
+def test_too_little_text(run, files, plain, tmp_path):
+    one = lines(tmp_path / "one", ["bada gefe"])
+    code, said = run("--source", one, "--target", one, *FAST)
+    assert code == 1 and "miner: error: only 1 usable pairs: too few to train on" in said
+    blank = lines(tmp_path / "blank", ["", " "])
+    code, said = run("--source", blank, "--target", blank, *FAST)
+    assert code == 1 and "no pairs to train on" in said and blank in said
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["blank", "one"]
+    # The right text, given next, is not taken for another training's.
+    assert run("--source", files[0], "--target", files[1], *FAST)[0] == 0
+    assert fingerprint(tmp_path / "model") == fingerprint(plain)
+
+
+def test_too_little_to_mine_is_a_warning(run, pairs, tmp_path):
+    source, target = (lines(tmp_path / n, side[:80]) for n, side in zip("ab", pairs, strict=True))
+    code, said = run("--source", source, "--target", target, *FAST)
+    assert code == 0 and "warning: 8 held-out pairs are too few to mine" in said
+    assert "F1" not in said
+    assert models.load(tmp_path / "model").threshold is None
+
+
+def test_rows_that_are_not_utf8(run, pairs, tmp_path):
+    rows = [f"{s}\t{t}\n".encode() for s, t in zip(*pairs, strict=True)]
+    rows[4] = b"bad\xff\tgood\n"
+    rows[9] = b"lonely\t\n"
+    path = tmp_path / "c.tsv"
+    path.write_bytes(b"".join(rows))
+    code, said = run("--bitext", path, *FAST)
+    assert code == 1 and "line 5" in said and "--on-error" in said
+    code, said = run("--bitext", path, "--on-error", "skip", *FAST)
+    assert code == 0 and f"{path}: 698 pairs, 1 empty left out, 1 not UTF-8 left out" in said
+    text = models.load(tmp_path / "model").training["text"]
+    assert text == [{"name": "c.tsv", "pairs": 698, "empty": 1, "not UTF-8": 1}]
+
+
+def test_output_that_is_no_model_is_refused_before_any_work(run, tmp_path, monkeypatch):
+    """The text does not exist, and nobody gets as far as to notice."""
+    full = tmp_path / "full"
+    full.mkdir()
+    file = tmp_path / "file"
+    for path in (full / "thesis.tex", file):
+        lines(path, ["irreplaceable"])
+    for output in (full, file):
+        code, said = run("--bitext", tmp_path / "nowhere.tsv", *FAST, output=output)
+        assert code == 1 and "nowhere" not in said
+        assert f"{output}: exists and is not one of ours" in said
+    assert (full / "thesis.tex").read_text() == file.read_text() == "irreplaceable\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "full"]
+
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    assert main(["train", "--bitext", "nowhere.tsv", "-o", "."]) == 1  # and no traceback
+
+
+def test_without_torch(monkeypatch, tmp_path, capsys):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    arguments = ["train", "--bitext", "a.tsv", "-o", str(tmp_path / "model")]
+    with pytest.raises(DependencyError):
+        cli.main(args=arguments, standalone_mode=False)
+    assert main(arguments) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("miner: error: ") and said.count("\n") == 1
+    assert 'pip install "bitext-miner[train]"' in said
+
+
+# --- interrupted --------------------------------------------------------------------------------
+
+# The real command, with steps slow enough to be interrupted between the first and the last.
+SLOWLY = """
+import sys, time, train.encoders
+from miner.cli import main
+adam = train.encoders.sparse_adam
+train.encoders.sparse_adam = lambda *arguments: (time.sleep(0.1), adam(*arguments))
+sys.exit(main())
+"""
+
+
+def test_interrupted_and_repeated(files, tmp_path, capfd):
+    pytest.importorskip("torch")
+    output = tmp_path / "a model"
+    text = ["--source", files[0], "--target", files[1], *FAST, "--epochs", "6"]
+    arguments = ["train", *text, "-o", str(output)]
+    process = subprocess.Popen(
+        [sys.executable, "-c", SLOWLY, *arguments],
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+    )
+    try:
+        said = ""
+        for line in process.stderr:
+            said += line
+            if line.startswith("epoch 1 of 6"):
+                process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 130, said
+    finally:
+        process.kill()
+        process.stderr.close()
+    assert "epoch 1 of 6" in said and "epoch 6 of 6" not in said and "Traceback" not in said
+    advice = said.strip().splitlines()[-1]
+    assert advice.startswith("miner: interrupted; to go on, repeat: miner train ")
+    # The advice is a command: the space in the name of the output is quoted.
+    assert shlex.split(advice.partition("repeat: ")[2]) == ["miner", *arguments]
+    directory = tmp_path / ".a model.training"
+    assert [path.name for path in tmp_path.iterdir()] == [directory.name]
+    with np.load(directory / "state.npz") as state:
+        assert state["epoch"] >= 1 and 7 <= state["step"] < 6 * 7
+
+    assert main([*arguments, "--seed", "2"]) == 1
+    refusal = capfd.readouterr().err
+    assert str(directory) in refusal and "--restart" in refusal
+
+    assert main(arguments) == 0
+    said = capfd.readouterr().err
+    assert f"going on from {directory}" in said
+    assert "epoch 1 of 6" not in said and "epoch 6 of 6" in said
+    assert [path.name for path in tmp_path.iterdir()] == [output.name]
+
+    assert main(["train", *text, "-o", str(tmp_path / "whole")]) == 0
+    assert fingerprint(output) == fingerprint(tmp_path / "whole")

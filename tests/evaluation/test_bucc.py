@@ -1,0 +1,316 @@
+"""miner.evaluation.bucc, hidden and top_one: mining by the protocol, and mteb's other task."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.sides import QUICK
+from support.subjects import Fixed, Recording, of_all, write, write_hidden
+
+from miner.errors import CorpusError
+from miner.evaluation import bootstrap, bucc, mining_sets, top_one
+from miner.evaluation.metrics import best_threshold, evaluate
+from miner.evaluation.subject import Trained
+
+GOLD = {"training": [(i, i) for i in range(0, 60, 2)], "test": [(i, i) for i in range(1, 60, 2)]}
+
+
+def lay_out(
+    directory: Path,
+    german: list[str],
+    english: list[str],
+    pair: str = "de-en",
+    splits: tuple[str, ...] = ("training", "test"),
+    golds: tuple[str, ...] = ("training", "test"),
+    suffix: str = "",
+) -> Path:
+    """The small text twice, each split with the gold of half of it."""
+    for split in splits:
+        gold = GOLD[split] if split in golds else None
+        write_hidden(directory, pair, split, (german, english), gold, suffix)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def data(german: list[str], english: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("hidden")
+    lay_out(place / "bucc2018" / "de-en", german, english)
+    return place
+
+
+@pytest.fixture(scope="module")
+def verifying_subject(verifying_model: Path) -> Trained:
+    return Trained(str(verifying_model), threads=2)
+
+
+# --- where sets lie -------------------------------------------------------------------------------
+
+
+def empty_sets(data: Path, *paths: str) -> Path:
+    for path in paths:
+        write(data / path, [("a", "b")])
+    return data
+
+
+@pytest.mark.parametrize(
+    "path, name, directory",
+    [
+        ("bucc2018/de-en/de-en.training.gold", "bucc2018 de-en", "bucc2018/de-en"),
+        ("bucc-style/fr-en.training.gold.xz", "bucc-style fr-en", "bucc-style"),
+        ("ru-en/ru-en.training.gold.gz", "top ru-en", "ru-en"),
+        ("de-en.training.gold", "top de-en", ""),
+    ],
+)
+def test_where_sets_are(tmp_path: Path, path: str, name: str, directory: str) -> None:
+    data = empty_sets(tmp_path / "top", path)
+    (task,) = mining_sets.sets(data)
+    assert (task.name, task.directory) == (name, data / directory)
+    assert "-".join(task.languages) == task.pair == name.split()[1]
+
+
+def test_all_sets_are_found_and_one_file_once(tmp_path: Path) -> None:
+    names = "bucc2018/fr-en/fr-en", "bucc2018/de-en/de-en", "bucc-style/de-en"
+    data = empty_sets(tmp_path, *(f"{one}.training.gold" for one in names))
+    empty_sets(data, "bucc2018/de-en/de-en.training.gold.xz", "other/zh-en.training.gold")
+    empty_sets(data, "bucc2018/de-en/de-en.training.gold.md5")
+    found = [task.name for task in mining_sets.sets(data)]
+    assert found == ["bucc-style de-en", "bucc2018 de-en", "bucc2018 fr-en"]
+
+
+def test_two_sets_of_one_name(tmp_path: Path) -> None:
+    data = empty_sets(tmp_path, *(f"bucc/{one}/de-en.training.gold" for one in "ab"))
+    with pytest.raises(CorpusError, match=r"bucc/b/de-en.training.gold: .*bucc/a"):
+        mining_sets.sets(data)
+
+
+def test_no_sets(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match=r": no sets \(such as bucc2018/de-en/de-en.training"):
+        bucc.evaluate(Recording(), tmp_path)
+    empty_sets(tmp_path, "bucc/german.training.gold")
+    with pytest.raises(CorpusError, match="german.training.gold: names no two languages"):
+        mining_sets.sets(tmp_path)
+
+
+@pytest.mark.parametrize("gone", ["training.de", "training.en", "test.en"])
+def test_a_file_that_is_not_there(
+    tmp_path: Path, german: list[str], english: list[str], gone: str
+) -> None:
+    place = lay_out(tmp_path / "bucc", german, english)
+    (place / f"de-en.{gone}").unlink()
+    with pytest.raises(CorpusError, match=rf"bucc: no de-en.{gone}, plain or compressed"):
+        bucc.evaluate(Recording(), tmp_path)
+
+
+def test_a_gold_without_pairs(tmp_path: Path, german: list[str], english: list[str]) -> None:
+    place = lay_out(tmp_path / "bucc", german, english)
+    (place / "de-en.test.gold").write_text("")
+    with pytest.raises(CorpusError, match="test.gold: holds no pair; there is nothing to evaluate"):
+        bucc.evaluate(Recording(), tmp_path)
+
+
+def test_an_empty_corpus(tmp_path: Path, tiny_model: Path, english: list[str]) -> None:
+    lay_out(tmp_path / "bucc", [], english)
+    with pytest.raises(CorpusError, match="no id of de-en.test.gold is in the corpora"):
+        bucc.evaluate(Trained(str(tiny_model)), tmp_path)
+    with pytest.raises(CorpusError, match="de-en.training.de: is empty"):
+        bucc.evaluate(Recording(), tmp_path)
+
+
+# --- the protocol ---------------------------------------------------------------------------------
+
+
+def test_the_threshold_is_tuned_on_training_and_applied_to_test(
+    data: Path, verifying_subject: Trained
+) -> None:
+    (task,) = mining_sets.sets(data)
+    results = bucc.measure(verifying_subject, task, ("probability", "margin"))
+    for result, rank in zip(results, ("probability", "margin"), strict=True):
+        assert result.rank == rank
+        gold = {split: mining_sets.read_gold_of(task, split) for split in GOLD}
+        mined = {split: one.pairs for split, one in result.mined.items()}
+        tuned = best_threshold(mined["training"], gold["training"])
+        assert result.tuned == tuned and result.threshold == tuned.threshold
+        assert result.test == evaluate(mined["test"], gold["test"], tuned.threshold)
+        assert result.oracle == best_threshold(mined["test"], gold["test"])
+        assert 0.3 < result.test.f1 <= result.oracle.f1
+        record = result.as_dict()
+        assert record["test"]["threshold"] == record["training"]["threshold"]
+        assert set(record["seconds"]) == {"training", "test"}
+        assert result.mined["training"].own is None and (rank == "probability" or not result.own)
+
+
+def test_figures_are_those_of_the_protocol(data: Path, verifying_subject: Trained) -> None:
+    outcome = bucc.evaluate(verifying_subject, data)
+    value = {(one.name, one.metric): one.value for one in outcome.figures}
+    assert [one["rank"] for one in outcome.more["mining"]] == ["margin", "probability"]
+    for mined in outcome.more["mining"]:
+        for metric in ("f1", "precision", "recall"):
+            key = "bucc2018 de-en", f"{metric} by {mined['rank']}"
+            assert value[key] == pytest.approx(mined["test"][metric])
+    assert outcome.missing == () and outcome.figures[0].items == 60
+    assert [one.metric for one in outcome.headline] == [
+        "f1 by margin",
+        "f1 by probability",
+        "f1 of top 1",
+    ]
+    assert {one.name for one in outcome.figures[-2:]} == {"bucc2018 de-en test, as mteb's BUCC.v2"}
+    notes = "\n".join(outcome.notes)
+    for mined in outcome.more["mining"]:
+        assert f"{mined['training']['threshold']:.4f}" in notes
+        assert f"{mined['test oracle']['f1']:.3f}" in notes
+    json.dumps(outcome.as_dict(), allow_nan=False)
+
+
+def test_draws_are_those_of_plain_resampling(data: Path, verifying_subject: Trained) -> None:
+    """Drawn by source sentence: what was mined and what is gold of it goes with it."""
+    (task,) = mining_sets.sets(data)
+    (result,) = bucc.measure(verifying_subject, task, ("margin",))
+    figure = bucc.figures_of(result)[0]
+    cut = result.threshold
+    kept = [(s, t) for score, s, t in result.mined["test"].pairs if score >= cut]
+    gold = mining_sets.read_gold_of(task, "test")
+
+    def f1(weights: np.ndarray) -> np.ndarray:
+        found = []
+        for row in weights:
+            often = {f"de-{number:05}": weight for number, weight in enumerate(row)}
+            proposed = sum(often[s] for s, _ in kept)
+            correct = sum(often[s] for s, t in kept if (s, t) in gold)
+            found.append(2 * correct / (proposed + sum(often[s] for s, _ in gold)))
+        return np.array(found)
+
+    expected = bootstrap.draws([f1], 60, figure.name, 50)[0]
+    assert figure.draws is not None
+    np.testing.assert_allclose(figure.draws[:50], expected)
+
+
+@pytest.mark.parametrize("text", [True, False])
+def test_without_test_gold_training_is_reported_and_said_so(
+    tmp_path: Path, german: list[str], english: list[str], tiny_model: Path, text: bool
+) -> None:
+    splits = ("training", "test") if text else ("training",)
+    lay_out(tmp_path / "bucc", german, english, splits=splits, golds=("training",), suffix=".xz")
+    outcome = bucc.evaluate(Trained(str(tiny_model)), tmp_path)
+    (mined,) = outcome.more["mining"]
+    assert "test" not in mined and set(mined["seconds"]) == {"training"}
+    figure = outcome.figures[0]
+    assert (figure.name, figure.metric) == ("bucc de-en, training, tuned on itself", "f1 by margin")
+    assert figure.value == pytest.approx(mined["training"]["f1"])
+    assert outcome.missing == (
+        "bucc de-en: test, whose text or gold is not there; its F1 is that of training, on whose "
+        "gold the threshold was tuned",
+    )
+
+
+def test_nothing_mined_keeps_nothing(tmp_path: Path, german: list[str], english: list[str]) -> None:
+    """Of vectors that are all zero; the figures are 0, and the record is JSON."""
+    lay_out(tmp_path / "bucc", german, english)
+    outcome = bucc.evaluate(Fixed({"": (0.0, 0.0)}), tmp_path)
+    assert {one.value for one in outcome.figures} == {0.0}
+    (mined,) = outcome.more["mining"]
+    assert mined["training"]["threshold"] is None and mined["test"]["threshold"] is None
+    json.dumps(outcome.as_dict(), allow_nan=False)
+    (task,) = mining_sets.sets(tmp_path)
+    (result,) = bucc.measure(Fixed({"": (0.0, 0.0)}), task, ("margin",))
+    assert result.threshold == math.inf
+
+
+def test_gold_of_sentences_that_are_not_there_is_missed(
+    tmp_path: Path, german: list[str], english: list[str], tiny_model: Path
+) -> None:
+    place = lay_out(tmp_path / "bucc", german, english)
+    with open(place / "de-en.test.gold", "a") as file:
+        file.write("de-elsewhere\ten-00001\n")
+    outcome = bucc.evaluate(Trained(str(tiny_model)), tmp_path)
+    (mined,) = outcome.more["mining"]
+    assert mined["test"]["gold"] == 31
+    value = {one.metric: one.value for one in outcome.figures}
+    for metric in ("f1", "precision", "recall"):
+        assert value[f"{metric} by margin"] == pytest.approx(mined["test"][metric])
+
+
+def test_any_object_that_encodes_is_mined_with_and_asked_for_its_texts(
+    data: Path, verifying_subject: Trained, tiny_model: Path
+) -> None:
+    subject = Recording()
+    outcome = bucc.evaluate(subject, data)
+    assert [one["rank"] for one in outcome.more["mining"]] == ["margin"]
+    texts = of_all(bucc.texts(data))
+    assert set().union(*subject.asked.values()) == texts and len(texts) == 120
+
+    class Plain:
+        """The small model, but as another library's would be."""
+
+        name = "plain"
+
+        def encode(self, sentences: list[str], language: str) -> np.ndarray:
+            return trained.encode(sentences, language)
+
+    trained = Trained(str(tiny_model))
+    ours, theirs = (bucc.evaluate(one, data).figures for one in (trained, Plain()))
+    for one, other in zip(ours, theirs, strict=True):
+        assert (one.name, one.metric) == (other.name, other.metric)
+        assert one.value == pytest.approx(other.value, abs=0.02)  # vectors are kept in 16 bits
+
+
+# --- mteb's variant -------------------------------------------------------------------------------
+
+
+def test_top_one(data: Path, german: list[str], english: list[str], tiny_model: Path) -> None:
+    """Of the gold of test alone."""
+    subject = Trained(str(tiny_model))
+    (task,) = mining_sets.sets(data)
+    f1, accuracy = top_one.figures_of(subject, task)
+    rows = [row for row, _ in GOLD["test"]]
+    source = subject.encode([german[row] for row in rows], "de")
+    target = subject.encode([english[row] for row in rows], "en")
+    right = (source @ target.T).argmax(axis=1) == np.arange(30)
+    assert accuracy.value == pytest.approx(right.mean()) and accuracy.items == 30
+    assert 0.5 < f1.value <= 1
+
+
+@given(st.integers(0, 2**32))
+@settings(QUICK, max_examples=15)
+def test_its_f1_is_that_of_scikit_learn(
+    tmp_path_factory: pytest.TempPathFactory, seed: int
+) -> None:
+    """Where a source has several targets and a target several sources, too."""
+    metrics = pytest.importorskip("sklearn.metrics")
+    generator = np.random.default_rng(seed)
+    # Few kinds of vectors, so that sources share their nearest; the first is the zero vector.
+    kinds = np.vstack([np.zeros(6), np.eye(6)])
+    vectors = {f"{side}{i}": kinds[generator.integers(7)] for side in "st" for i in range(9)}
+    gold = {tuple(pair) for pair in generator.integers(9, size=(12, 2)).tolist()}
+    place = tmp_path_factory.mktemp("bucc")
+    sides = [[f"{side}{i}" for i in range(9)] for side in "st"]
+    write_hidden(place, "de-en", "training", sides, gold)
+    f1, accuracy = top_one.figures_of(Fixed(vectors), mining_sets.Task("x", place, "de-en"))
+
+    targets = sorted({target for _, target in gold})
+    found, label = [], []
+    for source, target in sorted(gold):
+        cosine = [vectors[f"s{source}"] @ vectors[f"t{one}"] for one in targets]
+        known = [one for one, _ in zip(targets, cosine, strict=True) if vectors[f"t{one}"].any()]
+        best = max(known, key=lambda one: cosine[targets.index(one)], default=-1)
+        found.append(best if vectors[f"s{source}"].any() else -1)
+        label.append(target)
+
+    def weighted(items: np.ndarray) -> float:
+        chosen = np.array(label)[items], np.array(found)[items]
+        return metrics.f1_score(*chosen, average="weighted", zero_division=0)
+
+    assert f1.value == pytest.approx(weighted(np.arange(len(label))))
+    assert accuracy.value == pytest.approx(np.mean(np.equal(label, found)))
+    assert f1.interval is None and accuracy.interval is not None
+
+
+def test_a_gold_of_other_ids(tmp_path: Path, german: list[str], english: list[str]) -> None:
+    write_hidden(tmp_path, "de-en", "training", (german, english), [(100, 100)])
+    with pytest.raises(CorpusError, match="no id of de-en.training.gold is in the corpora"):
+        top_one.figures_of(Recording(), mining_sets.Task("x", tmp_path, "de-en"))

@@ -1,0 +1,120 @@
+"""miner.evaluation.noisy: do scores put good pairs above bad ones?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from support.subjects import Fixed, Recording, of_all, write
+
+from miner.encoder.encoder import Encoder
+from miner.errors import CorpusError
+from miner.evaluation import noisy
+from miner.evaluation.metrics import best_threshold
+from miner.evaluation.subject import Trained
+from miner.scoring.quality import Quality
+from miner.scoring.reference import Reference
+
+
+def rows_of(german: list[str], english: list[str]) -> list[tuple[str, str, int]]:
+    """Translations, and pairs that are none."""
+    good = [(s, t, 1) for s, t in zip(german, english, strict=True)]
+    wrong = zip(german, english[7:] + english[:7], strict=True)
+    return [*good, *((s, t, 0) for s, t in wrong)]
+
+
+@pytest.fixture
+def data(tmp_path: Path, german: list[str], english: list[str]) -> Path:
+    rows = rows_of(german, english)
+    write(tmp_path / "noisy" / "de-en.web-labelled.tsv.xz", rows)
+    write(tmp_path / "noisy" / "de-en.positional.tsv", rows)  # not labelled
+    return tmp_path
+
+
+def test_figures_are_those_of_scikit_learn(
+    data: Path, knowing_model: Path, german: list[str], english: list[str]
+) -> None:
+    metrics = pytest.importorskip("sklearn.metrics")
+    outcome = noisy.evaluate(Trained(str(knowing_model), threads=2), data)
+    source, target, label = (list(column) for column in zip(*rows_of(german, english), strict=True))
+    encoder = Encoder.load(knowing_model, 2)
+    vectors = encoder.encode(source), encoder.encode(target)
+    scores = {
+        "cosine": (vectors[0] * vectors[1]).sum(axis=1),
+        "margin": Reference((source, target), vectors, 4).margins((source, target), vectors),
+        "quality": Quality(encoder).score(source, target),
+    }
+    value = {one.metric: one.value for one in outcome.figures}
+    assert len(value) == 6 and outcome.missing == ()
+    for by, score in scores.items():
+        area = metrics.roc_auc_score(label, score)
+        assert area > 0.8
+        assert value[f"auc by {by}"] == pytest.approx(area, abs=1e-3)
+        expected = metrics.average_precision_score(label, score)
+        assert value[f"average precision by {by}"] == pytest.approx(expected, abs=5e-3)
+    assert {one.name for one in outcome.figures} == {"de-en.web"}
+    assert [one.metric for one in outcome.headline] == [f"auc by {by}" for by in scores]
+
+    tuned = outcome.more["best F1, tuned on the set itself"]
+    assert [(one["set"], one["score"]) for one in tuned] == [("de-en.web", by) for by in scores]
+    gold = {(row, row) for row, one in enumerate(label) if one}
+    best = best_threshold(((s, i, i) for i, s in enumerate(scores["quality"])), gold)
+    assert tuned[2]["f1"] == pytest.approx(best.f1)
+    assert "tuned" in next(iter(outcome.more)) and "own best F1" in outcome.notes[0]
+    json.dumps(outcome.as_dict(), allow_nan=False)
+
+
+def test_a_model_without_quality_says_why(data: Path, tiny_model: Path) -> None:
+    outcome = noisy.evaluate(Trained(str(tiny_model)), data)
+    assert {one.metric.split()[-1] for one in outcome.figures} == {"cosine", "margin"}
+    (line,) = outcome.missing
+    assert str(tiny_model) in line and "verif" in line
+
+
+def test_separate_vocabularies_take_their_sides(data: Path, separate_model: Path) -> None:
+    outcome = noisy.evaluate(Trained(str(separate_model)), data)
+    assert len(outcome.figures) == 4 and len(outcome.missing) == 1
+
+
+def test_vectors_from_elsewhere_have_no_quality(data: Path) -> None:
+    write(data / "noisy" / "fr-en.x-labelled.tsv", [("a", "b", 1), ("c", "d", 0.0), ("", "b", 0)])
+    subject = Recording()
+    outcome = noisy.evaluate(subject, data)
+    assert outcome.missing == ()
+    assert {one.name for one in outcome.figures} == {"de-en.web", "fr-en.x"}
+    assert set().union(*subject.asked.values()) == of_all(noisy.texts(data))
+    assert subject.asked["fr"] == {"a", "c", ""}
+
+
+def test_equal_scores_are_chance(data: Path) -> None:
+    outcome = noisy.evaluate(Fixed({"": (0, 0)}), data)
+    value = {one.metric: one.value for one in outcome.figures}
+    assert value["auc by cosine"] == value["auc by margin"] == 0.5
+    assert value["average precision by cosine"] == 0.5
+
+
+@pytest.mark.parametrize(
+    "labels, said",
+    [
+        ((1, 1), ": all labels are 1; both kinds are needed"),
+        ((0, 0), ": all labels are 0; both kinds are needed"),
+        ((1, 2), ", line 2: the label is 2, not 0 or 1"),
+        ((0, 0.5), ", line 2: the label is 0.5, not 0 or 1"),
+        ((1, 0, -1), ", line 3: the label is -1, not 0 or 1"),
+    ],
+)
+def test_other_labels(tmp_path: Path, labels: tuple[float, ...], said: str) -> None:
+    rows = [("a", "b", label) for label in labels]
+    write(tmp_path / "noisy" / "de-en.x-labelled.tsv", rows)
+    with pytest.raises(CorpusError, match=f"x-labelled.tsv{said}"):
+        noisy.evaluate(Recording(), tmp_path)
+
+
+def test_no_sets_and_odd_names(data: Path, tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match="noisy: no sets"):
+        noisy.sets(tmp_path / "elsewhere")
+    write(tmp_path / "noisy" / "web-labelled.tsv", [("a", "b", 1)])
+    with pytest.raises(CorpusError, match="web-labelled.tsv: names no two languages"):
+        noisy.evaluate(Recording(), data)
+    write(tmp_path / "noisy" / "web-labelled.tsv", [])

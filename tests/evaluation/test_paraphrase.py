@@ -1,0 +1,235 @@
+"""miner.evaluation.paraphrase: labels, thresholds, and a classifier that learns."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.subjects import Recording, made_up, of_all, write
+
+from miner.errors import CorpusError, DependencyError
+from miner.evaluation import paraphrase
+from miner.evaluation.labelled_text import judged
+from miner.evaluation.paraphrase import Labelled
+
+
+def labelled(path: Path, language: str = "en") -> Labelled:
+    """The pairs of a file, with vectors made up."""
+    pairs = judged(path)
+    subject = Recording()
+    vectors = subject.encode(pairs.first, language), subject.encode(pairs.second, language)
+    return paraphrase.labelled(pairs, vectors, path)
+
+
+def vectors_of(cosine: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Unit vectors of pairs with these cosines."""
+    first = np.tile(np.array([1, 0], dtype=np.float32), (len(cosine), 1))
+    return first, np.stack([cosine, np.sqrt(1 - cosine**2)], axis=1).astype(np.float32)
+
+
+def separable(n: int, seed: int, d: int = 8) -> Labelled:
+    """Pairs of near vectors, and pairs of any."""
+    generator = np.random.default_rng(seed)
+    first, second = generator.normal(size=(2, n, d))
+    good = np.arange(n) % 3 > 0
+    second[good] = first[good] + 0.1 * second[good]
+    unit = [rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (first, second)]
+    return Labelled(unit[0].astype(np.float32), unit[1].astype(np.float32), good)
+
+
+def graded(name: str, n: int, grades: tuple[float, ...]) -> list[tuple[float, str, str]]:
+    return [(grades[i % len(grades)], f"{name} a{i}", f"{name} b{i}") for i in range(n)]
+
+
+# --- labels ---------------------------------------------------------------------------------------
+
+
+def test_labels() -> None:
+    kept, good = paraphrase.labels(np.array([1.0, 0, 1]))
+    assert kept.tolist() == [True] * 3 and good.tolist() == [True, False, True]
+    grades = np.array([1, 1.5, 2, 2.5, 3, 3.5, 4])
+    kept, good = paraphrase.labels(grades)
+    assert grades[~kept].tolist() == [2.5]
+    assert grades[kept][good].tolist() == [3, 3.5, 4]
+
+
+def test_what_is_between_is_left_out_of_both_columns(tmp_path: Path) -> None:
+    rows = graded("x", 6, (4, 2.5, 1))
+    found = labelled(write(tmp_path / "a.tsv", rows), "de")
+    assert found.good.tolist() == [True, False, True, False]
+    np.testing.assert_array_equal(found.first, made_up([rows[i][1] for i in (0, 2, 3, 5)]))
+    np.testing.assert_array_equal(found.second, made_up([rows[i][2] for i in (0, 2, 3, 5)]))
+
+
+@pytest.mark.parametrize("grades", [(1,), (0,), (3, 4), (1, 2), (2.5,)])
+def test_pairs_of_one_kind_alone(tmp_path: Path, grades: tuple[float, ...]) -> None:
+    path = write(tmp_path / "a.tsv", graded("x", 12, grades))
+    with pytest.raises(
+        CorpusError, match=r"a.tsv: holds \d+ paraphrases and \d+ pairs .*; 1 of each"
+    ):
+        labelled(path)
+
+
+def test_too_few_pairs_to_learn_from(tmp_path: Path) -> None:
+    """The perceptron holds a tenth back to know when to stop."""
+    for part, n in (("train", 12), ("test", 4)):
+        write(tmp_path / "paraphrase" / f"x.{part}.tsv", graded(part, n, (1, 0)))
+    with pytest.raises(CorpusError, match="x.train.tsv: .* 6 pairs that are none; 10 of each"):
+        paraphrase.evaluate(Recording(), tmp_path)
+
+
+# --- the threshold --------------------------------------------------------------------------------
+
+
+def cut_reference(score: np.ndarray, good: np.ndarray) -> np.ndarray:
+    """Which of the learned pairs the best cut takes, of all cuts that there are."""
+    cuts = [np.inf, *sorted(set(score.tolist()), reverse=True)]
+    right = [int(((score >= cut) == good).sum()) for cut in cuts]
+    return score >= cuts[right.index(max(right))]
+
+
+@given(st.integers(0, 2**32), st.integers(1, 25), st.sampled_from((1, 2, 5, 100)))
+@settings(max_examples=30)
+def test_the_threshold_is_the_best_of_all(seed: int, n: int, levels: int) -> None:
+    generator = np.random.default_rng(seed)
+    cosine = generator.integers(-levels, levels + 1, size=n) / levels
+    learned = Labelled(*vectors_of(cosine), generator.random(n) < 0.5)
+    score = learned.similarity
+    taken = cut_reference(score, learned.good)
+    np.testing.assert_array_equal(paraphrase.by_threshold(learned, learned), taken)
+    # Of others, those above the middle between the two at the cut.
+    others = np.linspace(-1, 1, 41)
+    tested = Labelled(*vectors_of(others), np.ones(41, dtype=bool))
+    found = paraphrase.by_threshold(learned, tested)
+    assert (np.diff(found.astype(int)) >= 0).all()
+    low, high = score[~taken], score[taken]
+    if len(low) and len(high):
+        middle = (low.max() + high.min()) / 2
+        np.testing.assert_array_equal(found, tested.similarity >= middle)
+    elif len(low):
+        assert not found.any()
+
+
+def test_neighbouring_scores_are_told_apart() -> None:
+    """Their middle, rounded, is one of them."""
+    for high in (np.float32(0.5), np.nextafter(np.float32(0.5), np.float32(1))):
+        low = np.nextafter(high, np.float32(0))
+        one = np.ones((2, 1), dtype=np.float32)
+        learned = Labelled(one, np.array([[high], [low]]), np.array([True, False]))
+        assert paraphrase.by_threshold(learned, learned).tolist() == [True, False]
+
+
+# --- the classifier -------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def learned() -> Labelled:
+    pytest.importorskip("sklearn", reason="the classifier is scikit-learn's")
+    return separable(1200, 1)
+
+
+def test_features() -> None:
+    pairs = separable(5, 3)
+    both = paraphrase.side_by_side(pairs)
+    assert both.shape == (10, 16)
+    np.testing.assert_array_equal(both[:5], np.hstack([pairs.first, pairs.second]))
+    np.testing.assert_array_equal(both[5:], np.hstack([pairs.second, pairs.first]))
+    swapped = Labelled(pairs.second, pairs.first, pairs.good)
+    np.testing.assert_array_equal(paraphrase.compared(pairs), paraphrase.compared(swapped))
+    apart = np.abs(pairs.first - pairs.second)
+    expected = np.hstack([apart, pairs.first * pairs.second])
+    np.testing.assert_array_equal(paraphrase.compared(pairs), expected)
+
+
+@pytest.mark.parametrize("features", [paraphrase.side_by_side, paraphrase.compared])
+def test_the_classifier_learns_and_is_the_same_in_two_runs(learned: Labelled, features) -> None:
+    tested = separable(300, 2)
+    found = paraphrase.by_classifier(learned, tested, features, 0)
+    assert found.shape == (300,) and (found == tested.good).mean() > 0.85
+    assert (found == paraphrase.by_classifier(learned, tested, features, 0)).all()
+    swapped = Labelled(tested.second, tested.first, tested.good)
+    assert (paraphrase.by_classifier(learned, swapped, features, 0) == found).all()
+
+
+def test_without_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn.neural_network", None)
+    pairs = separable(30, 1)
+    with pytest.raises(DependencyError, match="pip install"):
+        paraphrase.by_classifier(pairs, pairs, paraphrase.compared, 0)
+
+
+# --- all of it ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("paraphrase")
+    for part, n in (("train", 60), ("val", 40), ("test", 30)):
+        rows = graded(f"msrpc {part}", n, (1, 0, 1))
+        write(place / "paraphrase" / f"msrpc.{part}.tsv.xz", rows)
+    for part in ("dev", "test"):
+        rows = graded(f"opusparcus {part}", 42, (1, 1.5, 2, 2.5, 3, 3.5, 4))
+        write(place / "paraphrase" / f"opusparcus.de.{part}.tsv", rows)
+    write(place / "paraphrase" / "alone.test.tsv", graded("alone", 10, (1, 0)))
+    return place
+
+
+def test_sets(data: Path, tmp_path: Path) -> None:
+    found = paraphrase.sets(data)
+    assert {name: [path.name for path in paths] for name, paths in found.items()} == {
+        "msrpc": ["msrpc.train.tsv.xz", "msrpc.test.tsv.xz"],
+        "opusparcus.de": ["opusparcus.de.dev.tsv", "opusparcus.de.test.tsv"],
+    }
+    with pytest.raises(CorpusError, match="paraphrase: no sets"):
+        paraphrase.sets(tmp_path)
+
+
+def test_figures(data: Path) -> None:
+    pytest.importorskip("sklearn", reason="the classifier is scikit-learn's")
+    subject = Recording()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # what a library warns of is no news to users
+        outcome = paraphrase.evaluate(subject, data)
+    assert set().union(*subject.asked.values()) == of_all(paraphrase.texts(data))
+    assert set(subject.asked) == {"en", "de"}
+    value = {(one.name, one.metric): one.value for one in outcome.figures}
+    ways = ("majority", "cosine", *paraphrase.CLASSIFIERS)
+    assert set(value) == {
+        (name, f"{metric} by {by}")
+        for name in ("msrpc", "opusparcus.de")
+        for metric in ("accuracy", "f1")
+        for by in ways
+    }
+    # Two of three are paraphrases; without those between, three of six, of which all are taken.
+    assert value["msrpc", "accuracy by majority"] == pytest.approx(2 / 3)
+    assert value["msrpc", "f1 by majority"] == pytest.approx(2 * 20 / (30 + 20))
+    assert value["opusparcus.de", "accuracy by majority"] == pytest.approx(1 / 2)
+    assert [one.metric for one in outcome.headline] == [f"accuracy by {by}" for by in ways] * 2
+
+    name = "msrpc"
+    learned, tested = (labelled(path) for path in paraphrase.sets(data)[name])
+    found = paraphrase.by_threshold(learned, tested)
+    assert value[name, "accuracy by cosine"] == pytest.approx((found == tested.good).mean())
+    right = 2 * (found & tested.good).sum() / (found.sum() + tested.good.sum())
+    assert value[name, "f1 by cosine"] == pytest.approx(right)
+    again = {(one.name, one.metric): one for one in paraphrase.evaluate(subject, data).figures}
+    for one in outcome.figures:
+        assert one.value == again[one.name, one.metric].value
+        np.testing.assert_array_equal(one.draws, again[one.name, one.metric].draws)
+
+    rows = outcome.more["mean similarity by grade"]["opusparcus.de"]
+    assert [row["grade"] for row in rows] == [1, 1.5, 2, 2.5, 3, 3.5, 4]
+    assert outcome.notes[0].startswith("test set") and len(outcome.notes) == 1 + 2 + 7
+
+
+def test_means_by_grade() -> None:
+    score, similarity = np.array([4.0, 4.0, 1.0]), np.array([1.0, 0.6, 0.0])
+    low, high = paraphrase.by_grade(score, similarity)
+    assert (low["grade"], low["pairs"], low["mean"], low["deviation"]) == (1, 1, 0, 0)
+    assert (high["pairs"], high["mean"]) == (2, pytest.approx(0.8))
+    assert high["deviation"] == pytest.approx(0.2)

@@ -1,0 +1,87 @@
+"""miner.evaluation.speed: that something is measured, and of what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.subjects import Recording, write, write_hidden
+
+from miner.encoder.model import Design, Model, Part
+from miner.errors import CorpusError
+from miner.evaluation import speed
+from miner.evaluation.subject import Trained
+
+
+@pytest.fixture
+def data(tmp_path: Path, german: list[str], english: list[str]) -> Path:
+    write(tmp_path / "tatoeba" / "de-en.tsv", zip(german, english, strict=True))
+    write_hidden(tmp_path / "bucc", "de-en", "training", (german, english), [(0, 0)])
+    rows = [(1, "one", "two"), (2, "one", "four")]
+    write(tmp_path / "sts" / "a.tsv", rows)
+    write(tmp_path / "sts" / "stsb.de.test.tsv", [(1, "eins", "zwei"), (2, "eins", "vier")])
+    return tmp_path
+
+
+def test_the_text_is_the_english_of_the_other_evaluations_once(
+    data: Path, english: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert speed.sample(data) == [*dict.fromkeys([*english, "one", "two", "four"])]
+    monkeypatch.setattr(speed, "SENTENCES", 5)
+    assert speed.sample(data) == english[:5]
+
+
+def test_figures(data: Path, tiny_model: Path) -> None:
+    outcome = speed.evaluate(Trained(str(tiny_model), threads=2), data)
+    assert [(one.name, one.metric) for one in outcome.figures] == [
+        (threads, metric)
+        for threads in ("1 thread", "2 threads")
+        for metric in ("sentences/s to vectors", "sentences/s pieces to vectors")
+    ]
+    for one in outcome.figures:
+        assert one.value > 0 and one.interval is None and one.items == len(speed.sample(data))
+        rates = outcome.more["rounds"][f"{one.name}, {one.metric}"]
+        assert len(rates) == speed.ROUNDS and min(rates) <= one.value <= max(rates)
+    assert [one.metric for one in outcome.headline] == ["sentences/s to vectors"] * 2
+    one_thread = speed.evaluate(Trained(str(tiny_model), threads=1), data)
+    assert {one.name for one in one_thread.figures} == {"1 thread"}
+
+
+def test_pieces_are_no_figure_of_a_recurrent_model(
+    data: Path, vocabulary: bytes, weights: np.ndarray, tmp_path: Path
+) -> None:
+    pytest.importorskip("torch", reason="recurrent encoders need torch")
+    from miner.encoder.recurrent import Network
+
+    net = Network("lstm-sp", weights.shape[1], 8, "mean", "concat")
+    parts = (Part(weights, None, net.arrays()),)
+    path = tmp_path / "lstm"
+    Model(parts, {"piece": vocabulary}, net.dimension, Design(encoder="lstm-sp")).save(path)
+    outcome = speed.evaluate(Trained(str(path), threads=1), data)
+    assert [one.metric for one in outcome.figures] == ["sentences/s to vectors"]
+
+
+def test_slow_models_encode_less(
+    data: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder = Trained(str(tiny_model), 1).encoder("en")
+    text = speed.sample(data)
+    assert speed.within(encoder, text) == len(text)
+    monkeypatch.setattr(speed, "WARMING", 7)
+    monkeypatch.setattr(speed, "SECONDS", 1e-9)
+    assert speed.within(encoder, text) == 7
+
+
+def test_nothing_is_measured_of_vectors_from_elsewhere(data: Path) -> None:
+    outcome = speed.evaluate(Recording(), data)
+    assert outcome.figures == outcome.headline == ()
+    assert outcome.missing == ("recording holds vectors, not what makes them",)
+
+
+def test_no_text(tmp_path: Path, tiny_model: Path) -> None:
+    with pytest.raises(CorpusError, match="no sets .such as those of bucc, tatoeba"):
+        speed.evaluate(Trained(str(tiny_model)), tmp_path)
+    write_hidden(tmp_path, "de-en", "training", ([], [""]), [])
+    with pytest.raises(CorpusError, match="no English sentence to encode in bucc"):
+        speed.evaluate(Trained(str(tiny_model)), tmp_path)

@@ -1,0 +1,217 @@
+"""miner.evaluation.sts, and the files of judged pairs that it reads."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.subjects import Fixed, Recording, made_up, of_all, write
+
+from miner.analysis import text_statistics
+from miner.errors import CorpusError
+from miner.evaluation import sts
+from miner.evaluation.labelled_text import judged, tables
+from miner.evaluation.results import Figure
+
+
+def pairs(name: str, count: int = 8) -> list[tuple[float, str, str]]:
+    return [(row % 6, f"{name} first {row}", f"{name} second {row}") for row in range(count)]
+
+
+def lay_out(data: Path, *names: str) -> None:
+    for name in names:
+        write(data / "sts" / f"{name}.tsv", pairs(name))
+
+
+def by_name(figures: tuple[Figure, ...], metric: str) -> dict[str, float]:
+    return {figure.name: figure.value for figure in figures if figure.metric == metric}
+
+
+def test_correlations_of_cosines(tmp_path: Path) -> None:
+    path = tmp_path / "sts" / "2012.MSRpar.tsv"
+    rows = [(5.0, "a", "a"), (2.5, "a", '"b'), (0, "a", "c"), (1, "a", "unknown")]
+    write(path, rows)
+    subject = Fixed({"a": (1.0, 0.0), '"b': (0.6, 0.8), "c": (-1.0, 0.0)})
+    figures = sts.evaluate(subject, tmp_path).figures
+    expected = np.array([5.0, 2.5, 0, 1]), np.array([1.0, 0.6, -1, 0])
+    found = {one.metric: one for one in figures if one.name == "2012.MSRpar"}
+    assert found["pearson"].value == pytest.approx(text_statistics.pearson(*expected), abs=1e-6)
+    assert found["spearman"].value == pytest.approx(text_statistics.spearman(*expected))
+    assert found["pearson"].items == 4 and found["pearson"].draws is not None
+
+
+@pytest.mark.parametrize("score", ["high", "nan", "inf", ""])
+def test_a_score_that_is_no_number(tmp_path: Path, score: str) -> None:
+    path = tmp_path / "sts.tsv"
+    path.write_text(f"1.0\ta\tb\n{score}\ta\tb\n", encoding="utf-8")
+    with pytest.raises(CorpusError, match=f"sts.tsv, line 2: column 1 has '{score}', not a number"):
+        judged(path)
+    path.write_text(f"a\tb\t{score}\n", encoding="utf-8")
+    with pytest.raises(CorpusError, match=f"sts.tsv, line 1: column 3 has '{score}', not a number"):
+        judged(path, column=2)
+
+
+@pytest.mark.parametrize("line", ["1.0\ta", "1.0\ta\tb\tc"])
+def test_a_line_that_is_no_judged_pair(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "sts.tsv"
+    path.write_text(f"1.0\ta\tb\n\n{line}\n", encoding="utf-8")
+    with pytest.raises(CorpusError, match=r"sts.tsv, line 3: expected a score and two sentences"):
+        judged(path)
+    path.write_text(f"{line}\n", encoding="utf-8")
+    with pytest.raises(CorpusError, match=r"sts.tsv, line 1: expected two sentences and a score"):
+        judged(path, column=2)
+
+
+def test_a_set_needs_two_pairs(tmp_path: Path) -> None:
+    write(tmp_path / "sts" / "2012.OnWN.tsv", pairs("x", 1))
+    with pytest.raises(CorpusError, match=r"2012.OnWN.tsv: 1 pairs; 2 or more are needed"):
+        sts.evaluate(Recording(), tmp_path)
+
+
+def test_means_are_over_the_sets_that_are_there_and_others_are_named(tmp_path: Path) -> None:
+    there = ("2012.MSRpar", "2012.OnWN", "2013.headlines", "2017.track5.en-en", "sick-r.test")
+    lay_out(tmp_path, *there, "stsb.en.test")
+    outcome = sts.evaluate(Recording(), tmp_path)
+    for metric in ("pearson", "spearman"):
+        value = by_name(outcome.figures, metric)
+        year = value["2012.MSRpar"], value["2012.OnWN"]
+        assert value["2012, 2 of 5 sets"] == pytest.approx(np.mean(year))
+        assert value["2013, 1 of 3 sets"] == pytest.approx(value["2013.headlines"])
+        every = [*year, value["2013.headlines"]]
+        assert value["2012-2016, 3 of 24 sets"] == pytest.approx(np.mean(every))
+        mean = sts.mean_in(outcome.figures, "2012", metric)
+        assert mean is not None and mean.value == value["2012, 2 of 5 sets"]
+        assert sts.mean_in(outcome.figures, "2014", metric) is None
+    assert not {"2014", "2015", "2016", "2017"} & set(value)
+    assert [(one.name, one.metric) for one in outcome.headline] == [
+        (name, "pearson")
+        for name in (
+            *("2012, 2 of 5 sets", "2013, 1 of 3 sets", "2012-2016, 3 of 24 sets"),
+            *("2017.track5.en-en", "sick-r.test", "stsb.en.test"),
+        )
+    ]
+    assert outcome.missing == (
+        "2012: MSRvid, SMTeuroparl, SMTnews; the mean is that of the others, and named so",
+        "2013: FNWN, OnWN; the mean is that of the others, and named so",
+        "2014: not there",
+        "2015: not there",
+        "2016: not there",
+        "2017: track1.ar-ar, track2.ar-en, track3.es-es, track4a.es-en, track4b.es-en, "
+        "track6.tr-en",
+    )
+
+
+def test_means_of_all_sets_have_plain_names_and_zero_vectors_are_named(tmp_path: Path) -> None:
+    lay_out(tmp_path, *(f"2013.{name}" for name in sts.YEARS["2013"]), "stsb.de.test")
+    known = {
+        f"2013.{name} first {row}": (1.0, 0.0) for name in sts.YEARS["2013"] for row in range(8)
+    }
+    known |= {
+        f"2013.{name} second {row}": (0.6, 0.8) for name in sts.YEARS["2013"] for row in range(8)
+    }
+    outcome = sts.evaluate(Fixed(known), tmp_path)
+    assert "2013" in by_name(outcome.figures, "pearson")
+    assert (
+        "stsb.de.test: vectors of 16 of 16 sentences; their cosines count as 0" in outcome.missing
+    )
+    assert not any(line.startswith("2013") for line in outcome.missing)
+
+
+def test_nothing_is_missing_where_all_is_there(tmp_path: Path) -> None:
+    names = [f"{year}.{name}" for year, every in sts.YEARS.items() for name in every]
+    names += [f"2017.{track}" for track in sts.STS_TRACKS]
+    figures = dict.fromkeys([*names, "stsb.en.test", "sick-r.test"])
+    assert list(sts._missing(figures)) == []
+    assert len(names) == 24 + 7
+
+
+def test_what_is_for_training_is_not_evaluated_and_unknown_sets_are(tmp_path: Path) -> None:
+    lay_out(tmp_path, "stsb.en.train", "stsb.en.dev", "sick-r.train", "2012.own", "own")
+    (tmp_path / "sts" / "README.md").write_text("no set")
+    subject = Recording()
+    outcome = sts.evaluate(subject, tmp_path)
+    assert set(by_name(outcome.figures, "pearson")) == {"2012.own", "own"}
+    assert "own" in {one.name for one in outcome.headline}
+    texts = of_all(sts.texts(tmp_path))
+    assert subject.asked == {"en": texts} and len(texts) == 32
+    assert "stsb.en.test: not there" in outcome.missing
+    assert "2012: not there" in outcome.missing  # none of its own sets
+
+
+@pytest.mark.parametrize(
+    "name, expected",
+    [
+        ("2017.track4a.es-en", ("es", "en")),
+        ("2017.track1.ar-ar", ("ar", "ar")),
+        ("stsb.de.test", ("de", "de")),
+        ("stsb.en-de.test", ("en", "de")),
+        ("sick-r.test", ("en", "en")),
+        ("2014.deft-news", ("en", "en")),
+        ("msrpc", ("en", "en")),
+        ("opusparcus.fi", ("fi", "fi")),
+        ("stsb.cmn.test", ("cmn", "cmn")),
+        ("my.own.set", ("en", "en")),
+    ],
+)
+def test_languages(name: str, expected: tuple[str, str]) -> None:
+    assert sts.languages(name) == expected
+
+
+def test_each_side_is_encoded_as_its_language(tmp_path: Path) -> None:
+    lay_out(tmp_path, "2017.track2.ar-en")
+    subject = Recording()
+    sts.evaluate(subject, tmp_path)
+    assert {one for one in subject.asked["ar"]} == {
+        f"2017.track2.ar-en first {i}" for i in range(8)
+    }
+    assert {text.split()[1] for text in subject.asked["en"]} == {"second"}
+
+
+def test_english_is_also_compared_with_translations(tmp_path: Path) -> None:
+    lay_out(tmp_path, "stsb.en.test", "stsb.de.test", "stsb.fr.test")
+    subject = Recording()
+    outcome = sts.evaluate(subject, tmp_path)
+    value = by_name(outcome.figures, "pearson")
+    assert set(value) == {f"stsb.{one}.test" for one in ("en", "de", "fr", "en-de", "en-fr")}
+    first = made_up([f"stsb.en.test first {row}" for row in range(8)])
+    second = made_up([f"stsb.de.test second {row}" for row in range(8)])
+    cosine = (first * second).sum(axis=1)
+    expected = text_statistics.pearson(cosine, np.arange(8) % 6)
+    assert value["stsb.en-de.test"] == pytest.approx(expected, abs=1e-6)
+    assert set().union(*subject.asked.values()) == of_all(sts.texts(tmp_path))
+
+
+def test_a_set_of_both_languages_is_not_made_up(tmp_path: Path) -> None:
+    lay_out(tmp_path, "stsb.en.test", "stsb.de.test", "stsb.en-de.test")
+    subject = Recording()
+    sts.evaluate(subject, tmp_path)
+    assert "stsb.en-de.test second 0" in subject.asked["de"]
+
+
+@pytest.mark.parametrize("count, score", [(8, 4.5), (9, None)])
+def test_translations_have_the_same_pairs(tmp_path: Path, count: int, score: float | None) -> None:
+    lay_out(tmp_path, "stsb.en.test")
+    rows = pairs("stsb.de.test", count)
+    if score is not None:
+        rows[3] = (score, *rows[3][1:])
+    write(tmp_path / "sts" / "stsb.de.test.tsv", rows)
+    with pytest.raises(CorpusError, match=r"stsb.de.test: has not the pairs of stsb.en.test"):
+        sts.evaluate(Recording(), tmp_path)
+
+
+def test_sets_may_be_compressed_but_not_doubled(tmp_path: Path) -> None:
+    for suffix in ("", ".gz", ".bz2", ".xz", ".zst"):
+        write(tmp_path / "sts" / f"a{suffix}.x.tsv{suffix}", pairs("x"))
+    found = tables(tmp_path / "sts")
+    assert len(found) == 5 and list(found) == sorted(found)
+    assert all(len(judged(path)) == 8 for path in found.values())
+    write(tmp_path / "sts" / "a.x.tsv.xz", pairs("x"))
+    with pytest.raises(CorpusError, match=r"sts: has a.x.tsv and a.x.tsv.xz; remove one"):
+        tables(tmp_path / "sts")
+
+
+def test_no_sets(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match=re.escape(f"{tmp_path / 'sts'}: no sets (such as 2012.")):
+        sts.evaluate(Recording(), tmp_path)

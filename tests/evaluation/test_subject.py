@@ -1,0 +1,154 @@
+"""miner.evaluation.subject: models of ours, vectors from elsewhere, and the sentences between them."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from support.subjects import made_up, write
+
+from miner.encoder.encoder import Encoder
+from miner.errors import ArtifactError, CorpusError, MismatchError
+from miner.evaluation.subject import Foreign, Trained, index_of, open_subject, write_sentences
+
+TEXTS = ["Eins.", "zwei drei", '"vier"', "fünf\u2028sechs"]
+
+
+def foreign(directory: Path, texts: list[str], vectors: np.ndarray, name: str = "npy") -> Path:
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "sentences.txt").write_text("".join(f"{text}\n" for text in texts))
+    path = directory / f"vectors.{name}"
+    if name == "npy":
+        np.save(path, vectors)
+    else:
+        with h5py.File(path, "w") as file:
+            file["embeddings"] = vectors
+    return directory
+
+
+@pytest.mark.parametrize("name", ["npy", "h5", "hdf5"])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_vectors_are_looked_up(tmp_path: Path, name: str, dtype: type) -> None:
+    """In any order, and normalised."""
+    vectors = made_up(TEXTS)
+    scaled = (vectors * np.array([[1], [2], [0.5], [10]])).astype(dtype)
+    subject = Foreign(foreign(tmp_path / "laser", TEXTS, scaled, name))
+    order = [2, 0, 3, 1, 2]
+    found = subject.encode([TEXTS[row] for row in order], "de")
+    assert found.dtype == np.float32 and found.shape == (5, 16)
+    np.testing.assert_allclose(found, vectors[order], atol=2e-3)
+    # What is a unit vector, as far as its type can tell, stays as it is.
+    tolerance = max(1e-6, 2 * float(np.finfo(dtype).eps))
+    np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, atol=tolerance)
+    np.testing.assert_array_equal(subject.encode(["zwei drei"], "de"), found[3:4])
+    assert subject.encode([], "en").shape == (0, 16)
+    assert subject.name == str(tmp_path / "laser")
+
+
+def test_zero_rows_and_sentences_without_text_are_zero(tmp_path: Path) -> None:
+    vectors = np.vstack([np.zeros(3), np.eye(3)]).astype(np.float32)
+    subject = Foreign(foreign(tmp_path, TEXTS, vectors))
+    found = subject.encode(["", TEXTS[0], TEXTS[1], " ", "\u2003\t"], "de")
+    assert not found[[0, 1, 3, 4]].any() and found[2].any()
+
+
+def test_a_sentence_that_is_not_there(tmp_path: Path) -> None:
+    subject = Foreign(foreign(tmp_path, TEXTS, made_up(TEXTS)))
+    with pytest.raises(MismatchError, match=r"sentences.txt: has no sentence 'Acht.'; write"):
+        subject.encode(["Eins.", "Acht."], "de")
+
+
+@pytest.mark.parametrize("rows", [3, 5, 0])
+def test_unequal_numbers(tmp_path: Path, rows: int) -> None:
+    vectors = np.ones((rows, 4), dtype=np.float32)
+    with pytest.raises(MismatchError, match=rf"vectors.npy has {rows} vectors, .* 4 lines"):
+        Foreign(foreign(tmp_path, TEXTS, vectors))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_vectors_that_are_no_numbers(tmp_path: Path, value: float) -> None:
+    vectors = made_up(TEXTS)
+    vectors[2, 1] = value
+    with pytest.raises(ArtifactError, match="vectors.npy: vector 3 of 4 holds NaN or infinity"):
+        Foreign(foreign(tmp_path, TEXTS, vectors))
+
+
+def test_files_that_are_not_there_or_none(tmp_path: Path) -> None:
+    foreign(tmp_path, TEXTS, made_up(TEXTS))
+    (tmp_path / "vectors.npy").write_bytes(b"no vectors")
+    with pytest.raises(ArtifactError, match="vectors.npy: cannot be read as vectors"):
+        Foreign(tmp_path)
+    (tmp_path / "vectors.npy").unlink()
+    with pytest.raises(ArtifactError, match=r": no vectors.npy; write the sentences with"):
+        Foreign(tmp_path)
+    (tmp_path / "sentences.txt").unlink()
+    with pytest.raises(ArtifactError, match=r": no sentences.txt; write the sentences with"):
+        Foreign(tmp_path)
+
+
+def test_what_was_written_is_what_is_looked_up(tmp_path: Path) -> None:
+    """Each sentence once, in its order, whatever characters it ends with."""
+    texts = ["b", "a", "", "b", " a", "a ", "x\r", "y\r\r", "x", "\ufeffa", " ", "z\x85", "a"]
+    path = tmp_path / "made" / "sentences.txt.gz"
+    path.parent.mkdir()
+    distinct = write_sentences(iter(texts), path)
+    with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
+        lines = [line.removesuffix("\n") for line in file]
+    assert len(lines) == distinct == len(set(lines))
+    assert lines[:4] == ["b", "a", " a", "a "] and "" not in lines
+    np.save(path.parent / "vectors.npy", made_up(lines))
+    subject = open_subject(str(path.parent))
+    assert isinstance(subject, Foreign)
+    assert subject.encode(texts, "de").any(axis=1).tolist() == [
+        bool(text.strip()) for text in texts
+    ]
+    np.testing.assert_array_equal(subject.encode(["a", "\ufeffa"], "de"), made_up(["a", "\ufeffa"]))
+
+
+def test_open_subject_chooses(tmp_path: Path, tiny_model: Path) -> None:
+    assert isinstance(open_subject(str(foreign(tmp_path, TEXTS, made_up(TEXTS)))), Foreign)
+    trained = open_subject(str(tiny_model), threads=2)
+    assert isinstance(trained, Trained) and trained.encoder("en").threads == 2
+    with pytest.raises(ArtifactError):
+        open_subject(str(tmp_path / "nowhere"))
+
+
+def test_a_model_of_ours(tiny_model: Path, verifying_model: Path, german: list[str]) -> None:
+    subject, encoder = Trained(str(tiny_model)), Encoder.load(tiny_model)
+    np.testing.assert_array_equal(subject.encode(german, "de"), encoder.encode(german))
+    assert subject.encoders[0] is subject.encoders[1]
+    assert subject.fingerprint == encoder.fingerprint and subject.name == str(tiny_model)
+    assert not subject.verifies and Trained(str(verifying_model)).verifies
+
+
+def test_separate_vocabularies_read_english_as_the_target(
+    separate_model: Path, tiny_model: Path, german: list[str]
+) -> None:
+    subject = Trained(str(separate_model))
+    plain = Encoder.load(tiny_model).encode(german)
+    np.testing.assert_allclose(subject.encode(german, "de"), plain, atol=1e-3)
+    # Its target's vectors run backwards.
+    np.testing.assert_allclose(subject.encode(german, "en"), plain[:, ::-1], atol=1e-3)
+    assert [one.side for one in subject.encoders] == ["source", "target"]
+
+
+def test_index_of(tmp_path: Path, tiny_model: Path, german: list[str]) -> None:
+    """The same by a model and by its vectors."""
+    rows = [(f"de-{row}", text) for row, text in enumerate(["", *german, german[0], " "])]
+    corpus = write(tmp_path / "corpus.de", rows)
+    trained = Trained(str(tiny_model))
+    place = foreign(tmp_path / "vectors", german, trained.encode(german, "de"))
+    indexes = [
+        index_of(subject, corpus, "de", tmp_path / f"index {number}")
+        for number, subject in enumerate((trained, Foreign(place)))
+    ]
+    for index in indexes:
+        assert len(index) == 61 and index.ids(np.array([60])) == ["de-61"]
+    ours, theirs = (np.asarray(index.store.vectors, dtype=np.float32) for index in indexes)
+    np.testing.assert_allclose(ours, theirs, atol=1e-3)
+    empty = write(tmp_path / "empty.de", [])
+    with pytest.raises(CorpusError, match="empty.de: is empty"):
+        index_of(Foreign(place), empty, "de", tmp_path / "index")

@@ -1,0 +1,321 @@
+"""miner.knn.knn_search and its kernels: the exact lists, whatever the engine, blocks and threads do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.sides import (
+    ALL,
+    EXACT,
+    PLENTY,
+    QUICK,
+    brute,
+    check,
+    coarse,
+    nearest,
+    realistic,
+    same,
+    side,
+    units,
+)
+
+from miner.index.index import Index
+from miner.kernels.exact import rescore, rescore_reference, scan, scan_reference
+from miner.knn import knn_search
+from miner.knn.knn_search import nearest_both
+from miner.knn.vector_set import Side
+from miner.mining.search import search
+
+# --- kernels ------------------------------------------------------------------------------------
+
+
+@QUICK
+@given(st.integers(0, 2**32 - 1), st.booleans(), st.integers(0, 8), st.integers(1, 40))
+def test_rescore_is_its_reference(seed: int, ties: bool, n: int, d: int) -> None:
+    generator = np.random.default_rng(seed)
+    make = coarse if ties else units
+    queries, base = (make(generator, m, d).astype(np.float32) for m in (n, 9))
+    base[3] = 0
+    rows = generator.integers(-1, len(base), size=(n, generator.integers(0, 7)))
+    out = np.full(rows.shape, np.nan, dtype=np.float32)
+    rescore(queries, base, rows, out)
+    np.testing.assert_array_equal(out, rescore_reference(queries, base, rows))
+    np.testing.assert_array_equal(np.isneginf(out), rows == -1)
+
+
+@QUICK
+@given(
+    st.integers(0, 2**32 - 1),
+    st.booleans(),
+    st.integers(0, 6),
+    st.integers(0, 20),
+    st.integers(1, 25),
+    st.integers(1, 20),
+)
+def test_scan_in_blocks_is_its_reference(
+    seed: int, ties: bool, n: int, m: int, k: int, block: int
+) -> None:
+    """k above m leaves places empty; a tie goes to the lower row, across blocks too."""
+    generator = np.random.default_rng(seed)
+    make = coarse if ties else units
+    queries, base = (make(generator, size, 5).astype(np.float32) for size in (n, m))
+    if m > 4:
+        base[1] = 0
+        base[4] = base[2]
+    similarity = np.full((n, k), -np.inf, dtype=np.float32)
+    row = np.full((n, k), -1, dtype=np.int64)
+    for start in range(0, m, block):
+        scan(queries, base[start : start + block], start, similarity, row)
+    wanted, place = scan_reference(queries, base, k)
+    np.testing.assert_array_equal(similarity[:, :m], wanted)
+    np.testing.assert_array_equal(row[:, :m], place)
+    assert (row[:, m:] == -1).all() and np.isneginf(similarity[:, m:]).all()
+
+
+def test_a_similarity_is_one_number_from_both_sides() -> None:
+    generator = np.random.default_rng(1)
+    left, right = (units(generator, 50, 300).astype(np.float32) for _ in range(2))
+    rows = np.tile(np.arange(50), (50, 1))
+    one, other = np.empty((2, 50, 50), dtype=np.float32)
+    rescore(left, right, rows, one)
+    rescore(right, left, rows, other)
+    np.testing.assert_array_equal(one, other.T)
+    similarity = np.full((50, 50), -np.inf, dtype=np.float32)
+    row = np.full((50, 50), -1)
+    scan(left, right, 0, similarity, row)
+    np.testing.assert_array_equal(np.take_along_axis(one, row, axis=1), similarity)
+
+
+# --- exact search -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", EXACT)
+@QUICK
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(0, 30),
+    st.integers(0, 30),
+    st.integers(1, 4),
+    st.integers(1, 35),
+    st.sampled_from([1, 3, 8, 256, 16_384]),
+    st.integers(1, 3),
+)
+def test_lists_are_those_of_brute_force(
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    seed: int,
+    n: int,
+    m: int,
+    d: int,
+    k: int,
+    block: int,
+    threads: int,
+) -> None:
+    """Ties, copies, zero rows, rows left out, k above n, empty sides, every block size."""
+    monkeypatch.setattr(knn_search, "BLOCK", block)
+    generator = np.random.default_rng(seed)
+    source = side(coarse(generator, n, d), generator.random(n) < 0.8)
+    target = side(coarse(generator, m, d), generator.random(m) < 0.8)
+    check(kind, source, target, k, threads=threads)
+
+
+@pytest.mark.parametrize("kind", EXACT)
+@pytest.mark.parametrize("block", [60, 256, 16_384])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_lists_of_random_vectors(
+    kind: str, block: int, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(knn_search, "BLOCK", block)
+    generator = np.random.default_rng(3)
+    source, target = units(generator, 300, 48), units(generator, 410, 48)
+    source[:5] = target[::100]
+    check(kind, side(source), side(target), 4, threads=threads)
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_more_ties_than_are_kept(kind: str) -> None:
+    """200 rows of equal similarity: which of them FAISS keeps is chance, ours are the first."""
+    generator = np.random.default_rng(4)
+    target = np.tile(units(generator, 1, 16), (200, 1))
+    target[150] = units(generator, 1, 16)
+    check(kind, side(units(generator, 20, 16)), side(target), 4)
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_one_row_each(kind: str) -> None:
+    vectors = units(np.random.default_rng(5), 1, 8)
+    check(kind, side(vectors), side(vectors), 3)
+
+
+@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize("empty", ["source", "target", "both", "zero rows"])
+def test_empty_sides(kind: str, empty: str) -> None:
+    vectors = units(np.random.default_rng(6), 4, 8)
+    nothing = np.zeros((3, 8), np.float16) if empty == "zero rows" else vectors[:0]
+    source = vectors if empty == "target" else nothing
+    target = vectors if empty == "source" else nothing
+    check(kind, side(source), side(target), 2)
+
+
+def test_k_must_be_positive() -> None:
+    vectors = side(units(np.random.default_rng(7), 4, 8))
+    with pytest.raises(ValueError, match="k is 0"):
+        nearest_both(vectors, vectors, 0, memory=PLENTY)
+
+
+@pytest.mark.parametrize("kind", ["floats", "faiss", "bytes"])
+def test_a_large_k_on_a_small_corpus_takes_little_memory(kind: str) -> None:
+    """Lists are no longer than the other side, whatever k."""
+    generator = np.random.default_rng(8)
+    source, target = side(units(generator, 30, 300)), side(units(generator, 40, 300))
+    check(kind, source, target, 20_000, memory=64 << 20)
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_progress_adds_up(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(knn_search, "BLOCK", 8)
+    generator = np.random.default_rng(9)
+    seen: list[tuple[int, int]] = []
+    source, target = side(units(generator, 30, 8)), side(units(generator, 21, 8))
+    nearest(kind, source, target, 2, report=lambda *progress: seen.append(progress))
+    assert seen[-1] == (51, 51)
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+
+
+# --- the engine of bytes ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", [4, 8])
+@pytest.mark.parametrize("d", [64, 256])
+def test_bytes_miss_a_neighbour_about_never(k: int, d: int) -> None:
+    generator = np.random.default_rng(21)
+    source, target = (side(part) for part in realistic(generator, 3000, 2500, d))
+    found = nearest("bytes", source, target, k)
+    wanted = nearest("floats", source, target, k)
+    for lists, truth, base, other in zip(
+        found, wanted, (target, source), (source, target), strict=True
+    ):
+        hits = sum(
+            len(set(a) & set(b))
+            for a, b in zip(lists.row.tolist(), truth.row.tolist(), strict=True)
+        )
+        assert hits / truth.row.size >= 0.9995
+        exact = rescore_reference(other.vectors, base.vectors, lists.row)
+        np.testing.assert_array_equal(lists.similarity, exact)
+        assert (np.diff(lists.similarity, axis=1) <= 0).all()
+
+
+@pytest.mark.parametrize("shared", [0.0, 0.8, 0.95])
+def test_huge_components_that_all_share_cost_no_neighbour(shared: float) -> None:
+    """As vectors of some transformers have them: nothing is left of the others in a byte."""
+    generator = np.random.default_rng(24)
+    vectors = generator.normal(size=(2, 700, 128))
+    vectors *= np.sqrt(1 - shared**2) / np.linalg.norm(vectors, axis=2, keepdims=True)
+    vectors[:, :, 5] = shared
+    source, target = (side(part.astype(np.float16)) for part in vectors)
+    found = nearest_both(source, target, 8, memory=PLENTY)
+    for one, other, lists in ((source, target, found[0]), (target, source, found[1])):
+        wanted = brute(one, other, 8)
+        assert (lists.similarity >= wanted.similarity[:, -1:]).mean() >= 0.9995
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"block": 60}, {"block": 256}, {"block": 1000}, {"threads": 1}, {"threads": 3},
+     {"memory": 3 << 20}, {"block": 60, "threads": 3}],
+    ids=str,
+)  # fmt: skip
+def test_lists_of_bytes_do_not_depend_on_the_machine(
+    settings: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Among them misses: vectors so close that bytes cannot tell them apart."""
+    monkeypatch.setattr(knn_search, "bytes_suffice", lambda *arguments: True)
+    generator = np.random.default_rng(22)
+    near = units(generator, 1, 32) + 0.002 * units(generator, 900, 32)
+    source, target = side(near[:400].astype(np.float16)), side(near[400:].astype(np.float16))
+    wanted = nearest("bytes", source, target, 4)
+    assert not np.array_equal(wanted[0].row, nearest("floats", source, target, 4)[0].row)
+    monkeypatch.setattr(knn_search, "BLOCK", settings.pop("block", knn_search.BLOCK))
+    same(nearest("bytes", source, target, 4, **settings), wanted)
+
+
+@pytest.mark.parametrize("settings", [{"engine": "faiss"}, {"exact": True}], ids=str)
+def test_engines_agree_on_text(indexes: tuple[Index, Index], settings: dict[str, object]) -> None:
+    usual, other = (search(*indexes, device="cpu", threads=2, **given) for given in ({}, settings))
+    assert len(usual) > 50
+    for name in ("score", "source_row", "target_row", "cosine", "forward_rank", "backward_rank"):
+        np.testing.assert_array_equal(getattr(usual, name), getattr(other, name))
+
+
+def test_without_avx2_floats_serve(monkeypatch: pytest.MonkeyPatch) -> None:
+    from miner.kernels import tile
+    from miner.knn import engines
+
+    assert isinstance(engines.choose("fused", "cpu", True, 2), engines.Floats)
+    if tile.has_avx2():
+        assert isinstance(engines.choose("fused", "cpu", False, 2), engines.Bytes)
+    monkeypatch.setattr(tile, "has_avx2", lambda: False)
+    assert isinstance(engines.choose("fused", "cpu", False, 2), engines.Floats)
+    generator = np.random.default_rng(23)
+    check("bytes", side(units(generator, 90, 16)), side(units(generator, 70, 16)), 4)
+
+
+# --- compressed indexes -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("factory", ["IVF4,Flat", "PQ4x4", "IVF8,PQ4x4", "SQ8", "HNSW8"])
+@pytest.mark.parametrize("both", [True, False])
+def test_a_compressed_index_returns_exact_scores(factory: str, both: bool) -> None:
+    import faiss
+
+    generator = np.random.default_rng(14)
+    d, k = 16, 3
+
+    def compressed(n: int) -> Side:
+        vectors = units(generator, n, d)
+        vectors[5] = 0
+        plain = side(vectors)
+        ann = faiss.index_factory(d, factory, faiss.METRIC_INNER_PRODUCT)
+        base = plain.floats(0, n)
+        ann.train(base)
+        ann.add(base)
+        return Side(vectors, plain.rows, ann)
+
+    source, target = compressed(400), compressed(500)
+    if not both:
+        target = Side(target.vectors, target.rows)
+    forward, backward = nearest_both(source, target, k, memory=PLENTY, threads=2)
+    for queries, base, found in ((source, target, forward), (target, source, backward)):
+        exact = rescore_reference(queries.vectors, base.vectors, found.row)
+        np.testing.assert_array_equal(found.similarity, exact)
+        assert (found.row[5] == -1).all() and not (found.row == 5).any()
+        listed = found.row[queries.rows]
+        assert (listed[:, 0] >= 0).mean() > 0.9
+        for similarity, row in zip(found.similarity, found.row, strict=True):
+            real = row[row >= 0]
+            assert len(set(real.tolist())) == len(real)
+            keys = list(zip(-similarity[row >= 0], real, strict=True))
+            assert keys == sorted(keys)
+        wanted = brute(queries, base, k)
+        recall = np.mean(
+            [
+                len(set(a) & set(b)) / k
+                for a, b in zip(listed.tolist(), wanted.row[queries.rows].tolist(), strict=True)
+            ]
+        )
+        assert recall > (0.9 if base.ann is None else 0.3)
+    if not both:
+        same((forward, forward), (brute(source, target, k),) * 2)
+
+
+def test_a_compressed_index_with_fewer_rows_than_asked_for() -> None:
+    import faiss
+
+    generator = np.random.default_rng(15)
+    vectors = units(generator, 6, 8)
+    ann = faiss.index_factory(8, "HNSW8", faiss.METRIC_INNER_PRODUCT)
+    ann.add(vectors.astype(np.float32))
+    source = side(vectors, ann=ann)
+    check("faiss", source, source, 10)

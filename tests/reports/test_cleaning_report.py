@@ -1,0 +1,391 @@
+"""The page about a cleaning: what it picks to show, what it says, that it lives in a browser."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from miner.cleaning import clean as cleaning
+from miner.cleaning import samples
+from miner.cleaning.curve import curve_of
+from miner.cleaning.decide import Choice, Cleaned, decide
+from miner.cleaning.plan import Plan, Step, read_plan
+from miner.cleaning.worker import broken
+from miner.errors import DependencyError
+from miner.filters.filter_types import Context
+from miner.reports import cleaning_report
+from miner.text.bitext import Rows
+
+pytest.importorskip("bokeh")
+
+LENGTH = '[[filter]]\nname = "length"\nminimum = 2\nmaximum = 7\n'
+RATIO = '[[filter]]\nname = "length_ratio"\nmaximum = 1.5\n'
+COPIES = '[[filter]]\nname = "duplicates"\n'
+COSINE = 'rank = "cosine"\n[[filter]]\nname = "cosine"\nminimum = 0.2\n'
+
+
+def pairs() -> list[tuple[str, str]]:
+    """Pairs of many lengths; some that are no translations, copies, and markup."""
+    from support.tiny import sentences
+
+    german, english = sentences("de"), sentences("en")
+    out = list(zip(german, english, strict=True))
+    out += [(german[i], english[(i + 7) % 60]) for i in range(20)]
+    out += [(german[i] + "!", english[i].upper()) for i in range(10)]
+    out += [("", ""), ("<script>alert(1)</script> & Co", "<b>bold</b>"), ("lang " * 300, "x")]
+    return out
+
+
+def plan_of(tmp_path: Path, text: str, model: Path | str = "default") -> Plan:
+    (tmp_path / "plan.toml").write_text(text)
+    return read_plan(tmp_path / "plan.toml", Context(model=str(model)))
+
+
+def bitext(tmp_path: Path, lines: list[tuple[str, str]]) -> Rows:
+    path = tmp_path / "bitext.tsv"
+    path.write_text("".join(f"{source}\t{target}\n" for source, target in lines), encoding="utf-8")
+    return Rows(path)
+
+
+def run(tmp_path: Path, text: str, model: Path | str = "default", **more: Any) -> Cleaned:
+    rows = more.pop("rows", None) or bitext(tmp_path, pairs())
+    return cleaning.clean(rows, plan_of(tmp_path, text, model), tmp_path / "state", **more)
+
+
+def written(tmp_path: Path, found: Cleaned, **more: Any) -> str:
+    cleaning_report.write(tmp_path / "page.html", found, **more)
+    return (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cleaning")
+
+
+@pytest.fixture(scope="module")
+def found(place: Path, tiny_model: Path) -> Cleaned:
+    return run(place, COSINE + LENGTH + RATIO + COPIES, tiny_model)
+
+
+@pytest.fixture(scope="module")
+def page(place: Path, found: Cleaned) -> Path:
+    cleaning_report.write(place / "page.html", found)
+    return place / "page.html"
+
+
+# --- what is picked -----------------------------------------------------------------------------
+
+
+@given(
+    st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0, np.inf]), max_size=60),
+    st.integers(1, 7),
+    st.integers(1, 60),
+)
+def test_the_nearest_are_those_of_a_sort(distance: list[float], size: int, part: int) -> None:
+    rows = np.arange(len(distance))
+    plain = np.lexsort((samples.hash_of(rows), np.array(distance)))[:size]
+    for order in (rows, rows[::-1]):
+        nearest = samples.Nearest(size)
+        for start in range(0, len(rows), part):
+            own = order[start : start + part]
+            nearest.add(own, np.array(distance)[own])
+        assert nearest.rows.tolist() == plain.tolist()
+
+
+def test_of_equals_some_from_everywhere_are_taken() -> None:
+    nearest = samples.Nearest(60)
+    nearest.add(np.arange(60_000), np.zeros(60_000))
+    places = np.histogram(nearest.rows, 6, (0, 60_000))[0]
+    assert places.min() >= 3 and places.max() <= 20
+
+
+bound = st.one_of(st.none(), st.sampled_from([-3.0, 0.0, 0.1, 0.7, 2.5, 4.0, 1e6]))
+
+
+@given(
+    st.lists(st.floats(-5, 20, width=32) | st.just(float("inf")), max_size=50), bound, bound,
+    st.booleans(),
+)  # fmt: skip
+def test_every_bar_is_within_the_bounds_or_beyond_them(
+    numbers: list[float], low: float | None, high: float | None, whole: bool
+) -> None:
+    if low is not None and high is not None and low > high:
+        low, high = high, low
+    values = np.array(numbers, dtype=np.float32)
+    if whole:
+        values = np.round(values)
+    step = Step("length" if whole else "cosine", "x", {}, low, high)
+    edges = samples.edges(step, values)
+    assert len(edges) > 1 and (np.diff(edges) > 0).all() and len(edges) < 3 * samples.BARS
+    one = samples._Looking(step, 0, 1, values)
+    one.add(0, np.full(len(values), -1, dtype=np.int16), np.ones(len(values), dtype=bool))
+    bad = broken([step], values[:, None])[:, 0]
+    inside, outside = one.bars
+    assert (inside.sum(), outside.sum()) == ((~bad).sum(), bad.sum())
+    beyond = set(samples._cuts(step)) - set(edges.tolist())
+    if not beyond and not sum(one.beyond):
+        assert not (inside * outside).any()
+
+
+def test_samples_are_those_nearest_to_the_bounds(found: Cleaned) -> None:
+    looks = {one.step.label: one for one in samples.looks(found)}
+    one = looks["length"]
+    values = found.scores("length")
+    groups = {group.title: group.rows for group in one.groups}
+    assert list(groups) == [
+        "Just within the minimum of 2",
+        "Just below 2",
+        "Just within the maximum of 7",
+        "Just above 7",
+        "Some of those it removed",
+    ]
+    above = groups["Just above 7"]
+    assert len(above) == samples.SAMPLES
+    assert sorted(values[above]) == sorted(values[values > 7])[: samples.SAMPLES]
+    within = groups["Just within the maximum of 7"]
+    assert found.kept[within].all()
+    assert sorted(-values[within]) == sorted(-values[found.kept])[: samples.SAMPLES]
+    assert values[groups["Just below 2"]].tolist() == [0.0]  # the row without text
+    assert (one.inside.sum(), one.outside.sum()) == (
+        (values <= 7).sum() - 1,
+        (values > 7).sum() + 1,
+    )
+    # The dear filter looked only at what cheap ones had left.
+    cosine = looks["cosine"]
+    assert cosine.inside.sum() + cosine.outside.sum() == (~np.isnan(found.scores("cosine"))).sum()
+    # Copies have no order.
+    assert [group.title for group in looks["duplicates"].groups] == ["Some of those it removed"]
+
+
+@pytest.mark.parametrize("more", ["", "[[filter]]\nname = 'length'\nlabel = 'l'\nmaximum = 8\n"])
+def test_the_curve_is_what_other_thresholds_would_keep(
+    tmp_path: Path, tiny_model: Path, more: str
+) -> None:
+    found = run(tmp_path, COSINE + COPIES + more, tiny_model, all_scores=True)
+    curve = curve_of(found)
+    assert curve is not None and not curve.most
+    assert (np.diff(curve.kept) >= 0).all() and curve.threshold.tolist() == sorted(
+        curve.threshold, reverse=True
+    )
+    assert curve.kept[curve.now] == found.kept.sum() and curve.threshold[curve.now] == 0.2
+    for place in range(0, len(curve.threshold), 29):
+        plan = found.plan.with_bound(float(curve.threshold[place]))
+        other = Cleaned(found.source, plan, found.local, found.model, found.seconds)
+        decide(other, Choice())
+        assert other.kept.sum() == curve.kept[place]
+        assert other.words[other.kept].sum() == curve.words[place]
+
+
+def test_a_curve_of_a_cheap_score_says_what_it_does_not_know(
+    tmp_path: Path, tiny_model: Path
+) -> None:
+    text = 'rank = "length_ratio"\n' + RATIO + '[[filter]]\nname = "cosine"\nminimum = 0.2\n'
+    found = run(tmp_path, text, tiny_model)
+    curve = curve_of(found)
+    assert curve is not None and curve.most
+    assert (np.diff(curve.threshold) > 0).all()  # lower is better, so that low is strict
+    assert curve.threshold[curve.now] == 1.5
+    assert "looked only at pairs" in written(tmp_path, found)
+
+
+def test_texts_are_fetched_and_cut(tmp_path: Path, found: Cleaned) -> None:
+    lines = pairs()
+    texts = samples.texts(found, {3, 0, 92}, 20)
+    assert texts[0] == tuple(
+        text if len(text) <= 20 else f"{text[:20]}… ({len(text)} characters)" for text in lines[0]
+    )
+    assert texts[92][0] == f"{('lang ' * 300)[:20]}… (1,500 characters)"
+    assert set(texts) == {0, 3, 92}
+
+
+# --- what is said -------------------------------------------------------------------------------
+
+
+def test_the_page_has_what_it_promises(page: Path, found: Cleaned) -> None:
+    text = page.read_text(encoding="utf-8")
+    for part in (
+        "bitext.tsv",
+        f"{found.count:,}",
+        "not given",
+        "tokens of one side",
+        "Just above 7",
+        "Just within the minimum of 0.2",
+        "tokens; line",
+        "a cosine of",
+        "a copy of line",
+        "Some of the pairs kept",
+        "--top-n",
+        "… (1,500 characters)",
+    ):
+        assert part in text, part
+    assert not re.findall(
+        r"<(?:script|link|img|iframe)[^>]*(?:src|href)=[\"']?(?:https?:)?//", text
+    )
+
+
+def test_text_in_a_page_is_no_markup(tmp_path: Path) -> None:
+    label = "</script><script>alert(2)</script>"
+    plan = LENGTH + f"label = '{label}'\n" + "[[filter]]\nname='longest_word'\n"
+    found = run(tmp_path, plan)
+    text = written(tmp_path, found, names=["<i>name</i>"])
+    assert "<script>alert(1)" not in text and "&lt;script&gt;alert(1)" in text
+    assert label not in text and "<i>name" not in text and "<b>bold" not in text
+
+
+@pytest.mark.parametrize("text", [LENGTH, COSINE + LENGTH + COPIES])
+@pytest.mark.parametrize("lines", [[], [("", "")], [("a b", "")] * 30])
+def test_pages_about_nothing(
+    tmp_path: Path, tiny_model: Path, text: str, lines: list[tuple[str, str]]
+) -> None:
+    found = run(tmp_path, text, tiny_model, rows=bitext(tmp_path, lines))
+    said = written(tmp_path, found)
+    assert "What each filter removed" in said
+    assert ("nothing is kept" in said) == (bool(lines) and not found.kept.any())
+    if "cosine" not in text:
+        assert "Nothing ranks the pairs" in said
+
+
+def test_a_choice_of_the_best_and_rows_that_cannot_be_read(
+    tmp_path: Path, tiny_model: Path
+) -> None:
+    path = tmp_path / "bad.tsv"
+    lines = [f"{source}\t{target}\n".encode() for source, target in pairs()]
+    path.write_bytes(b"".join([*lines, b"one column\n", b"\xff\t\xff\n"]))
+    found = run(
+        tmp_path, COSINE, tiny_model, rows=Rows(path, on_error="skip"), choice=Choice(top=10)
+    )
+    assert found.reasons == ["unreadable", "cosine", "top-n"]
+    looks = samples.looks(found)
+    rows = next(group.rows for group in looks[0].groups if group.title.startswith("Just within"))
+    # Next to the bound, though the choice took them later.
+    assert not found.kept[rows].any() and (found.removed[rows] == 2).all()
+    (unread, some), (choice, around) = samples.others(found)
+    assert (unread, sorted(some[0].rows)) == ("unreadable", [len(lines), len(lines) + 1])
+    rank = found.rank
+    assert choice == "top-n" and rank is not None
+    assert rank[around[0].rows[0]] == rank[found.removed == 2].max()
+    assert rank[around[1].rows[0]] == rank[found.kept].min()
+    curve = curve_of(found)
+    assert curve is not None and curve.kept[curve.now] == 10
+    said = written(tmp_path, found)
+    assert "The best of what it removed" in said and "removed: unreadable" in said
+
+
+def test_two_files_and_json(tmp_path: Path, german_file: Path, english_file: Path) -> None:
+    found = run(tmp_path, LENGTH, rows=Rows(german_file, english_file))
+    assert "tiny.de × tiny.en" in written(tmp_path, found)
+    path = tmp_path / "some.jsonl"
+    records = [{"source": source, "target": target} for source, target in pairs()]
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    rows = Rows(path, scol="source", tcol="target")
+    found = run(tmp_path, LENGTH + COPIES, rows=rows)
+    text = written(tmp_path, found)
+    assert "some.jsonl" in text and "a copy of line" in text
+    assert "no?utf8.jsonl" in written(tmp_path, found, names=["no\udcffutf8.jsonl"])
+
+
+def test_scores_without_end(tmp_path: Path) -> None:
+    """Infinite scores, and one far away, have their place; bounds far off are only said."""
+    text = '[[filter]]\nname = "length_ratio"\nslack = 0.0\nmaximum = 1e9\n'
+    found = run(tmp_path, text)
+    assert np.isinf(found.scores("length_ratio")).sum() == 0  # no side alone is empty here
+    lines = [*pairs(), ("a", ""), ("", "a")]
+    found = run(tmp_path, text, rows=bitext(tmp_path, lines))
+    (one,) = samples.looks(found)
+    assert one.above >= 2 and one.outside[-1] == 2
+    assert "above" in written(tmp_path, found)
+
+
+# --- the command --------------------------------------------------------------------------------
+
+
+def test_the_command_writes_a_page_or_json(
+    tmp_path: Path, miner: Callable[..., tuple[int, str, str]]
+) -> None:
+    bitext(tmp_path, pairs())
+    (tmp_path / "plan.toml").write_text(LENGTH + RATIO)
+    wishes = ("filter", tmp_path / "bitext.tsv", "--config", tmp_path / "plan.toml", "--threads", 1)
+    code, _, said = miner(*wishes, "-o", tmp_path / "o", "--report", tmp_path / "r.html")
+    assert code == 0, said
+    assert "length_ratio" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert not (tmp_path / "o.state").exists()
+    code, _, said = miner(*wishes, "-o", tmp_path / "o", "--report", tmp_path / "r.json")
+    assert code == 0 and json.loads((tmp_path / "r.json").read_text())["rows"] == len(pairs())
+    code, out, said = miner(*wishes, "--dry-run", 30, "--report", tmp_path / "dry.html")
+    assert (code, out) == (0, "")
+    text = (tmp_path / "dry.html").read_text(encoding="utf-8")
+    assert "a sample of 30 rows" in text and "bitext.tsv" in text and "sample0" not in text
+
+
+def test_without_bokeh_nothing_is_begun(
+    tmp_path: Path, miner: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *a: None if name == "bokeh" else real(name, *a)
+    )
+    with pytest.raises(DependencyError, match=r"bitext-miner\[report\]"):
+        cleaning_report.check("page.html")
+    bitext(tmp_path, pairs())
+    code, _, said = miner(
+        "filter", tmp_path / "bitext.tsv", "-o", tmp_path / "o", "--report", tmp_path / "r.html"
+    )
+    assert code == 1 and "pip install" in said and not (tmp_path / "o").exists()
+
+
+# --- in a browser -------------------------------------------------------------------------------
+
+
+PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+@pytest.mark.skipif(PROGRAM is None, reason="no Chromium on this machine")
+def test_the_page_lives_in_a_browser(found: Cleaned, place: Path) -> None:
+    playwright = pytest.importorskip("playwright.sync_api")
+    # A name that would end a script, if it were not escaped.
+    label = "</script><h1>no"
+    steps = [
+        dataclasses.replace(step, label=label) if step.name == "length" else step
+        for step in found.plan.steps
+    ]
+    plan = dataclasses.replace(found.plan, steps=tuple(steps))
+    odd = Cleaned(found.source, plan, found.local, found.model, {**found.seconds, label: 0.0})
+    decide(odd, Choice())
+    cleaning_report.write(place / "odd.html", odd)
+    errors: list[str] = []
+    requests: list[str] = []
+    location = "Bokeh.documents.map(d => d.get_model_by_name('{}')).find(s => s).location"
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=PROGRAM, args=["--no-sandbox"])
+        opened = browser.new_page()
+        opened.on("console", lambda line: errors.append(line.text) if line.type == "error" else 0)
+        opened.on("pageerror", lambda error: errors.append(str(error)))
+        opened.on("request", lambda request: requests.append(request.url))
+        opened.goto((place / "odd.html").as_uri())
+        # The waterfall twice, the curve, and a histogram of each filter that measures.
+        opened.wait_for_function("document.querySelectorAll('.chart').length === 6")
+        opened.locator(".chart canvas").nth(5).wait_for(state="attached")
+        assert opened.locator("h1").count() == 1
+        before = opened.locator("#state").inner_text()
+        assert f"--threshold 0.2 keeps {found.kept.sum()} pairs" in before
+        at = opened.evaluate(location.format("threshold0"))
+        slider = opened.locator("#slider")
+        slider.focus()
+        slider.press("ArrowLeft")
+        assert opened.locator("#state").inner_text() != before
+        for name in ("threshold0", "threshold1"):  # the curve, and the score's histogram
+            assert opened.evaluate(location.format(name)) > at
+        browser.close()
+    assert errors == []
+    assert requests == [(place / "odd.html").as_uri()]

@@ -1,0 +1,165 @@
+"""The quality of a pair: order a score of its own, learned from spoilt pairs."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.tiny import sentences
+
+from miner.encoder.encoder import Encoder
+from miner.errors import ArtifactError
+from miner.kernels.order import COLUMNS, order_reference
+from miner.kernels.tokens import COLUMNS as FIGURES
+from miner.kernels.tokens import LONGEST, compare
+from miner.scoring.quality import FEATURES, NAME, Quality, cosines, features
+from miner.scoring.verifier import Verifier, unit_codes
+
+
+def flat(lists: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
+    offsets = np.cumsum([0, *map(len, lists)])
+    return np.array([piece for one in lists for piece in one], dtype=np.int32), offsets
+
+
+def ordered(source: list[list[int]], target: list[list[int]], codes, scale, weight) -> np.ndarray:
+    n, size = len(source), len(weight)
+    rows = np.arange(n)
+    # A lexicon of nothing.
+    lexicon = np.zeros(size + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32)
+    frequency = np.full(size, 0.5, dtype=np.float32)
+    figures = np.empty((n, FIGURES), dtype=np.float32)
+    out = np.full((n, COLUMNS), np.nan, dtype=np.float32)
+    texts = (*flat(source), *flat(target))
+    compare(*texts, rows, rows, codes, scale, weight, frequency, *lexicon, figures, out)
+    return out
+
+
+texts = st.lists(st.lists(st.integers(0, 11), max_size=14), min_size=1, max_size=6)
+
+
+@given(texts, texts, st.integers(0, 99))
+def test_the_kernel_agrees_with_the_reference(source, target, seed):
+    generator = np.random.default_rng(seed)
+    # Few directions, so that counterparts tie; pieces 0 and 1 are equal, 2 is zero.
+    embedding = generator.integers(-1, 2, (12, 4)).astype(np.float32)
+    embedding[1], embedding[2] = embedding[0], 0
+    weight = generator.random(12).astype(np.float32) + 0.1
+    n = min(len(source), len(target))
+    known = *unit_codes(embedding), weight
+    found = ordered(source[:n], target[:n], *known)
+    expected = order_reference(source[:n], target[:n], *known)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_order_of_kept_reversed_and_long_sentences():
+    size = LONGEST + 20
+    known = *unit_codes(np.eye(size, dtype=np.float32)), np.ones(size, dtype=np.float32)
+    line = list(range(size))
+    found = ordered([line, line[:8], [], [0, 1, 2]], [line, line[7::-1], [1], [2, 1, 0]], *known)
+    np.testing.assert_allclose(found[0], 1)  # what is cut off has no order
+    np.testing.assert_allclose(found[1], [1, 1, -1, -1], atol=1e-6)
+    np.testing.assert_allclose(found[2], 1)
+    np.testing.assert_allclose(found[3, 2:], 1)  # three pieces have no order
+
+
+@pytest.fixture(scope="module")
+def knowing(knowing_model: Path) -> Encoder:
+    """The small model with a quality function."""
+    return Encoder.load(knowing_model, 2)
+
+
+def test_pairs_score_higher_than_what_is_no_pair(knowing: Encoder):
+    german, english = sentences("de"), sentences("en")
+    quality = Quality(knowing)
+    good, wrong = quality.score(german, english), quality.score(german, english[::-1])
+    assert good.shape == (60,) and ((good > 0) & (good < 1)).all()
+    assert np.median(good) > 2 * np.median(wrong)
+
+
+def test_a_score_depends_on_the_pair_alone(knowing: Encoder):
+    german, english = sentences("de"), sentences("en")
+    together = Quality(knowing).score(german, english)
+    single = Quality(Encoder(knowing.model, 1))
+    for row in (0, 7, 59):
+        assert single.score([german[row]], [english[row]])[0] == together[row]
+    np.testing.assert_array_equal(single.score(german[::-1], english[::-1]), together[::-1])
+
+
+def test_nothing_known_scores_zero(knowing: Encoder):
+    scores = Quality(knowing).score(["", "Guten Tag", "語語", " "], ["a b", "", "Good day", ""])
+    np.testing.assert_array_equal(scores, 0)
+    assert Quality(knowing).score([], []).shape == (0,)
+
+
+def test_features_mean_what_they_say(knowing: Encoder):
+    german, english = sentences("de"), sentences("en")
+    figures, known = features(Verifier(knowing), german, english)
+    assert known.all() and figures.shape == (60, len(FEATURES)) and np.isfinite(figures).all()
+    expected = (knowing.encode(german) * knowing.encode(english)).sum(axis=1)
+    np.testing.assert_allclose(figures[:, FEATURES.index("cosine")], expected, atol=1e-6)
+    assert (figures[:, -1] <= figures[:, -2] + 1e-6).all()
+
+
+def test_cosines_of_rows():
+    vectors = np.eye(3, dtype=np.float32)
+    np.testing.assert_array_equal(cosines(vectors, vectors[[0, 2, 2]]), [1, 0, 1])
+
+
+def test_pieces_cut_already_give_the_same_vectors(encoder: Encoder):
+    german = sentences("de") * 50
+    ids, offsets = encoder.tokenizer(german)
+    np.testing.assert_array_equal(
+        encoder.encode_pieces(ids, offsets, german), encoder.encode(german)
+    )
+
+
+def test_a_model_without_and_with_a_faulty_function(verifying_model: Path, knowing: Encoder):
+    with pytest.raises(ArtifactError, match="train the model again, or score by cosine"):
+        Quality(Encoder.load(verifying_model))
+    model = knowing.model
+    for broken in ({}, {"weight": {}, "mean": {}}, 3):
+        with pytest.raises(ArtifactError, match="quality"):
+            Quality(Encoder(dataclasses.replace(model, verifier={**model.verifier, NAME: broken})))
+
+
+def test_the_function_is_stored_with_the_model(knowing: Encoder, tmp_path: Path):
+    knowing.model.save(tmp_path / "model")
+    again = Encoder.load(tmp_path / "model")
+    german, english = sentences("de"), sentences("en")
+    np.testing.assert_array_equal(
+        Quality(again).score(german, english), Quality(knowing).score(german, english)
+    )
+    shutil.rmtree(tmp_path / "model")
+    assert json.dumps(again.model.verifier)
+
+
+def test_the_default_model_tells_good_pairs_from_spoilt_ones():
+    source = [
+        "Der Zug kommt heute um 18 Uhr in Berlin an und fährt dann weiter nach Hamburg.",
+        "Wir haben die neue Version der Software gestern auf allen Rechnern installiert.",
+    ]
+    target = [
+        "The train arrives in Berlin at 18 o'clock today and then goes on to Hamburg.",
+        "Yesterday we installed the new version of the software on all computers.",
+    ]
+    quality = Quality(Encoder.load("default", 1))
+    good = quality.score(source, target)
+    words = [text.split() for text in target]
+    generator = np.random.default_rng(1)
+    spoilt = {
+        "swapped": target[::-1],
+        "cut": [" ".join(own[:5]) for own in words],
+        "doubled": [" ".join(target), " ".join(target[::-1])],
+        "shuffled": [" ".join(generator.permutation(own)) for own in words],
+        "copied": source,
+    }
+    for name, texts in spoilt.items():
+        # Of shuffled words some fall into an order that will do.
+        assert quality.score(source, texts).mean() < 0.8 * good.mean(), name
+    assert quality.score(source[:1], [target[0].replace("18", "11")])[0] < good[0]

@@ -1,0 +1,108 @@
+"""The command line in this process or another, and what a fault looks like."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from miner.cli import main
+
+MINER = [sys.executable, "-c", "import sys; from miner.cli import main; sys.exit(main())"]
+
+
+class Done(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+class Miner:
+    """The command line in this process, in a directory of its own, with the small model."""
+
+    def __init__(self, capfd: pytest.CaptureFixture[str], place: Path, model: Path):
+        self.capfd, self.place, self.model = capfd, place, model
+
+    def __call__(self, *arguments: object) -> Done:
+        self.capfd.readouterr()
+        code = main([str(argument) for argument in arguments])
+        return Done(code, *self.capfd.readouterr())
+
+    def index(self, corpus: object, output: str, *more: object) -> Done:
+        return self("index", corpus, "--model", self.model, "--threads", 2, "-o", output, *more)
+
+    def mine(self, source: object, target: object, *more: object) -> Done:
+        return self("mine", source, target, "--model", self.model, "--device", "cpu",
+                    "--threads", 2, *more)  # fmt: skip
+
+    def search(self, *arguments: object) -> Done:
+        return self("search", *arguments, "--device", "cpu", "--threads", 2)
+
+    def entries(self) -> list[str]:
+        return sorted(entry.name for entry in self.place.iterdir())
+
+
+def write(name: str, *lines: str) -> Path:
+    path = Path(name)
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def fault(done: Done, *words: object) -> None:
+    """Exit code 1 and one line, the last, that has these words; nothing else is complained of."""
+    assert done.code == 1, done
+    assert done.out == ""
+    lines = done.err.splitlines()
+    assert lines[-1].startswith("miner: error: "), done.err
+    assert len([line for line in lines if "error" in line.lower()]) == 1, done.err
+    assert "Traceback" not in done.err
+    for word in words:
+        assert str(word) in lines[-1]
+
+
+def only(done: Done, *words: object) -> None:
+    """The same, and not a line beside it."""
+    fault(done, *words)
+    assert len(done.err.splitlines()) == 1, done.err
+
+
+@pytest.fixture
+def miner(
+    capfd: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    tiny_model: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Miner:
+    monkeypatch.chdir(tmp_path)
+    return Miner(capfd, tmp_path, tiny_model)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 256 KiB; needs root and the permission to mount."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    options = ["-t", "tmpfs", "-o", "size=256k", "tmpfs"]
+    try:
+        done = subprocess.run(["mount", *options, place], capture_output=True, text=True)
+    except FileNotFoundError:
+        pytest.skip("there is no mount command")
+    if done.returncode:
+        pytest.skip(f"no small file system can be mounted here: {done.stderr.strip()}")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", place], check=True)
+
+
+def many(path: Path, n: int) -> Path:
+    """``n`` different lines of words that the small model knows."""
+    generator = random.Random(1)
+    words = ["hund", "bellt", "keller", "und", "die", "katze", "schläft", "klavier", "am", "dem"]
+    lines = [" ".join(generator.choices(words, k=8)) + f" {i}" for i in range(n)]
+    return write(str(path), *lines)

@@ -1,0 +1,38 @@
+"""Bitext of two invented languages, and sentences of token ids."""
+
+import itertools
+
+import numpy as np
+
+from train.data import Sentences
+
+
+def synthetic(count, seed=0, words=60):
+    """``count`` distinct pairs in two invented languages, translated word for word.
+
+    The languages share no letter, so that only training can tell what translates what.
+    """
+    lexicon = [
+        (
+            "".join(a + "aeo"[i % 3] for i, a in enumerate(letters)),
+            "".join(b + "iuy"[i % 3] for i, b in enumerate(reversed(mates))),
+        )
+        for letters, mates in zip(
+            itertools.product("bdfgk", "bdfgk", "bdfgk"),
+            itertools.product("pstvz", "pstvz", "pstvz"),
+            strict=True,
+        )
+    ][:words]
+    generator = np.random.default_rng(seed)
+    pairs = {}
+    while len(pairs) < count:
+        chosen = generator.choice(words, size=generator.integers(4, 9), replace=False)
+        source, target = zip(*(lexicon[i] for i in chosen.tolist()), strict=True)
+        pairs[" ".join(source)] = " ".join(target)
+    return list(pairs), list(pairs.values())
+
+
+def sentences(lists):
+    """Sentences of these lists of ids."""
+    offsets = np.cumsum([0, *map(len, lists)]).astype(np.int64)
+    return Sentences(np.array(list(itertools.chain(*lists)), dtype=np.int32), offsets)

@@ -1,0 +1,30 @@
+"""Files of raw lines, and the lines that readers have stumbled over."""
+
+from pathlib import Path
+
+from hypothesis import strategies as st
+
+from miner.text import output
+
+
+def put(path: Path, data: bytes) -> Path:
+    """A file, compressed as its name says."""
+    library = output.codec(str(path))
+    path.write_bytes(library.compress(data) if library else data)
+    return path
+
+
+def lines_of(data: bytes) -> list[bytes]:
+    """What the format says a line is: a plain reference."""
+    lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    return [line.removesuffix(b"\r") for line in (lines if lines[-1] else lines[:-1])]
+
+
+# Pieces of lines that readers have stumbled over.
+hard = st.lists(
+    st.sampled_from(
+        [b"\n", b"\r\n", b"\t", b"a", b"\xff", b"\xc3", "\u2028".encode(), b"\x85", b"\x0b", b"\r",
+         b'{"source": "a", "target": "b"}', b"{", b"}", b'"', b"\xef\xbb\xbf", b" ", b"\x00"]
+    ),
+    max_size=40,
+).map(b"".join)  # fmt: skip

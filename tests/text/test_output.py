@@ -1,0 +1,232 @@
+"""miner.text.output: output that is whole or absent."""
+
+from __future__ import annotations
+
+import bz2
+import errno
+import gzip
+import io
+import lzma
+import os
+import sys
+import threading
+import types
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.texts import COMPRESS, QUICK, drain, message, put, zstd
+
+from miner.errors import ResourceError
+from miner.text.corpus import Reader
+from miner.text.output import one_line, open_output
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+def test_output_reads_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str) -> None:
+    path = tmp_path / f"out.tsv{suffix}"
+    text = "ä\u2028\x85b\r\nc\n" * 1000
+    with open_output(path) as out:
+        out.write(text)
+        assert os.listdir(tmp_path) == [f".out.tsv{suffix}.{os.getpid()}.partial"]
+    assert os.listdir(tmp_path) == [path.name]
+    first = path.read_bytes()
+    if suffix:
+        assert first[:2] == COMPRESS[suffix](b"")[:2] and b"partial" not in first
+    assert suffix != ".zst" or first[4] & 4, "the frame has a checksum, so that damage shows"
+    decoded = {
+        "": bytes,
+        ".gz": gzip.decompress,
+        ".bz2": bz2.decompress,
+        ".xz": lzma.decompress,
+        ".zst": zstd.decompress,
+    }[suffix](first)
+    assert decoded == text.encode()
+    assert drain(Reader(path, format="plain"))[:2] == ["ä\u2028\x85b", "c"]
+    monkeypatch.setattr("time.time", lambda: 1e9)
+    again = tmp_path / f"again.tsv{suffix}"
+    with open_output(again) as out:
+        out.write(text)
+    assert again.read_bytes() == first, "the same text is the same file"
+    with open_output(path, binary=True) as out:
+        out.write(b"a\xff\r\nb")
+    assert drain(Reader(path, format="plain", on_error="replace")) == ["a\ufffd", "b"]
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+@pytest.mark.parametrize("failure", [RuntimeError, KeyboardInterrupt, SystemExit, GeneratorExit])
+@pytest.mark.parametrize("old", [None, b"old content"])
+def test_failure_leaves_everything_as_it_was(
+    tmp_path: Path, suffix: str, failure: type[BaseException], old: bytes | None
+) -> None:
+    path = tmp_path / f"out{suffix}"
+    if old is not None:
+        put(path, old)
+    with pytest.raises(failure), open_output(path) as out:
+        out.write("half of it\n" * 10_000)
+        raise failure
+    assert os.listdir(tmp_path) == ([] if old is None else [path.name])
+    assert old is None or path.read_bytes() == old
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
+def test_disk_full_while_writing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    class Full(io.RawIOBase):
+        def writable(self) -> bool:
+            return True
+
+        def write(self, data: Any) -> int:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    real = open
+
+    def opener(path: Any, *arguments: Any, **named: Any) -> Any:
+        # The inner layer is opened on a descriptor: that one is the full disk.
+        if isinstance(path, int):
+            return io.BufferedWriter(Full())
+        return real(path, *arguments, **named)
+
+    path = put(tmp_path / f"out{suffix}", b"old")
+    monkeypatch.setattr("miner.text.output.open", opener, raising=False)
+    for size in (1, 1_000_000):  # noticed at the end, noticed at once
+        with (
+            pytest.raises(ResourceError, match="no space left; free some") as caught,
+            open_output(path) as out,
+        ):
+            out.write(os.urandom(size).hex())
+        assert str(path) in message(caught) and "partial" not in message(caught)
+        assert os.listdir(tmp_path) == [path.name] and path.read_bytes() == b"old"
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+def test_disk_full_at_the_last_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, step, full)
+    with pytest.raises(ResourceError, match="no space left"), open_output(tmp_path / "out") as out:
+        out.write("a")
+    assert os.listdir(tmp_path) == []
+
+
+def test_bytes_are_synced_before_the_rename(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[str, int]] = []
+    sync, rename = os.fsync, os.replace
+
+    def fsync(fd: int) -> None:
+        seen.append(("fsync", os.fstat(fd).st_size))
+        sync(fd)
+
+    def replace(old: str, new: str) -> None:
+        seen.append(("replace", os.stat(old).st_size))
+        rename(old, new)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(os, "replace", replace)
+    for suffix in COMPRESS:
+        seen.clear()
+        path = tmp_path / f"out{suffix}"
+        with open_output(path) as out:
+            out.write("text\n")
+        size = path.stat().st_size
+        assert seen == [("fsync", size), ("replace", size)]
+
+
+def test_places_that_cannot_be_written(tmp_path: Path) -> None:
+    for path, expected in (
+        (tmp_path / "no" / "out", "no such directory; create it"),
+        (tmp_path, "is a directory"),
+        (put(tmp_path / "file", "") / "out", "a part of the path is a file"),
+    ):
+        with pytest.raises(ResourceError, match=expected) as caught, open_output(path):
+            raise AssertionError("the body must not run")
+        assert message(caught).startswith(f"{path}: cannot be written: ")
+
+
+def test_an_error_of_the_body_keeps_its_name(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError), open_output(tmp_path / "out"):
+        (tmp_path / "something else").read_bytes()
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_link_stays_a_link_and_a_device_a_device(tmp_path: Path) -> None:
+    real = put(tmp_path / "real", "old")
+    link = tmp_path / "link"
+    link.symlink_to(real)
+    with open_output(link) as out:
+        out.write("new")
+    assert link.is_symlink() and real.read_text() == "new"
+    if hasattr(os, "mkfifo"):  # stands for /dev/null, which a failing test would destroy
+        pipe = tmp_path / "pipe"
+        os.mkfifo(pipe)
+        got: list[bytes] = []
+        reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()))
+        reader.start()
+        with open_output(pipe) as out:
+            out.write("through")
+        reader.join(5)
+        assert got == [b"through"] and pipe.is_fifo()
+
+
+class Stdout(io.BytesIO):
+    """Standard output's bytes, which nobody may close."""
+
+    failure: BaseException | None = None
+
+    def write(self, data: Any) -> int:
+        if self.failure:
+            raise self.failure
+        return super().write(data)
+
+
+def test_output_to_stdout(monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = Stdout()
+    stdout = io.TextIOWrapper(io.BufferedWriter(raw), encoding="ascii", newline="\r\n")
+    monkeypatch.setattr(sys, "stdout", stdout)
+    print("first")
+    with open_output("-") as out:
+        out.write("ä\u2028\n")
+    assert raw.getvalue() == "first\r\nä\u2028\n".encode(), "flushed, so that a break shows here"
+    with open_output("-", binary=True) as out:
+        out.write(b"\xff")
+    del out
+    assert not raw.closed and raw.getvalue().endswith(b"\n\xff")
+
+
+def test_stdout_that_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = Stdout()
+    monkeypatch.setattr(sys, "stdout", types.SimpleNamespace(buffer=raw, flush=lambda: None))
+    raw.failure = BrokenPipeError(errno.EPIPE, "Broken pipe")
+    with pytest.raises(BrokenPipeError), open_output("-") as out:
+        out.write("a")
+    raw.failure = OSError(errno.ENOSPC, "No space left on device")
+    with pytest.raises(ResourceError, match="standard output: .*no space"), open_output("-") as out:
+        out.write("a")
+    assert not raw.closed
+
+
+def test_stdout_that_is_only_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    stdout = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", stdout)
+    with open_output("-") as out:
+        out.write("ä")
+    assert stdout.getvalue() == "ä"
+
+
+def test_one_line() -> None:
+    assert one_line("a\tb\r\nc\u2028d\x85\x0be") == "a b  c\u2028d\x85\x0be"
+
+
+@QUICK
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_one_line_is_one_cell_of_one_line(text: str) -> None:
+    line = one_line(text)
+    assert len(line) == len(text) and not set("\t\r\n") & set(line)

@@ -1,0 +1,251 @@
+"""miner.text.corpus: two sides that stay aligned, from two files or from one."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.texts import COMPRESS, LINES, QUICK, TEXT, feed, message, put, table
+
+from miner.errors import CorpusError
+from miner.text.corpus import Bitext, parse_scores, read_bitext, stream_bitext
+
+
+def two(tmp_path: Path, source: bytes | str, target: bytes | str) -> tuple[Path, Path]:
+    return put(tmp_path / "a.de", source), put(tmp_path / "a.en", target)
+
+
+def counts(bitext: Bitext) -> tuple[int, int, int, int]:
+    return bitext.records, bitext.empty, bitext.undecodable, bitext.replaced
+
+
+@QUICK
+@given(rows=st.lists(st.tuples(TEXT, TEXT), max_size=10))
+def test_two_files_stay_aligned(tmp_path: Path, rows: list[tuple[str, str]]) -> None:
+    sides = ["\ufeff" + "".join(row[side] + "\r\n" for row in rows) for side in (0, 1)]
+    bitext = read_bitext(*two(tmp_path, *sides))
+    kept = [n for n, (a, b) in enumerate(rows) if a.strip() and b.strip()]
+    assert list(zip(bitext.source, bitext.target, strict=True)) == [rows[n] for n in kept]
+    assert bitext.lines.tolist() == [n + 1 for n in kept] and bitext.lines.dtype == np.int64
+    assert counts(bitext) == (len(rows), len(rows) - len(kept), 0, 0)
+    assert len(bitext) == len(kept)
+
+
+@pytest.mark.parametrize(("source", "target"), [("a\nb\nc\n", "x\ny"), ("a\nb\nc", "x\ny\n")])
+def test_unequal_counts(tmp_path: Path, source: str, target: str) -> None:
+    paths = two(tmp_path, source, target)
+    with pytest.raises(CorpusError) as caught:
+        read_bitext(*paths)
+    assert f"{paths[0]} has 3 lines" in message(caught)
+    assert f"{paths[1]} has 2" in message(caught)
+    with pytest.raises(CorpusError, match="has 2 lines but .* has 3"):
+        read_bitext(paths[1], paths[0])
+
+
+def test_counts_are_compared_before_any_work(tmp_path: Path) -> None:
+    paths = two(tmp_path, b"\xff\nb\n", b"x\n")
+    with pytest.raises(CorpusError, match="has 2 lines but .* has 1"):
+        read_bitext(*paths)
+
+
+def test_empty_files_are_aligned(tmp_path: Path) -> None:
+    bitext = read_bitext(*two(tmp_path, "", ""))
+    assert counts(bitext) == (0, 0, 0, 0) and bitext.lines.shape == (0,)
+
+
+def test_bitext_bad_bytes(tmp_path: Path) -> None:
+    paths = two(tmp_path, b"a\n\xff\n\nd\n", b"w\nx\n\xff\n\n")
+    with pytest.raises(CorpusError, match=r"a\.de, line 2"):
+        read_bitext(*paths)
+    bitext = read_bitext(*paths, on_error="skip")
+    assert (bitext.source, bitext.target, bitext.lines.tolist()) == (["a"], ["w"], [1])
+    assert counts(bitext) == (4, 1, 2, 0)
+    bitext = read_bitext(*paths, on_error="replace")
+    assert bitext.source == ["a", "\ufffd"] and counts(bitext) == (4, 2, 0, 2)
+
+
+def test_bitext_from_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = put(tmp_path / "a.en.gz", gzip.compress(b"x\ny"))
+    feed(monkeypatch, b"a\nb\n")
+    assert read_bitext("-", path).source == ["a", "b"]
+    feed(monkeypatch, b"a\n")
+    with pytest.raises(CorpusError, match=r"a\.en\.gz has 2 lines but standard input has 1"):
+        read_bitext(path, "-")
+    feed(monkeypatch, b"a\tx\nb\ty\n")
+    assert read_bitext("-").target == ["x", "y"]
+    with pytest.raises(CorpusError, match="both sides"):
+        read_bitext("-", "-")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_bitext_from_a_pipe(tmp_path: Path, suffix: str) -> None:
+    """What a shell's <(zcat a.gz) gives can be read once, and is counted all the same."""
+    pipe = tmp_path / f"pipe{suffix}"
+    os.mkfifo(pipe)
+    data = COMPRESS[suffix](b"a\nb\n")
+    writer = threading.Thread(target=pipe.write_bytes, args=(data,), daemon=True)
+    writer.start()
+    bitext = read_bitext(pipe, put(tmp_path / "a.en", "x\ny\n"))
+    writer.join()
+    assert bitext.source == ["a", "b"]
+
+
+def test_bitext_of_one_tsv(tmp_path: Path) -> None:
+    path = put(tmp_path / "a.tsv", "de\ten\tx\na\tb\t1\n\tc\t2\n\nd\t \t3\ne\tf\n")
+    bitext = read_bitext(path, header=True, scol="en", tcol="de")
+    assert (bitext.source, bitext.target) == (["b", "f"], ["a", "e"])
+    assert bitext.lines.tolist() == [2, 6] and counts(bitext) == (5, 3, 0, 0)
+    assert read_bitext(path).source == ["de", "a", "e"]
+    plain = put(tmp_path / "a.gz", gzip.compress(b"a\tb\n"))
+    assert read_bitext(plain, scol=2, tcol=1).source == ["b"]
+    with pytest.raises(CorpusError, match="line 1: column 2 .* 1 found"):
+        read_bitext(put(path, "a b\n"))
+
+
+def test_bitext_of_one_jsonl_or_parquet(tmp_path: Path) -> None:
+    path = put(tmp_path / "a.jsonl", '{"de": "a", "en": "b"}\n{"de": "", "en": "c"}\n')
+    bitext = read_bitext(path, scol="de", tcol="en")
+    assert (bitext.source, bitext.target, counts(bitext)) == (["a"], ["b"], (2, 1, 0, 0))
+    bitext = read_bitext(
+        table(tmp_path / "a.parquet", en=["b", "c"], de=["a", None]), scol="de", tcol="en"
+    )
+    assert (bitext.source, bitext.target, counts(bitext)) == (["a"], ["b"], (2, 1, 0, 0))
+    with pytest.raises(CorpusError, match="key 1 is missing"):
+        read_bitext(path)
+
+
+def test_bitext_with_more_columns(tmp_path: Path) -> None:
+    """As they stand, of the rows that are kept."""
+    path = put(tmp_path / "a.tsv", "de\ten\tx\ty\na\tb\t1\t\n\tc\t2\t\n\ne\tf\t .5 \tz\n")
+    bitext = read_bitext(path, header=True, more=[3, "y"])
+    assert bitext.more == [("1", ""), (" .5 ", "z")]
+    assert bitext.lines.tolist() == [2, 5] and counts(bitext) == (4, 2, 0, 0)
+    assert read_bitext(path, more=["4"]).more == [("y",), ("",), ("z",)]
+    assert read_bitext(path).more == [(), (), ()]
+    assert read_bitext(*two(tmp_path, "a\nb\n", "x\ny\n")).more == [(), ()]
+    with pytest.raises(CorpusError, match="line 1: column 5 is asked for, 4 found"):
+        read_bitext(path, more=[5])
+    broken = put(tmp_path / "b.tsv", b"a\tb\t\xff\n")
+    with pytest.raises(CorpusError, match="line 1, byte offset 4"):
+        read_bitext(broken, more=[3])
+    assert read_bitext(broken, more=[3], on_error="skip").undecodable == 1
+    assert read_bitext(broken, more=[3], on_error="replace").more == [("\ufffd",)]
+
+
+def test_more_columns_may_be_numbers(tmp_path: Path) -> None:
+    sides: dict[str, list[Any]] = {"de": ["a", "b", "c"], "en": ["x", "y", "z"]}
+    numbers: dict[str, list[Any]] = {"i": [3, -1, 0], "f": [0.1, 1e-7, 2.0], "b": [True, False, 1]}
+    numbers["b"][2] = True
+    rows = [
+        {key: values[i] for key, values in {**sides, **numbers, "t": ["1", "", "u"]}.items()}
+        for i in range(3)
+    ]
+    path = put(tmp_path / "a.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows))
+    parquet = table(tmp_path / "a.parquet", **sides, **numbers, t=["1", None, "u"])
+    for file in (path, parquet):
+        more = read_bitext(file, scol="de", tcol="en", more=["i", "f", "b", "t"]).more
+        assert [(int(i), float(f), b, t) for i, f, b, t in more] == [
+            (3, 0.1, "1", "1"),
+            (-1, 1e-7, "0", ""),
+            (0, 2.0, "1", "u"),
+        ]
+        for key in ("i", "f", "b"):  # a sentence is text
+            with pytest.raises(CorpusError, match="not text"):
+                read_bitext(file, scol="de", tcol=key)
+        with pytest.raises(CorpusError, match="'nowhere'"):
+            read_bitext(file, scol="de", tcol="en", more=["nowhere"])
+    listed = put(tmp_path / "b.jsonl", '{"de": "a", "en": "b", "s": [1]}\n')
+    with pytest.raises(CorpusError, match="'s' is list, not text"):
+        read_bitext(listed, scol="de", tcol="en", more=["s"])
+
+
+def test_more_columns_need_one_file(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match="column 'score' is asked for.* in one tsv"):
+        read_bitext(*two(tmp_path, "a\n", "x\n"), more=["score"])
+
+
+def test_bitext_of_one_sided_file(tmp_path: Path) -> None:
+    for format in ("plain", "bucc"):
+        with pytest.raises(CorpusError, match="one side"):
+            read_bitext(put(tmp_path / "a", "a\tb\n"), format=format)
+
+
+def test_bitext_of_two_files_with_columns(tmp_path: Path) -> None:
+    source = put(tmp_path / "a.tsv", "de\tx\na\t1\nb\t2\n")
+    target = put(tmp_path / "b.tsv", "en\nx\ny\n")
+    bitext = read_bitext(source, target, header=True)
+    assert bitext.target == ["x", "y"] and bitext.lines.tolist() == [2, 3]
+    jsonl = put(tmp_path / "c.jsonl", '{"text": "x"}\n{"text": "y"}\n')
+    assert read_bitext(source, jsonl, header=True).target == ["x", "y"]
+    parquet = table(tmp_path / "c.parquet", text=["x", "y", "z"])
+    assert read_bitext(source, parquet).source == ["de", "a", "b"]
+    with pytest.raises(CorpusError, match="has 3 lines but .* has 2"):
+        read_bitext(parquet, put(tmp_path / "d.txt", "x\ny\n"))
+
+
+def test_a_file_that_changes_between_count_and_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = two(tmp_path, "a\nb\n", "x\ny\n")
+    real, opened = open, []
+
+    def shrinking(path: Any, *arguments: Any, **named: Any) -> Any:
+        opened.append(path)
+        if len(opened) == 4:  # two openings to count, the third and fourth to read
+            put(paths[1], "x\n")
+        return real(path, *arguments, **named)
+
+    monkeypatch.setattr("miner.text.records.open", shrinking, raising=False)
+    with pytest.raises(CorpusError, match="changed while it was read: 2 lines"):
+        read_bitext(*paths)
+
+
+@QUICK
+@given(
+    rows=st.lists(st.sampled_from(["a\tx", "b\ty", "\tz", "", "c\t ", "\udcff\tx"]), max_size=12),
+    block=st.integers(1, 5),
+)
+def test_blocks_are_the_whole(tmp_path: Path, rows: list[str], block: int) -> None:
+    data = "".join(f"{row}\n" for row in rows).encode("utf-8", "surrogateescape")
+    path = put(tmp_path / "a.tsv", data)
+    whole = read_bitext(path, on_error="skip")
+    blocks = list(stream_bitext(path, on_error="skip", block=block))
+    assert all(len(one) == block for one in blocks[:-1]) and len(blocks[-1]) <= block
+    assert len(blocks) == 1 or blocks[-1].records
+    assert [text for one in blocks for text in one.source] == whole.source
+    assert [text for one in blocks for text in one.target] == whole.target
+    assert [line for one in blocks for line in one.lines.tolist()] == whole.lines.tolist()
+    for one in blocks:
+        assert one.records == len(one) + one.empty + one.undecodable
+    assert tuple(np.sum([counts(one) for one in blocks], axis=0)) == counts(whole)
+
+
+def test_blocks_are_read_as_they_are_asked_for(tmp_path: Path) -> None:
+    path = put(tmp_path / "a.tsv", "a\tx\t1\nb\ty\t2\nonly one\n")
+    blocks = stream_bitext(path, more=[3], block=2)
+    assert next(blocks).more == [("1",), ("2",)]
+    with pytest.raises(CorpusError, match="line 3: column 3"):
+        next(blocks)
+    with pytest.raises(ValueError, match="block is 0"):
+        next(stream_bitext(path, block=0))
+
+
+def test_scores() -> None:
+    found = parse_scores(["1", " -.5e1 ", "inf"], "a.tsv", LINES)
+    assert found.dtype == np.float64 and found.tolist() == [1.0, -5.0, np.inf]
+    assert len(parse_scores([], "a.tsv", LINES[:0])) == 0
+
+
+@pytest.mark.parametrize("text", ["", "x", "nan", "NaN", "1,5", "0x1"])
+def test_what_is_no_score(text: str) -> None:
+    with pytest.raises(CorpusError, match=r"^a\.tsv, line 5: the score .* is no number"):
+        parse_scores(["1", text, "2"], "a.tsv", LINES)

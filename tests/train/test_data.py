@@ -1,0 +1,360 @@
+"""Training pairs, their split, the vocabulary, and the configuration; no torch is needed here."""
+
+import dataclasses
+import io
+import itertools
+import json
+import math
+
+import numpy as np
+import pytest
+import sentencepiece
+from hypothesis import given
+from hypothesis import strategies as st
+from support.invented import sentences, synthetic
+
+import train.data
+from miner.cli.train import CHOICES as CLI_CHOICES
+from miner.cli.train import RECIPES as CLI_RECIPES
+from miner.cli.train import train as train_command
+from miner.encoder.model import ENCODERS
+from miner.encoder.tokenizer import PieceTokenizer
+from miner.errors import ArtifactError, CorpusError
+from train.config import (
+    CHOICES,
+    ENCODER_NOTES,
+    NOTES,
+    OBJECTIVE_NOTES,
+    RECIPES,
+    TrainConfig,
+)
+from train.data import PairData, dropped, fingerprint, join, prepare, split, tokenize
+from train.vocabulary import train_vocabulary
+
+
+def lists(found):
+    """The inverse of ``sentences``, which also checks that the offsets are whole."""
+    assert found.offsets[0] == 0 and found.offsets[-1] == len(found.ids)
+    assert found.ids.dtype == np.int32 and found.offsets.dtype == np.int64
+    return [found.ids[a:b].tolist() for a, b in itertools.pairwise(found.offsets.tolist())]
+
+
+many = st.lists(st.lists(st.integers(0, 99), max_size=5), max_size=8)
+
+
+# --- sentences ----------------------------------------------------------------------------------
+
+
+@given(many, st.data())
+def test_take(given_lists, data):
+    n = len(given_lists)
+    rows = data.draw(st.lists(st.integers(0, n - 1), max_size=12)) if n else []
+    found = sentences(given_lists).take(np.array(rows, dtype=np.int64))
+    assert len(found) == len(rows)
+    assert lists(found) == [given_lists[row] for row in rows]
+
+
+@given(st.lists(many, min_size=1, max_size=4))
+def test_join(parts):
+    found = join([sentences(part) for part in parts])
+    assert lists(found) == list(itertools.chain(*parts))
+
+
+@given(many, st.sampled_from([0.01, 0.5, 0.99]), st.integers(0, 5))
+def test_dropped_keeps_order_and_leaves_no_sentence_bare(given_lists, rate, seed):
+    found = lists(dropped(sentences(given_lists), rate, np.random.default_rng(seed)))
+    assert len(found) == len(given_lists)
+    for before, after in zip(given_lists, found, strict=True):
+        rest = iter(before)
+        assert all(piece in rest for piece in after)  # a subsequence
+        assert bool(after) == bool(before)
+
+
+def test_dropped_at_rate_0_changes_and_draws_nothing():
+    before = sentences([[1, 2], [], [3]])
+    generator = np.random.default_rng(0)
+    after = dropped(before, 0.0, generator)
+    assert lists(after) == [[1, 2], [], [3]]
+    assert generator.random() == np.random.default_rng(0).random()
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.3, 0.8])
+def test_dropped_share(rate):
+    before = sentences([list(range(100))] * 300)
+    after = dropped(before, rate, np.random.default_rng(1))
+    share = 1 - len(after.ids) / len(before.ids)
+    assert share == pytest.approx(rate, abs=4 * math.sqrt(rate * (1 - rate) / 30_000))
+    assert len({tuple(pieces) for pieces in lists(after)}) == 300  # each drawn anew
+
+
+# --- pairs --------------------------------------------------------------------------------------
+
+
+def words(chunk):
+    """A tokenizer of known words: the number n of each word ``wn``, all others dropped."""
+    known = [[int(w[1:]) for w in s.split() if w.startswith("w")] for s in chunk]
+    found = sentences(known)
+    return found.ids, found.offsets
+
+
+def test_prepare_drops_pairs_without_pieces():
+    source = ["w1 w2", "?", "w3", "w1 w2", "w5", ""]
+    target = ["w6", "w7", "!", "w8 x w9", "w6", ""]
+    data = prepare(([words], [words]), source, target)
+    assert len(data) == 3
+    assert lists(data.source) == [[1, 2], [1, 2], [5]]
+    assert lists(data.target) == [[6], [8, 9], [6]]
+    assert data.source_text[0] == data.source_text[1] != data.source_text[2]
+    assert data.target_text[0] == data.target_text[2] != data.target_text[1]
+
+
+def test_texts_are_told_apart_even_if_their_pieces_are_not():
+    data = prepare(([words], [words]), ["w1 x", "w1 y"], ["w2", "w3"])
+    assert lists(data.source) == [[1], [1]]
+    assert data.source_text[0] != data.source_text[1]
+
+
+def test_tokenize_keeps_order_over_chunks(monkeypatch):
+    monkeypatch.setattr(train.data, "CHUNK", 3)
+    found = tokenize([words], [f"w{n} w{n}" for n in range(20)])
+    assert lists(found) == [[n, n] for n in range(20)]
+    assert lists(tokenize([words], [])) == []
+
+
+def test_pairs_taken_are_whole():
+    data = prepare(([words], [words]), ["w1", "w2", "w3"], ["w4", "w5", "w4"]).take(
+        np.array([2, 0])
+    )
+    assert lists(data.source) == [[3], [1]] and lists(data.target) == [[4], [4]]
+    assert data.source_text.tolist() == [2, 0] and data.target_text.tolist() == [3, 3]
+
+
+def test_fingerprint_tells_texts_apart():
+    texts = [
+        (["a", "b"], ["c", "d"]),
+        (["a", "b"], ["d", "c"]),
+        (["a"], ["b", "c", "d"]),
+        (["c", "d"], ["a", "b"]),
+        (["ab", ""], ["c", "d"]),
+        (["a", "b"], ["c", "\udcff"]),
+    ]
+    assert len({fingerprint(*text) for text in texts}) == len(texts)
+    assert fingerprint(["a"], ["b"]) == fingerprint(["a"], ["b"])
+
+
+def numbered(source_text, target_text):
+    n = len(source_text)
+    one = sentences([[0]] * n)
+    return PairData(
+        one,
+        one,
+        np.array(source_text, np.int64),
+        np.array(target_text, np.int64),
+        np.ones(len(source_text), bool),
+    )
+
+
+@given(st.data(), st.integers(0, 20), st.integers(0, 3))
+def test_split(data, heldout, seed):
+    n = data.draw(st.integers(0, 80))
+    number = st.integers(0, data.draw(st.sampled_from([5, 30, 10_000])))
+    texts = [data.draw(st.lists(number, min_size=n, max_size=n)) for _ in range(2)]
+    pairs = numbered(*texts)
+    training, held = split(pairs, heldout, seed)
+
+    assert training.tolist() == sorted(set(training.tolist()))
+    assert held.tolist() == sorted(set(held.tolist()))
+    assert not set(training.tolist()) & set(held.tolist())
+    assert len(held) <= min(heldout, n // 10)
+    both = np.stack([pairs.source_text, pairs.target_text])
+    kept_out = both[:, held].ravel().tolist()
+    assert not set(both[:, training].ravel().tolist()) & set(kept_out)
+    assert len(set(kept_out)) == len(kept_out)
+    # What is neither shares a sentence with a held-out pair.
+    for row in set(range(n)) - set(training.tolist()) - set(held.tolist()):
+        assert set(both[:, row].tolist()) & set(kept_out)
+    again = split(pairs, heldout, seed)
+    assert again[0].tolist() == training.tolist() and again[1].tolist() == held.tolist()
+
+
+def test_split_of_distinct_pairs_takes_all_it_may():
+    pairs = numbered(range(200), range(200, 400))
+    assert [len(rows) for rows in split(pairs, 1000, 1)] == [180, 20]
+    assert [len(rows) for rows in split(pairs, 7, 1)] == [193, 7]
+    assert [len(rows) for rows in split(pairs, 0, 1)] == [200, 0]
+    held = [split(pairs, 20, seed)[1].tolist() for seed in (1, 2)]
+    assert held[0] != held[1]
+    assert max(held[0]) > 100 > min(held[0])  # not just the first ones
+
+
+# --- vocabulary ---------------------------------------------------------------------------------
+
+
+def test_vocabulary_is_the_seeds():
+    sides = synthetic(300)
+    config = TrainConfig(pieces=80, vocabulary_sample=200, seed=3)
+    first = train_vocabulary(sides, config)
+    assert train_vocabulary(sides, config) == first
+    assert train_vocabulary(sides, dataclasses.replace(config, seed=4)) != first
+    assert PieceTokenizer(first).size == 80
+
+
+def test_vocabulary_covers_both_sides_and_folds_case_if_asked():
+    source, target = synthetic(200)
+    source = [sentence.title() for sentence in source]
+    for fold in (False, True):
+        config = TrainConfig(pieces=80, fold_case=fold)
+        tokenizer = PieceTokenizer(train_vocabulary([source, target], config))
+        for side in (source, target):
+            ids, offsets = tokenizer(side)
+            assert (np.diff(offsets) > 0).all()
+        same = [tokenizer([s])[0].tolist() for s in (source[0], source[0].lower())]
+        assert (same[0] == same[1]) == fold
+
+
+def test_vocabulary_of_a_text_with_fewer_pieces():
+    tokenizer = PieceTokenizer(train_vocabulary(synthetic(50), TrainConfig(pieces=20_000)))
+    assert 20 < tokenizer.size < 20_000
+
+
+def test_no_vocabulary_says_so():
+    with pytest.raises(CorpusError, match="no text"):
+        train_vocabulary([[], []], TrainConfig())
+    # All letters of the text do not fit into so few pieces.
+    with pytest.raises(CorpusError, match=r"no vocabulary of 8 pieces .* 60 sentences .*--pieces"):
+        train_vocabulary(synthetic(30), TrainConfig(pieces=8))
+
+
+def test_vocabulary_asks_for_the_sample(monkeypatch):
+    asked = {}
+
+    def remember(sentence_iterator, model_writer, **options):
+        asked["sentences"] = list(sentence_iterator)
+        model_writer.write(b"it")
+
+    monkeypatch.setattr(sentencepiece.SentencePieceTrainer, "train", remember)
+    long, short = [f"a{n}" for n in range(900)], [f"b{n}" for n in range(100)]
+    assert train_vocabulary([long, short], TrainConfig(vocabulary_sample=50)) == b"it"
+    chosen = asked["sentences"]
+    assert len(set(chosen)) == len(chosen) == 50
+    assert sum(sentence.startswith("b") for sentence in chosen) == 5
+
+
+# --- configuration ------------------------------------------------------------------------------
+
+BAD = {
+    "pieces": [7, -1],
+    "coverage": [0.5, 1.1, math.nan],
+    "vocabulary_sample": [0],
+    "dimension": [0],
+    "initial": [0.0, -0.1, math.nan, math.inf],
+    "objective": ["triplet", ""],
+    "encoder": ["", "sp+", "sp+sp", "cnn", "word+cnn"],
+    "combine": ["mean"],
+    "types": [0],
+    "segmentation": ["bpe"],
+    "vocabularies": ["two"],
+    "hidden": [-1],
+    "directions": ["both"],
+    "pooling": ["min"],
+    "distribution": ["cauchy"],
+    "lambda_c": [-1.0, math.nan, math.inf],
+    "lambda_w": [-1.0, math.nan, math.inf],
+    "negatives": ["hardest"],
+    "negatives_from": ["source"],
+    "variational": [-0.1, 1.0, math.nan],
+    "scramble": [-0.1, 1.1, math.nan],
+    "sampling": [-0.1, math.nan, math.inf],
+    "keep": [0.0, 1.1, math.nan],
+    "sample": [-1],
+    "scale": [0.0, -1.0, math.nan, math.inf],
+    "margin": [-0.1, 2.1, math.nan],
+    "batch": [1, 0],
+    "megabatch": [0],
+    "anneal": [-1],
+    "epochs": [-1],
+    "rate": [0.0, -0.1, math.nan, math.inf],
+    "final_rate": [-0.1, 1.1, math.nan],
+    "dropout": [-0.1, 1.0, math.nan],
+    "heldout": [-1],
+    "seed": [-1, 1 << 62],
+    "dtype": ["float32", "int4"],
+}
+FIELDS = {field.name for field in dataclasses.fields(TrainConfig)}
+
+
+@pytest.mark.parametrize("name, value", [(name, v) for name, bad in BAD.items() for v in bad])
+def test_out_of_range(name, value):
+    with pytest.raises(ValueError, match=f"^{name} = .*(out of range|not one of)"):
+        TrainConfig(**{name: value})
+
+
+def test_every_field_has_a_range():
+    assert set(BAD) == FIELDS - {"fold_case"}
+
+
+@pytest.mark.parametrize(
+    "values, reason",
+    [
+        ({"scramble": 0.3}, "scramble is for a recurrent encoder, which sp is not"),
+        ({"pooling": "max", "encoder": "word+trigram"}, "pooling is for a recurrent encoder"),
+        ({"encoder": "word", "sampling": 0.1}, "sampling is for an encoder of pieces"),
+        ({"encoder": "gran-gru", "hidden": 7}, "hidden is for an encoder by an LSTM's states"),
+        ({"encoder": "lstm", "directions": "average"}, "directions is for an encoder of both"),
+        ({"combine": "concat"}, "combine is for several encoders"),
+        ({"lambda_c": 0.1}, "lambda_c is for a recurrent encoder"),
+        ({"encoder": "blstm", "dimension": 33}, "dimension = 33 is odd"),
+        ({"segmentation": "morfessor"}, "segmentation is for an encoder of words"),
+        ({"negatives": "rand"}, "softmax takes all of a batch .* unless megabatch > 1"),
+        ({"encoder": "sp+lstm", "hidden": 7}, "cannot be added: sp 512, lstm 7"),
+    ],
+)
+def test_settings_that_contradict_each_other(values, reason):
+    with pytest.raises(ValueError, match=reason):
+        TrainConfig(**values)
+
+
+def test_lengths_of_vectors():
+    config = TrainConfig(encoder="word+blstm", dimension=300)
+    assert (config.states("blstm"), config.size("blstm"), config.size("word")) == (150, 300, 300)
+    average = dataclasses.replace(config, directions="average")
+    assert (average.states("blstm"), average.size("blstm")) == (300, 300)
+    wide = TrainConfig(encoder="lstm+gran-gru", hidden=900, combine="concat")
+    assert (wide.size("lstm"), wide.size("gran-gru")) == (900, 512)
+
+
+def test_config_as_dict_and_back():
+    for config in (*RECIPES.values(), TrainConfig(seed=9, dtype="int8", fold_case=True)):
+        stored = json.load(io.StringIO(json.dumps(config.as_dict())))
+        assert TrainConfig.from_dict(stored) == config
+    with pytest.raises(ArtifactError, match="unknown depth, width"):
+        TrainConfig.from_dict({"width": 1, "pieces": 100, "depth": 2})
+    with pytest.raises(ValueError, match="epochs"):
+        TrainConfig.from_dict({"epochs": -1})
+    with pytest.raises(ArtifactError, match="training configuration: "):
+        TrainConfig.from_dict({"epochs": "many"})
+    with pytest.raises(ArtifactError, match="training configuration: "):
+        TrainConfig.from_dict({"encoder": 3})
+
+
+def test_recipes_are_the_papers():
+    assert RECIPES["fast"] == TrainConfig()
+    assert RECIPES["fast"].objective == "softmax"
+    p19 = RECIPES["p19"]
+    stated = (p19.objective, p19.margin, p19.batch, p19.megabatch, p19.anneal, p19.epochs, p19.rate)
+    assert stated == ("margin", 0.4, 128, 120, 150, 10, 0.001)
+    assert (p19.dimension, p19.pieces) == (300, 20_000)
+
+
+def test_command_line_spells_the_configuration():
+    """It names recipes and objectives itself, and gives each field an option."""
+    assert tuple(RECIPES) == CLI_RECIPES
+    assert CLI_CHOICES == CHOICES
+    assert set(NOTES) == set(RECIPES) and set(ENCODER_NOTES) == set(ENCODERS)
+    assert set(OBJECTIVE_NOTES) == set(CHOICES["objective"])
+    options = {option.name for option in train_command.params}
+    assert options >= FIELDS
+    others = {"sources", "targets", "bitexts", "scol", "tcol", "header", "on_error", "output"}
+    others |= {"label_col", "score_col", "embeddings", "device", "like", "list", "verifier"}
+    others |= {"exclude"}
+    assert options - FIELDS == others | {"recipe", "restart", "format", "threshold"}

@@ -1,0 +1,383 @@
+"""Every encoder, objective and sampling scheme: that it learns, and that its models can be used."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from support.invented import synthetic  # noqa: E402
+
+import train.loop  # noqa: E402
+from miner.encoder.encoder import Encoder  # noqa: E402
+from miner.encoder.model import ENCODERS, Model  # noqa: E402
+from miner.errors import ArtifactError, CorpusError, ResourceError  # noqa: E402
+from train.config import RECIPES, TrainConfig  # noqa: E402
+from train.loop import Progress  # noqa: E402
+from train.pipeline import train_model  # noqa: E402
+from train.read import TextPair  # noqa: E402
+
+SMALL = TrainConfig(
+    pieces=120, dimension=32, initial=0.1, batch=25, epochs=20, rate=0.02, heldout=0, dropout=0.0
+)
+MIXED = ["word+trigram", "sp+trigram", "word+trigram+sp+lstm", "sp+lstm-sp"]
+EVERY = [
+    *({"encoder": name} for name in ENCODERS),
+    *({"encoder": name, "combine": how} for name in MIXED for how in ("add", "concat")),
+    {"encoder": "blstm", "directions": "average"},
+    {"encoder": "lstm-sp", "pooling": "max"},
+    {"encoder": "lstm", "hidden": 48},
+]
+
+
+def named(values: dict[str, Any]) -> str:
+    return "-".join(map(str, values.values()))
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> TextPair:
+    """Fifty pairs in two invented languages."""
+    directory = tmp_path_factory.mktemp("fifty")
+    for name, side in zip(("a", "b"), synthetic(50), strict=True):
+        (directory / name).write_text("\n".join(side) + "\n", encoding="utf-8")
+    return TextPair(str(directory / "a"), str(directory / "b"))
+
+
+def fit(text: TextPair, output: Path, config: TrainConfig = SMALL, **changed: Any) -> Model:
+    return train_model([text], dataclasses.replace(config, **changed), output)
+
+
+def precision_at_1(model: Model) -> float:
+    """Share of the fifty sources whose nearest target is their translation."""
+    source, target = synthetic(50)
+    sides = "source", "target"
+    left, right = (
+        Encoder(model, side=side).encode(text)
+        for side, text in zip(sides, (source, target), strict=True)
+    )
+    return float(((left @ right.T).argmax(axis=1) == np.arange(50)).mean())
+
+
+# --- encoders -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("values", EVERY, ids=named)
+def test_every_encoder_learns_fifty_pairs(
+    text: TextPair, tmp_path: Path, values: dict[str, Any]
+) -> None:
+    """By heart; and the vector of a sentence is the same, bit for bit, whatever it comes with."""
+    model = fit(text, tmp_path / "model", **values)
+    assert precision_at_1(model) == 1
+    assert model.training["config"]["encoder"] == values["encoder"]
+    sentences = [*synthetic(50)[0], "", "gibts", *synthetic(50)[1], *synthetic(50)[0]]
+    whole = Encoder(model, threads=1).encode(sentences)
+    assert whole.shape == (152, model.dimension)
+    order = np.random.default_rng(0).permutation(len(sentences))
+    again = Encoder(model, threads=3).encode([sentences[i] for i in order])
+    assert (again == whole[order]).all()
+    for i in (0, 7, 50, 60, 151):
+        assert (Encoder(model, threads=1).encode([sentences[i]])[0] == whole[i]).all()
+    norms = np.linalg.norm(whole, axis=1)
+    assert ((norms == 0) | (abs(norms - 1) < 1e-6)).all() and norms[50] == 0
+
+
+def test_the_dimension_of_a_mixed_model(text: TextPair, tmp_path: Path) -> None:
+    added = fit(text, tmp_path / "a", encoder="word+trigram", epochs=1)
+    joined = fit(text, tmp_path / "b", encoder="word+blstm", combine="concat", hidden=8, epochs=1)
+    assert (added.dimension, joined.dimension) == (32, 32 + 2 * 8)
+
+
+def test_an_empty_part_of_a_mixed_model(tmp_path: Path) -> None:
+    """Sentences of unknown words, which still have trigrams: whole batches without a word."""
+    source, target = synthetic(60)
+    for name, side in (("a", source), ("b", target)):
+        # Each sentence is a word of its own, as in a script without spaces.
+        unspaced = "\n".join(side).replace(" ", "") + "\n"
+        (tmp_path / name).write_text(unspaced, encoding="utf-8")
+    text = TextPair(str(tmp_path / "a"), str(tmp_path / "b"))
+    model = fit(text, tmp_path / "m", encoder="trigram+lstm", types=12, batch=4, epochs=2)
+    vectors = Encoder(model).encode([*source, "..."])
+    assert np.isfinite(vectors).all() and vectors.any(axis=1).sum() > 40
+
+
+def test_a_dimension_that_is_not_that_of_the_parts(text: TextPair, tmp_path: Path) -> None:
+    for values in ({"encoder": "word"}, {"encoder": "sp+lstm-sp", "combine": "concat"}):
+        model = fit(text, tmp_path / values["encoder"], epochs=0, **values)
+        for wrong in (4, 33, 1000):
+            with pytest.raises(ArtifactError, match=f"numbers, not {wrong}; copy or train"):
+                Encoder(dataclasses.replace(model, dimension=wrong))
+
+
+def test_random_baselines_are_not_trained(text: TextPair, tmp_path: Path) -> None:
+    config = dataclasses.replace(RECIPES["random"], pieces=120, types=500, dimension=300)
+    for encoder in ("sp", "trigram"):
+        model = fit(text, tmp_path / encoder, config, encoder=encoder)
+        table = model.parts[0].table()
+        assert abs(table.mean()) < 0.02 and table.std() == pytest.approx(1, abs=0.02)
+        assert precision_at_1(model) < 0.5  # the languages share nothing
+        one = Encoder(model)
+        same = one.encode([synthetic(50)[0][0]])
+        assert np.linalg.norm(same) == pytest.approx(1, abs=1e-6)
+
+
+# --- objectives and negatives -------------------------------------------------------------------
+
+SCHEMES = [
+    {"objective": "softmax", "negatives_from": "either"},
+    {"objective": "softmax", "megabatch": 2, "batch": 10},
+    {"objective": "softmax", "megabatch": 2, "batch": 10, "negatives": "rand"},
+    {"objective": "softmax", "megabatch": 2, "batch": 10, "negatives_from": "either"},
+    *(
+        {"objective": "margin", "negatives": mode, "negatives_from": where, "megabatch": 2}
+        for mode in ("max", "rand", "mix")
+        for where in ("opposite", "either")
+    ),
+    {"objective": "contrastive", "negatives": "rand", "margin": 0.8},
+    {"objective": "contrastive", "negatives": "max", "negatives_from": "either", "margin": 0.8},
+]
+
+
+@pytest.mark.parametrize("values", SCHEMES, ids=named)
+def test_every_objective_learns_fifty_pairs(
+    text: TextPair, tmp_path: Path, values: dict[str, Any]
+) -> None:
+    values = {"margin": 0.4, "epochs": 40, **values}
+    assert precision_at_1(fit(text, tmp_path / "model", **values)) == 1
+
+
+def test_an_objective_over_a_network(text: TextPair, tmp_path: Path) -> None:
+    """Recipe s18: contrastive, random negatives, variational dropout, a gated network."""
+    config = dataclasses.replace(
+        RECIPES["s18"], dimension=32, heldout=0, batch=25, epochs=40, rate=0.02, initial=0.1
+    )
+    assert precision_at_1(fit(text, tmp_path / "model", config)) > 0.9
+
+
+def table_of(rows: list[tuple[Any, ...]], path: Path) -> TextPair:
+    path.write_text("".join("\t".join(map(str, row)) + "\n" for row in rows), encoding="utf-8")
+    return TextPair(str(path), label_col="3")
+
+
+def test_labelled_pairs_say_what_differs(tmp_path: Path) -> None:
+    """Two sentences that only the labels tell apart: half of the pairs are wrong, and say so."""
+    source, target = synthetic(50)
+    rows = [(s, t, 1) for s, t in zip(source, target, strict=True)]
+    rows += [(s, t, 0) for s, t in zip(source, target[1:] + target[:1], strict=True)]
+    labelled = table_of(rows, tmp_path / "labelled.tsv")
+    values = {"objective": "contrastive", "negatives": "rand", "margin": 0.8, "epochs": 40}
+    assert precision_at_1(fit(labelled, tmp_path / "a", **values)) == 1
+    # Other objectives leave out what is labelled as different.
+    lines: list[Any] = []
+    model = train_model([labelled], SMALL, tmp_path / "b", report=lines.append)
+    assert model.training["pairs"] == 50
+    assert any("50 pairs, 50 labelled as different left out" in str(line) for line in lines)
+
+
+def test_labels_that_are_all_0(tmp_path: Path) -> None:
+    source, target = synthetic(50)
+    labelled = table_of([(s, t, 0) for s, t in zip(source, target, strict=True)], tmp_path / "t")
+    with pytest.raises(CorpusError, match="every pair is labelled 0"):
+        fit(labelled, tmp_path / "m", objective="contrastive", negatives="rand")
+    assert [path.name for path in tmp_path.iterdir()] == ["t"]
+
+
+def test_a_network_that_diverges_is_noticed(text: TextPair, tmp_path: Path, monkeypatch) -> None:
+    learned = train.loop.Encoders.learned
+
+    def broken(self: Any) -> Any:
+        arrays = learned(self)
+        return {**arrays, "lstm/network/ways.0.by_input.bias": np.array([np.nan])}
+
+    monkeypatch.setattr(train.loop.Encoders, "learned", broken)
+    with pytest.raises(ResourceError, match="diverged in epoch 1"):
+        fit(text, tmp_path / "m", encoder="lstm")
+
+
+def test_a_score_decides_what_is_kept(tmp_path: Path) -> None:
+    """Noise cut-offs (S18): the best by score, or the first of a ranked file."""
+    source, target = synthetic(50)
+    rows = [(s, t, i) for i, (s, t) in enumerate(zip(source, target, strict=True))]
+    path = table_of(rows, tmp_path / "ranked.tsv").source
+    text = {
+        how: TextPair(path, score_col=column) for how, column in (("best", "3"), ("first", None))
+    }
+    config = dataclasses.replace(SMALL, keep=0.6, epochs=1, encoder="word")
+    for how, kept in (("best", range(20, 50)), ("first", range(30))):
+        model = fit(text[how], tmp_path / how, config)
+        assert model.training["pairs"] == 30
+        words = set(model.vocabularies["word"].decode().split())
+        assert words == {word for i in kept for word in f"{source[i]} {target[i]}".split()}
+
+
+def test_a_sample_is_the_seeds(text: TextPair, tmp_path: Path) -> None:
+    models = [
+        fit(text, tmp_path / str(i), sample=30, epochs=1, seed=seed)
+        for i, seed in enumerate((1, 1, 2))
+    ]
+    assert [model.training["pairs"] for model in models] == [30] * 3
+    prints = [model.training["text fingerprint"] for model in models]
+    assert prints[0] == prints[1] != prints[2]
+
+
+# --- regularisation -----------------------------------------------------------------------------
+
+
+def test_lambda_w_holds_embeddings_where_they_start(text: TextPair, tmp_path: Path) -> None:
+    start = fit(text, tmp_path / "start", epochs=0).parts[0].table()
+    far, near = (
+        np.abs(fit(text, tmp_path / str(pull), lambda_w=pull).parts[0].table() - start).mean()
+        for pull in (0.0, 10.0)
+    )
+    assert near < far / 3
+
+
+def test_lambda_c_shrinks_the_network(text: TextPair, tmp_path: Path) -> None:
+    large, small = (
+        sum(np.square(a).sum() for a in model.parts[0].network.values())
+        for model in (
+            fit(text, tmp_path / str(weight), encoder="lstm", lambda_c=weight)
+            for weight in (0.0, 1.0)
+        )
+    )
+    assert small < large / 2
+
+
+@pytest.mark.parametrize("name", ["scramble", "variational", "dropout"])
+def test_what_is_random_changes_the_training(text: TextPair, tmp_path: Path, name: str) -> None:
+    found = [
+        fit(text, tmp_path / str(rate), encoder="lstm-sp", epochs=2, **{name: rate}).fingerprint
+        for rate in (0.0, 0.3, 0.30001)
+    ]
+    assert found[0] != found[1]
+
+
+def test_pieces_are_cut_anew_every_epoch(text: TextPair, tmp_path: Path, monkeypatch: Any) -> None:
+    seen = []
+    run_epoch = train.loop.Trainer.run_epoch
+
+    def remember(self: Any) -> Any:
+        seen.append(self.cut(self.state.epoch).source.ids.tolist())
+        return run_epoch(self)
+
+    monkeypatch.setattr(train.loop.Trainer, "run_epoch", remember)
+    first = fit(text, tmp_path / "a", sampling=0.2, epochs=3)
+    assert len(set(map(tuple, seen))) == 3
+    again = fit(text, tmp_path / "b", sampling=0.2, epochs=3)
+    assert seen[:3] == seen[3:] and again.fingerprint == first.fingerprint
+    assert precision_at_1(fit(text, tmp_path / "c", sampling=0.5, epochs=40)) == 1
+
+
+# --- vocabularies -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("encoder", ["sp", "word", "trigram", "lstm-sp"])
+def test_separate_vocabularies_share_nothing(tmp_path: Path, encoder: str) -> None:
+    """Both columns are the same text: shared embeddings are alike at once, separate ones not."""
+    source, _ = synthetic(50)
+    (tmp_path / "a").write_text("\n".join(source) + "\n", encoding="utf-8")
+    text = TextPair(str(tmp_path / "a"), str(tmp_path / "a"))
+    model = fit(text, tmp_path / "model", encoder=encoder, vocabularies="separate", epochs=0)
+    assert model.design.separate and model.verifier is None
+    left, right = (Encoder(model, side=side).encode(source) for side in ("source", "target"))
+    # The biases of a network make everything somewhat alike.
+    most = 0.999 if encoder == "lstm-sp" else 0.6
+    assert abs((left * right).sum(axis=1)).mean() < most
+    with pytest.raises(ArtifactError, match="source or target .--side."):
+        Encoder(model)
+    # What a column has not is nothing to it.
+    table = model.parts[0].table()
+    halves = [part.any(axis=1) for part in np.split(table, 2)]
+    assert model.parameters <= table.any(axis=1).sum() * 32 + 32 * 33 * 4 * 2 + 200
+    assert all(0 < half.sum() <= len(half) for half in halves)
+    learned = fit(text, tmp_path / "b", encoder=encoder, vocabularies="separate", epochs=40)
+    left, right = (Encoder(learned, side=side).encode(source) for side in ("source", "target"))
+    assert ((left @ right.T).argmax(axis=1) == np.arange(50)).all()
+
+
+def test_words_start_from_vectors(text: TextPair, tmp_path: Path) -> None:
+    source, _ = synthetic(50)
+    words = sorted({word for sentence in source for word in sentence.split()})
+    generator = np.random.default_rng(0)
+    vectors = generator.normal(size=(len(words) + 1, 32)).astype(np.float32)
+    lines = [
+        f"{word} {' '.join(f'{x:.4f}' for x in vector)}"
+        for word, vector in zip([*words, "nowhere"], vectors, strict=True)
+    ]
+    (tmp_path / "vectors.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    reported: list[Any] = []
+    config = dataclasses.replace(SMALL, encoder="word", epochs=0)
+    model = train_model(
+        [text],
+        config,
+        tmp_path / "model",
+        embeddings=str(tmp_path / "vectors.txt"),
+        report=reported.append,
+    )
+    known = model.vocabularies["word"].decode().split()
+    assert "nowhere" in known  # it may occur in other text
+    for word, vector in zip([*words, "nowhere"], vectors, strict=True):
+        found = model.parts[0].weights[known.index(word)]
+        np.testing.assert_allclose(found, vector, atol=2e-3)
+    seen = len(words) + len({word for sentence in synthetic(50)[1] for word in sentence.split()})
+    expected = f"vectors for {len(words)} of the text's {seen} words, 1 more"
+    assert any(expected in str(line) for line in reported)
+    (tmp_path / "foreign.txt").write_text("nowhere 1 2\n", encoding="utf-8")
+    with pytest.raises(CorpusError, match=f"none of the text's {seen} words has a vector"):
+        train_model(
+            [text],
+            dataclasses.replace(config, dimension=2),
+            tmp_path / "foreign",
+            embeddings=str(tmp_path / "foreign.txt"),
+        )
+    for changed, reason in (
+        ({"dimension": 16}, "has vectors of 32 numbers; give --dimension 32"),
+        ({"encoder": "sp"}, "word vectors are for encoders of words, not sp"),
+    ):
+        with pytest.raises(CorpusError, match=reason):
+            train_model(
+                [text],
+                dataclasses.replace(config, **changed),
+                tmp_path / "other",
+                embeddings=str(tmp_path / "vectors.txt"),
+            )
+
+
+# --- going on -----------------------------------------------------------------------------------
+
+
+class Stop(Exception):
+    """What a test kills a training with."""
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"encoder": "blstm-sp", "variational": 0.2, "scramble": 0.3},
+        {"encoder": "word+trigram+lstm", "combine": "concat", "lambda_w": 0.1},
+        {"encoder": "sp", "sampling": 0.2, "objective": "margin", "negatives": "mix"},
+        {"encoder": "gran-gru", "variational": 0.2, "objective": "contrastive"},
+    ],
+    ids=named,
+)
+def test_a_killed_training_goes_on(
+    text: TextPair, tmp_path: Path, values: dict[str, Any], monkeypatch: Any
+) -> None:
+    config = dataclasses.replace(SMALL, epochs=4, batch=10, **values)
+    whole = train_model([text], config, tmp_path / "whole")
+    monkeypatch.setattr(train.loop, "CHECKPOINT_EVERY", -1.0)
+
+    def kill(event: Any) -> None:
+        if isinstance(event, Progress) and event.done > 120:
+            raise Stop
+
+    with pytest.raises(Stop):
+        train_model([text], config, tmp_path / "model", report=kill)
+    seen: list[Any] = []
+    model = train_model([text], config, tmp_path / "model", report=seen.append)
+    assert min(event.done for event in seen if isinstance(event, Progress)) > 120
+    assert model.fingerprint == whole.fingerprint

@@ -1,0 +1,76 @@
+"""Learning the quality of pairs: noise of every kind, and a function that tells it."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("sklearn")
+
+from support.tiny import sentences
+
+from miner.encoder.encoder import Encoder
+from miner.scoring.quality import FEATURES, NAME, Quality
+from train import learn_quality as learning
+from train.learn_quality import KINDS, learn_quality, spoil
+
+PAIR = (
+    "Am Montag fuhr Anna mit 3 Freunden nach Berlin",
+    "On Monday our friend Anna went with 3 friends to Berlin",
+)
+OTHER = ("Der Hund schläft im Garten hinter dem Haus", "The dog sleeps in the yard by our house")
+NAMES = ["Zoe"]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_each_kind_spoils_the_target(kind):
+    made = {kind(PAIR, OTHER, NAMES, np.random.default_rng(seed)) for seed in range(20)}
+    assert None not in made
+    # A number may be drawn that is the same.
+    assert sum(text == PAIR[1] for text in made) <= 1
+
+
+def test_kinds_do_what_they_say():
+    generator = np.random.default_rng(1)
+    make = {kind.__name__[1:]: kind(PAIR, OTHER, NAMES, generator) for kind in KINDS}
+    assert make["misaligned"] == OTHER[1] and make["copied"] == PAIR[0]
+    assert make["cut"] in PAIR[1] and len(make["cut"]) < 0.8 * len(PAIR[1])
+    assert PAIR[1] in make["added"] and OTHER[1] in make["added"]
+    assert sorted(make["shuffled"].split()) == sorted(PAIR[1].split())
+    assert "Zoe" in make["renamed"] and "Anna" not in make["renamed"]
+    assert make["exchanged"].split()[:5] == PAIR[1].split()[:5]
+    assert learning._NUMBER.sub("", make["renumbered"]) == learning._NUMBER.sub("", PAIR[1])
+
+
+def test_kinds_that_do_not_apply():
+    generator = np.random.default_rng(1)
+    short = ("Ja", "yes")
+    for kind in KINDS[1:]:
+        if kind.__name__ in ("_cut", "_exchanged", "_renumbered", "_renamed", "_shuffled"):
+            assert kind(short, OTHER, [], generator) is None
+
+
+def test_half_is_spoilt_and_the_same_each_time(encoder: Encoder):
+    held = sentences("de"), sentences("en")
+    pairs, good = spoil(encoder, held, 1)
+    assert (pairs, good.tolist()) == (lambda p, g: (p, g.tolist()))(*spoil(encoder, held, 1))
+    assert 35 <= len(pairs) < 60  # some are joined
+    assert 0.25 < good.mean() < 0.75
+    text = " ".join(held[1])
+    assert all(target.split()[0] in text for (_, target), ok in zip(pairs, good, strict=True) if ok)
+
+
+def test_a_learned_function_tells_spoilt_pairs(verifying_model):
+    encoder = Encoder.load(verifying_model)
+    held = [side * 4 for side in (sentences("de"), sentences("en"))]
+    learned = learn_quality(encoder, (held[0], held[1]), 1)
+    assert set(learned["weight"]) == set(FEATURES)
+    model = encoder.model
+    quality = Quality(
+        Encoder(dataclasses.replace(model, verifier={**(model.verifier or {}), NAME: learned}))
+    )
+    german, english = sentences("de"), sentences("en")
+    assert quality.score(german, english).mean() > 2 * quality.score(german, english[::-1]).mean()

@@ -1,0 +1,141 @@
+"""Learning the second look: the lexicon finds translations, the verifier tells them from others."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("sklearn")
+
+from support.invented import synthetic
+from support.tiny import sentences
+
+import train.learn_verifier
+import train.pipeline
+from miner.encoder.encoder import Encoder
+from miner.encoder.model import Model, load
+from miner.scoring.verifier import ALONE, Verifier, sigmoid
+from train.config import TrainConfig
+from train.data import prepare
+from train.learn_lexicon import learn_lexicon
+from train.learn_verifier import DECOYS, LONGEST, SHORTEST, choose_decoys, fit, learn_verifier
+from train.pipeline import train_model
+from train.read import TextPair
+
+
+def test_the_lexicon_finds_translations():
+    """Word i of one language is word i of the other, in sentences of random words."""
+    generator = np.random.default_rng(1)
+    number = {f"{side}{i}": 2 * i + (side == "b") for side in "ab" for i in range(40)}
+
+    def tokenizer(chunk):
+        ids = [[number[word] for word in sentence.split()] for sentence in chunk]
+        offsets = np.cumsum([0, *map(len, ids)])
+        return np.array([piece for one in ids for piece in one], dtype=np.int32), offsets
+
+    words = [generator.choice(40, 6) for _ in range(400)]
+    pairs = [[" ".join(f"{side}{i}" for i in row) for row in words] for side in "ab"]
+    lexicon = learn_lexicon(prepare(([tokenizer], [tokenizer]), *pairs), 80)
+    for piece in range(80):
+        others, probability = lexicon.translations(piece)
+        assert others[probability.argmax()] == piece ^ 1
+        assert probability.max() > 0.8
+        assert probability.sum() <= 1.001
+
+
+def test_a_lexicon_of_nothing_in_common():
+    def tokenizer(chunk):
+        ids = [int(sentence) for sentence in chunk]
+        return np.array(ids, dtype=np.int32), np.arange(len(ids) + 1)
+
+    lexicon = learn_lexicon(prepare(([tokenizer], [tokenizer]), ["0", "1"], ["2", "3"]), 4)
+    assert len(lexicon.pieces) == 0
+
+
+def test_the_regression_finds_its_weights():
+    generator = np.random.default_rng(2)
+    features = generator.normal([1, 5, 0], [1, 10, 0], (20_000, 3)).astype(np.float32)
+    logit = -1 + 2 * features[:, 0] - 0.3 * (features[:, 1] - 5)
+    true = generator.random(20_000) < sigmoid(logit)
+    function = fit(features, true, ("a", "b", "c"))
+    np.testing.assert_allclose(function.weight, [2, -0.3, 0], atol=0.15)
+    assert sigmoid(function.logit(features)).mean() == pytest.approx(true.mean(), abs=0.005)
+    # A translation like the usual one has no parts for or against.
+    np.testing.assert_allclose(function.mean, features[true].mean(axis=0), atol=1e-4)
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """What is learned from thousands of pairs, learned from dozens."""
+    monkeypatch.setattr(train.learn_verifier, "ENOUGH", 20)
+
+
+def test_a_verifier_tells_translations_from_others(encoder: Encoder):
+    pairs = sentences("de"), sentences("en")
+    lexicon = learn_lexicon(
+        prepare(([encoder.tokenizer], [encoder.tokenizer]), *pairs), encoder.tokenizer.size
+    )
+    known = Encoder(dataclasses.replace(encoder.model, lexicon=lexicon), threads=2)
+    learned = learn_verifier(known, pairs, ([], []), seed=1)
+    assert learned["translations"] == 15  # one in four keeps its partner
+    again = learn_verifier(known, pairs, ([], []), seed=1)
+    assert again == learned
+    verifier = Verifier(Encoder(dataclasses.replace(known.model, verifier=learned)))
+    left, right = (verifier.prepare(side) for side in pairs)
+    rows = np.arange(60)
+    true = verifier.alone.logit(verifier.pieces.compare(left, right, rows, rows))
+    false = verifier.alone.logit(verifier.pieces.compare(left, right, rows, np.roll(rows, 7)))
+    assert (true > np.quantile(false, 0.95)).mean() > 0.8
+
+
+def test_decoys_are_sentences_of_both_sides():
+    source = [f"eine kurze Zeile Nummer {i}" for i in range(50)] + ["kurz", "x" * 500]
+    target = [f"a short line, number {i}" for i in range(50)] + ["short", "y" * 500]
+    decoys = choose_decoys((source + source, target + target), seed=3)
+    assert sorted(decoys) == sorted(source[:50] + target[:50])
+    assert decoys != source[:50] + target[:50]  # in no order
+    assert decoys == choose_decoys((source + source, target + target), seed=3)
+    many = [f"a line among a great many others, number {i}" for i in range(DECOYS + 50)]
+    chosen = choose_decoys((many, target), seed=3)
+    assert len(chosen) == DECOYS + 50
+    assert all(SHORTEST <= len(decoy) <= LONGEST for decoy in chosen)
+
+
+def test_a_training_ends_with_a_verifier(tmp_path, small):
+    files = []
+    for name, side in zip("ab", synthetic(700), strict=True):
+        (tmp_path / name).write_text("\n".join(side) + "\n", encoding="utf-8")
+        files.append(str(tmp_path / name))
+    config = TrainConfig(pieces=120, dimension=16, batch=64, epochs=2, rate=0.02, heldout=70)
+    lines: list[object] = []
+    model = train_model([TextPair(*files)], config, tmp_path / "model", report=lines.append)
+    assert "learning to verify candidates" in lines
+    assert set(model.verifier["alone"]["weight"]) == set(ALONE)
+    Verifier(Encoder(load(tmp_path / "model")))
+    assert isinstance(model, Model) and model.fingerprint
+    train_model([TextPair(*files)], config, tmp_path / "again")
+    for name in ("verifier.json", "lexicon.npz", "decoys.txt.xz"):
+        assert (tmp_path / "model" / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
+
+
+def test_too_few_pairs_for_a_verifier_are_a_warning(tmp_path):
+    for name, side in zip("ab", synthetic(700), strict=True):
+        (tmp_path / name).write_text("\n".join(side) + "\n", encoding="utf-8")
+    config = TrainConfig(pieces=120, dimension=16, batch=64, epochs=1, rate=0.02, heldout=70)
+    lines: list[object] = []
+    text = TextPair(str(tmp_path / "a"), str(tmp_path / "b"))
+    model = train_model([text], config, tmp_path / "model", report=lines.append)
+    assert model.verifier is None
+    assert any("70 held-out pairs are too few to learn to verify" in str(line) for line in lines)
+
+
+def test_text_that_is_no_bitext_makes_no_verifier(encoder: Encoder, monkeypatch):
+    """Nothing is found again: the model is saved without a second look."""
+    pairs = sentences("de"), sentences("en")
+    lexicon = learn_lexicon(
+        prepare(([encoder.tokenizer], [encoder.tokenizer]), *pairs), encoder.tokenizer.size
+    )
+    known = Encoder(dataclasses.replace(encoder.model, lexicon=lexicon), threads=2)
+    monkeypatch.setattr(train.learn_verifier, "FEWEST", 16)
+    assert learn_verifier(known, pairs, ([], []), seed=1) is None
