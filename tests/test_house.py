@@ -19,57 +19,37 @@ from miner.cli import cli
 ROOT = Path(__file__).parent.parent
 HEAVY = ("torch", "faiss", "numba", "pandas")
 # The modules of the miner that have use for torch, in their functions.
-TORCH = ("miner.encoder.gpu", "miner.cli.train", "miner.cli.train_classifier")
+TORCH = ("miner.device", "miner.encoder.gpu", "miner.cli.train", "miner.cli.train_classifier")
 # The commands that train, or show what a training does, in their bodies.
 TRAINING = ("miner.cli.train", "miner.cli.train_classifier", "miner.cli.negatives")
 
-# A room imports rooms of lower floors, or its neighbours on the same one; never upwards.
-FLOORS = (
-    ("errors",),
-    (
-        "flat",
-        "files",
-        "records",
-        "corpus",
-        "rows",
-        "text",
-        "columns",
-        "margin",
-        "evaluate",
-        "counts",
-        "statistics",
-        "machine",
-        "parallel",
-        "kernels",
-    ),
-    (
-        "lexicon",
-        "ngrams",
-        "model",
-        "gpu",
-        "tokenizer",
-        "recurrent",
-        "encoder",
-        "overlap",
-        "classifier",
-        "hdf5",
-        "store",
-        "vectors",
-        "backend",
-        "index",
-    ),
-    ("side", "engines", "checkpoint", "recall", "neighbors", "nearest"),
-    ("verify", "quality", "reference"),
-    ("pairs", "search", "threshold", "explain", "filters", "datasets"),
-    ("tasks",),
-    ("page", "report", "filter_charts", "filter_report"),
-    ("cli",),
+# Folders in the order in which data passes them. A module imports modules of its own folder or of
+# folders before it; "base" stands for the modules beside the folders.
+ORDER = (
+    "base",
+    "text",
+    "kernels",
+    "encoder",
+    "index",
+    "knn",
+    "scoring",
+    "mining",
+    "filters",
+    "cleaning",
+    "datasets",
+    "evaluation",
+    "analysis",
+    "reports",
+    "cli",
 )
-FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
-# Floors below this one are free of torch, faiss and h5py; those below the next, of `search`.
-HEAVY_FLOOR, SEARCH_FLOOR = FLOOR["model"], FLOOR["search"]
+# Folders before this one are free of torch, faiss and h5py.
+HEAVY_FOLDER = "encoder"
+# What training may import: all before this folder, and the metrics of held-out mining.
+MINING_FOLDER, METRICS = "mining", "miner.evaluation.metrics"
 # What is written in torch: the kernel of a search on a GPU, and recurrent encoders.
 IN_TORCH = ("miner.kernels.fused_cuda", "miner.encoder.recurrent")
+# Lines of a file that needs no reason to be longer.
+LONG = 350
 
 
 def modules(package: str) -> dict[str, Path]:
@@ -82,6 +62,11 @@ def modules(package: str) -> dict[str, Path]:
 
 
 MINER, TRAIN = modules("miner"), modules("train")
+PACKAGES = {
+    name.rpartition(".")[2]
+    for name, path in (MINER | TRAIN | modules("benchmarks")).items()
+    if path.name == "__init__.py"
+}
 ROOMS = {name: path for name, path in MINER.items() if name != "miner"}
 
 
@@ -103,8 +88,10 @@ def imported(path: Path) -> set[str]:
     return set(imports(ast.parse(path.read_text(encoding="utf-8")), MINER | TRAIN))
 
 
-def room(module: str) -> str:
-    return module.split(".")[1]
+def place(module: str) -> int:
+    """Position in `ORDER` of a module of the miner."""
+    folder = module.split(".")[1]
+    return ORDER.index(folder) if folder in ORDER else ORDER.index("base")
 
 
 # --- imports ------------------------------------------------------------------------------------
@@ -118,23 +105,25 @@ def test_there_is_something_to_check() -> None:
     assert "miner.kernels.exact" in imported(MINER["miner.knn.knn_search"])
 
 
-@pytest.mark.parametrize("name", ROOMS)
-def test_every_room_has_a_floor(name: str) -> None:
-    assert room(name) in FLOOR, f"{name}: say in FLOORS where it belongs"
+def test_every_folder_has_its_place() -> None:
+    folders = {path.parent.name for path in MINER.values() if path.name == "__init__.py"}
+    assert folders - {"miner"} == set(ORDER) - {"base"}
 
 
-@pytest.mark.parametrize("name", ROOMS)
-def test_imports_point_one_way(name: str) -> None:
-    for other in imported(ROOMS[name]):
-        if other == "miner":
-            assert room(name) == "cli", f"{name} imports the whole package"
-        elif other.startswith("miner."):
-            assert FLOOR[room(other)] <= FLOOR[room(name)], f"{name} imports {other}"
+@pytest.mark.parametrize("folder", ORDER)
+def test_imports_point_one_way(folder: str) -> None:
+    for name in (name for name in ROOMS if ORDER[place(name)] == folder):
+        for other in imported(ROOMS[name]):
+            if other == "miner":
+                assert folder == "cli", f"{name} imports the whole package"
+            elif other.startswith("miner."):
+                assert place(other) <= place(name), f"{name} imports {other}"
 
 
 def test_no_imports_in_circles() -> None:
+    every = ROOMS | TRAIN
     graph = {
-        name: {other for other in imported(path) if other in ROOMS} for name, path in ROOMS.items()
+        name: {other for other in imported(path) if other in every} for name, path in every.items()
     }
     while leaves := [name for name, others in graph.items() if not others]:
         for leaf in leaves:
@@ -143,33 +132,34 @@ def test_no_imports_in_circles() -> None:
     assert not graph, "these import each other, or one that does"
 
 
-@pytest.mark.parametrize("name", MINER)
-def test_nobody_imports_the_command_line(name: str) -> None:
-    if not name.startswith("miner.cli"):
-        assert not any(other.startswith("miner.cli") for other in imported(MINER[name]))
+def test_nobody_imports_the_command_line() -> None:
+    for name, path in MINER.items():
+        if not name.startswith("miner.cli"):
+            assert not any(other.startswith("miner.cli") for other in imported(path)), name
 
 
-@pytest.mark.parametrize("name", ROOMS)
-def test_lower_floors_are_light(name: str) -> None:
-    if FLOOR[room(name)] < HEAVY_FLOOR and name not in IN_TORCH:
-        tops = {other.split(".")[0] for other in imported(ROOMS[name])}
-        assert not tops & {"torch", "faiss", "h5py"}
+def test_early_folders_are_light() -> None:
+    for name, path in ROOMS.items():
+        if place(name) < ORDER.index(HEAVY_FOLDER) and name not in IN_TORCH:
+            tops = {other.split(".")[0] for other in imported(path)}
+            assert not tops & {"torch", "faiss", "h5py"}, name
 
 
-@pytest.mark.parametrize("name", ROOMS)
-def test_what_is_in_torch_is_imported_where_it_is_needed(name: str) -> None:
+def test_what_is_in_torch_is_imported_where_it_is_needed() -> None:
     """By a function of a module that may be heavy, so that nothing else loads torch."""
-    tree = ast.parse(ROOMS[name].read_text(encoding="utf-8"))
-    at_the_top = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
-    early = {other for node in at_the_top for other in imports(node, MINER)}
-    assert not early & set(IN_TORCH)
-    assert FLOOR[room(name)] >= HEAVY_FLOOR or not imported(ROOMS[name]) & set(IN_TORCH)
+    for name, path in ROOMS.items():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        at_the_top = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+        early = {other for node in at_the_top for other in imports(node, MINER)}
+        assert not early & set(IN_TORCH), name
+        light = place(name) < ORDER.index(HEAVY_FOLDER)
+        assert not (light and imported(path) & set(IN_TORCH)), name
 
 
-@pytest.mark.parametrize("name", MINER | TRAIN)
-def test_only_the_backend_imports_faiss(name: str) -> None:
-    tops = {other.split(".")[0] for other in imported((MINER | TRAIN)[name])}
-    assert ("faiss" in tops) == (name == "miner.index.faiss")
+def test_only_one_module_imports_faiss() -> None:
+    for name, path in (MINER | TRAIN).items():
+        tops = {other.split(".")[0] for other in imported(path)}
+        assert ("faiss" in tops) == (name == "miner.index.faiss"), name
 
 
 def inside_and_everywhere(name: str, tops: tuple[str, ...]) -> tuple[list[str], list[str]]:
@@ -183,28 +173,76 @@ def inside_and_everywhere(name: str, tops: tuple[str, ...]) -> tuple[list[str], 
     return sorted(other for body in bodies for other in found(body)), sorted(found(tree))
 
 
-@pytest.mark.parametrize("name", MINER)
-def test_only_the_commands_that_train_import_train(name: str) -> None:
-    inside, everywhere = inside_and_everywhere(name, ("train",))
-    assert inside == everywhere, "not at the head of the file"
-    assert bool(everywhere) == (name in TRAINING)
+def test_only_the_commands_that_train_import_train() -> None:
+    for name in MINER:
+        inside, everywhere = inside_and_everywhere(name, ("train",))
+        assert inside == everywhere, f"{name}: not at the head of the file"
+        assert not everywhere or name in TRAINING, name
 
 
-@pytest.mark.parametrize("name", MINER)
-def test_torch_is_imported_only_where_it_is_used(name: str) -> None:
-    inside, everywhere = inside_and_everywhere(name, ("torch",))
-    if name in IN_TORCH:
-        return
-    assert inside == everywhere, "not at the head of the file"
-    assert bool(everywhere) == (name in TORCH)
+def test_torch_is_imported_only_where_it_is_used() -> None:
+    for name in MINER:
+        inside, everywhere = inside_and_everywhere(name, ("torch",))
+        if name not in IN_TORCH:
+            assert inside == everywhere, f"{name}: not at the head of the file"
+            assert not everywhere or name in TORCH, name
 
 
-@pytest.mark.parametrize("name", TRAIN)
-def test_train_imports_the_lower_rooms_of_the_miner(name: str) -> None:
-    for other in imported(TRAIN[name]):
-        assert other != "miner"
-        if other.startswith("miner."):
-            assert FLOOR[room(other)] < SEARCH_FLOOR, f"{name} imports {other}"
+def test_train_imports_the_early_folders_of_the_miner() -> None:
+    for name, path in TRAIN.items():
+        for other in imported(path):
+            assert other != "miner", name
+            if other.startswith("miner.") and other != METRICS:
+                assert place(other) < ORDER.index(MINING_FOLDER), f"{name} imports {other}"
+
+
+# --- files --------------------------------------------------------------------------------------
+
+
+def test_no_two_modules_have_one_name() -> None:
+    """Commands aside, which are named as users call them."""
+    seen: dict[str, str] = {}
+    for name in MINER | TRAIN | modules("benchmarks"):
+        base = name.rpartition(".")[2]
+        if name.startswith("miner.cli.") or base in PACKAGES or base == "__main__":
+            continue
+        assert base not in seen, f"{name} and {seen[base]}"
+        seen[base] = name
+
+
+def test_long_files_give_a_reason() -> None:
+    """In their first lines, beside the word "lines"."""
+    for path in sources():
+        lines = path.read_text(encoding="utf-8").splitlines()
+        if len(lines) > LONG:
+            head = " ".join(lines[:12])
+            assert re.search(r"\blines\b", head), f"{path}: {len(lines)} lines, and no reason why"
+
+
+def test_every_file_is_named_in_the_architecture() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"[\w/]+\.py", text))
+    for package in ("miner", "train", "benchmarks"):
+        for path in (ROOT / package).rglob("*.py"):
+            if path.name not in ("__init__.py", "__main__.py"):
+                assert str(path.relative_to(ROOT)) in named, path
+
+
+RIDDLES = re.compile(r"(What|Whether|Those|That which|How far|Such)\b")
+
+
+def test_docstrings_begin_with_a_verb_or_a_noun() -> None:
+    for path in sources():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+                text = (ast.get_docstring(node) or "").lstrip()
+                assert not RIDDLES.match(text), f"{path}: {text.splitlines()[0]}"
+
+
+def sources() -> list[Path]:
+    """Every Python file of the project."""
+    folders = ("miner", "train", "benchmarks", "tests")
+    return [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
 
 
 # --- help ---------------------------------------------------------------------------------------

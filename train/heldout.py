@@ -3,7 +3,8 @@
 import numpy as np
 
 from miner.evaluation.metrics import Evaluation, best_threshold
-from miner.scoring.margin import Neighbors, candidates, retrieve
+from miner.knn.neighbors import Neighbors
+from miner.scoring.margin import candidates, retrieve
 from train.data import PairData
 
 NEIGHBORS = 4

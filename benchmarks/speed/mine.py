@@ -51,7 +51,7 @@ def ours(
         device="cpu",
         threads=threads,
         # Called with all done once the last block of the similarity matrix is.
-        report=lambda done, total: None if done < total else stage("neighbours"),
+        report=lambda _, done, total: stage("neighbours") if done == total else None,
     )
     stage("scores")
     pairs = found.pairs

@@ -22,9 +22,9 @@ from miner.cleaning.decide import EVERYTHING, PART, Choice, Cleaned, decide
 from miner.cleaning.plan import Plan
 from miner.cleaning.run_checkpoint import State, Table
 from miner.cleaning.worker import ROWS, Job, broken, mended, repairer, score, scorers
-from miner.cleaning.write import Report
 from miner.filters.filter_types import LOCAL, MODEL
 from miner.parallel import Processes
+from miner.progress import Reporter, silent
 from miner.text.bitext import UNREADABLE, Block, Rows
 from miner.text.output import StrPath, stamp
 
@@ -38,7 +38,7 @@ def clean(
     all_scores: bool = False,
     keep: bool = False,
     threads: int = 1,
-    report: Report = lambda stage, done, total: None,
+    report: Reporter = silent,
     note: Callable[[str], None] = lambda text: None,
 ) -> Cleaned:
     """Score all rows and decide on each.
@@ -126,7 +126,7 @@ def _fill(
     jobs: Sequence[Job],
     workers: Processes,
     seconds: dict[str, float],
-    report: Report,
+    report: Reporter,
 ) -> None:
     """Score the rows that the table lacks, by the job of this ``number``.
 

@@ -14,8 +14,8 @@ import numpy as np
 from miner.cleaning.decide import PART, UNREAD, Cleaned
 from miner.cleaning.plan import Step
 from miner.cleaning.worker import ROWS, broken, mended, repairer
-from miner.cleaning.write import Report
 from miner.filters.filter_types import GLOBAL, LOCAL, MODEL
+from miner.progress import Reporter, silent
 from miner.text.bitext import UNREADABLE, Block
 from miner.text.counts import hash_of
 
@@ -257,7 +257,7 @@ def _some(scores: np.ndarray) -> np.ndarray:
 
 
 def texts(
-    found: Cleaned, rows: Iterable[int], size: int, report: Report = lambda stage, done, total: None
+    found: Cleaned, rows: Iterable[int], size: int, report: Reporter = silent
 ) -> dict[int, tuple[str, str]]:
     """The source and the target of some rows, as the filters saw them, by a pass over the text.
 

@@ -11,7 +11,7 @@ from miner.cleaning.clean import sampled
 from miner.cleaning.decide import rounded
 from miner.cleaning.plan import Plan
 from miner.cleaning.worker import ROWS, Job, score, scorers
-from miner.cleaning.write import Report
+from miner.progress import Reporter, silent
 from miner.text.bitext import REPLACED, UNREADABLE, Block, Rows
 from miner.text.output import StrPath, open_output
 
@@ -23,7 +23,7 @@ def write(
     *,
     only: bool = False,
     threads: int = 1,
-    report: Report = lambda stage, done, total: None,
+    report: Reporter = silent,
 ) -> tuple[int, int]:
     """Write each row with its scores, by the steps of ``plan``, at its end; ``only``: scores alone.
 

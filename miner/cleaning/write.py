@@ -12,11 +12,9 @@ import numpy as np
 
 from miner.cleaning.decide import Cleaned
 from miner.cleaning.worker import REPAIRED, ROWS, mended, repairer
+from miner.progress import Reporter, silent
 from miner.text.bitext import REPLACED, Block, Raw
 from miner.text.output import StrPath, all_or_none, open_output
-
-# (what is being done, rows done, rows in all or None)
-Report = Callable[[str, int, int | None], None]
 
 
 def write(
@@ -24,7 +22,7 @@ def write(
     kept: Sequence[StrPath],
     rejected: StrPath | None = None,
     scores: StrPath | None = None,
-    report: Report = lambda stage, done, total: None,
+    report: Reporter = silent,
 ) -> None:
     """Write the rows to where they belong: each once, in order, all columns as they stand.
 

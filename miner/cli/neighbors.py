@@ -1,6 +1,6 @@
 """``miner neighbors``: the nearest sentences of a corpus, to judge a model by."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from miner.encoder.encoder import CHUNK, Encoder
 from miner.encoder.tokenizer import SIDES
 from miner.errors import CorpusError
 from miner.index.index import Index
+from miner.progress import Reporter
 from miner.text.corpus import Reader
 from miner.text.output import one_line
 from miner.text.records import display_name
@@ -134,9 +135,7 @@ def note(reader: Reader) -> None:
             click.echo(f"{display_name(reader.origin)}: lines {what}: {count}", err=True)
 
 
-def counted(
-    blocks: Iterable[Block], total: int | None, report: Callable[[str, int, int | None], None]
-) -> Iterator[Block]:
+def counted(blocks: Iterable[Block], total: int | None, report: Reporter) -> Iterator[Block]:
     """The blocks, with progress."""
     done = 0
     for block in blocks:

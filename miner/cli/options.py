@@ -17,6 +17,7 @@ from miner.encoder.tokenizer import SIDES
 from miner.errors import UnreadableError
 from miner.knn.engines import ENGINES
 from miner.machine import matrix_peak, parse_size
+from miner.progress import Reporter
 from miner.scoring.margin import MARGINS, RETRIEVALS, canonical
 from miner.text.corpus import FORMATS, ON_ERROR
 
@@ -341,9 +342,7 @@ def announce(loops: str = "*") -> None:
 
 
 @contextmanager
-def staged_bar(
-    unit: str = "lines", compiled: bool = True
-) -> Iterator[Callable[[str, int, int | None], None]]:
+def staged_bar(unit: str = "lines", compiled: bool = True) -> Iterator[Reporter]:
     """A progress bar with rate and ETA for work in stages; nothing where there is no terminal.
 
     ``compiled``: whether the work is done by compiled loops.
@@ -368,7 +367,7 @@ def staged_bar(
 
 
 @contextmanager
-def bar(stage: str, unit: str, operations: float = 0.0) -> Iterator[Callable[[int, int], None]]:
+def bar(stage: str, unit: str, operations: float = 0.0) -> Iterator[Reporter]:
     """The same for work of one stage.
 
     ``operations`` is how many multiplications and additions all of it takes; their rate is shown
@@ -378,7 +377,7 @@ def bar(stage: str, unit: str, operations: float = 0.0) -> Iterator[Callable[[in
     with tqdm(desc=stage, unit=f" {unit}", disable=None) as shown:
         peak = matrix_peak() if operations and not shown.disable else 0.0
 
-        def report(done: int, total: int) -> None:
+        def report(stage: str, done: int, total: int | None) -> None:
             _check()
             if shown.total is None:
                 shown.total = total
@@ -393,17 +392,17 @@ def bar(stage: str, unit: str, operations: float = 0.0) -> Iterator[Callable[[in
 
 
 @contextmanager
-def bytes_bar(name: str) -> Iterator[Callable[[int, int], None]]:
-    """The same for a download; an unknown total is 0."""
+def bytes_bar(name: str) -> Iterator[Reporter]:
+    """The same for a download."""
     with tqdm(desc=name, unit="B", unit_scale=True, disable=None) as shown:
         begun = False
 
-        def report(done: int, total: int) -> None:
+        def report(stage: str, done: int, total: int | None) -> None:
             nonlocal begun
             _check()
             if not begun or done < shown.n:  # what was there before is not this run's speed
                 begun = True
-                shown.reset(total or None)
+                shown.reset(total)
                 shown.initial = shown.n = done
             shown.update(done - shown.n)
 

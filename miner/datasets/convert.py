@@ -18,10 +18,10 @@ from miner.datasets.archive import TAR, lines, members
 from miner.datasets.catalog import STS_NAMES, STS_TRACKS
 from miner.datasets.opusparcus import parse_annotated
 from miner.errors import CorpusError
+from miner.progress import Reporter, silent
 from miner.text.output import Waiting, all_or_none, one_line, open_output, resource_error
 
 Row = tuple[str, ...]
-Report = Callable[[str, int, int | None], None]
 
 NO_GOLD, EMPTY_SIDE = "without a gold score", "with an empty side"
 BATCH = 8192  # lines written at once
@@ -42,7 +42,7 @@ class Converted:
 class Writer:
     """The files of one part, which appear all or not at all (see `all_or_none`)."""
 
-    def __init__(self, into: Path, waiting: Waiting, report: Report):
+    def __init__(self, into: Path, waiting: Waiting, report: Reporter):
         self.into, self.waiting, self.report = into, waiting, report
         self.done = Converted()
 
@@ -86,7 +86,7 @@ def convert(
     part: str,
     files: Sequence[Path],
     into: Path,
-    report: Report = lambda stage, done, total: None,
+    report: Reporter = silent,
 ) -> Converted:
     """Write what ``files``, the downloads of a part of the set ``name``, hold below ``into``.
 

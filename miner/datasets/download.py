@@ -17,16 +17,15 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
 from miner.errors import DownloadError, ResourceError
+from miner.progress import Reporter, silent
 from miner.text.output import MAGIC as COMPRESSED
 from miner.text.output import one_line, open_output, resource_error
-
-Report = Callable[[int, int], None]
 
 BLOCK = 1 << 18
 TIMEOUT = 30.0  # seconds without a byte
@@ -70,13 +69,13 @@ def fetch(
     *,
     size: int | None = None,
     sha256: str | None = None,
-    report: Report = lambda done, total: None,
+    report: Reporter = silent,
 ) -> str:
     """Make ``path`` the file at ``address`` and give its SHA-256, as hexadecimal digits.
 
     A file that is there already is only checked. size, in bytes, and sha256 are compared where
     they are given; a file with another checksum is renamed to ``NAME.bad``. ``report`` is called
-    with bytes done and in all; 0 is an unknown total.
+    with the name of the file, bytes done and in all.
 
     No more is written than size, and where no length is known, than the disk has room for.
 
@@ -91,7 +90,7 @@ def fetch(
         raise resource_error(error, path) from error
 
 
-def _download(address: str, path: Path, size: int | None, report: Report) -> None:
+def _download(address: str, path: Path, size: int | None, report: Reporter) -> None:
     """Attempts, until the file is whole or several in a row have brought nothing new."""
     part, note = path.with_name(f"{path.name}.part"), path.with_name(f"{path.name}.part.json")
     best, failures = 0, 0
@@ -113,7 +112,7 @@ def _download(address: str, path: Path, size: int | None, report: Report) -> Non
     note.unlink(missing_ok=True)
 
 
-def _attempt(address: str, part: Path, note: Path, size: int | None, report: Report) -> None:
+def _attempt(address: str, part: Path, note: Path, size: int | None, report: Reporter) -> None:
     """One request for what is missing. Raises _Broken, DownloadError and, of the disk, OSError."""
     before = _read_note(note, address)
     done = part.stat().st_size if part.exists() and before else 0
@@ -136,7 +135,7 @@ def _receive(
     note: Path,
     done: int,
     size: int | None,
-    report: Report,
+    report: Reporter,
 ) -> None:
     """Write what comes after the ``done`` bytes that are there."""
     length = _length(response)
@@ -157,7 +156,7 @@ def _receive(
     _require(part, 0 if total is None else total - done)
     most = size if total is None else total
     with part.open("ab" if done else "wb") as out:
-        report(done, total or 0)
+        report(part.name.removesuffix(".part"), done, total)
         while block:
             if most is not None and done + len(block) > most:
                 raise DownloadError(
@@ -168,7 +167,7 @@ def _receive(
                 _require(part, len(block) + SPARE)
             out.write(block)
             done += len(block)
-            report(done, total or 0)
+            report(part.name.removesuffix(".part"), done, total)
             block = _read(response)
         out.flush()
         os.fsync(out.fileno())

@@ -12,15 +12,16 @@ from typing import Any
 
 from miner.datasets.catalog import ALL, CATALOG, Dataset, File
 from miner.datasets.convert import Converted, convert
-from miner.datasets.download import Report, fetch
+from miner.datasets.download import fetch
 from miner.errors import ArtifactError, DownloadError
+from miner.progress import Reporter, silent
 from miner.text.output import StrPath, open_output, resource_error
 
 DOWNLOADS, RECORD = "downloads", "SOURCES.json"
 
 Record = dict[str, Any]
 # Given a file's name, what shows its progress.
-Showing = Callable[[str], AbstractContextManager[Report]]
+Showing = Callable[[str], AbstractContextManager[Reporter]]
 
 
 @dataclass(frozen=True)
@@ -70,8 +71,8 @@ def get(
     into: StrPath,
     *,
     mirror: str | None = None,
-    showing: Showing = lambda name: nullcontext(lambda done, total: None),
-    report: Callable[[str, int, int | None], None] = lambda stage, done, total: None,
+    showing: Showing = lambda name: nullcontext(silent),
+    report: Reporter = silent,
 ) -> Got:
     """Download and convert a part of ``dataset`` below ``into``, where it is not there yet.
 

@@ -25,12 +25,13 @@ from miner.evaluation import bootstrap, results, top_one
 from miner.evaluation.metrics import Evaluation, best_threshold
 from miner.evaluation.metrics import evaluate as compare
 from miner.evaluation.mining_sets import SPLITS, Task, read_gold_of, sets
-from miner.evaluation.results import Figure, Outcome, Report, silent
+from miner.evaluation.results import Figure, Outcome
 from miner.evaluation.subject import Subject, Trained, index_of
 from miner.index.index import Index
 from miner.mining.pairs import each_copy
 from miner.mining.precision import estimate
 from miner.mining.search import RANKS, run, verifier_for
+from miner.progress import Reporter, silent
 from miner.text.corpus import Reader
 from miner.text_table import aligned
 
@@ -104,7 +105,7 @@ def texts(data: Path) -> Iterator[tuple[str, list[str]]]:
                     yield language, block.sentences
 
 
-def evaluate(subject: Subject, data: Path, report: Report = silent) -> Outcome:
+def evaluate(subject: Subject, data: Path, report: Reporter = silent) -> Outcome:
     """Mine every set of ``data``, ranked by margin and, if the model can, by probability.
 
     Raises CorpusError.

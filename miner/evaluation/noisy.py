@@ -15,8 +15,9 @@ from miner.errors import ArtifactError, CorpusError, NoTestSetError
 from miner.evaluation import bootstrap
 from miner.evaluation.labelled_text import Judged, judged, tables, two_languages
 from miner.evaluation.metrics import best_threshold
-from miner.evaluation.results import Figure, Outcome, Report, measure, silent
+from miner.evaluation.results import Figure, Outcome, measure
 from miner.evaluation.subject import Subject, Trained
+from miner.progress import Reporter, silent
 from miner.scoring.quality import Quality, cosines
 from miner.scoring.reference import Reference
 from miner.text_table import aligned
@@ -54,7 +55,7 @@ def texts(data: Path) -> Iterator[tuple[str, list[str]]]:
         yield from zip(two_languages(name, path), (pairs.first, pairs.second), strict=True)
 
 
-def evaluate(subject: Subject, data: Path, report: Report = silent) -> Outcome:
+def evaluate(subject: Subject, data: Path, report: Reporter = silent) -> Outcome:
     """Area under the ROC curve and average precision of every score on every set of ``data``.
 
     The best F1 is there too, with its threshold; it is tuned on the set itself, and says so. Raises

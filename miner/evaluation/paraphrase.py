@@ -18,9 +18,10 @@ from threadpoolctl import threadpool_limits
 from miner.errors import CorpusError, DependencyError, NoTestSetError
 from miner.evaluation import bootstrap
 from miner.evaluation.labelled_text import Judged, judged, tables
-from miner.evaluation.results import Figure, Outcome, Report, measure, silent
+from miner.evaluation.results import Figure, Outcome, measure
 from miner.evaluation.sts import languages
 from miner.evaluation.subject import Subject
+from miner.progress import Reporter, silent
 from miner.scoring.quality import cosines
 from miner.text_table import aligned
 
@@ -72,7 +73,7 @@ def texts(data: Path) -> Iterator[tuple[str, list[str]]]:
             yield from zip(languages(name), (pairs.first, pairs.second), strict=True)
 
 
-def evaluate(subject: Subject, data: Path, report: Report = silent) -> Outcome:
+def evaluate(subject: Subject, data: Path, report: Reporter = silent) -> Outcome:
     """Accuracy and F1 on every set of ``data``, and the mean similarity of every grade.
 
     Raises CorpusError, and DependencyError without scikit-learn.

@@ -1,6 +1,6 @@
 """What an evaluation finds: figures, each with the interval that a bootstrap gives it."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,11 +13,6 @@ from miner.evaluation import bootstrap
 SHARE = 0.95
 
 # (the evaluation, sets done, sets in all)
-Report = Callable[[str, int, int | None], None]
-
-
-def silent(task: str, done: int, total: int | None) -> None:
-    """A report that goes nowhere."""
 
 
 @dataclass(frozen=True, eq=False)

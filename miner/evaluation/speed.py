@@ -18,8 +18,9 @@ from typing import Any
 from miner.encoder.encoder import Encoder
 from miner.errors import CorpusError, NoTestSetError
 from miner.evaluation import bucc, sts, tatoeba
-from miner.evaluation.results import Figure, Outcome, Report, silent
+from miner.evaluation.results import Figure, Outcome
 from miner.evaluation.subject import ENGLISH, Subject, Trained
+from miner.progress import Reporter, silent
 
 PLACE = "speed"
 # What is encoded, at the most, so often and not longer than this in all; of slow models it is less.
@@ -49,7 +50,7 @@ def sample(data: Path) -> list[str]:
     return found
 
 
-def evaluate(subject: Subject, data: Path, report: Report = silent) -> Outcome:
+def evaluate(subject: Subject, data: Path, report: Reporter = silent) -> Outcome:
     """Sentences a second on one thread and on all.
 
     Nothing is found of vectors from elsewhere, whose making nobody can time. Raises CorpusError.

@@ -22,13 +22,12 @@ from miner.evaluation.labelled_text import Judged, judged, tables
 from miner.evaluation.results import (
     Figure,
     Outcome,
-    Report,
     mean_of,
     measure,
-    silent,
     without_vector,
 )
 from miner.evaluation.subject import ENGLISH, Subject
+from miner.progress import Reporter, silent
 from miner.scoring.quality import cosines
 
 PLACE = "sts"
@@ -59,7 +58,7 @@ def texts(data: Path) -> Iterator[tuple[str, list[str]]]:
         yield from zip(languages(name), (pairs.first, pairs.second), strict=True)
 
 
-def evaluate(subject: Subject, data: Path, report: Report = silent) -> Outcome:
+def evaluate(subject: Subject, data: Path, report: Reporter = silent) -> Outcome:
     """Correlations on every set of ``data``. Raises CorpusError."""
     found = {name: judged(path, least=2) for name, path in sets(data).items()}
     found |= crossed(found)

@@ -17,16 +17,15 @@ from miner.evaluation.labelled_text import tables, two_languages
 from miner.evaluation.results import (
     Figure,
     Outcome,
-    Report,
     mean_of,
     measure,
-    silent,
     without_vector,
 )
 from miner.evaluation.subject import Subject
 from miner.knn.knn_search import nearest_both
 from miner.knn.vector_set import Side
 from miner.machine import memory_budget
+from miner.progress import Reporter, silent
 from miner.scoring.margin import candidates, retrieve
 from miner.text.corpus import Bitext, read_bitext
 
@@ -57,7 +56,7 @@ def texts(data: Path) -> Iterator[tuple[str, list[str]]]:
         yield from zip(two_languages(pair, path), (bitext.source, bitext.target), strict=True)
 
 
-def evaluate(subject: Subject, data: Path, report: Report = silent) -> Outcome:
+def evaluate(subject: Subject, data: Path, report: Reporter = silent) -> Outcome:
     """Accuracies on every set of ``data``. Raises CorpusError."""
     found: list[tuple[Figure, ...]] = []
     missing: list[str] = []

@@ -6,7 +6,7 @@ where a compressed index was asked for, ``faiss.index`` over the distinct rows.
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from miner.encoder.encoder import CHUNK, Encoder
 from miner.errors import ArtifactError, CorpusError, MismatchError
 from miner.index import faiss, store
 from miner.index.vectors import open_vectors, unit_blocks
+from miner.progress import Reporter, silent
 from miner.text.corpus import Reader
 from miner.text.output import atomic_directory
 
@@ -28,11 +29,6 @@ FLAT = "flat"
 EXTERNAL = "external"
 
 # (what is being done, rows done, rows in all or None)
-Report = Callable[[str, int, int | None], None]
-
-
-def silent(stage: str, done: int, total: int | None) -> None:
-    """A report that goes nowhere."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +122,7 @@ class Index:
         path: str | Path,
         *,
         index: str = FLAT,
-        report: Report = silent,
+        report: Reporter = silent,
         **reading: Any,
     ) -> "Index":
         """Encode a corpus (one file or several) into the index directory ``path``.
@@ -159,7 +155,7 @@ class Index:
         *,
         dimension: int | None = None,
         index: str = FLAT,
-        report: Report = silent,
+        report: Reporter = silent,
         **reading: Any,
     ) -> "Index":
         """As :meth:`build`, with vectors from elsewhere: one for every record of the corpus.
@@ -202,7 +198,7 @@ class Index:
         encoder: Encoder,
         corpus: str | Path | Sequence[str | Path],
         *,
-        report: Report = silent,
+        report: Reporter = silent,
         **reading: Any,
     ) -> "Index":
         """The index with more text appended, in the same place; returns it opened anew.
@@ -261,7 +257,7 @@ def _read(
     paths: list[str | Path],
     number: int,
     reading: dict[str, Any],
-    report: Report,
+    report: Reporter,
 ) -> list[Source]:
     """All text of ``paths`` into ``writer``; files are numbered from ``number``."""
     sources = []
@@ -285,7 +281,7 @@ def _encode(
     encoder: Encoder,
     total: int,
     done: int,
-    report: Report,
+    report: Reporter,
     old: np.ndarray | None = None,
 ) -> None:
     """Vectors of all sentences in ``directory``; the first ``done`` are copied from ``old``."""
@@ -314,7 +310,7 @@ def _finish(
     model: dict[str, str],
     sources: Sequence[Source],
     index: str,
-    report: Report,
+    report: Reporter,
 ) -> None:
     """The FAISS index where one is asked for, then ``meta.json``."""
     opened = store.Store(directory)

@@ -1,7 +1,7 @@
 """Files of vectors: those from elsewhere (LASER, LaBSE, …), and those of :func:`encode_corpus`."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +13,7 @@ import numpy as np
 from miner.encoder.encoder import CHUNK, Encoder
 from miner.errors import ArtifactError, CorpusError
 from miner.index import hdf5
+from miner.progress import Reporter, silent
 from miner.text.corpus import Reader
 from miner.text.output import atomic_file, open_output
 from miner.text.records import display_name
@@ -92,7 +93,7 @@ def encode_corpus(
     path: str | Path,
     *,
     dtype: Any = np.float16,
-    report: Callable[[str, int, int | None], None] = lambda stage, done, total: None,
+    report: Reporter = silent,
     **reading: Any,
 ) -> Encoded:
     """A vector for every record of the files ``corpus``, in order, into the file ``path``.

@@ -8,7 +8,6 @@ device: by similarity descending, then row; those of the engine of bytes do not 
 either, and miss a neighbour about never.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -17,11 +16,12 @@ import numpy as np
 from miner.errors import ResourceError
 from miner.index import faiss
 from miner.knn.engines import Bytes, Engine, Faiss, Floats, Lists, choose
+from miner.knn.neighbors import Neighbors
 from miner.knn.recall import bytes_suffice, scan
 from miner.knn.search_checkpoint import Checkpoint, Plan
 from miner.knn.vector_set import Side
 from miner.machine import thread_count
-from miner.scoring.margin import Neighbors
+from miner.progress import Reporter, silent
 
 # Rows of either side in one block of the similarity matrix; halved until it fits the memory.
 BLOCK = 16_384
@@ -30,9 +30,6 @@ LEAST_BLOCK = 256
 SMALL = 1 << 23
 # A compressed index is asked for this many times k neighbours, to be re-ranked exactly.
 REFINE = 8
-
-
-Report = Callable[[int, int], None]
 
 
 def nearest_both(
@@ -45,7 +42,7 @@ def nearest_both(
     exact: bool = False,
     device: str = "cpu",
     threads: int | None = None,
-    report: Report = lambda done, total: None,
+    report: Reporter = silent,
     checkpoint: Checkpoint | None = None,
 ) -> tuple[Neighbors, Neighbors]:
     """The k nearest targets of every source, and the k nearest sources of every target.
@@ -53,7 +50,7 @@ def nearest_both(
     Returns Neighbors of ``(n_source, k)`` and ``(n_target, k)``: rows that take no part, and
     places beyond the size of the other side, have row -1. ``engine`` is fused or faiss; ``exact``
     makes the fused one multiply in float32, and search again what rounding may have changed.
-    ``memory`` bounds, in bytes, what the search allocates beyond these two. ``report(done, total)``
+    ``memory`` bounds, in bytes, what the search allocates beyond these two. ``report``
     counts rows searched, over both directions. ``checkpoint`` keeps what is done on disk. Raises
     ValueError for k < 1, ResourceError for too little memory, and where ``exact`` is asked of a
     compressed index.
@@ -97,7 +94,7 @@ class _Search:
         k: int,
         memory: int,
         engine: Engine,
-        report: Report,
+        report: Reporter,
         checkpoint: Checkpoint | None,
     ):
         self.source, self.target, self.k = source, target, k
@@ -226,7 +223,7 @@ class _Search:
 
     def _advance(self, rows: float) -> None:
         self.done += rows
-        self.report(round(self.done), self.total)
+        self.report("searching", round(self.done), self.total)
 
     def settle(self, queries: Side, base: Side, lists: Lists) -> Neighbors:
         """Exact scores for the candidates, sorted and cut to k, in rows of the whole corpora."""

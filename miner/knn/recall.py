@@ -3,8 +3,8 @@
 import numpy as np
 
 from miner.knn.engines import Bytes, Lists
+from miner.knn.neighbors import Neighbors
 from miner.knn.vector_set import Side
-from miner.scoring.margin import Neighbors
 
 # Rows of one block of an exact scan.
 BLOCK = 16_384

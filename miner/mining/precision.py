@@ -20,9 +20,9 @@ import numpy as np
 
 from miner.encoder.encoder import Encoder
 from miner.errors import ResourceError
+from miner.knn.neighbors import Neighbors
 from miner.knn.vector_set import Side
 from miner.mining.search import Search, choose, side
-from miner.scoring.margin import Neighbors
 from miner.scoring.verifier import Text, prepare
 
 # Decoys in all, and how often at most they are drawn: never more at once than there are targets,

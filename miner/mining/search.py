@@ -9,24 +9,22 @@ from miner.encoder.encoder import Encoder
 from miner.errors import ArtifactError, DependencyError, MismatchError
 from miner.index.index import Index
 from miner.knn import engines
-from miner.knn.knn_search import Report, nearest_both
+from miner.knn.knn_search import nearest_both
+from miner.knn.neighbors import Neighbors
 from miner.knn.recall import measured_recall
 from miner.knn.search_checkpoint import Checkpoint
 from miner.knn.vector_set import Side
 from miner.machine import memory_budget, thread_count
 from miner.mining.pairs import Pairs, each_copy
+from miner.progress import Reporter, silent
 from miner.scoring import margin as margins
-from miner.scoring.margin import Candidates, Neighbors
+from miner.scoring.margin import Candidates
 from miner.scoring.verifier import Alone, Text, Verifier
 
 DUPLICATES = ("first", "each")
 RANKS = ("probability", "margin")
 # Neighbours in each direction, by what ranks the pairs.
 NEIGHBORS = {"probability": 8, "margin": 4}
-
-
-def quiet(done: int, total: int | None) -> None:
-    """A report that goes nowhere."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,7 @@ class Settings:
         self,
         source: Side,
         target: Side,
-        report: Report = quiet,
+        report: Reporter = silent,
         checkpoint: Checkpoint | None = None,
     ) -> tuple[Neighbors, Neighbors]:
         """Both directions' neighbours by these settings."""
@@ -100,7 +98,7 @@ def search(
     exact: bool = False,
     device: str = "auto",
     threads: int | None = None,
-    report: Report = quiet,
+    report: Reporter = silent,
 ) -> Pairs:
     """Mine the translation pairs of two corpora.
 
@@ -199,7 +197,7 @@ def run(
     exact: bool = False,
     device: str = "auto",
     threads: int | None = None,
-    report: Report = quiet,
+    report: Reporter = silent,
     checkpoint: Checkpoint | None = None,
 ) -> Search:
     """As :func:`search`, with the ``verifier`` to rank by; returns all that was seen.

@@ -14,8 +14,8 @@ from miner.cleaning.decide import Cleaned
 from miner.cleaning.plan import Step
 from miner.cleaning.samples import Group, Look
 from miner.cleaning.worker import broken
-from miner.cleaning.write import Report
 from miner.filters.filter_types import MODEL
+from miner.progress import Reporter, silent
 from miner.reports import cleaning_charts, page
 from miner.reports.page import check
 from miner.text.bitext import REPLACED
@@ -31,7 +31,7 @@ def write(
     *,
     names: Sequence[str] | None = None,
     sample: bool = False,
-    report: Report = lambda stage, done, total: None,
+    report: Reporter = silent,
 ) -> None:
     """Write the page about a cleaning, whose text is read once more for the samples.
 
@@ -237,7 +237,7 @@ def _filter(found: Cleaned, place: int, one: Look, chart: str | None, show: _Sam
 class _Samples:
     """Shows rows, whose texts it has fetched."""
 
-    def __init__(self, found: Cleaned, rows: set[int], report: Report):
+    def __init__(self, found: Cleaned, rows: set[int], report: Reporter):
         self.found = found
         self.first = 1 + (found.source.head is not None)
         self.copies = {

@@ -18,6 +18,8 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from miner.knn.neighbors import Neighbors
+
 MARGINS = ("absolute", "distance", "ratio")
 RETRIEVALS = ("forward", "backward", "intersection", "max")
 
@@ -30,7 +32,6 @@ score is ten times the cosine: it still rises with the cosine and keeps its sign
 """
 
 _ALIASES = {"fwd": "forward", "bwd": "backward", "intersect": "intersection"}
-_MAX_K = int(np.iinfo(np.int16).max)  # ranks are stored as int16
 
 
 def canonical(name: str, choices: Sequence[str]) -> str:
@@ -42,45 +43,6 @@ def canonical(name: str, choices: Sequence[str]) -> str:
     if full not in choices:
         raise ValueError(f"unknown name {name!r}: choose one of {', '.join(choices)}")
     return full
-
-
-@dataclass(frozen=True, eq=False)
-class Neighbors:
-    """The k nearest neighbours of each sentence in the other corpus, best first.
-
-    similarity: (n, k) float32, cosines; its value is ignored wherever ``row`` is -1
-    row: (n, k) int64, rows of the other corpus, each at most once per list; -1 = none
-
-    Raises ``ValueError`` for shapes that differ or are not 2-D, a row below -1, k above 32767,
-    or a similarity of an existing neighbour that is NaN or infinite.
-    """
-
-    similarity: NDArray[np.float32]
-    row: NDArray[np.int64]
-
-    def __post_init__(self) -> None:
-        similarity = np.asarray(self.similarity, dtype=np.float32)
-        row = np.asarray(self.row)
-        if row.size and row.dtype.kind not in "iu":
-            raise ValueError(f"neighbour rows must be integers, not {row.dtype}")
-        row = row.astype(np.int64, copy=False)
-        if similarity.ndim != 2 or similarity.shape != row.shape:
-            raise ValueError(
-                "neighbour similarities and rows must be two (n, k) arrays of one shape, "
-                f"not {similarity.shape} and {row.shape}"
-            )
-        if row.shape[1] > _MAX_K:
-            raise ValueError(f"at most {_MAX_K} neighbours are supported, not {row.shape[1]}")
-        if row.size and row.min() < -1:
-            raise ValueError(f"a neighbour row is {row.min()}: only -1 means none")
-        if not np.isfinite(similarity[row >= 0]).all():
-            raise ValueError("a neighbour's similarity is NaN or infinite")
-        object.__setattr__(self, "similarity", similarity)
-        object.__setattr__(self, "row", row)
-
-    def __len__(self) -> int:
-        """The number of sentences, n."""
-        return self.row.shape[0]
 
 
 @dataclass(frozen=True, eq=False)

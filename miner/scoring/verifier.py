@@ -20,8 +20,9 @@ from miner.encoder.lexicon import Lexicon
 from miner.encoder.model import quantise
 from miner.encoder.tokenizer import Tokenizer
 from miner.errors import ArtifactError
+from miner.knn.neighbors import Neighbors
 from miner.ragged import offsets_of, take_lists
-from miner.scoring.margin import Candidates, Neighbors
+from miner.scoring.margin import Candidates
 
 # What a pair says of itself. Figures of the two sides come as their mean and their worse one, so
 # that it does not matter which language is called the source.

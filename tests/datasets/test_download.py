@@ -48,7 +48,7 @@ def test_a_broken_connection_goes_on(
 ) -> None:
     served.cut = [4321, 2000]
     seen: list[tuple[int, int]] = []
-    assert fetch(report=lambda done, total: seen.append((done, total))) == BODY
+    assert fetch(report=lambda name, done, total: seen.append((done, total))) == BODY
     assert ranges(server) == [None, "bytes=4321-", "bytes=6321-"]
     assert seen[-1] == (len(BODY), len(BODY)) and (4321, len(BODY)) in seen
 
@@ -58,7 +58,7 @@ def test_a_later_run_goes_on(
 ) -> None:
     served.cut, served.status = [5000], []
 
-    def stop(done: int, total: int) -> None:
+    def stop(name: str, done: int, total: int | None) -> None:
         if done > 3000:
             raise KeyboardInterrupt
 

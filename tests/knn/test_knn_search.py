@@ -177,9 +177,9 @@ def test_a_large_k_on_a_small_corpus_takes_little_memory(kind: str) -> None:
 def test_progress_adds_up(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(knn_search, "BLOCK", 8)
     generator = np.random.default_rng(9)
-    seen: list[tuple[int, int]] = []
+    seen: list[tuple[int, int | None]] = []
     source, target = side(units(generator, 30, 8)), side(units(generator, 21, 8))
-    nearest(kind, source, target, 2, report=lambda *progress: seen.append(progress))
+    nearest(kind, source, target, 2, report=lambda stage, *progress: seen.append(progress))
     assert seen[-1] == (51, 51)
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
 

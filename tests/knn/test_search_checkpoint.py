@@ -19,9 +19,9 @@ from miner.errors import ArtifactError
 from miner.index import hdf5
 from miner.knn import engines, knn_search
 from miner.knn import search_checkpoint as checkpoints
+from miner.knn.neighbors import Neighbors
 from miner.knn.search_checkpoint import Checkpoint, Plan
 from miner.knn.vector_set import Side
-from miner.scoring.margin import Neighbors
 
 N, M, D, K, BLOCK = 250, 300, 16, 3, 100
 VECTORS = realistic(np.random.default_rng(31), 2 * N, 2 * M, D)
@@ -46,7 +46,7 @@ class Searches:
         self.notes, self.cells = [], []
         reports = iter(range(-1, 1 << 20))
 
-        def report(done: int, total: int) -> None:
+        def report(stage: str, done: int, total: int | None) -> None:
             if kill is not None and next(reports) >= kill:
                 raise KeyboardInterrupt
 

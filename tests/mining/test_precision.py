@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from miner.encoder.encoder import Encoder
 from miner.errors import ResourceError
 from miner.index.index import Index
+from miner.knn.neighbors import Neighbors
 from miner.mining.precision import Estimate, _alike, _merged, estimate, false_discovery, rounded
 from miner.mining.search import run, verifier_for
-from miner.scoring.margin import Neighbors
 from miner.scoring.verifier import Pieces, Text, Verifier, prepare, sigmoid
 
 

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from miner.knn.neighbors import Neighbors
 from miner.scoring.margin import (
     MARGINS,
     RATIO_FLOOR,
     RETRIEVALS,
     Candidates,
-    Neighbors,
     candidates,
     canonical,
     margin_score,

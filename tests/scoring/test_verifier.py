@@ -32,8 +32,9 @@ from miner.kernels.numbers import (
     shared_numbers_reference,
 )
 from miner.kernels.tokens import COLUMNS, LONGEST, compare, compare_reference
+from miner.knn.neighbors import Neighbors
 from miner.mining.search import run, search, verifier_for
-from miner.scoring.margin import Neighbors, candidates
+from miner.scoring.margin import candidates
 from miner.scoring.verifier import (
     ALONE,
     AMONG,

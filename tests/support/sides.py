@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, settings
 
 from miner.knn import engines, knn_search
 from miner.knn.knn_search import nearest_both
+from miner.knn.neighbors import Neighbors
 from miner.knn.vector_set import Side
-from miner.scoring.margin import Neighbors
 
 PLENTY = 1 << 32
 QUICK = settings(
