@@ -22,8 +22,8 @@ from miner import MinerError
 from miner.evaluation import bucc
 from miner.evaluation.mining_sets import Task
 from miner.evaluation.subject import Trained
-from miner.mining.search import NEIGHBORS, RANKS
-from miner.scoring.margin import MARGINS, RETRIEVALS
+from miner.mining.search import NEIGHBORS
+from miner.names import MARGINS, RANKS, RETRIEVALS
 
 
 def located(data: Path, pair: str) -> Task:

@@ -3,9 +3,6 @@
 import os
 import time
 
-import numpy as np
-import psutil
-
 from miner.errors import ResourceError
 
 
@@ -24,6 +21,8 @@ def memory_budget(text: str | int | None = None) -> int:
     Raises ValueError for a text that is not a size, ResourceError for one below 64 MiB.
     """
     if text is None:
+        import psutil
+
         return psutil.virtual_memory().available // 2
     size = parse_size(text) if isinstance(text, str) else int(text)
     if size < 64 << 20:
@@ -44,6 +43,8 @@ def parse_size(text: str) -> int:
 
 def matrix_peak() -> float:
     """Operations a second of a float32 matrix product, measured in some 50 ms on all cores."""
+    import numpy as np
+
     matrix = np.ones((1024, 1024), dtype=np.float32)
     best = 0.0
     for _ in range(4):

@@ -14,7 +14,6 @@ from miner.encoder.encoder import Encoder
 from miner.encoder.gpu import resolve_device
 from miner.encoder.model import CONFIG, ENCODERS, SEGMENTATION, VOCABULARIES, Model, Part, quantise
 from miner.encoder.tokenizer import (
-    SIDES,
     MarkedTokenizer,
     Normaliser,
     PieceTokenizer,
@@ -22,6 +21,7 @@ from miner.encoder.tokenizer import (
     open_tokenizer,
 )
 from miner.errors import CorpusError
+from miner.names import SIDES
 from miner.scoring.quality import NAME
 from miner.text.output import replaceable
 from train import data as pairs

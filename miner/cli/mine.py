@@ -11,9 +11,9 @@ from miner.cli import options
 from miner.cli.index import describe
 from miner.cli.search import Wishes, mine_indexes, say
 from miner.encoder.encoder import Encoder
-from miner.encoder.tokenizer import SIDES
 from miner.index.index import Index
 from miner.knn.search_checkpoint import Checkpoint
+from miner.names import SIDES
 from miner.scoring.verifier import Verifier
 
 # Estimated precision that is kept where nobody said how much to keep.

@@ -10,7 +10,8 @@ import numpy as np
 from miner.cli import filtering, options
 from miner.encoder.encoder import Encoder
 from miner.errors import CorpusError
-from miner.text.corpus import FORMATS, Bitext, file_format, stream_bitext
+from miner.names import FORMATS
+from miner.text.corpus import Bitext, file_format, stream_bitext
 from miner.text.output import one_line
 from miner.text.records import display_name
 from miner.text_table import aligned

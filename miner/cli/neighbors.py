@@ -10,9 +10,9 @@ import numpy as np
 from miner.analysis.nearest_sentences import Block, Neighbor, index_blocks, nearest, text_blocks
 from miner.cli import options
 from miner.encoder.encoder import CHUNK, Encoder
-from miner.encoder.tokenizer import SIDES
 from miner.errors import CorpusError
 from miner.index.index import Index
+from miner.names import SIDES
 from miner.progress import Reporter
 from miner.text.corpus import Reader
 from miner.text.output import one_line

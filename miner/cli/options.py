@@ -13,13 +13,10 @@ import click
 from tqdm import tqdm
 
 from miner import kernels
-from miner.encoder.tokenizer import SIDES
 from miner.errors import UnreadableError
-from miner.knn.engines import ENGINES
 from miner.machine import matrix_peak, parse_size
+from miner.names import ENGINES, FORMATS, MARGINS, ON_ERROR, RETRIEVALS, SIDES, canonical
 from miner.progress import Reporter
-from miner.scoring.margin import MARGINS, RETRIEVALS, canonical
-from miner.text.corpus import FORMATS, ON_ERROR
 
 Decorator = Callable[[Any], Any]
 

@@ -12,7 +12,8 @@ import numpy as np
 from miner.analysis.text_statistics import RATIOS, SENTENCE, Figures, Side, correlations
 from miner.cli import options
 from miner.errors import CorpusError
-from miner.text.corpus import FORMATS, Bitext, Reader, file_format, parse_scores, stream_bitext
+from miner.names import FORMATS
+from miner.text.corpus import Bitext, Reader, file_format, parse_scores, stream_bitext
 from miner.text.output import one_line, open_output
 from miner.text.records import display_name
 

@@ -12,7 +12,7 @@ from miner.cli import options
 from miner.cli.options import Number
 from miner.encoder.model import ENCODERS, load
 from miner.errors import DependencyError
-from miner.text.corpus import FORMATS
+from miner.names import FORMATS
 
 # Recipes and the values of fields are spelt here, not imported: help does not import train.
 RECIPES = ("fast", "p19", "p18", "p17", "s18", "random")

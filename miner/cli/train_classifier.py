@@ -8,7 +8,8 @@ from miner.cli import options
 from miner.cli.options import Number
 from miner.cli.train import Shown
 from miner.errors import DependencyError
-from miner.text.corpus import FORMATS, Reader
+from miner.names import FORMATS
+from miner.text.corpus import Reader
 
 
 @click.command(

@@ -10,10 +10,10 @@ import numpy as np
 
 from miner.encoder.model import VOCABULARIES, Design
 from miner.errors import ArtifactError, DependencyError
+from miner.names import SIDES
 from miner.ragged import offsets_of, take_lists
 
 # The columns of the training text.
-SIDES = ("source", "target")
 
 # What a word is: a run of letters, digits and underscores, or another character that is no space.
 WORD = re.compile(r"\w+|[^\w\s]")

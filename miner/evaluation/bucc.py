@@ -30,7 +30,8 @@ from miner.evaluation.subject import Subject, Trained, index_of
 from miner.index.index import Index
 from miner.mining.pairs import each_copy
 from miner.mining.precision import estimate
-from miner.mining.search import RANKS, run, verifier_for
+from miner.mining.search import run, verifier_for
+from miner.names import RANKS
 from miner.progress import Reporter, silent
 from miner.text.corpus import Reader
 from miner.text_table import aligned

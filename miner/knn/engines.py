@@ -21,7 +21,6 @@ from miner.encoder import gpu
 from miner.errors import DependencyError
 from miner.index import faiss
 
-ENGINES = ("fused", "faiss")
 # Rows and columns of one product of the float32 engine: the block stays in a shared cache.
 PART = 1024
 

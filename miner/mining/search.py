@@ -16,13 +16,12 @@ from miner.knn.search_checkpoint import Checkpoint
 from miner.knn.vector_set import Side
 from miner.machine import memory_budget, thread_count
 from miner.mining.pairs import Pairs, each_copy
+from miner.names import DUPLICATES, ENGINES, MARGINS, RANKS, RETRIEVALS, canonical
 from miner.progress import Reporter, silent
 from miner.scoring import margin as margins
 from miner.scoring.margin import Candidates
 from miner.scoring.verifier import Alone, Text, Verifier
 
-DUPLICATES = ("first", "each")
-RANKS = ("probability", "margin")
 # Neighbours in each direction, by what ranks the pairs.
 NEIGHBORS = {"probability": 8, "margin": 4}
 
@@ -118,7 +117,7 @@ def search(
     models, :class:`~miner.errors.ArtifactError` where a verifier is asked for and there is none,
     :class:`~miner.errors.ResourceError` for too little memory or a missing GPU.
     """
-    duplicates = margins.canonical(duplicates, DUPLICATES)
+    duplicates = canonical(duplicates, DUPLICATES)
     pairs = run(
         source,
         target,
@@ -147,7 +146,7 @@ def verifier_for(
     With ``rank=None`` margins rank where the model carries no verifier, or is no longer where the
     index says; ``note`` then gets the reason. An ``encoder`` must be the one of the index.
     """
-    rank = None if rank is None else margins.canonical(rank, RANKS)
+    rank = None if rank is None else canonical(rank, RANKS)
     if rank == "margin":
         return None
     try:
@@ -204,11 +203,11 @@ def run(
 
     With a ``checkpoint`` the neighbour search goes on from what it holds.
     """
-    engine = margins.canonical(engine, engines.ENGINES)
+    engine = canonical(engine, ENGINES)
     settings = Settings(
         k=k or NEIGHBORS["margin" if verifier is None else "probability"],
-        margin=margins.canonical(margin, margins.MARGINS),
-        retrieval=margins.canonical(retrieval, margins.RETRIEVALS),
+        margin=canonical(margin, MARGINS),
+        retrieval=canonical(retrieval, RETRIEVALS),
         memory=memory_budget(memory),
         engine=engine,
         exact=exact,

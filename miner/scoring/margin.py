@@ -12,16 +12,13 @@ candidates arrive never shows in the result.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from miner.knn.neighbors import Neighbors
-
-MARGINS = ("absolute", "distance", "ratio")
-RETRIEVALS = ("forward", "backward", "intersection", "max")
+from miner.names import MARGINS, RETRIEVALS, canonical
 
 RATIO_FLOOR = 0.1
 """The least denominator of the ratio margin.
@@ -30,19 +27,6 @@ A sentence that resembles nothing has a neighbourhood mean near zero or below it
 that, a poor cosine becomes a huge score, or two negatives a good one. Under the floor the
 score is ten times the cosine: it still rises with the cosine and keeps its sign.
 """
-
-_ALIASES = {"fwd": "forward", "bwd": "backward", "intersect": "intersection"}
-
-
-def canonical(name: str, choices: Sequence[str]) -> str:
-    """The member of ``choices`` that ``name`` means; ``fwd``, ``bwd``, ``intersect`` are known.
-
-    Raises ``ValueError``, listing the choices, for any other name.
-    """
-    full = _ALIASES.get(name, name)
-    if full not in choices:
-        raise ValueError(f"unknown name {name!r}: choose one of {', '.join(choices)}")
-    return full
 
 
 @dataclass(frozen=True, eq=False)

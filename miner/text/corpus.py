@@ -14,6 +14,7 @@ from typing import cast
 import numpy as np
 
 from miner.errors import CorpusError
+from miner.names import FORMATS, ON_ERROR
 from miner.text.output import MAGIC, StrPath
 from miner.text.records import (
     Record,
@@ -25,9 +26,6 @@ from miner.text.records import (
     read_plain,
     read_records,
 )
-
-FORMATS = ("plain", "bucc", "tsv", "jsonl", "parquet")
-ON_ERROR = ("fail", "replace", "skip")
 
 _SUFFIXES = {".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 

@@ -19,7 +19,7 @@ from miner.index.index import Index
 from miner.knn import knn_search
 from miner.mining.pairs import Pairs
 from miner.mining.search import search
-from miner.scoring.margin import MARGINS, RETRIEVALS
+from miner.names import MARGINS, RETRIEVALS
 
 # The package's name `search` is the function.
 searching = importlib.import_module("miner.mining.search")

@@ -12,13 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from miner.knn.neighbors import Neighbors
+from miner.names import MARGINS, RETRIEVALS, canonical
 from miner.scoring.margin import (
-    MARGINS,
     RATIO_FLOOR,
-    RETRIEVALS,
     Candidates,
     candidates,
-    canonical,
     margin_score,
     match_one_to_one,
     neighborhood_mean,

@@ -27,7 +27,8 @@ from support.texts import (
 
 from miner import errors
 from miner.errors import CorpusError
-from miner.text.corpus import FORMATS, Corpus, Reader, read
+from miner.names import FORMATS
+from miner.text.corpus import Corpus, Reader, read
 
 # --- plain text: lines ----------------------------------------------------------------------
 

@@ -1,0 +1,26 @@
+"""Words that users choose among. This module imports nothing, so that a help text loads fast."""
+
+from collections.abc import Sequence
+
+FORMATS = ("plain", "bucc", "tsv", "jsonl", "parquet")
+ON_ERROR = ("fail", "replace", "skip")
+SIDES = ("source", "target")
+DEVICES = ("auto", "cpu", "cuda")
+ENGINES = ("fused", "faiss")
+MARGINS = ("absolute", "distance", "ratio")
+RETRIEVALS = ("forward", "backward", "intersection", "max")
+DUPLICATES = ("first", "each")
+RANKS = ("probability", "margin")
+
+_ALIASES = {"fwd": "forward", "bwd": "backward", "intersect": "intersection"}
+
+
+def canonical(name: str, choices: Sequence[str]) -> str:
+    """Return the member of ``choices`` that ``name`` means (``fwd`` is ``forward``, and so on).
+
+    Raises ValueError, listing the choices, for any other name.
+    """
+    full = _ALIASES.get(name, name)
+    if full not in choices:
+        raise ValueError(f"unknown name {name!r}: choose one of {', '.join(choices)}")
+    return full
