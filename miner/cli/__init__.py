@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import click
 
 import miner
-from miner.cli import options
+from miner.cli import interrupts
 from miner.cli.data import data
 from miner.cli.doctor import doctor
 from miner.cli.encode import encode
@@ -66,7 +66,7 @@ for command in COMMANDS:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code (0 done, 1 input at fault, 2 usage, 130 interrupted)."""
-    options.interruptible()
+    interrupts.catch()
     if sys.stdin is None or sys.stdout is None:
         return _fail("standard input or output is closed; open it, or send it to /dev/null")
     try:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import click
 
-from miner.cli import options
+from miner.cli.progress_bars import Progress
 from miner.datasets import CATALOG, Dataset, File, Got, choose, find
 from miner.datasets import get as get_part
 from miner.datasets.catalog import ALL
@@ -73,9 +73,14 @@ def get(names: tuple[str, ...], output: str, pairs: tuple[str, ...], mirror: str
     DIR/SOURCES.json records where everything came from, under which licence, and its checksum.
     """
     for dataset, part in choose(names, pairs):
-        with options.staged_bar(compiled=False) as report:
+        with Progress(loops=None) as report:
             got = get_part(
-                dataset, part, output, mirror=mirror, showing=options.bytes_bar, report=report
+                dataset,
+                part,
+                output,
+                mirror=mirror,
+                showing=lambda name: Progress("bytes", loops=None),
+                report=report,
             )
         click.echo("\n".join(summary(dataset, part, got)))
 

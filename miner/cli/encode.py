@@ -7,6 +7,7 @@ import click
 import numpy as np
 
 from miner.cli import options
+from miner.cli.progress_bars import Progress
 from miner.encoder.encoder import Encoder
 from miner.index.vectors import SUFFIXES, Encoded, encode_corpus
 
@@ -60,7 +61,7 @@ def encode(
         raise click.UsageError(f"-o {output}: vectors go to {', '.join(SUFFIXES)}, by its suffix")
     options.spare(corpus, output)
     encoder = Encoder.load(model, threads, device, side)
-    with options.staged_bar() as report:
+    with Progress() as report:
         encoded = encode_corpus(
             encoder, corpus, output, dtype=np.dtype(dtype), report=report, **reading
         )

@@ -12,6 +12,7 @@ import click
 
 import miner
 from miner.cli import options
+from miner.cli.progress_bars import Progress
 from miner.errors import (
     ArtifactError,
     CorpusError,
@@ -323,7 +324,7 @@ def _evaluated(
     the others along.
     """
     found = []
-    with options.staged_bar("sets") as bar:
+    with Progress("sets") as bar:
         for name, task in tasks.items():
             try:
                 found.append(task.evaluate(subject, data, bar))

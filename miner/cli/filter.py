@@ -21,6 +21,7 @@ from miner.cleaning.dry_run import sample
 from miner.cleaning.plan import default_plan, read_plan
 from miner.cleaning.write import write
 from miner.cli import filtering, options
+from miner.cli.progress_bars import Progress
 from miner.errors import CorpusError
 from miner.filters.filter_types import GLOBAL
 from miner.machine import thread_count
@@ -203,7 +204,7 @@ def filter(
             )
         lasting = dry_run is None and (state is not None or _is_file(outputs[0]))
         directory = Path(state or f"{outputs[0]}.state") if lasting else place / "state"
-        with _passing(directory, state is None), options.staged_bar() as report:
+        with _passing(directory, state is None), Progress() as report:
             found = clean(
                 rows,
                 plan,
@@ -223,7 +224,7 @@ def filter(
                 file.write(json.dumps(funnel.as_dict(found), indent=2) + "\n")
         elif page is not None:
             names = list(map(display_name, inputs))
-            with options.staged_bar() as report:
+            with Progress() as report:
                 cleaning_report.write(
                     page, found, names=names, sample=dry_run is not None, report=report
                 )

@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from miner.cli import options
+from miner.cli.progress_bars import Progress
 from miner.encoder.encoder import Encoder
 from miner.index.index import Index
 
@@ -61,7 +62,7 @@ def index(
         raise click.UsageError("--dim is the dimension of --embeddings, which is missing")
     if add and factory != "flat":
         raise click.UsageError("--add keeps the kind of index that is there; leave out --index")
-    with options.staged_bar() as report:
+    with Progress() as report:
         if embeddings:
             built = Index.build_from_vectors(
                 embeddings,

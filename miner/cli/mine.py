@@ -9,6 +9,7 @@ import click
 
 from miner.cli import options
 from miner.cli.index import describe
+from miner.cli.progress_bars import Progress
 from miner.cli.search import Wishes, mine_indexes, say
 from miner.encoder.encoder import Encoder
 from miner.index.index import Index
@@ -96,7 +97,7 @@ def mine(
         place = Path(work or temporary)
         indexes = []
         for name, corpus, reader in zip(SIDES, (source, target), encoders, strict=True):
-            with options.staged_bar() as report:
+            with Progress() as report:
                 built = Index.build(
                     reader, corpus, place / name, index=factory, report=report, **reading
                 )

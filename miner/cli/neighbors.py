@@ -9,6 +9,7 @@ import numpy as np
 
 from miner.analysis.nearest_sentences import Block, Neighbor, index_blocks, nearest, text_blocks
 from miner.cli import options
+from miner.cli.progress_bars import Progress
 from miner.encoder.encoder import CHUNK, Encoder
 from miner.errors import CorpusError
 from miner.index.index import Index
@@ -97,7 +98,7 @@ def neighbors(
         blocks, total = text_blocks(encoder, reader), None
     else:
         blocks, total = index_blocks(encoder, index), len(index)
-    with options.staged_bar() as report:
+    with Progress() as report:
         found = nearest(vectors, counted(blocks, total, report), k)
     name = display_name(corpus)
     if total == 0 or (total is None and reader.lines == reader.empty + reader.undecodable):

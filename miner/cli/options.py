@@ -1,22 +1,15 @@
 """Options that several commands share, and what they turn into."""
 
 import functools
-import signal
-import sys
-import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import click
-from tqdm import tqdm
 
-from miner import kernels
 from miner.errors import UnreadableError
-from miner.machine import matrix_peak, parse_size
+from miner.machine import parse_size
 from miner.names import ENGINES, FORMATS, MARGINS, ON_ERROR, RETRIEVALS, SIDES, canonical
-from miner.progress import Reporter
 
 Decorator = Callable[[Any], Any]
 
@@ -301,106 +294,3 @@ def spare(inputs: Iterable[str], *outputs: str | None) -> None:
             both = Path(corpus).is_file() and Path(output).exists()
             if both and Path(corpus).samefile(output):
                 raise click.UsageError(f"{output} is the corpus {corpus}, which it would replace")
-
-
-_interrupted = False
-
-
-def interruptible() -> None:
-    """Make sure that Ctrl-C stops the work.
-
-    Python drops an interrupt that falls into certain callbacks (h5py has some). So it is noted
-    as well, and the next progress report raises it again.
-    """
-    global _interrupted
-    _interrupted = False
-
-    def note(signum: int, frame: object) -> None:
-        global _interrupted
-        _interrupted = True
-        raise KeyboardInterrupt
-
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, note)
-
-
-def _check() -> None:
-    if _interrupted:
-        raise KeyboardInterrupt
-
-
-def announce(loops: str = "*") -> None:
-    """Tell whoever sees a progress bar why a first run stands still for a while.
-
-    ``loops``: the module of :mod:`miner.kernels` that tells, or any.
-    """
-    if sys.stderr.isatty() and not kernels.compiled(loops):
-        tqdm.write("compiling loops for this machine: up to half a minute", file=sys.stderr)
-
-
-@contextmanager
-def staged_bar(unit: str = "lines", compiled: bool = True) -> Iterator[Reporter]:
-    """A progress bar with rate and ETA for work in stages; nothing where there is no terminal.
-
-    ``compiled``: whether the work is done by compiled loops.
-    """
-    if compiled:
-        announce()
-    bars: dict[str, tqdm] = {}
-
-    def report(stage: str, done: int, total: int | None) -> None:
-        _check()
-        if stage not in bars:
-            for old in bars.values():
-                old.close()
-            bars[stage] = tqdm(desc=stage, total=total, unit=f" {unit}", disable=None)
-        bars[stage].update(done - bars[stage].n)
-
-    try:
-        yield report
-    finally:
-        for bar in bars.values():
-            bar.close()
-
-
-@contextmanager
-def bar(stage: str, unit: str, operations: float = 0.0) -> Iterator[Reporter]:
-    """The same for work of one stage.
-
-    ``operations`` is how many multiplications and additions all of it takes; their rate is shown
-    beside what this machine's float32 matrix products reach.
-    """
-    announce("exact")  # which every search needs, and little else
-    with tqdm(desc=stage, unit=f" {unit}", disable=None) as shown:
-        peak = matrix_peak() if operations and not shown.disable else 0.0
-
-        def report(stage: str, done: int, total: int | None) -> None:
-            _check()
-            if shown.total is None:
-                shown.total = total
-                shown.initial = shown.n = done  # what an earlier run did is not this one's speed
-            seconds = shown.format_dict["elapsed"]
-            if peak and total and seconds:
-                rate = operations * (done - shown.initial) / total / seconds
-                shown.set_postfix_str(f"{rate / 1e9:.0f} GFLOP/s, {rate / peak:.1f} x peak", False)
-            shown.update(done - shown.n)
-
-        yield report
-
-
-@contextmanager
-def bytes_bar(name: str) -> Iterator[Reporter]:
-    """The same for a download."""
-    with tqdm(desc=name, unit="B", unit_scale=True, disable=None) as shown:
-        begun = False
-
-        def report(stage: str, done: int, total: int | None) -> None:
-            nonlocal begun
-            _check()
-            if not begun or done < shown.n:  # what was there before is not this run's speed
-                begun = True
-                shown.reset(total)
-                shown.initial = shown.n = done
-            shown.update(done - shown.n)
-
-        yield report

@@ -7,6 +7,7 @@ import click
 from miner.cleaning import score_rows
 from miner.cleaning.plan import read_plan, scores_of, scores_plan
 from miner.cli import filtering, options
+from miner.cli.progress_bars import Progress
 from miner.filters.registry import FILTERS
 from miner.machine import thread_count
 from miner.text.bitext import Rows
@@ -95,7 +96,7 @@ def score(
             on_error=on_error,
             **filtering.columns(scol, tcol, format, bitext),
         )
-        with options.staged_bar() as report:
+        with Progress() as report:
             unread, replaced = score_rows.write(
                 rows,
                 plan,

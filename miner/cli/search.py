@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from miner.cli import options
+from miner.cli.progress_bars import Progress
 from miner.encoder.encoder import Encoder
 from miner.errors import MinerError, strictly
 from miner.index.index import Index
@@ -181,7 +182,7 @@ def mine_indexes(
     with strictly():
         decoys = None if wishes.decoys is None else read(wishes.decoys).sentences
     operations = 2.0 * source.distinct * target.distinct * source.dimension
-    with options.bar("searching", "sentences", operations) as report:
+    with Progress("sentences", loops="exact", operations=operations) as report:
         found = run(
             source, target, verifier, k=neighbors, report=report, checkpoint=checkpoint, **settings
         )

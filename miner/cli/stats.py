@@ -11,6 +11,7 @@ import numpy as np
 
 from miner.analysis.text_statistics import RATIOS, SENTENCE, Figures, Side, correlations
 from miner.cli import options
+from miner.cli.progress_bars import Progress
 from miner.errors import CorpusError
 from miner.names import FORMATS
 from miner.text.corpus import Bitext, Reader, file_format, parse_scores, stream_bitext
@@ -197,7 +198,7 @@ def count(
     """Add all blocks to the sides: the lines, and the scores by column."""
     lines = [np.zeros(0, dtype=np.int64)]
     scores = {column: [np.zeros(0)] for column in score_cols}
-    with options.staged_bar(compiled=False) as report:
+    with Progress(loops=None) as report:
         done = 0
         for numbers, texts, more in blocks:
             for place, column in enumerate(score_cols):

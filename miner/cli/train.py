@@ -10,6 +10,7 @@ from tqdm import tqdm
 
 from miner.cli import options
 from miner.cli.options import Number
+from miner.cli.progress_bars import announce
 from miner.encoder.model import ENCODERS, load
 from miner.errors import DependencyError
 from miner.names import FORMATS
@@ -317,7 +318,7 @@ class Shown:
         self.bar: tqdm | None = None
 
     def __enter__(self) -> "Shown":
-        options.announce()
+        announce()
         return self
 
     def __exit__(self, *_: object) -> None:

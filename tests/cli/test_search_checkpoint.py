@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import io
 import json
 import os
 import signal
@@ -17,7 +16,6 @@ from typing import Any
 import h5py
 import pytest
 
-from miner.cli import options
 from miner.cli import search as command
 from miner.errors import ResourceError
 from miner.knn import engines, knn_search, search_checkpoint
@@ -154,11 +152,14 @@ def test_a_search_that_is_killed_goes_on(
     code, wanted, _ = miner("search", *sides, "--no-estimate")
     assert code == 0
     slow = (
-        "import sys, time; from miner import checkpoint, engines, neighbors; from miner.cli import "
-        "main\ncheckpoint.EVERY, neighbors.BLOCK, neighbors.SMALL = 0.0, 8, 0\n"
-        "old = checkpoint.Checkpoint.save\n"
+        "import sys, time\n"
+        "from miner.cli import main\n"
+        "from miner.knn import knn_search, search_checkpoint\n"
+        "search_checkpoint.EVERY, knn_search.BLOCK, knn_search.SMALL = 0.0, 8, 0\n"
+        "old = search_checkpoint.Checkpoint.save\n"
         "def save(*rest):\n    old(*rest); time.sleep(0.1)\n"
-        "checkpoint.Checkpoint.save = save\nsys.exit(main(sys.argv[1:]))"
+        "search_checkpoint.Checkpoint.save = save\n"
+        "sys.exit(main(sys.argv[1:]))"
     )
     out, state = tmp_path / "pairs.tsv", tmp_path / "pairs.tsv.state.h5"
     line = ["search", *map(str, sides), "--no-estimate", "--threads", "2", "-o", str(out)]
@@ -254,38 +255,6 @@ def test_no_gpu(miner: Miner, sides: tuple[Path, Path], engine: str) -> None:
     code, out, err = miner("search", *sides, "--device", "cuda", "--engine", engine)
     assert code == 1 and out == "" and len(err.splitlines()) == 1
     assert "--device cuda" in err and "use --device cpu" in err
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-@pytest.mark.parametrize("operations", [0.0, 1e12])
-def test_the_bar_shows_the_rate(operations: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a terminal, beside the machine's peak; what an earlier run did is not counted."""
-    monkeypatch.setattr(sys, "stderr", Terminal())
-    monkeypatch.setattr(options, "matrix_peak", lambda: 1e11)
-    with options.bar("searching", "sentences", operations) as report:
-        report(500, 1000)
-        time.sleep(0.12)
-        report(1000, 1000)
-    shown = sys.stderr.getvalue()
-    assert "searching: 100%" in shown and "1000/1000" in shown
-    assert ("GFLOP/s" in shown) == bool(operations)
-    if operations:
-        rate = float(shown.rsplit(" GFLOP/s", 1)[0].rsplit(" ", 1)[1])
-        assert 100 < rate < 5e11 / 0.12 / 1e9 + 1
-        assert "x peak" in shown
-
-
-def test_no_bar_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stderr", io.StringIO())
-    monkeypatch.setattr(options, "matrix_peak", lambda: pytest.fail("measured for nobody"))
-    with options.bar("searching", "sentences", 1e12) as report:
-        report(0, 10)
-        report(10, 10)
-    assert sys.stderr.getvalue() == ""
 
 
 def test_pairs_can_go_where_mine_keeps_its_work(

@@ -1,0 +1,111 @@
+"""Progress on standard error: bars on a terminal, a line every half minute elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from miner import kernels
+from miner.cli import interrupts
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
+
+# Seconds between two lines where there is no terminal.
+EVERY = 30.0
+
+
+class Progress:
+    """A :data:`miner.progress.Reporter` that shows each stage with its rate and time left.
+
+    unit: of the counts. ``bytes`` are shown with prefixes (kB, MB).
+    loops: module of :mod:`miner.kernels` whose compilation a first run waits for, ``*`` for any,
+        None for work without compiled loops.
+    operations: multiplications and additions of the whole stage. Their rate is shown beside the
+        peak rate of float32 matrix products on this machine.
+    """
+
+    def __init__(
+        self, unit: str = "lines", *, loops: str | None = "*", operations: float = 0.0
+    ) -> None:
+        self.unit, self.loops, self.operations = unit, loops, operations
+        self.stage: str | None = None
+        self.bar: tqdm | None = None
+        self.peak = 0.0
+        self.first = 0  # done by an earlier run, which is not this run's speed
+        self.begun = self.told = 0.0
+
+    def __enter__(self) -> Progress:
+        if self.loops is not None:
+            announce(self.loops)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self.bar is not None:
+            self.bar.close()
+
+    def __call__(self, stage: str, done: int, total: int | None) -> None:
+        interrupts.check()
+        terminal = sys.stderr.isatty()
+        if stage != self.stage or done < self.first:
+            self._begin(stage, done, total, terminal)
+        if self.bar is not None:
+            self._draw(done)
+        elif not terminal and time.monotonic() - self.told >= EVERY:
+            self.told = time.monotonic()
+            print(self._line(done, total), file=sys.stderr, flush=True)
+
+    def _begin(self, stage: str, done: int, total: int | None, terminal: bool) -> None:
+        self.stage, self.first = stage, done
+        self.begun = self.told = time.monotonic()
+        if self.bar is not None:
+            self.bar.close()
+            self.bar = None
+        if terminal:
+            from tqdm import tqdm
+
+            self.bar = tqdm(
+                desc=stage,
+                total=total,
+                initial=done,
+                unit="B" if self.unit == "bytes" else f" {self.unit}",
+                unit_scale=self.unit == "bytes",
+            )
+            if self.operations and not self.peak:
+                from miner.machine import matrix_peak
+
+                self.peak = matrix_peak()
+
+    def _draw(self, done: int) -> None:
+        assert self.bar is not None
+        seconds = self.bar.format_dict["elapsed"]
+        if self.peak and self.bar.total and seconds:
+            rate = self.operations * (done - self.first) / self.bar.total / seconds
+            text = f"{rate / 1e9:.0f} GFLOP/s, {rate / self.peak:.1f} x peak"
+            self.bar.set_postfix_str(text, refresh=False)
+        self.bar.update(done - self.bar.n)
+
+    def _line(self, done: int, total: int | None) -> str:
+        rate = (done - self.first) / (time.monotonic() - self.begun)
+        text = f"{self.stage}: {done:,}" + ("" if total is None else f" of {total:,}")
+        text += f" {self.unit}, {rate:,.0f}/s"
+        if total is not None and rate:
+            minutes, seconds = divmod(round(max(0, total - done) / rate), 60)
+            text += f", {minutes // 60}:{minutes % 60:02}:{seconds:02} left"
+        return text
+
+
+def announce(loops: str = "*") -> None:
+    """Say, on a terminal, why a first run stands still for a while: it compiles its loops.
+
+    ``loops`` is the module of :mod:`miner.kernels` that tells, ``*`` for any.
+    """
+    if sys.stderr.isatty() and not kernels.compiled(loops):
+        print("compiling loops for this machine: up to half a minute", file=sys.stderr)

@@ -1,0 +1,123 @@
+"""Progress of commands: bars on a terminal, lines elsewhere, and the notice of compiling."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from miner.cli import interrupts, progress_bars
+from miner.cli.progress_bars import Progress
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_the_first_run_says_why_it_stands_still(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, terminal: bool
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    shown = Terminal() if terminal else io.StringIO()
+    monkeypatch.setattr(sys, "stderr", shown)
+    progress_bars.announce()
+    assert ("compiling loops for this machine" in shown.getvalue()) == terminal
+    (tmp_path / "kernels_1").mkdir()
+    (tmp_path / "kernels_1" / "pool.mean_pool-30.py311.nbi").touch()
+    second = Terminal()
+    monkeypatch.setattr(sys, "stderr", second)
+    progress_bars.announce()
+    assert second.getvalue() == ""
+    progress_bars.announce("exact")
+    assert "compiling" in second.getvalue(), "what a search needs is not there yet"
+
+
+def test_compiled_loops_are_found_where_numba_puts_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The name that is looked for is that of a loop that every first run compiles."""
+    code = (
+        "import numpy as np; from miner import kernels; from miner.kernels import pool;"
+        "before = kernels.compiled();"
+        "pool.mean_pool(np.ones((2, 4), np.float32), np.ones(2, np.float32), np.zeros(1, np.int32),"
+        "np.array([0, 1]), np.empty((1, 4), np.float32));"
+        "print(before, kernels.compiled())"
+    )
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False True\n"
+
+
+@pytest.mark.parametrize("operations", [0.0, 1e12])
+def test_the_bar_shows_the_rate(operations: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside the peak rate of the machine; rows searched by an earlier run are not counted."""
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setattr("miner.machine.matrix_peak", lambda: 1e11)
+    with Progress("sentences", loops="exact", operations=operations) as report:
+        report("searching", 500, 1000)
+        time.sleep(0.12)
+        report("searching", 1000, 1000)
+    shown = sys.stderr.getvalue()
+    assert "searching: 100%" in shown and "1000/1000" in shown
+    assert ("GFLOP/s" in shown) == bool(operations)
+    if operations:
+        rate = float(shown.rsplit(" GFLOP/s", 1)[0].rsplit(" ", 1)[1])
+        assert 100 < rate < 5e11 / 0.12 / 1e9 + 1
+        assert "x peak" in shown
+
+
+def test_each_stage_has_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with Progress(loops=None) as report:
+        report("reading", 3, 4)
+        report("reading", 4, 4)
+        report("writing", 1, None)
+    shown = sys.stderr.getvalue()
+    assert "reading: 100%" in shown and "4/4" in shown and "writing: 1 lines" in shown
+
+
+def test_no_bar_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And nothing at all for work of less than half a minute."""
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    monkeypatch.setattr("miner.machine.matrix_peak", lambda: pytest.fail("measured for nobody"))
+    with Progress("sentences", operations=1e12) as report:
+        report("searching", 0, 10)
+        report("searching", 10, 10)
+    assert sys.stderr.getvalue() == ""
+
+
+def test_a_log_shows_that_long_work_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = iter(range(0, 10_000, 20))
+    monkeypatch.setattr(progress_bars.time, "monotonic", lambda: next(now))
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    with Progress("sentences", loops=None) as report:
+        for done in range(0, 5000, 1000):
+            report("searching", done, 3_605_000)
+    lines = sys.stderr.getvalue().splitlines()
+    assert lines and all(line.startswith("searching: ") for line in lines)
+    assert "of 3,605,000 sentences, " in lines[0] and lines[0].endswith(" left")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_python_drops_is_raised_by_the_next_report(number: signal.Signals) -> None:
+    before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        interrupts.catch()
+        with Progress(loops=None) as report:
+            report("reading", 0, 4)
+            with pytest.raises(KeyboardInterrupt):
+                os.kill(os.getpid(), number)
+            with pytest.raises(KeyboardInterrupt):
+                report("reading", 1, 4)
+    finally:
+        interrupts.catch()
+        for one, handler in before.items():
+            signal.signal(one, handler)
