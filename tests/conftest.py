@@ -15,9 +15,10 @@ from support.downloads import get, server, unchecked  # noqa: F401 (fixtures)
 from support.tiny import DATA, sentences
 
 from miner.cli import main
+from miner.encoder.architecture import Architecture
 from miner.encoder.encoder import Encoder
 from miner.encoder.lexicon import Lexicon
-from miner.encoder.model import Design, Model
+from miner.encoder.model import Model
 from miner.encoder.tokenizer import PieceTokenizer
 from miner.index.index import Index
 from miner.knn import knn_search
@@ -136,7 +137,7 @@ def separate_model(
     """The tiny model with a vocabulary for each side: the target's vectors run backwards."""
     path = tmp_path_factory.mktemp("model") / "separate"
     both = np.concatenate([weights, weights[:, ::-1]])
-    Model.of_pieces(vocabulary, both, design=Design(separate=True)).save(path)
+    Model.of_pieces(vocabulary, both, architecture=Architecture(separate=True)).save(path)
     return path
 
 

@@ -6,7 +6,7 @@ import textwrap
 from dataclasses import dataclass
 from typing import Any
 
-from miner.encoder.model import ENCODERS, Design
+from miner.encoder.architecture import ENCODERS, Architecture
 from miner.errors import ArtifactError
 
 # Values of the fields that are words; the first of each is the default.
@@ -33,7 +33,7 @@ class TrainConfig:
     Yang et al. 2019 (equation 4).
     """
 
-    # One of miner.encoder.model.ENCODERS, or several different ones with "+" between them (P18).
+    # One of miner.encoder.architecture.ENCODERS, or several different ones with "+" between them (P18).
     encoder: str = "sp"
     # How the vectors of several make one: their sum, or one after the other.
     combine: str = "add"
@@ -158,7 +158,7 @@ class TrainConfig:
             "variational": (recurrent, "a recurrent encoder"),
             "scramble": (recurrent, "a recurrent encoder"),
             "lambda_c": (recurrent, "a recurrent encoder"),
-            "sampling": ("piece" in self.design.units, "an encoder of pieces"),
+            "sampling": ("piece" in self.architecture.units, "an encoder of pieces"),
             "hidden": (
                 any(kind.network == "lstm" for kind in kinds),
                 "an encoder by an LSTM's states",
@@ -166,7 +166,7 @@ class TrainConfig:
             "directions": (any(kind.both_ways for kind in kinds), "an encoder of both directions"),
             "combine": (len(kinds) > 1, "several encoders"),
             "pooling": (recurrent, "a recurrent encoder"),
-            "segmentation": ("word" in self.design.units, "an encoder of words"),
+            "segmentation": ("word" in self.architecture.units, "an encoder of words"),
         }
         default = {field.name: field.default for field in dataclasses.fields(self)}
         for name, (there, what) in needs.items():
@@ -187,9 +187,9 @@ class TrainConfig:
         return tuple(self.encoder.split("+"))
 
     @property
-    def design(self) -> Design:
+    def architecture(self) -> Architecture:
         """What of this the finished model must know."""
-        return Design(
+        return Architecture(
             encoder=self.encoder,
             combine=self.combine,
             pooling=self.pooling,

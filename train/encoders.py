@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 import torch
 
-from miner.encoder.model import ENCODERS
+from miner.encoder.architecture import ENCODERS
 from miner.encoder.recurrent import Network
 from miner.kernels.embed import group_by_id, mean_batch, sparse_adam
 from miner.machine import thread_count

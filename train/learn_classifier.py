@@ -29,7 +29,7 @@ from train.encoders import Arrays, Encoders, inside
 from train.loop import Progress, memory_named, step_threads
 from train.vocabulary import train_vocabulary, train_words
 
-# The encoder of miner.encoder.model.ENCODERS for each network and unit.
+# The encoder of miner.encoder.architecture.ENCODERS for each network and unit.
 ENCODERS = {
     ("average", "piece"): "sp",
     ("average", "word"): "word",
@@ -276,7 +276,7 @@ def train_classifier(
     encoding = config.encoding
     words = config.units == "word"
     vocabulary = train_words(sides, encoding)[0] if words else train_vocabulary(sides, encoding)
-    tokenizer = open_tokenizer(config.units, vocabulary, encoding.design)
+    tokenizer = open_tokenizer(config.units, vocabulary, encoding.architecture)
 
     def labelled(good: list[str], bad: list[str]) -> Labelled:
         cut = tokenize([tokenizer], [*good, *bad], threads)
@@ -305,7 +305,7 @@ def train_classifier(
         (Part(weights, None, inside("network", best.encoder)),),
         {config.units: vocabulary},
         best.softmax["weight"].shape[1],
-        encoding.design,
+        encoding.architecture,
         classifier=best.softmax,
         training={
             "config": dataclasses.asdict(config),

@@ -11,7 +11,7 @@ import numba
 import numpy as np
 import torch
 
-from miner.encoder.model import ENCODERS
+from miner.encoder.architecture import ENCODERS
 from miner.errors import ResourceError
 from miner.machine import thread_count
 from train.config import TrainConfig

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from miner.encoder.architecture import ENCODERS, VOCABULARIES
 from miner.encoder.encoder import Encoder
 from miner.encoder.gpu import resolve_device
-from miner.encoder.model import CONFIG, ENCODERS, SEGMENTATION, VOCABULARIES, Model, Part, quantise
+from miner.encoder.model import CONFIG, SEGMENTATION, Model, Part, quantise
 from miner.encoder.tokenizer import (
     MarkedTokenizer,
     Normaliser,
@@ -68,7 +69,7 @@ def train_model(
     """
     replaceable(output, CONFIG)  # refused now rather than after hours of work
     device = resolve_device(device)
-    design = config.design
+    architecture = config.architecture
     vectors = _read_embeddings(embeddings, config) if embeddings is not None else None
     excluded = [selection.read_excluded(path) for path in exclude]
     read = read_texts(texts, config, on_error, report, frozenset().union(*excluded))
@@ -89,11 +90,11 @@ def train_model(
     else:
         report(f"going on from {checkpoint.directory}")
 
-    vocabularies = {units: files[VOCABULARIES[units]] for units in design.units}
+    vocabularies = {units: files[VOCABULARIES[units]] for units in architecture.units}
     segmentation = files.get(SEGMENTATION)
     tokenizers = [
         {
-            units: open_tokenizer(units, vocabulary, design, segmentation, side=side)
+            units: open_tokenizer(units, vocabulary, architecture, segmentation, side=side)
             for units, vocabulary in vocabularies.items()
         }
         for side in SIDES
@@ -155,7 +156,7 @@ def train_model(
         report(f"not trained: held-out mining F1 {state.best_f1:.4f}")
     if threshold is None and not np.isnan(state.threshold):
         threshold = state.threshold
-    if design.separate:
+    if architecture.separate:
         _forget_unseen(state.best, taught, config)
     parts = [_part(inside(name, state.best), config.dtype) for name in config.encoders]
     dimensions = [part.size for part in trainer.encoders.parts.values()]
@@ -163,7 +164,7 @@ def train_model(
         tuple(parts),
         vocabularies,
         dimensions[0] if config.combine == "add" else sum(dimensions),
-        design,
+        architecture,
         segmentation,
         threshold=threshold,
         training={
@@ -203,7 +204,7 @@ def _learn_vocabularies(
     """The vocabularies by their files' names; ``more`` are words beyond those of the text."""
     sides = (read.source, read.target)
     files = {}
-    for units in config.design.units:
+    for units in config.architecture.units:
         name = VOCABULARIES[units]
         if units == "piece":
             report(f"learning a vocabulary of {config.pieces} pieces")
@@ -248,7 +249,7 @@ def _forget_unseen(
 ) -> None:
     """Make zero what neither column taught: each has a vocabulary of its own, and no more."""
     for name in config.encoders:
-        view = config.design.units.index(ENCODERS[name].units)
+        view = config.architecture.units.index(ENCODERS[name].units)
         weights = learned[f"{name}/weights"]
         ids = np.concatenate([side.views[view].ids for side in (taught.source, taught.target)])
         weights[np.bincount(ids, minlength=len(weights)) == 0] = 0
@@ -278,7 +279,7 @@ def _part(learned: Mapping[str, np.ndarray], dtype: str) -> Part:
 
 def _read_embeddings(path: str, config: TrainConfig) -> tuple[list[str], np.ndarray]:
     """Words and their vectors, to start from; refused where they do not fit the configuration."""
-    if "word" not in config.design.units:
+    if "word" not in config.architecture.units:
         raise CorpusError(f"{path}: word vectors are for encoders of words, not {config.encoder}")
     words, vectors = read_embeddings(path)
     if vectors.shape[1] != config.dimension:
@@ -305,7 +306,7 @@ def _start(
     types = files[VOCABULARIES["word"]].decode("utf-8").splitlines()
     found = np.array([rows.get(word, -1) for word in types])
     start = np.where(found[:, None] >= 0, vectors[1][found], np.float32(np.nan))
-    if config.design.separate:
+    if config.architecture.separate:
         start = np.concatenate([start, start])
     known = np.isfinite(start[:, 0])
     count = int(known[seen].sum())

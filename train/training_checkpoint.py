@@ -14,7 +14,8 @@ from typing import IO, Any
 import h5py
 import numpy as np
 
-from miner.encoder.model import SEGMENTATION, VOCABULARIES
+from miner.encoder.architecture import VOCABULARIES
+from miner.encoder.model import SEGMENTATION
 from miner.errors import ArtifactError
 from miner.text.output import resource_error
 from train.data import PairData, Sentences

@@ -75,7 +75,7 @@ def mine(
     device = "cpu" if settings["device"] == "cpu" else "auto"
     encoder = Encoder.load(model, threads, device, side="source")
     encoders = [encoder, encoder]
-    if encoder.model.design.separate:
+    if encoder.model.architecture.separate:
         encoders[1] = Encoder(encoder.model, threads, device, side="target")
     rank = settings.pop("rank")
     verifier = None

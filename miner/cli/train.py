@@ -11,7 +11,8 @@ from tqdm import tqdm
 from miner.cli import options
 from miner.cli.options import Number
 from miner.cli.progress_bars import announce
-from miner.encoder.model import ENCODERS, load
+from miner.encoder.architecture import ENCODERS
+from miner.encoder.model import load
 from miner.errors import DependencyError
 from miner.names import FORMATS
 
@@ -295,12 +296,12 @@ def without_effect(config: Any, changed: Mapping[str, Any]) -> str | None:
 
     A recipe may well have such settings, for whoever changes its encoder or objective.
     """
-    pieces = "piece" in config.design.units
+    pieces = "piece" in config.architecture.units
     needs = {
         "pieces": (pieces, "an encoder of pieces"),
         "coverage": (pieces, "an encoder of pieces"),
         "vocabulary_sample": (pieces, "an encoder of pieces"),
-        "types": (config.design.units != ("piece",), "an encoder of words or trigrams"),
+        "types": (config.architecture.units != ("piece",), "an encoder of words or trigrams"),
         "scale": (config.objective == "softmax", "the softmax objective"),
         "anneal": (config.megabatch > 1, "mega-batches (--megabatch)"),
     }

@@ -12,7 +12,8 @@ import numpy as np
 
 from miner.encoder import gpu
 from miner.encoder import model as models
-from miner.encoder.model import ENCODERS, Part
+from miner.encoder.architecture import ENCODERS, VOCABULARIES
+from miner.encoder.model import Part
 from miner.encoder.tokenizer import Tokenizer, open_tokenizer
 from miner.errors import ArtifactError, DependencyError
 from miner.machine import thread_count
@@ -64,38 +65,38 @@ class Encoder:
         self._unit = unit
         self.threads = thread_count(threads)
         self.device = gpu.resolve_device(device)
-        design, name = model.design, self.name
-        if design.separate and side is None:
+        architecture, name = model.architecture, self.name
+        if architecture.separate and side is None:
             raise ArtifactError(
                 f"{name}: has a vocabulary for each column of its training text; say which of the "
                 "two this text is in, source or target (--side)"
             )
         # None for a model that does not tell sides apart.
-        self.side = side if design.separate else None
-        self.tokenizers = {units: _tokenizer(model, units, side) for units in design.units}
+        self.side = side if architecture.separate else None
+        self.tokenizers = {units: _tokenizer(model, units, side) for units in architecture.units}
         # What a second look compares, where there is one.
-        self.tokenizer = self.tokenizers[design.units[0]]
-        for encoder, part in zip(design.encoders, model.parts, strict=True):
+        self.tokenizer = self.tokenizers[architecture.units[0]]
+        for encoder, part in zip(architecture.encoders, model.parts, strict=True):
             size = self.tokenizers[ENCODERS[encoder].units].size
             if size != len(part.weights):
                 raise ArtifactError(
                     f"{name}: {len(part.weights)} embeddings for a vocabulary of {size}; the files "
                     "are of two models"
                 )
-        self._recurrent = any(ENCODERS[encoder].network for encoder in design.encoders)
+        self._recurrent = any(ENCODERS[encoder].network for encoder in architecture.encoders)
         self._average: Pool | None = None
         self._pools: list[tuple[str, Means]] = []
         if self._recurrent or len(model.parts) > 1 or not unit:
             self._pools = [
                 (ENCODERS[encoder].units, self._mean_of(encoder, part))
-                for encoder, part in zip(design.encoders, model.parts, strict=True)
+                for encoder, part in zip(architecture.encoders, model.parts, strict=True)
             ]
         elif self.device == "cuda":
             self._average = gpu.pool(model.parts[0].table(), "cuda")
         else:
             self._average = _cpu_pool(model.parts[0])
         sizes = [pool.dimension for _, pool in self._pools] or [model.parts[0].weights.shape[1]]
-        added = design.combine == "add"
+        added = architecture.combine == "add"
         if model.dimension != (sizes[0] if added else sum(sizes)) or (added and len({*sizes}) > 1):
             raise ArtifactError(
                 f"{name}: its parts have vectors of {' and '.join(map(str, sizes))} numbers, not "
@@ -197,14 +198,14 @@ class Encoder:
     def _encode(self, sentences: Sequence[str], out: np.ndarray) -> None:
         tokens = {units: tokenizer(sentences) for units, tokenizer in self.tokenizers.items()}
         if self._average is not None:
-            self._average(*tokens[self.model.design.units[0]], out)
+            self._average(*tokens[self.model.architecture.units[0]], out)
             return
         from miner.kernels.pool import normalise_rows
 
         vectors = [pool(*tokens[units]) for units, pool in self._pools]
         if len(vectors) == 1:
             joined = vectors[0]
-        elif self.model.design.combine == "add":
+        elif self.model.architecture.combine == "add":
             joined = sum(vectors[1:], start=vectors[0])
         else:
             joined = np.concatenate(vectors, axis=1)
@@ -222,7 +223,7 @@ class Encoder:
             raise DependencyError(
                 f'{self.name}: {encoder} needs torch; run: pip install "bitext-miner[train]"'
             ) from None
-        return RecurrentPool(encoder, part, self.model.design, self.device, self.name)
+        return RecurrentPool(encoder, part, self.model.architecture, self.device, self.name)
 
     def _own_threads(self) -> AbstractContextManager[None]:
         """Keeps torch, where it takes part, from starting threads beside ours."""
@@ -235,9 +236,9 @@ class Encoder:
 
 def _tokenizer(model: models.Model, units: str, side: str | None) -> Tokenizer:
     """What cuts text into a model's pieces, words or trigrams."""
-    vocabulary, name = model.vocabularies[units], models.VOCABULARIES[units]
+    vocabulary, name = model.vocabularies[units], VOCABULARIES[units]
     path = str((model.path or Path("model")) / name)
-    return open_tokenizer(units, vocabulary, model.design, model.segmentation, side, path)
+    return open_tokenizer(units, vocabulary, model.architecture, model.segmentation, side, path)
 
 
 def _stored(part: Part) -> tuple[np.ndarray, np.ndarray]:

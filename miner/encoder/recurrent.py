@@ -18,7 +18,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from miner.encoder.model import ENCODERS, Design, Part
+from miner.encoder.architecture import ENCODERS, Architecture
+from miner.encoder.model import Part
 from miner.errors import ArtifactError
 from miner.ragged import take_lists
 
@@ -142,7 +143,7 @@ CELLS = {"lstm": Lstm, "gran-lstm": GranLstm, "gran-gru": GranGru}
 class Network(nn.Module):
     """A recurrent encoder but for its embeddings: their sequences to vectors.
 
-    ``name`` is one of :data:`miner.encoder.model.ENCODERS` with a network, ``inputs`` the length of an
+    ``name`` is one of :data:`miner.encoder.architecture.ENCODERS` with a network, ``inputs`` the length of an
     embedding, ``states`` of a hidden state.
     """
 
@@ -258,14 +259,16 @@ class RecurrentPool:
     computes with one thread (:func:`single_threaded`); on a GPU its last bits may.
     """
 
-    def __init__(self, name: str, part: Part, design: Design, device: str, path: str):
+    def __init__(self, name: str, part: Part, architecture: Architecture, device: str, path: str):
         self.device = device
         self.batch = BATCH if device == "cpu" else BATCH_ON_GPU
         self.table = torch.from_numpy(part.table()).to(device)
         inputs = self.table.shape[1]
         try:
             states = part.network["ways.0.by_state.weight"].shape[1]
-            self.network = Network(name, inputs, states, design.pooling, design.directions)
+            self.network = Network(
+                name, inputs, states, architecture.pooling, architecture.directions
+            )
             self.network.load(part.network)
         except (KeyError, IndexError, TypeError, RuntimeError) as error:
             reason = str(error).split("\n")[0]

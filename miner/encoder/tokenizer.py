@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from miner.encoder.model import VOCABULARIES, Design
+from miner.encoder.architecture import VOCABULARIES, Architecture
 from miner.errors import ArtifactError, DependencyError
 from miner.names import SIDES
 from miner.ragged import offsets_of, take_lists
@@ -465,7 +465,7 @@ def _kept(ids: np.ndarray, offsets: np.ndarray, keep: np.ndarray) -> tuple[np.nd
 def open_tokenizer(
     units: str,
     vocabulary: bytes,
-    design: Design,
+    architecture: Architecture,
     segmentation: bytes | None = None,
     side: str | None = None,
     name: str | None = None,
@@ -479,10 +479,10 @@ def open_tokenizer(
     if units == "piece":
         tokenizer = PieceTokenizer(vocabulary, name)
     elif units == "word":
-        tokenizer = WordTokenizer(vocabulary, design.fold_case, segmentation, name)
+        tokenizer = WordTokenizer(vocabulary, architecture.fold_case, segmentation, name)
     else:
-        tokenizer = TrigramTokenizer(vocabulary, design.fold_case, name)
-    if not design.separate:
+        tokenizer = TrigramTokenizer(vocabulary, architecture.fold_case, name)
+    if not architecture.separate:
         return tokenizer
     assert side is not None
     return MarkedTokenizer(tokenizer, SIDES.index(side))

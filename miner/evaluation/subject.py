@@ -44,7 +44,7 @@ class Trained:
     def __init__(self, model: str, threads: int | None = None, device: str = "cpu"):
         source = Encoder.load(model, threads, device, side="source")
         target = source
-        if source.model.design.separate:
+        if source.model.architecture.separate:
             target = Encoder(source.model, threads, device, side="target")
         self.name = model
         self.encoders = source, target

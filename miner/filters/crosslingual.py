@@ -37,7 +37,7 @@ def _encoders(model: str) -> tuple[Encoder, Encoder]:
 def _loaded(model: str, version: str) -> tuple[Encoder, Encoder]:
     """Two of one, but for a model that tells sides apart."""
     encoder = Encoder.load(model, threads=1, side="source")
-    if not encoder.model.design.separate:
+    if not encoder.model.architecture.separate:
         return encoder, encoder
     return encoder, Encoder(encoder.model, 1, side="target")
 

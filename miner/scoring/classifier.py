@@ -38,7 +38,7 @@ class Classifier:
             raise ArtifactError(
                 f"{name}: is a model, but no classifier; make one with 'miner train-classifier'"
             )
-        if model.design.separate:
+        if model.architecture.separate:
             raise ArtifactError(f"{name}: a classifier cannot tell source from target")
         self.encoder = Encoder(model, threads, unit=False)
         weight, bias = (model.classifier.get(part) for part in ("weight", "bias"))

@@ -16,7 +16,8 @@ from support.invented import synthetic
 
 import train.learn_verifier
 from miner.cli import main
-from miner.encoder.model import ENCODERS, load
+from miner.encoder.architecture import ENCODERS
+from miner.encoder.model import load
 from train.config import RECIPES, TrainConfig
 
 Run = Callable[..., tuple[int, str, str]]

@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from miner.encoder import model as models
+from miner.encoder.architecture import VOCABULARIES
 from miner.encoder.encoder import Encoder
-from miner.encoder.model import CONFIG, SCALES, VOCABULARIES, WEIGHTS, Model, load, quantise
+from miner.encoder.model import CONFIG, SCALES, WEIGHTS, Model, load, quantise
 from miner.errors import ArtifactError, ResourceError
 
 SPM = VOCABULARIES["piece"]

@@ -12,8 +12,9 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from miner.encoder import recurrent  # noqa: E402
+from miner.encoder.architecture import ENCODERS, Architecture  # noqa: E402
 from miner.encoder.encoder import Encoder  # noqa: E402
-from miner.encoder.model import ENCODERS, Design, Model, Part, load  # noqa: E402
+from miner.encoder.model import Model, Part, load  # noqa: E402
 from miner.encoder.recurrent import Network, RecurrentPool, single_threaded  # noqa: E402
 from miner.errors import ArtifactError  # noqa: E402
 from miner.ragged import offsets_of  # noqa: E402
@@ -196,8 +197,8 @@ def model_of(vocabulary: bytes, weights: np.ndarray, name: str, directions: str)
         torch.manual_seed(5)
         net = Network(name, size, size, "mean", directions)
     part = Part(weights, None, net.arrays())
-    design = Design(encoder=name, directions=directions)
-    return Model((part,), {"piece": vocabulary}, net.dimension, design)
+    architecture = Architecture(encoder=name, directions=directions)
+    return Model((part,), {"piece": vocabulary}, net.dimension, architecture)
 
 
 @pytest.mark.parametrize("name", ["lstm-sp", "blstm-sp"])
@@ -249,20 +250,22 @@ def test_saved_and_loaded(
 ) -> None:
     model = model_of(vocabulary, weights, "blstm-sp", "average")
     saved = model.save(tmp_path / "m")
-    assert saved.design == model.design and saved.dimension == model.dimension
+    assert saved.architecture == model.architecture and saved.dimension == model.dimension
     assert saved.parameters == weights.size + sum(a.size for a in model.parts[0].network.values())
     assert (Encoder(saved).encode(german) == Encoder(model).encode(german)).all()
     # The same numbers another way round are other vectors, and so another fingerprint.
-    other = dataclasses.replace(model, design=dataclasses.replace(model.design, pooling="max"))
+    other = dataclasses.replace(
+        model, architecture=dataclasses.replace(model.architecture, pooling="max")
+    )
     assert other.save(tmp_path / "other").fingerprint != saved.fingerprint
     assert load(tmp_path / "m").fingerprint == saved.fingerprint
 
 
 def test_a_network_of_another_encoder(vocabulary: bytes, weights: np.ndarray) -> None:
     model = model_of(vocabulary, weights, "lstm-sp", "concat")
-    design = dataclasses.replace(model.design, encoder="blstm-sp")
+    architecture = dataclasses.replace(model.architecture, encoder="blstm-sp")
     with pytest.raises(ArtifactError, match="network is not one of blstm-sp"):
-        Encoder(dataclasses.replace(model, design=design))
+        Encoder(dataclasses.replace(model, architecture=architecture))
     arrays = dict(model.parts[0].network)
     arrays["ways.0.by_state.weight"] = np.zeros((3, 3), np.float32)
     with pytest.raises(ArtifactError, match="network is not one of lstm-sp"):
@@ -286,9 +289,9 @@ def test_a_long_line_takes_little_memory(vocabulary: bytes, weights: np.ndarray)
 
 def test_many_batches_are_one(vocabulary: bytes, weights: np.ndarray, monkeypatch) -> None:
     """The pool cuts text into batches of alike lengths; an odd last one is filled up."""
-    design = Design(encoder="lstm-sp")
+    architecture = Architecture(encoder="lstm-sp")
     part = model_of(vocabulary, weights, "lstm-sp", "concat").parts[0]
-    pool = RecurrentPool("lstm-sp", part, design, "cpu", "model")
+    pool = RecurrentPool("lstm-sp", part, architecture, "cpu", "model")
     generator = np.random.default_rng(8)
     offsets = offsets_of(generator.integers(0, 9, 150))
     ids = generator.integers(0, len(weights), offsets[-1]).astype(np.int32)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from support.subjects import Recording, write, write_hidden
 
-from miner.encoder.model import Design, Model, Part
+from miner.encoder.architecture import Architecture
+from miner.encoder.model import Model, Part
 from miner.errors import CorpusError
 from miner.evaluation import speed
 from miner.evaluation.subject import Trained
@@ -57,7 +58,7 @@ def test_pieces_are_no_figure_of_a_recurrent_model(
     net = Network("lstm-sp", weights.shape[1], 8, "mean", "concat")
     parts = (Part(weights, None, net.arrays()),)
     path = tmp_path / "lstm"
-    Model(parts, {"piece": vocabulary}, net.dimension, Design(encoder="lstm-sp")).save(path)
+    Model(parts, {"piece": vocabulary}, net.dimension, Architecture(encoder="lstm-sp")).save(path)
     outcome = speed.evaluate(Trained(str(path), threads=1), data)
     assert [one.metric for one in outcome.figures] == ["sentences/s to vectors"]
 

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.classifiers import DIMENSION, STATES, VOCABULARY, WORDS, layer, made
 
-from miner.encoder.model import CLASSIFIER, CONFIG, Design, Model, Part
+from miner.encoder.architecture import Architecture
+from miner.encoder.model import CLASSIFIER, CONFIG, Model, Part
 from miner.errors import ArtifactError
 from miner.scoring.classifier import Classifier
 
@@ -85,7 +86,7 @@ def test_of_a_dimension_like_a_real_one() -> None:
     generator = np.random.default_rng(5)
     table = generator.normal(size=(30, 301)).astype(np.float16)
     parts, vocabularies = (Part(table),), {"word": VOCABULARY}
-    model = Model(parts, vocabularies, 301, Design("word"), classifier=layer(301))
+    model = Model(parts, vocabularies, 301, Architecture("word"), classifier=layer(301))
     texts = [text(generator.integers(0, 30, 8).tolist()) for _ in range(5000)]
     found = Classifier(model, threads=4).probability(texts)
     alone = Classifier(model, threads=1)

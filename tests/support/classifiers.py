@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from miner.encoder.model import Design, Model, Part
+from miner.encoder.architecture import Architecture
+from miner.encoder.model import Model, Part
 
 DIMENSION, STATES = 12, 7
 
@@ -41,5 +42,5 @@ def made(encoder: str = "word", **changed: Any) -> Model:
         }
     values: dict[str, Any] = {"classifier": layer(size), **changed}
     return Model(
-        (Part(table, None, network),), {"word": VOCABULARY}, size, Design(encoder), **values
+        (Part(table, None, network),), {"word": VOCABULARY}, size, Architecture(encoder), **values
     )

@@ -17,7 +17,7 @@ import train.data
 from miner.cli.train import CHOICES as CLI_CHOICES
 from miner.cli.train import RECIPES as CLI_RECIPES
 from miner.cli.train import train as train_command
-from miner.encoder.model import ENCODERS
+from miner.encoder.architecture import ENCODERS
 from miner.encoder.tokenizer import PieceTokenizer
 from miner.errors import ArtifactError, CorpusError
 from train.config import (

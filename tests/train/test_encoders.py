@@ -14,8 +14,9 @@ torch = pytest.importorskip("torch")
 from support.invented import synthetic  # noqa: E402
 
 import train.loop  # noqa: E402
+from miner.encoder.architecture import ENCODERS  # noqa: E402
 from miner.encoder.encoder import Encoder  # noqa: E402
-from miner.encoder.model import ENCODERS, Model  # noqa: E402
+from miner.encoder.model import Model  # noqa: E402
 from miner.errors import ArtifactError, CorpusError, ResourceError  # noqa: E402
 from train.config import RECIPES, TrainConfig  # noqa: E402
 from train.loop import Progress  # noqa: E402
@@ -282,7 +283,7 @@ def test_separate_vocabularies_share_nothing(tmp_path: Path, encoder: str) -> No
     (tmp_path / "a").write_text("\n".join(source) + "\n", encoding="utf-8")
     text = TextPair(str(tmp_path / "a"), str(tmp_path / "a"))
     model = fit(text, tmp_path / "model", encoder=encoder, vocabularies="separate", epochs=0)
-    assert model.design.separate and model.verifier is None
+    assert model.architecture.separate and model.verifier is None
     left, right = (Encoder(model, side=side).encode(source) for side in ("source", "target"))
     # The biases of a network make everything somewhat alike.
     most = 0.999 if encoder == "lstm-sp" else 0.6

@@ -1,0 +1,85 @@
+"""Architecture of an encoder: the parts it has, the units they read, how their vectors combine.
+
+Free of numpy and of every other library, so that configurations and help texts load fast.
+"""
+
+from dataclasses import dataclass
+
+# Kinds of units, and the file in a model directory that holds the vocabulary of each.
+VOCABULARIES = {"piece": "sp.model", "word": "words.txt", "trigram": "trigrams.txt"}
+
+COMBINATIONS = ("add", "concat")
+POOLINGS = ("mean", "max")
+DIRECTIONS = ("concat", "average")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Kind of encoder: the units it reads, and the network over them.
+
+    ``network`` is a name of ``miner.encoder.recurrent.CELLS``, or None for the mean of the
+    embeddings. ``both_ways`` adds a second network that reads from the end.
+    """
+
+    units: str
+    network: str | None = None
+    both_ways: bool = False
+
+
+ENCODERS = {
+    "sp": Kind("piece"),
+    "word": Kind("word"),
+    "trigram": Kind("trigram"),
+    "lstm": Kind("word", "lstm"),
+    "blstm": Kind("word", "lstm", both_ways=True),
+    "lstm-sp": Kind("piece", "lstm"),
+    "blstm-sp": Kind("piece", "lstm", both_ways=True),
+    "gran-lstm": Kind("word", "gran-lstm"),
+    "gran-gru": Kind("word", "gran-gru"),
+}
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """Parts of a model and the way they make one vector. Fields are named as in ``TrainConfig``.
+
+    ``encoder`` names the parts, keys of :data:`ENCODERS` joined by "+". ``combine`` is one of
+    :data:`COMBINATIONS`; ``pooling`` and ``directions``, of :data:`POOLINGS` and
+    :data:`DIRECTIONS`, apply to recurrent parts. ``separate`` means that the source and the target
+    column of the training text share no embedding, so that an encoder must be told its column.
+    Raises ValueError for anything else.
+    """
+
+    encoder: str = "sp"
+    combine: str = "add"
+    pooling: str = "mean"
+    directions: str = "concat"
+    fold_case: bool = True
+    separate: bool = False
+
+    def __post_init__(self) -> None:
+        known = (
+            all(name in ENCODERS for name in self.encoders)
+            and len(set(self.encoders)) == len(self.encoders)
+            and self.combine in COMBINATIONS
+            and self.pooling in POOLINGS
+            and self.directions in DIRECTIONS
+        )
+        if not known:
+            raise ValueError(f"no such encoder: {self}")
+
+    @property
+    def encoders(self) -> tuple[str, ...]:
+        """Names of the parts."""
+        return tuple(self.encoder.split("+"))
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """Kinds of units that the parts read, without repeats. Verification compares the first."""
+        read = {ENCODERS[name].units for name in self.encoders}
+        return tuple(units for units in VOCABULARIES if units in read)
+
+    @property
+    def plain(self) -> bool:
+        """True for ``sp`` alone, the one encoder whose directory has no ``encoder.json``."""
+        return self.encoder == "sp" and not self.separate
