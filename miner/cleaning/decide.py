@@ -10,8 +10,7 @@ import numpy as np
 
 from miner.cleaning.plan import Plan, Step
 from miner.cleaning.worker import REPAIRED, broken
-from miner.filters import duplicates
-from miner.filters.filter_types import GLOBAL, LOCAL, MODEL
+from miner.filters.filter_types import GLOBAL, LOCAL, MODEL, Comparison
 from miner.text.bitext import UNREADABLE, Rows
 
 # The reason that is not a filter: a row that could not be read.
@@ -143,6 +142,10 @@ class Cleaned:
         step = self.plan.ranking
         if step is None:
             return None
+        return self.ranked(step)
+
+    def ranked(self, step: Step) -> np.ndarray:
+        """The scores of a step, ``(n,) float64``, negated if lower ones are better."""
         values = self.scores(step.label).astype(np.float64)
         return values if step.filter.better == "higher" else -values
 
@@ -212,26 +215,19 @@ def decide(found: Cleaned, choice: Choice) -> None:
 
 
 def _compare(found: Cleaned, step: Step) -> None:
-    """A filter that compares all pairs that are left."""
+    """Run a filter that compares all pairs that are left."""
     rows = np.flatnonzero(found.kept)
-    rank = np.zeros(len(rows)) if found.rank is None else found.rank[rows]
-    values = np.full(found.count, np.nan)
-    if step.name == "decile":
-        scores = found.scores(step.settings["of"])[rows]
-        of = next(other for other in found.plan.steps if other.label == step.settings["of"])
-        scores = scores if of.filter.better == "higher" else -scores
-        place = np.empty(len(rows))
-        place[np.lexsort((-rows, scores))] = np.arange(len(rows))
-        values[rows] = np.floor(place * 10 / max(len(rows), 1)) + 1
-    elif step.name == "duplicates":
-        ways = {other.settings["exact"] for other in found.plan.steps if other.name == step.name}
-        exact = 3 * sorted(ways).index(step.settings["exact"])
-        keys = found.local["key"][rows][:, exact : exact + 3]
-        copy = duplicates.copies(step.settings["of"], keys, rank, rows)
+    by = next((other for other in found.plan.steps if other.label == step.ranked_by), None)
+    rank = found.rank if by is None else found.ranked(by)
+    comparison: Comparison = step.filter.build(step.settings, found.plan.context)
+    name = None if comparison.field is None else comparison.field[0]
+    sketches = np.zeros((found.count, 0)) if name is None else found.local[name]
+    scores = comparison.compare(sketches, np.zeros(len(rows)) if rank is None else rank[rows], rows)
+    if step.filter.names_row:
         first = 1 + (found.source.head is not None)
-        values[rows] = np.where(copy >= 0, copy + first, 0)
-    else:
-        values[rows] = duplicates.near_copies(found.local["signature"], rank, rows)
+        scores = np.where(scores >= 0, scores + first, 0)
+    values = np.full(found.count, np.nan)
+    values[rows] = scores
     found.compared[step.label] = values
     bad = np.zeros(found.count, dtype=bool)
     bad[rows] = broken([step], values[rows, None])[:, 0]

@@ -42,6 +42,12 @@ class Step:
     def filter(self) -> Filter:
         return FILTERS[self.name]
 
+    @property
+    def ranked_by(self) -> str | None:
+        """The label of the step that a setting names to rank the pairs, None if none does."""
+        kinds = self.filter.settings.items()
+        return next((self.settings[name] for name, kind in kinds if kind.score), None)
+
     def reason(self, value: float) -> str:
         """Why a pair with this score was removed."""
         return self.filter.reason.format(value=value, bound=self.bound(value))
@@ -199,8 +205,9 @@ def read_plan(path: str | Path, context: Context) -> Plan:
     if rank is not None:
         _refuse_score(f"{path}: rank", rank, scoring)
     for number, step in enumerate(steps, 1):
-        if step.name == "decile":
-            _refuse_score(f"{path}, filter {number} (decile): of", step.settings["of"], scoring)
+        for name in (name for name, kind in step.filter.settings.items() if kind.score):
+            where = f"{path}, filter {number} ({step.name}): {name}"
+            _refuse_score(where, step.settings[name], scoring)
     return _plan(steps, context, rank, record.get("repair", False))
 
 

@@ -22,7 +22,7 @@ except ImportError:  # on Windows, where two runs at once are not told apart
 
 FORMAT = "bitext-miner filtering state"
 # Another one where a filter's scores become others: states of before are not gone on with.
-VERSION = 1
+VERSION = 2
 META = "state.json"
 
 

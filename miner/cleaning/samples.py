@@ -142,8 +142,8 @@ class _Looking:
         kept, own = (removed < 0) | (removed >= self.end), removed == self.place
         low, high = self.step.minimum, self.step.maximum
         far = values.astype(np.float64)
-        if self.step.name == "duplicates":
-            pass  # the score is a line: none is nearer to a copy than another
+        if self.step.filter.names_row:
+            pass  # the score is a line, which is near to no bound
         elif low is None and high is None:
             yield "The lowest scores", ~bad, far, kept
             yield "The highest scores", ~bad, -far, kept

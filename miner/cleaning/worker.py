@@ -17,8 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from miner.cleaning.plan import Plan, Step
 from miner.filters import encoding
-from miner.filters.duplicates import HASHES, keys, signatures
-from miner.filters.filter_types import Batch, Scorer
+from miner.filters.filter_types import GLOBAL, Batch, Comparison, Scorer
 from miner.parallel import Processes, processes
 from miner.text.bitext import Block, Layout, Texts
 
@@ -41,25 +40,22 @@ class Job:
     first: bool = False
 
     @property
-    def alike(self) -> list[bool]:
-        """By which texts copies are looked for: plain ones (False), exact ones, or both."""
-        steps = [step for step in self.plan.steps if step.name == "duplicates"]
-        return sorted({step.settings["exact"] for step in steps})
+    def sketches(self) -> dict[tuple[str, str, int], Comparison]:
+        """The whole-corpus filters whose sketches the first pass computes, by `Comparison.field`."""
+        steps = self.plan.stage(GLOBAL) if self.first else []
+        found = (step.filter.build(step.settings, self.plan.context) for step in steps)
+        return {one.field: one for one in found if one.field is not None}
 
     @property
     def dtype(self) -> np.dtype:
-        """What is kept of a row.
+        """Record of one row.
 
-        ``score``, one for each step, in order. Of the first look also ``state`` of the row (see
-        `miner.text.bitext`, and REPAIRED), ``tokens`` of both sides, and where copies are looked for
-        ``key`` (three, see `duplicates.keys`, for each of `alike`) and ``signature``.
+        ``score``: one for each step, in order. The first pass adds ``state`` of the row (see
+        `miner.text.bitext`, and REPAIRED), ``tokens`` of both sides, and the `sketches`.
         """
         fields: list[tuple[str, str, int]] = [("score", "<f4", len(self.steps))]
         if self.first:
-            fields = [("state", "u1", 1), ("tokens", "<u4", 2), *fields]
-            names = {step.name for step in self.plan.steps}
-            fields += [("key", "<u8", 3 * len(self.alike))] * ("duplicates" in names)
-            fields += [("signature", "<u4", HASHES)] * ("near_duplicates" in names)
+            fields = [("state", "u1", 1), ("tokens", "<u4", 2), *fields, *self.sketches]
         return np.dtype([(name, kind, (size,)) for name, kind, size in fields])
 
 
@@ -84,6 +80,7 @@ class Scoring:
         self.scorers: list[Scorer] = [
             step.filter.build(step.settings, job.plan.context) for step in job.steps
         ]
+        self.sketches = job.sketches
         self.repair = repairer(job.plan.repair)
 
     def __call__(self, block: Block) -> Scored:
@@ -100,11 +97,8 @@ class Scoring:
         if self.job.first:
             out["state"][:, 0] = texts.state | np.where(repaired, REPAIRED, 0)
             out["tokens"] = batch.lengths.T
-            kept = out.dtype.names or ()
-            if "key" in kept:
-                out["key"] = np.concatenate([keys(batch, way) for way in self.job.alike], axis=1)
-            if "signature" in kept:
-                out["signature"] = signatures(batch)
+            for (name, _, _), comparison in self.sketches.items():
+                out[name] = comparison.sketch(batch)
         return Scored(out, seconds, texts.state)
 
 

@@ -13,14 +13,12 @@ from miner.encoder.encoder import Encoder
 from miner.encoder.model import resolve
 from miner.errors import strictly
 from miner.filters.filter_types import (
-    GLOBAL,
     MODEL,
     Batch,
     Context,
     Filter,
     Scorer,
     Setting,
-    compared,
 )
 from miner.scoring.quality import Quality, cosines
 from miner.scoring.reference import Reference, Texts, Vectors
@@ -131,17 +129,5 @@ FILTERS = (
         stage=MODEL,
         sampled=True,
         paper="Artetxe & Schwenk 2019, section 3",
-    ),
-    Filter(
-        "decile",
-        "which tenth of the pairs that are left a pair's score is in, from 1, the worst, to 10",
-        "in the tenth number {value:.0f}, from the worst",
-        "higher",
-        compared,
-        minimum=9,
-        settings={"of": Setting("cosine", "label of the filter whose score it is")},
-        stage=GLOBAL,
-        whole=True,
-        paper="Wieting et al. 2017, section 5.7",
     ),
 )

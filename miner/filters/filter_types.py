@@ -1,4 +1,4 @@
-"""What a filter is: a score for every pair, the bounds it must keep, and a reason in words."""
+"""The types of a filter: a score for every pair, the bounds it must keep, a reason in words."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import numpy as np
 
 from miner.text.words import count_tokens, tokens
 
-# The stages of a cleaning. What LOCAL filters look at is the pair alone, and they are cheap; MODEL
-# filters load a model, look at the pair (and at a reference that is drawn from the bitext), and are
-# dear; GLOBAL ones compare every pair that is left with all others. They run in this order.
+# The stages of a run, in order. LOCAL filters read one pair at a time and are cheap. MODEL filters
+# load a model, read one pair (and perhaps a sample of the bitext) and are expensive. GLOBAL filters
+# compare every pair that is left with all others.
 LOCAL, MODEL, GLOBAL = range(3)
 
 
@@ -53,11 +53,11 @@ class Batch:
 
 @dataclass(frozen=True)
 class Context:
-    """What a cleaning knows beside the pairs.
+    """Facts about a bitext that filters need beside its pairs.
 
-    source_lang, target_lang: BCP-47 codes, or None where nobody said. directory: what relative
-    paths in settings are relative to. model: directory of the encoder, or ``default``. sample:
-    sources and targets of some pairs of the text itself, for filters that compare with it.
+    source_lang, target_lang: BCP-47 codes, None if unknown. directory: the directory that relative
+    paths in settings start from. model: directory of the encoder, or ``default``. sample: sources
+    and targets of some pairs of the bitext itself, for filters that compare with it.
     """
 
     source_lang: str | None = None
@@ -71,17 +71,42 @@ class Context:
         return self.source_lang, self.target_lang
 
 
-# Scores of a batch: (n,) float, none of them NaN. Higher or lower is better, as the filter says.
+# Scores of a batch: (n,) float, never NaN. `Filter.better` says whether higher or lower is better.
 Scorer = Callable[[Batch], np.ndarray]
+
+
+class Comparison:
+    """A GLOBAL filter with its settings: scores pairs by comparison with all others that are left.
+
+    A filter overrides `compare`, and `field` and `sketch` if it compares texts.
+    """
+
+    # Name, dtype and length of a pair's sketch, which is stored with the pair's scores; None if
+    # `compare` needs none. Filters that name the same field share one sketch.
+    field: tuple[str, str, int] | None = None
+
+    def sketch(self, batch: Batch) -> np.ndarray:
+        """Sketches of n pairs ``(n, length)``; each depends on its own pair alone."""
+        return np.zeros((len(batch), 0))
+
+    def compare(self, sketches: np.ndarray, rank: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Scores ``(m,)`` of the pairs that are left.
+
+        sketches: ``(n, length)``, of all rows of the bitext. rank: ``(m,) float64``, higher is
+        better, of the pairs left. rows: ``(m,) int64``, their rows, ascending. For a filter with
+        `Filter.names_row` a score is the row of another pair, or -1.
+        """
+        raise TypeError("a whole-corpus filter defines compare()")
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting of a filter beside its bounds: the default, whose type all values have, and help.
+    """One setting of a filter beside its bounds: its default, its type (the default's), its help.
 
-    A default of None is a text that must be given. ``choices``: the values there are, if any.
-    ``least``: of numbers, the least there may be. ``file``: whether it names a file or a directory,
-    whose content scores depend on.
+    A default of None stands for a text that must be given. choices: the allowed values, if
+    restricted. least: the least allowed number. file: the value names a file or a directory whose
+    content scores depend on. score: the value is the label of another filter that scores pairs,
+    and that score ranks the pairs for this filter.
     """
 
     default: Any
@@ -89,27 +114,29 @@ class Setting:
     choices: tuple[str, ...] = ()
     least: float | None = None
     file: bool = False
+    score: bool = False
 
 
 @dataclass(frozen=True)
 class Filter:
     """One filter: a row of the table that ``miner filter --list`` prints.
 
-    name: as in the configuration. summary: what the score is, with unit and range. reason: why a
-    pair was removed, in words; ``{value}`` is its score, ``{bound}`` the bound it broke.
-    minimum, maximum: default bounds, both inclusive; None for none. better: "higher" or "lower".
-    build: settings and context to a scorer; called once in each process. settings: what it takes.
-    stage: LOCAL, MODEL or GLOBAL. sampled: whether it compares with `Context.sample`.
-    columns: the settings that name a column of the file. languages: whether it needs to know the
-    languages. default: whether it runs where no configuration says which do. whole: whether scores
-    are whole numbers. paper: where it is from.
+    name: as in the configuration. summary: the score, with unit and range. reason: why a pair was
+    removed; ``{value}`` is its score, ``{bound}`` the bound it broke. better: "higher" or "lower".
+    build: settings and context to a `Scorer`, or to a `Comparison` for a GLOBAL filter; called once
+    in each process. minimum, maximum: default bounds, both inclusive; None for none. settings: the
+    settings it takes. stage: LOCAL, MODEL or GLOBAL. columns: the settings that name a column of
+    the file. languages: it needs both languages. default: it runs without a configuration. whole:
+    scores are whole numbers. sampled: it compares with `Context.sample`. names_row: the score is
+    the line of another pair, 0 for none. relative: a GLOBAL filter whose score changes when worse
+    pairs are removed. paper: the source.
     """
 
     name: str
     summary: str
     reason: str
     better: str
-    build: Callable[[Mapping[str, Any], Context], Scorer]
+    build: Callable[[Mapping[str, Any], Context], Any]
     minimum: float | None = None
     maximum: float | None = None
     settings: Mapping[str, Setting] = field(default_factory=dict)
@@ -119,19 +146,16 @@ class Filter:
     default: bool = False
     whole: bool = False
     sampled: bool = False
+    names_row: bool = False
+    relative: bool = False
     paper: str = ""
 
 
 def each(function: Callable[[str, str], float]) -> Callable[[Any, Any], Scorer]:
-    """A `Filter.build` without settings, of a function of source and target."""
+    """Make a `Filter.build` without settings from a function of source and target."""
 
     def score(batch: Batch) -> np.ndarray:
         pairs = zip(batch.source, batch.target, strict=True)
         return np.fromiter((function(s, t) for s, t in pairs), np.float64, len(batch))
 
     return lambda settings, context: score
-
-
-def compared(settings: Mapping[str, Any], context: Context) -> Scorer:
-    """The `Filter.build` of GLOBAL filters, which score no pair by itself."""
-    raise TypeError("this filter compares all pairs with each other")

@@ -3,11 +3,13 @@
 from miner.filters import (
     agreement,
     crosslingual,
+    decile,
     duplicates,
     encoding,
     given_scores,
     language,
     length,
+    near_duplicates,
     ngram_overlap,
     perplexity,
     reference_classifier,
@@ -28,6 +30,8 @@ FAMILIES = (
     perplexity,
     reference_classifier,
     crosslingual,
+    decile,
     duplicates,
+    near_duplicates,
 )
 FILTERS: dict[str, Filter] = {entry.name: entry for family in FAMILIES for entry in family.FILTERS}

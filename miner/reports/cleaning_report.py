@@ -97,7 +97,7 @@ def _now(found: Cleaned, step: Step, curve: Curve | None) -> float | None:
 
 def _measures(step: Step) -> bool:
     """Whether the score is a measure; the line of a copy is none."""
-    return step.name != "duplicates"
+    return not step.filter.names_row
 
 
 def _summary(found: Cleaned, names: Sequence[str], sample: bool) -> str:
@@ -190,7 +190,7 @@ def _threshold(found: Cleaned, curve: Curve | None, chart: str) -> str:
     doubts = []
     if curve.most:
         doubts.append("filters with a model looked only at pairs that keep the bounds there are")
-    doubts += ["deciles are those of this run"] * any(s.name == "decile" for s in found.plan.steps)
+    doubts += ["deciles are those of this run"] * any(s.filter.relative for s in found.plan.steps)
     if doubts:
         note += f"<p>More than would be kept may be told: {'; '.join(doubts)}.</p>"
     return head + note + page.slider(curve.threshold.tolist(), said, curve.now) + chart
@@ -243,7 +243,7 @@ class _Samples:
         self.copies = {
             step.label: found.scores(step.label)
             for step in found.plan.steps
-            if step.name == "duplicates"
+            if step.filter.names_row
         }
         better = {copy for row in rows if (copy := self._better(row)) is not None}
         self.texts = samples.texts(found, rows | better, CUT, report)

@@ -1,9 +1,7 @@
-"""Copies and near copies: against plain references that compare every pair with every other."""
+"""The duplicates filter against a plain reference that compares every pair with every other."""
 
 from __future__ import annotations
 
-import sys
-import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +11,7 @@ from hypothesis import strategies as st
 from support.cleaning import cleaned, given_scores, plan_of
 from support.raw_lines import put
 
-from miner.errors import DependencyError
-from miner.filters import duplicates
-from miner.filters.duplicates import BAND, HASHES, SHINGLE, copies, keys, near_copies, signatures
+from miner.filters.duplicates import bare, kept_duplicates, keys, plain
 from miner.filters.filter_types import Batch
 from miner.text.bitext import Rows
 
@@ -24,10 +20,6 @@ from miner.text.bitext import Rows
 def filters():
     with given_scores():
         yield
-
-
-def better_first(score) -> list[int]:
-    return sorted(range(len(score)), key=lambda row: (-score[row], row))
 
 
 # --- keys ---------------------------------------------------------------------------------------
@@ -55,19 +47,19 @@ def test_keys_are_equal_where_texts_are(pairs) -> None:
             assert (found[row] == found[other_row]).tolist() == expected
 
 
-# --- copies -------------------------------------------------------------------------------------
+# --- which duplicate stays ----------------------------------------------------------------------
 
-# Few texts and few scores, so that there are copies and ties.
+# Few texts and few scores, so that there are duplicates and ties.
 small = st.lists(
     st.tuples(st.integers(0, 3), st.integers(0, 3), st.sampled_from([0.0, 0.5, 1.0])), max_size=14
 )
 
 
 def reference(of: str, pairs) -> list[int]:
-    """Of each the place of the copy that stays, or -1."""
+    """The place of the duplicate that stays, or -1, for each pair."""
     stay: list[int] = []
     out = [-1] * len(pairs)
-    order = better_first([score for _, _, score in pairs])
+    order = sorted(range(len(pairs)), key=lambda row: (-pairs[row][2], row))
     for place in order:
         source, target, _ = pairs[place]
         for one in stay:
@@ -87,17 +79,17 @@ def reference(of: str, pairs) -> list[int]:
 
 
 @given(small, st.sampled_from(["pair", "source", "target", "either"]))
-def test_copies_agree_with_the_reference(pairs, of) -> None:
+def test_kept_duplicates_agree_with_the_reference(pairs, of) -> None:
     both = np.array([[s * 9 + t, 100 + s, 200 + t] for s, t, _ in pairs], dtype=np.uint64)
     score = np.array([score for _, _, score in pairs])
     rows = np.arange(len(pairs), dtype=np.int64) * 3 + 5  # rows between were rejected before
-    found = copies(of, both.reshape(-1, 3), score, rows)
+    found = kept_duplicates(of, both.reshape(-1, 3), score, rows)
     expected = [-1 if place < 0 else int(rows[place]) for place in reference(of, pairs)]
     assert found.tolist() == expected
 
 
 @pytest.mark.parametrize("header", [False, True])
-def test_the_best_copy_is_kept_and_named(tmp_path: Path, header: bool) -> None:
+def test_the_best_duplicate_is_kept_and_named(tmp_path: Path, header: bool) -> None:
     lines = ["A b!\tx y\t0.1", "a b\tX Y\t0.9", "a b\tz\t0.5", "c\tx y\t0.9", "A b!\tx, y\t0.9"]
     text = "".join(f"{line}\n" for line in ["s\tt\tn"] * header + lines)
     path = put(tmp_path / "a.tsv", text.encode())
@@ -118,98 +110,12 @@ def test_the_best_copy_is_kept_and_named(tmp_path: Path, header: bool) -> None:
     assert run(exact=True, of="source") == [5, 0, 2, 0, 0]
 
 
-def test_without_a_score_the_first_copy_is_kept(tmp_path: Path) -> None:
+def test_without_a_score_the_first_duplicate_is_kept(tmp_path: Path) -> None:
     path = put(tmp_path / "a.tsv", b"a\tb\nc\td\na\tb\nA\tb.\n")
     found = cleaned(Rows(path), plan_of({"name": "duplicates"}))
     assert found.scores("duplicates").tolist() == [0, 0, 1, 1]
 
 
-# --- near copies --------------------------------------------------------------------------------
-
-
-def near_reference(table: np.ndarray, score) -> list[float]:
-    """Every pair against the best one of each band, in the order of the scores."""
-    order = better_first(score)
-    out = [0.0] * len(table)
-    for place, row in enumerate(order):
-        for start in range(0, HASHES, BAND):
-            band = slice(start, start + BAND)
-            same = [r for r in order[: place + 1] if (table[r, band] == table[row, band]).all()]
-            if same[0] != row:
-                out[row] = max(out[row], float((table[same[0]] == table[row]).mean()))
-    return out
-
-
-@given(
-    st.integers(0, 9),
-    st.integers(0, 2**32 - 1),
-    st.lists(st.sampled_from([0.0, 1.0]), min_size=9, max_size=9),
-)
-def test_near_copies_agree_with_the_reference(n, seed, scores) -> None:
-    generator = np.random.default_rng(seed)
-    base = generator.integers(0, 2, (3, HASHES))
-    table = base[generator.integers(0, 3, n)]
-    noise = generator.random(table.shape) < 0.15
-    table = np.where(noise, generator.integers(0, 3, table.shape), table).astype(np.uint32)
-    rows = np.arange(n, dtype=np.int64) * 2
-    found = near_copies(np.repeat(table, 2, axis=0), np.array(scores[:n]), rows)
-    np.testing.assert_allclose(found, near_reference(table, scores[:n]), atol=1e-12)
-
-
-def test_near_copies_hold_no_second_table() -> None:
-    table = np.random.default_rng(0).integers(0, 2**32, (20_000, HASHES), dtype=np.uint32)
-    rows = np.arange(len(table))
-    tracemalloc.start()
-    try:
-        near_copies(table, rows / 1.0, rows)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak < 0.75 * table.nbytes
-
-
-def shingles(text: str) -> set[str]:
-    return {text[i : i + SHINGLE] for i in range(max(len(text) - SHINGLE + 1, 1))}
-
-
-def test_signatures_estimate_what_is_shared(german: list[str], english: list[str]) -> None:
-    pytest.importorskip("rensa")
-    cut = [text[: len(text) * 3 // 4] for text in english]
-    one, other = signatures(Batch(german, english)), signatures(Batch(german, cut))
-    estimated = (one == other).mean(axis=1)
-    exact = []
-    for source, whole, part in zip(german, english, cut, strict=True):
-        sets = [
-            {"s" + s for s in shingles("s" + duplicates.plain(source))}
-            | {"t" + s for s in shingles("t" + duplicates.plain(text))}
-            for text in (whole, part)
-        ]
-        exact.append(len(sets[0] & sets[1]) / len(sets[0] | sets[1]))
-    # 64 hashes: a standard deviation of 0.06 at most for each, and of 0.008 for the mean of 60.
-    assert abs(estimated.mean() - np.mean(exact)) < 0.04
-    assert np.abs(estimated - exact).max() < 0.3
-    assert signatures(Batch([], [])).shape == (0, HASHES)
-    # The same in whatever company.
-    np.testing.assert_array_equal(signatures(Batch(german[7:9], english[7:9])), one[7:9])
-
-
-def test_near_copies_of_a_text(tmp_path: Path, german: list[str], english: list[str]) -> None:
-    pytest.importorskip("rensa")
-    lines = [f"{s}\t{t}" for s, t in zip(german, english, strict=True)]
-    near = [f"{line} Ja." for line in lines]
-    path = put(tmp_path / "a.tsv", "".join(f"{line}\n" for line in lines + near).encode())
-    plan = plan_of({"name": "near_duplicates", "maximum": 0.7})
-    found = cleaned(Rows(path), plan)
-    assert found.kept[:60].all() and found.kept[60:].sum() <= 6
-    assert (found.scores("near_duplicates")[60:] > 0.4).all()
-
-
-def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "rensa", None)
-    with pytest.raises(DependencyError, match=r'pip install "bitext-miner\[filter\]"'):
-        signatures(Batch(["a"], ["b"]))
-
-
 @given(st.text(alphabet="aA1ßé漢_ -.,’\u00a0\ud800\U0001f600", max_size=8))
 def test_a_bare_text_is_the_plain_one(text):
-    assert duplicates.bare(text) == duplicates.plain(text).encode("utf-8", "surrogatepass")
+    assert bare(text) == plain(text).encode("utf-8", "surrogatepass")

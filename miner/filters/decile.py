@@ -1,0 +1,32 @@
+"""The decile filter: keep the best tenths of the pairs by another filter's score."""
+
+import numpy as np
+
+from miner.filters.filter_types import GLOBAL, Comparison, Filter, Setting
+
+
+class Decile(Comparison):
+    """Tenths of the pairs that are left, by rank."""
+
+    def compare(self, sketches: np.ndarray, rank: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Tenth of each pair, 1 (the worst) to 10; of equal ranks the earlier row is better."""
+        place = np.empty(len(rows))
+        place[np.lexsort((-rows, rank))] = np.arange(len(rows))
+        return np.floor(place * 10 / max(len(rows), 1)) + 1
+
+
+FILTERS = (
+    Filter(
+        "decile",
+        "which tenth of the pairs that are left a pair's score is in, from 1, the worst, to 10",
+        "in the tenth number {value:.0f}, from the worst",
+        "higher",
+        lambda settings, context: Decile(),
+        minimum=9,
+        settings={"of": Setting("cosine", "label of the filter whose score it is", score=True)},
+        stage=GLOBAL,
+        whole=True,
+        relative=True,
+        paper="Wieting et al. 2017, section 5.7",
+    ),
+)

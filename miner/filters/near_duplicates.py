@@ -1,0 +1,108 @@
+"""The near_duplicates filter: of pairs with nearly the same text, keep the best-scoring one.
+
+It compares the pairs that the filters before it have left, so its result depends on theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from miner.errors import DependencyError
+from miner.filters.duplicates import plain
+from miner.filters.filter_types import GLOBAL, Batch, Comparison, Context, Filter
+
+# Hashes of a pair's signature, and hashes of one band. Two pairs are compared if all hashes of a
+# band agree: with a probability of 0.64 if they share half of their shingles, of more than 0.9999
+# if they share four fifths.
+HASHES, BAND = 64, 4
+SHINGLE = 5  # characters
+SEED = 1
+
+
+def signatures(batch: Batch) -> np.ndarray:
+    """MinHash signatures (Broder 1997) of the shingles of both sides: ``(n, HASHES) uint32``."""
+    rensa = _rensa()
+    shingles = []
+    for pair in zip(*batch.sides, strict=True):
+        both = ["s" + plain(pair[0]), "t" + plain(pair[1])]
+        shingles.append(
+            [
+                text[start : start + SHINGLE]
+                for text in both
+                for start in range(max(len(text) - SHINGLE + 1, 1))
+            ]
+        )
+    found = rensa.RMinHash.digests_from_token_sets(shingles, HASHES, SEED)
+    return np.array(found, dtype=np.uint32).reshape(len(batch), HASHES)
+
+
+def _rensa() -> Any:
+    """Import the library for signatures. Raises DependencyError if it is missing."""
+    try:
+        import rensa
+    except ImportError:
+        raise DependencyError(
+            'near_duplicates needs rensa; run: pip install "bitext-miner[filter]"'
+        ) from None
+    return rensa
+
+
+def similarities(signatures: np.ndarray, score: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Similarity of each pair to a better one: ``(m,) float64``, 0 if there is none like it.
+
+    signatures: ``(n, HASHES) uint32``, of all rows. score, rows: ``(m,)``, of the pairs compared;
+    of equal scores the first row is better. The similarity is the greatest estimated share of
+    common shingles (Jaccard) with a pair compared: in each band the best one that agrees there,
+    even if that one is removed for a still better one.
+    """
+    order = np.lexsort((rows, -score))
+    ranked = rows[order]
+    alike = np.zeros(len(rows))
+    for start in range(0, HASHES, BAND):
+        # Only one band is ordered at a time: a copy of whole signatures would take most of the
+        # memory. One number for each band, since sorting several takes four times as long. Bands
+        # whose numbers collide, one in billions, are compared in full below like any others.
+        words = np.ascontiguousarray(signatures[ranked, start : start + BAND]).view(np.uint64)
+        key = words[:, 0] * np.uint64(0x9E3779B97F4A7C15) ^ words[:, 1]
+        _, first, place = np.unique(key, return_index=True, return_inverse=True)
+        best = first[place]  # ranks ascend, so that the first of a band is its best
+        later = np.flatnonzero(best != np.arange(len(best)))
+        for part in range(0, len(later), 1 << 16):
+            own = later[part : part + (1 << 16)]
+            same = (signatures[ranked[own]] == signatures[ranked[best[own]]]).mean(axis=1)
+            alike[own] = np.maximum(alike[own], same)
+    out = np.empty(len(rows))
+    out[order] = alike
+    return out
+
+
+class NearDuplicates(Comparison):
+    """Comparison by MinHash signatures."""
+
+    field = ("signature", "<u4", HASHES)
+
+    def __init__(self, settings: Mapping[str, Any], context: Context):
+        _rensa()  # tells that it is missing before any work
+
+    def sketch(self, batch: Batch) -> np.ndarray:
+        return signatures(batch)
+
+    def compare(self, sketches: np.ndarray, rank: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        return similarities(sketches, rank, rows)
+
+
+FILTERS = (
+    Filter(
+        "near_duplicates",
+        "share of shingles in common with a better pair, by estimate (MinHash), from 0 to 1",
+        "{value:.0%} the same as a better pair",
+        "lower",
+        NearDuplicates,
+        maximum=0.8,
+        stage=GLOBAL,
+        paper="Broder 1997",
+    ),
+)

@@ -1,0 +1,37 @@
+"""The decile filter: tenths of the pairs that are left, by another filter's score."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.cleaning import cleaned, given_scores, plan_of
+from support.raw_lines import put
+
+from miner.text.bitext import Rows
+
+
+@pytest.fixture(scope="module", autouse=True)
+def filters():
+    with given_scores():
+        yield
+
+
+def test_deciles(tmp_path: Path) -> None:
+    """Of ties the earlier row is the better one, as everywhere."""
+    scores = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3]
+    path = put(tmp_path / "a.tsv", "".join(f"a\tb\t{score}\n" for score in scores).encode())
+    for name, sign in (("good", 1), ("dear", -1)):
+        plan = plan_of({"name": name, "column": 3}, {"name": "decile", "of": name})
+        found = cleaned(Rows(path, more=["3"]), plan)
+        worst_first = sorted(range(10), key=lambda row: (sign * scores[row], -row))
+        expected = [1 + worst_first.index(row) for row in range(10)]
+        assert found.scores("decile").tolist() == expected
+        assert np.flatnonzero(found.kept).tolist() == sorted(worst_first[-2:])
+    for count in (0, 1, 7, 23):
+        path = put(tmp_path / "b.tsv", b"".join(b"a\tb\t%d\n" % i for i in range(count)))
+        plan = plan_of({"name": "good", "column": 3}, {"name": "decile", "of": "good"})
+        found = cleaned(Rows(path, more=["3"]), plan)
+        expected = [i * 10 // count + 1 for i in range(count)]
+        assert found.scores("decile").tolist() == expected

@@ -1,0 +1,53 @@
+"""The protocol of whole-corpus filters: a new one needs no change outside of its own file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.cleaning import cleaned, given_scores, plan_of, written
+from support.raw_lines import put
+
+from miner.filters.filter_types import GLOBAL, Batch, Comparison, Filter
+from miner.filters.registry import FILTERS
+from miner.text.bitext import Rows
+
+
+class SameLength(Comparison):
+    """Names the better-ranked pair whose source is as long; reads sketches of its own."""
+
+    field = ("length", "<u4", 1)
+
+    def sketch(self, batch: Batch) -> np.ndarray:
+        return np.array([[len(text)] for text in batch.source], dtype=np.uint32).reshape(-1, 1)
+
+    def compare(self, sketches: np.ndarray, rank: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        best: dict[int, int] = {}
+        out = np.full(len(rows), -1)
+        for place in np.lexsort((rows, -rank)):
+            first = best.setdefault(int(sketches[rows[place], 0]), int(rows[place]))
+            out[place] = first if first != rows[place] else -1
+        return out
+
+
+def test_a_new_filter_needs_only_a_place_in_the_registry(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new = Filter(
+        "same_length", "line of a better pair", "as long as line {value:.0f}", "lower",
+        lambda settings, context: SameLength(), maximum=0, stage=GLOBAL, whole=True,
+        names_row=True,
+    )  # fmt: skip
+    monkeypatch.setitem(FILTERS, "same_length", new)
+    lines = ["aa\tx\t0.1", "bb\ty\t0.9", "c\tx\t0.9", "dd\tz\t0.9", "aa\tx\t0.8"]
+    path = put(tmp_path / "a.tsv", "".join(f"{line}\n" for line in ["s\tt\tn", *lines]).encode())
+    tables = {"name": "good", "column": 3}, {"name": "same_length"}, {"name": "duplicates"}
+    with given_scores():
+        plan = plan_of(*tables, rank="good")
+        found = cleaned(Rows(path, more=["3"], header=True), plan)
+        # Lines are counted with the header.
+        assert found.scores("same_length").tolist() == [3, 0, 0, 3, 3]
+        [kept], rejected = written(found)
+        assert kept.splitlines() == [b"s\tt\tn", b"bb\ty\t0.9", b"c\tx\t0.9"]
+        assert rejected.splitlines()[1] == b"aa\tx\t0.1\tsame_length\t3"
