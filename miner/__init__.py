@@ -5,14 +5,20 @@
 >>> de = Index.build(encoder, "news.de.zst", "work/de")
 >>> en = Index.build(encoder, "news.en.zst", "work/en")
 >>> search(de, en).at_least(0.1).write("mined.tsv.gz")
+
+Names load when they are first used, so that ``import miner`` takes no time.
 """
 
-from miner.encoder.encoder import Encoder
-from miner.errors import MinerError
-from miner.evaluation.metrics import Evaluation, best_threshold, evaluate
-from miner.index.index import Index
-from miner.mining.pairs import Pairs
-from miner.mining.search import search
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from miner.encoder.encoder import Encoder
+    from miner.errors import MinerError
+    from miner.evaluation.metrics import Evaluation, best_threshold, evaluate
+    from miner.index.index import Index
+    from miner.mining.pairs import Pairs
+    from miner.mining.search import search
 
 __version__ = "0.1.0"
 __all__ = [
@@ -25,3 +31,24 @@ __all__ = [
     "evaluate",
     "search",
 ]
+# The module of each public name.
+_HOMES = {
+    "Encoder": "miner.encoder.encoder",
+    "Evaluation": "miner.evaluation.metrics",
+    "Index": "miner.index.index",
+    "MinerError": "miner.errors",
+    "Pairs": "miner.mining.pairs",
+    "best_threshold": "miner.evaluation.metrics",
+    "evaluate": "miner.evaluation.metrics",
+    "search": "miner.mining.search",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'miner' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -17,7 +17,7 @@ import pytest
 from miner.cli import cli
 
 ROOT = Path(__file__).parent.parent
-HEAVY = ("torch", "faiss", "numba", "pandas")
+HEAVY = ("numpy", "torch", "faiss", "numba", "pandas", "h5py", "sentencepiece", "psutil")
 # The modules of the miner that have use for torch, in their functions.
 TORCH = ("miner.device", "miner.encoder.gpu", "miner.cli.train", "miner.cli.train_classifier")
 # The commands that train, or show what a training does, in their bodies.
@@ -251,7 +251,10 @@ def sources() -> list[Path]:
 def commands(command: click.Command, path: str = "miner") -> Iterator[tuple[str, click.Command]]:
     yield path, command
     if isinstance(command, click.Group):
-        for name, child in command.commands.items():
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            child = command.get_command(context, name)
+            assert child is not None, name
             yield from commands(child, f"{path} {name}")
 
 
@@ -318,7 +321,8 @@ def test_examples_have_options_that_exist(line: str) -> None:
     program, *arguments = shlex.split(line)
     command: click.Command = cli
     while isinstance(command, click.Group):
-        command = command.commands[arguments.pop(0)]
+        name = arguments.pop(0)
+        command = command.get_command(click.Context(command), name) or click.Command(name)
     assert program == "miner"
     with contextlib.suppress(click.exceptions.Exit):  # an option that answers and ends
         command.make_context(line, arguments)  # raises a UsageError for what it does not know

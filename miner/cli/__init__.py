@@ -1,5 +1,6 @@
 """The command line. Each file of this package holds one command: parse, call, print."""
 
+import importlib
 import os
 import shlex
 import sys
@@ -9,26 +10,43 @@ import click
 
 import miner
 from miner.cli import interrupts
-from miner.cli.data import data
-from miner.cli.doctor import doctor
-from miner.cli.encode import encode
-from miner.cli.evaluate import evaluate
-from miner.cli.explain import explain
-from miner.cli.filter import filter
-from miner.cli.index import index
-from miner.cli.mine import mine
-from miner.cli.negatives import negatives
-from miner.cli.neighbors import neighbors
-from miner.cli.score import score
-from miner.cli.search import search
-from miner.cli.stats import stats
-from miner.cli.train import train
-from miner.cli.train_classifier import train_classifier
 from miner.errors import MinerError
-from miner.text.output import resource_error
+
+# In the order of ``miner --help``. Each is the command of its name in the module of its name.
+COMMANDS = (
+    "mine",
+    "score",
+    "filter",
+    "train",
+    "train-classifier",
+    "index",
+    "encode",
+    "search",
+    "explain",
+    "neighbors",
+    "negatives",
+    "evaluate",
+    "stats",
+    "data",
+    "doctor",
+)
+
+
+class Lazy(click.Group):
+    """A group whose commands are imported when they are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        name = cmd_name.replace("-", "_")
+        return getattr(importlib.import_module(f"miner.cli.{name}"), name)
 
 
 @click.group(
+    cls=Lazy,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="""\b
 Examples:
@@ -41,27 +59,6 @@ Every command has worked examples at the end of its own --help.""",
 @click.version_option(miner.__version__, prog_name="miner")
 def cli() -> None:
     """Find and score translation pairs in text of two languages."""
-
-
-COMMANDS = (
-    mine,
-    score,
-    filter,
-    train,
-    train_classifier,
-    index,
-    encode,
-    search,
-    explain,
-    neighbors,
-    negatives,
-    evaluate,
-    stats,
-    data,
-    doctor,
-)
-for command in COMMANDS:
-    cli.add_command(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -91,6 +88,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MemoryError:
         return _fail("out of memory; search with a smaller --memory, or split the corpus")
     except OSError as error:
+        from miner.text.output import resource_error
+
         return _fail(str(resource_error(error, error.filename or "standard output")))
     except MinerError as error:
         return _fail(str(error))
