@@ -47,7 +47,6 @@ def train_model(
     config: TrainConfig,
     output: str | Path,
     *,
-    on_error: str = "fail",
     exclude: Sequence[str] = (),
     embeddings: str | None = None,
     threshold: float | None = None,
@@ -72,7 +71,7 @@ def train_model(
     architecture = config.architecture
     vectors = _read_embeddings(embeddings, config) if embeddings is not None else None
     excluded = [selection.read_excluded(path) for path in exclude]
-    read = read_texts(texts, config, on_error, report, frozenset().union(*excluded))
+    read = read_texts(texts, config, report, frozenset().union(*excluded))
     if exclude and not any("with excluded sentences" in text for text in read.counts):
         report(f"warning: no pair has a sentence of {', '.join(exclude)}")
     key = {

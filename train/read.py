@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from miner.errors import CorpusError
+from miner.text.bitext_format import USUAL_FORMAT, BitextFormat
 from miner.text.corpus import parse_scores, read_bitext
 from train import selection
 from train.config import TrainConfig
@@ -26,10 +27,7 @@ class TextPair:
 
     source: str
     target: str | None = None
-    scol: str = "1"
-    tcol: str = "2"
-    header: bool = False
-    format: str | None = None
+    bitext_format: BitextFormat = USUAL_FORMAT
     label_col: str | None = None
     score_col: str | None = None
 
@@ -51,7 +49,6 @@ class Read:
 def read_texts(
     texts: Sequence[TextPair],
     config: TrainConfig,
-    on_error: str,
     report: Callable[[str], None],
     excluded: Set[str] = frozenset(),
 ) -> Read:
@@ -65,16 +62,7 @@ def read_texts(
     counts: list[dict[str, Any]] = []
     for text in texts:
         columns = [column for column in (text.label_col, text.score_col) if column is not None]
-        bitext = read_bitext(
-            text.source,
-            text.target,
-            scol=text.scol,
-            tcol=text.tcol,
-            header=text.header,
-            format=text.format,
-            on_error=on_error,
-            more=columns,
-        )
+        bitext = read_bitext(text.source, text.target, text.bitext_format, more=columns)
         # Rows to columns.
         more = list(zip(*bitext.more, strict=True)) if len(bitext) else [()] * len(columns)
         same = np.ones(len(bitext), dtype=bool)

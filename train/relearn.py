@@ -27,7 +27,7 @@ def relearn(model: str, texts: list[TextPair], output: str) -> None:
     Verifier(encoder)  # whose features the quality is told by
     training = encoder.model.training
     config = TrainConfig(**training["config"])
-    read = read_texts(texts, config, "fail", print)
+    read = read_texts(texts, config, print)
     if pairs.fingerprint(read.source, read.target, None) != training["text fingerprint"]:
         raise MismatchError(f"{model}: was trained on other text; give the same, in the same order")
     cutters = list(encoder.tokenizers.values())

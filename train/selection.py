@@ -6,7 +6,8 @@ from collections.abc import Sequence, Set
 import numpy as np
 
 from miner.errors import CorpusError, strictly
-from miner.text.corpus import Reader, file_format
+from miner.text.bitext_format import file_format
+from miner.text.corpus import Reader
 from miner.text.records import display_name
 
 
@@ -72,7 +73,7 @@ def read_excluded(path: str) -> set[str]:
     Of lines, plain or with tabs between columns, every column counts, but for numbers, which may be
     scores. Raises CorpusError for a file that cannot be read or that has no sentence.
     """
-    lines = file_format(path, None, "fail") in ("plain", "tsv")
+    lines = file_format(path) in ("plain", "tsv")
     with strictly():
         found = {
             folded(field)

@@ -27,6 +27,7 @@ from miner.filters.filter_types import GLOBAL
 from miner.machine import thread_count
 from miner.reports import cleaning_report
 from miner.text.bitext import Rows
+from miner.text.bitext_format import BitextFormat
 from miner.text.output import codec, open_output, resource_error
 from miner.text.records import display_name
 
@@ -139,8 +140,8 @@ def filter(
     model: str,
     source_lang: str | None,
     target_lang: str | None,
-    scol: str,
-    tcol: str,
+    scol: str | None,
+    tcol: str | None,
     header: bool,
     format: str | None,
     on_error: str,
@@ -185,17 +186,11 @@ def filter(
         missing = " and ".join(name for name, code in given if not code)
         _say(f"without {missing}, filters that need to know the languages are left out")
     with filtering.spooled(inputs) as (paths, place):
-        reading: dict[str, Any] = {
-            "header": header,
-            "format": format,
-            "on_error": on_error,
-            "more": plan.columns,
-            **filtering.columns(scol, tcol, format, None if target else inputs[0]),
-        }
-        rows = Rows(paths[0], paths[1] if target else None, **reading)
+        reading = BitextFormat(scol, tcol, header, format, on_error)
+        rows = Rows(paths[0], paths[1] if target else None, reading, more=plan.columns)
         if dry_run is not None:
             total, paths = rows.counted(), sample(rows, dry_run, place)
-            rows = Rows(paths[0], paths[1] if target else None, **reading)
+            rows = Rows(paths[0], paths[1] if target else None, reading, more=plan.columns)
             share = rows.counted() / max(total, 1)
             choice = choice.of_a(share)
             _say(

@@ -19,7 +19,6 @@ from miner.errors import MinerError
 from miner.filters import language, scripts
 from miner.filters.filter_types import GLOBAL, Context, Filter
 from miner.filters.registry import FILTERS
-from miner.text.corpus import file_format
 from miner.text.output import resource_error
 from miner.text.records import display_name
 
@@ -29,8 +28,8 @@ languages = options.several(
 )
 
 reading = options.several(
-    click.option("--scol", default="1", show_default=True, metavar="N|NAME", help="Source column."),
-    click.option("--tcol", default="2", show_default=True, metavar="N|NAME", help="Target column."),
+    click.option("--scol", metavar="N|NAME", help="Source column [1, or source of JSONL]."),
+    click.option("--tcol", metavar="N|NAME", help="Target column [2, or target of JSONL]."),
     options.header,
     click.option(
         "--format",
@@ -39,13 +38,6 @@ reading = options.several(
     ),
     options.on_error("Rows", "take for unreadable (also those without the columns)"),
 )
-
-
-def columns(scol: str, tcol: str, format: str | None, bitext: str | None) -> dict[str, Any]:
-    """The columns as `Rows` takes them: of JSON, names by default."""
-    if file_format(bitext or "", format, "fail") == "jsonl" and (scol, tcol) == ("1", "2"):
-        return {"scol": "source", "tcol": "target"}
-    return {"scol": scol, "tcol": tcol}
 
 
 def inputs(bitext: str | None, source: str | None, target: str | None) -> list[str]:

@@ -11,7 +11,8 @@ from miner.cli import filtering, options
 from miner.encoder.encoder import Encoder
 from miner.errors import CorpusError
 from miner.names import FORMATS
-from miner.text.corpus import Bitext, file_format, stream_bitext
+from miner.text.bitext_format import BitextFormat
+from miner.text.corpus import Bitext, stream_bitext
 from miner.text.output import one_line
 from miner.text.records import display_name
 from miner.text_table import aligned
@@ -106,9 +107,9 @@ def negatives(
     file, *other = filtering.inputs(bitext, source, target)
     if other and (scol or tcol):
         raise click.UsageError("--scol and --tcol are columns of BITEXT")
-    named = not other and file_format(file, format, on_error) in ("jsonl", "parquet")
-    columns = [scol or ("source" if named else "1"), tcol or ("target" if named else "2")]
-    if columns[0] == columns[1]:
+    layout = BitextFormat(scol, tcol, header, format, on_error)
+    columns = [*map(str, layout.columns(file))]
+    if not other and columns[0] == columns[1]:
         raise click.UsageError(f"--scol and --tcol are both {columns[0]}")
     from train.examples import draw, hardest
 
@@ -116,15 +117,7 @@ def negatives(
     separate = sides[0].side is not None
     sides.append(Encoder(sides[0].model, threads, side="target") if separate else sides[0])
     left_out: Counter[str] = Counter()
-    blocks = stream_bitext(
-        file,
-        *other,
-        scol=columns[0],
-        tcol=columns[1],
-        header=header,
-        format=format,
-        on_error=on_error,
-    )
+    blocks = stream_bitext(file, other[0] if other else None, layout)
     drawn = draw(counted(blocks, left_out), max(sizes) * batch, seed)
     left, right = sides[0].encode(drawn.source), sides[1].encode(drawn.target)
     known = np.flatnonzero(left.any(axis=1) & right.any(axis=1))

@@ -11,6 +11,7 @@ from miner.cli.progress_bars import Progress
 from miner.filters.registry import FILTERS
 from miner.machine import thread_count
 from miner.text.bitext import Rows
+from miner.text.bitext_format import BitextFormat
 
 
 @click.command(
@@ -56,8 +57,8 @@ def score(
     model: str,
     source_lang: str | None,
     target_lang: str | None,
-    scol: str,
-    tcol: str,
+    scol: str | None,
+    tcol: str | None,
     header: bool,
     format: str | None,
     on_error: str,
@@ -90,11 +91,8 @@ def score(
         rows = Rows(
             paths[0],
             paths[1] if target else None,
+            BitextFormat(scol, tcol, header, format, on_error),
             more=plan.columns,
-            header=header,
-            format=format,
-            on_error=on_error,
-            **filtering.columns(scol, tcol, format, bitext),
         )
         with Progress() as report:
             unread, replaced = score_rows.write(

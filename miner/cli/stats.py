@@ -14,7 +14,8 @@ from miner.cli import options
 from miner.cli.progress_bars import Progress
 from miner.errors import CorpusError
 from miner.names import FORMATS
-from miner.text.corpus import Bitext, Reader, file_format, parse_scores, stream_bitext
+from miner.text.bitext_format import BitextFormat
+from miner.text.corpus import Bitext, Reader, parse_scores, stream_bitext
 from miner.text.output import one_line, open_output
 from miner.text.records import display_name
 
@@ -129,22 +130,21 @@ def stats(
     options.spare([name for name in (file, source, target) if name], json_file, per_pair)
 
     origin = str(file or source)
-    reading: dict[str, Any] = {"header": header, "format": format, "on_error": on_error}
     left_out: Counter[str] = Counter()
     if file is not None and not columns and Reader(file, format=format).format in ONE_SIDED:
         names: tuple[str, ...] = ("text",)
-        blocks = of_text(Reader(file, **reading), left_out)
+        reader = Reader(file, header=header, format=format, on_error=on_error)
+        blocks = of_text(reader, left_out)
     else:
         names = ("text",) if column else ("source", "target")
-        named = file is not None and file_format(file, format, on_error) in ("jsonl", "parquet")
-        usual = ("source", "target") if named else ("1", "2")
-        texts = (column,) if column else (scol or usual[0], tcol or usual[1])
-        if file is not None and len({*texts, *score_cols}) < len(texts) + len(score_cols):
-            given = ", ".join(texts + score_cols)
-            raise click.UsageError(f"text and scores are in columns {given}: one is given twice")
-        pairs = stream_bitext(
-            origin, target, scol=texts[0], tcol=texts[-1], more=score_cols, **reading
-        )
+        layout = BitextFormat(column or scol, column or tcol, header, format, on_error)
+        if file is not None:
+            given = [*map(str, layout.columns(file)[: len(names)]), *score_cols]
+            if len({*given}) < len(given):
+                raise click.UsageError(
+                    f"text and scores are in columns {', '.join(given)}: one is given twice"
+                )
+        pairs = stream_bitext(origin, target, layout, more=score_cols)
         blocks = of_pairs(pairs, len(names), left_out)
     with ExitStack() as stack:
         keep = bool(score_cols or per_pair)

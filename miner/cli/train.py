@@ -15,6 +15,7 @@ from miner.encoder.architecture import ENCODERS
 from miner.encoder.model import load
 from miner.errors import DependencyError
 from miner.names import FORMATS
+from miner.text.bitext_format import BitextFormat
 
 # Recipes and the values of fields are spelt here, not imported: help does not import train.
 RECIPES = ("fast", "p19", "p18", "p17", "s18", "random")
@@ -80,8 +81,8 @@ Examples:
     metavar="FILE",
     help="Both sides in one TSV, JSONL or Parquet file; repeatable, any language pairs.",
 )
-@click.option("--scol", default="1", show_default=True, help="Source column of --bitext.")
-@click.option("--tcol", default="2", show_default=True, help="Target column of --bitext.")
+@click.option("--scol", help="Source column of --bitext [1, or source of JSONL and Parquet].")
+@click.option("--tcol", help="Target column of --bitext [2, or target of JSONL and Parquet].")
 @click.option(
     "--label-col",
     metavar="N|NAME",
@@ -193,8 +194,8 @@ def train(
     sources: tuple[str, ...],
     targets: tuple[str, ...],
     bitexts: tuple[str, ...],
-    scol: str,
-    tcol: str,
+    scol: str | None,
+    tcol: str | None,
     label_col: str | None,
     score_col: str | None,
     header: bool,
@@ -225,11 +226,15 @@ def train(
         raise click.UsageError("--recipe and --like are two starting points; give one")
     if not sources and not bitexts:
         raise click.UsageError("nothing to train on: give --source and --target, or --bitext")
-    columns = [column for column in (scol, tcol, label_col, score_col) if column is not None]
-    if bitexts and len(set(columns)) < len(columns):
-        raise click.UsageError(
-            f"two of --scol {scol}, --tcol {tcol}, --label-col and --score-col are one column"
-        )
+    layout = BitextFormat(scol, tcol, header, format, on_error)
+    for bitext in bitexts:
+        source, target = map(str, layout.columns(bitext))
+        columns = [column for column in (source, target, label_col, score_col) if column]
+        if len(set(columns)) < len(columns):
+            raise click.UsageError(
+                f"two of --scol {source}, --tcol {target}, --label-col and --score-col are one "
+                "column"
+            )
     from train.config import RECIPES as recipes
     from train.config import TrainConfig
 
@@ -267,19 +272,14 @@ def train(
     from train.read import TextPair
 
     texts = [
-        TextPair(source, target, header=header, format=format)
-        for source, target in zip(sources, targets, strict=True)
+        TextPair(source, target, layout) for source, target in zip(sources, targets, strict=True)
     ]
-    texts += [
-        TextPair(bitext, None, scol, tcol, header, format, label_col, score_col)
-        for bitext in bitexts
-    ]
+    texts += [TextPair(bitext, None, layout, label_col, score_col) for bitext in bitexts]
     with Shown() as shown:
         model = train_model(
             texts,
             config,
             output,
-            on_error=on_error,
             exclude=exclude,
             embeddings=embeddings,
             threshold=threshold,

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from miner.errors import CorpusError, UnreadableError
-from miner.text.corpus import file_format
+from miner.text.bitext_format import USUAL_FORMAT, BitextFormat, file_format
 from miner.text.output import StrPath, one_line
 from miner.text.records import (
     Want,
@@ -208,17 +208,15 @@ class Rows:
         self,
         source: StrPath,
         target: StrPath | None = None,
+        bitext_format: BitextFormat = USUAL_FORMAT,
         *,
-        scol: int | str = 1,
-        tcol: int | str = 2,
         more: Sequence[int | str] = (),
-        header: bool = False,
-        format: str | None = None,
-        on_error: str = "fail",
     ) -> None:
+        format, header = bitext_format.format, bitext_format.header
+        on_error = bitext_format.on_error
         self.origins = tuple(os.fspath(path) for path in (source, target) if path is not None)
         names = tuple(map(display_name, self.origins))
-        formats = [file_format(origin, format, on_error) for origin in self.origins]
+        formats = [file_format(origin, format) for origin in self.origins]
         for name, kind in zip(names, formats, strict=True):
             if kind in ("bucc", "parquet"):
                 raise CorpusError(
@@ -232,7 +230,10 @@ class Rows:
                 )
             formats = ["tsv" if kind == "plain" else kind for kind in formats]
             wants: tuple[tuple[Want, ...], ...] = (
-                (Want(scol), Want(tcol), *(Want(key, is_annotation=True) for key in more)),
+                (
+                    *map(Want, bitext_format.columns(self.origins[0])),
+                    *(Want(key, is_annotation=True) for key in more),
+                ),
             )
         elif more:
             raise CorpusError(

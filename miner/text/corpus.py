@@ -14,8 +14,8 @@ from typing import cast
 import numpy as np
 
 from miner.errors import CorpusError
-from miner.names import FORMATS, ON_ERROR
-from miner.text.output import MAGIC, StrPath
+from miner.text.bitext_format import USUAL_FORMAT, BitextFormat, check_on_error, file_format
+from miner.text.output import StrPath
 from miner.text.records import (
     Record,
     Want,
@@ -26,8 +26,6 @@ from miner.text.records import (
     read_plain,
     read_records,
 )
-
-_SUFFIXES = {".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +76,7 @@ class Bitext:
 class Reader:
     """A corpus as a stream of `Corpus` blocks of at most ``block`` sentences each.
 
-    format: one of `FORMATS`; None decides by suffix, a compression suffix aside, and takes
+    format: one of `miner.names.FORMATS`; None decides by suffix, a compression suffix aside, and takes
         everything else (standard input too) for plain. column: where the sentence is: for tsv a
         number from 1 (default 1) or, with ``header``, a name; for jsonl and parquet a name
         (default "text"). id_column: likewise for the id; jsonl and parquet use "id" if it is there.
@@ -108,7 +106,8 @@ class Reader:
         block: int = 8192,
     ) -> None:
         self.origin = os.fspath(path)
-        self.format = file_format(self.origin, format, on_error)
+        self.format = file_format(self.origin, format)
+        check_on_error(on_error)
         if block < 1:
             raise ValueError(f"block is {block}; it must be at least 1")
         self.header, self.on_error, self.every, self.block = header, on_error, every, block
@@ -205,54 +204,33 @@ def read(
 def read_bitext(
     source: StrPath,
     target: StrPath | None = None,
+    bitext_format: BitextFormat = USUAL_FORMAT,
     *,
-    scol: int | str = 1,
-    tcol: int | str = 2,
-    header: bool = False,
-    format: str | None = None,
-    on_error: str = "fail",
     more: Sequence[int | str] = (),
 ) -> Bitext:
-    """Two aligned files, or (``target`` None) two columns of one tsv, jsonl or parquet file.
+    """Read two aligned files, or (``target`` None) two columns of one tsv, jsonl or parquet file.
 
-    One file whose suffix says nothing, and standard input, are tsv. ``scol`` and ``tcol`` count
-    from 1, or are names: for jsonl and parquet, and for tsv with ``header``. With two files they
-    are not used: each side is its file's default column, and ``format`` and ``header`` hold for
-    both. The records of both files are counted before any are decoded; standard input and pipes
-    are held in memory for that. A row is dropped, and counted, when either side is empty or, with
-    on_error="skip", undecodable. ``more`` are further columns of one file, such as scores, which
-    may be numbers or true and false; they may be empty.
+    One file whose suffix says nothing, and standard input, are tsv. The records of two files are
+    counted before any are decoded; standard input and pipes are held in memory for that. A row is
+    dropped, and counted, when either side is empty or, with on_error="skip", undecodable. ``more``
+    are further columns of one file, such as scores, which may be numbers or true and false; they
+    may be empty.
 
-    Raises as `Reader` does, and CorpusError with both counts for files of unequal length.
+    Raises CorpusError and DependencyError as `Reader` does, and CorpusError with both counts for
+    files of unequal length.
     """
-    return next(
-        stream_bitext(
-            source,
-            target,
-            scol=scol,
-            tcol=tcol,
-            header=header,
-            format=format,
-            on_error=on_error,
-            more=more,
-            block=sys.maxsize,
-        )
-    )
+    return next(stream_bitext(source, target, bitext_format, more=more, block=sys.maxsize))
 
 
 def stream_bitext(
     source: StrPath,
     target: StrPath | None = None,
+    bitext_format: BitextFormat = USUAL_FORMAT,
     *,
-    scol: int | str = 1,
-    tcol: int | str = 2,
-    header: bool = False,
-    format: str | None = None,
-    on_error: str = "fail",
     more: Sequence[int | str] = (),
     block: int = 8192,
 ) -> Iterator[Bitext]:
-    """What :func:`read_bitext` reads, as blocks of at most ``block`` rows each.
+    """Read as :func:`read_bitext` does, in blocks of at most ``block`` rows each.
 
     There is one block at least, of no rows for an empty bitext; the last may have none but drop
     some. Each counts the records since the one before, so that the counts of all add up.
@@ -261,7 +239,7 @@ def stream_bitext(
     """
     if block < 1:
         raise ValueError(f"block is {block}; it must be at least 1")
-    rows = _rows(source, target, scol, tcol, header, format, on_error, more)
+    rows = _rows(source, target, bitext_format, more)
     done = 0
     while True:
         bitext = _next_block(rows, block)
@@ -301,16 +279,9 @@ def _next_block(rows: Iterator[Record], block: int) -> Bitext:
 
 
 def _rows(
-    source: StrPath,
-    target: StrPath | None,
-    scol: int | str,
-    tcol: int | str,
-    header: bool,
-    format: str | None,
-    on_error: str,
-    more: Sequence[int | str],
+    source: StrPath, target: StrPath | None, layout: BitextFormat, more: Sequence[int | str]
 ) -> Iterator[Record]:
-    """The records of a bitext: of each the source, the target, and the text of ``more``."""
+    """Records of a bitext: of each the source, the target, and the text of ``more``."""
     if target is not None:
         if more:
             raise CorpusError(
@@ -319,19 +290,21 @@ def _rows(
             )
         return _aligned(
             [
-                Reader(path, format=format, on_error=on_error, header=header)
+                Reader(path, format=layout.format, on_error=layout.on_error, header=layout.header)
                 for path in (source, target)
             ]
         )
     origin = os.fspath(source)
-    kind = file_format(origin, format, on_error)
-    if kind == "bucc" or format == "plain":
+    kind = file_format(origin, layout.format)
+    if kind == "bucc" or layout.format == "plain":
         raise CorpusError(
             f"{display_name(origin)}: a {kind} file holds one side of a bitext; "
             "give the other side's file too, or a tsv, jsonl or parquet file"
         )
-    wants = [Want(scol), Want(tcol), *(Want(key, is_annotation=True) for key in more)]
-    return read_records(origin, "tsv" if kind == "plain" else kind, wants, header, on_error)
+    wants = [*map(Want, layout.columns(origin)), *(Want(key, is_annotation=True) for key in more)]
+    return read_records(
+        origin, "tsv" if kind == "plain" else kind, wants, layout.header, layout.on_error
+    )
 
 
 def parse_scores(column: Sequence[str], origin: str, lines: np.ndarray) -> np.ndarray:
@@ -391,15 +364,3 @@ def _corpus(kept: list[tuple[str, str, int]], origin: str) -> Corpus:
         np.array([row[2] for row in kept], dtype=np.int64),
         origin,
     )
-
-
-def file_format(origin: str, format: str | None, on_error: str) -> str:
-    """The format asked for, or else the one that the suffix under any compression tells."""
-    if on_error not in ON_ERROR:
-        raise ValueError(f"on_error is {on_error!r}; it must be one of {', '.join(ON_ERROR)}")
-    if format is None:
-        stem, suffix = os.path.splitext(origin.lower())
-        return _SUFFIXES.get(os.path.splitext(stem)[1] if suffix in MAGIC else suffix, "plain")
-    if format not in FORMATS:
-        raise ValueError(f"format is {format!r}; it must be one of {', '.join(FORMATS)}")
-    return format

@@ -22,6 +22,7 @@ from miner.cleaning.write import write
 from miner.errors import ArtifactError, CorpusError, ResourceError
 from miner.filters.filter_types import Context
 from miner.text.bitext import Rows
+from miner.text.bitext_format import BitextFormat
 
 WORDS = {"name": "length", "of": "shorter", "minimum": 1}
 
@@ -58,7 +59,7 @@ def merged(found, kept: list, rejected: list) -> list:
 @given(hard, st.sampled_from(["skip", "replace"]), st.booleans())
 def test_a_tsv_is_kept_and_rejected(tmp_path_factory, data, on_error, header) -> None:
     path = put(tmp_path_factory.getbasetemp() / "clean.tsv", data)
-    rows = Rows(path, on_error=on_error, header=header)
+    rows = Rows(path, bitext_format=BitextFormat(on_error=on_error, header=header))
     try:
         found = cleaned(rows, plan_of(WORDS))
     except CorpusError as error:  # a row without the columns cannot be replaced
@@ -92,7 +93,7 @@ def test_two_files_are_kept_and_rejected(tmp_path_factory, left, right, outputs)
     ]
     # What stood before the line's end stands at it now.
     pairs = list(zip(*(lines_of(path.read_bytes()) for path in paths), strict=True))
-    found = cleaned(Rows(*paths, on_error="skip"), plan_of(WORDS))
+    found = cleaned(Rows(*paths, bitext_format=BitextFormat(on_error="skip")), plan_of(WORDS))
     kept, rejected = parts(found, outputs)
     flat = [tuple(line.replace(b"\t", b" ") for line in pair) for pair in pairs]
     if outputs == 2:  # whole lines, tabs and all
@@ -121,7 +122,10 @@ rows_of_json = st.lists(
 def test_json_is_kept_and_rejected(tmp_path_factory, lines) -> None:
     data = b"".join(line + b"\n" for line in lines)
     path = put(tmp_path_factory.getbasetemp() / "clean.jsonl", data)
-    rows = Rows(path, scol="source", tcol="target", on_error="skip")
+    rows = Rows(
+        path,
+        bitext_format=BitextFormat(source_column="source", target_column="target", on_error="skip"),
+    )
     found = cleaned(rows, plan_of(WORDS))
     [kept], rejected = parts(found)
     for line, out in zip(lines, merged(found, kept, rejected), strict=True):
@@ -146,7 +150,7 @@ def test_what_is_repaired_is_written(tmp_path: Path) -> None:
     pytest.importorskip("ftfy")
     lines = ["1\tschÃ¶n\tnice\t schÃ¶n \r", "2\tgut\tgood\tÃ¶", ""]
     path = put(tmp_path / "a.tsv", "\n".join([*lines, ""]).encode())
-    rows = Rows(path, scol=2, tcol=3)
+    rows = Rows(path, bitext_format=BitextFormat(source_column=2, target_column=3))
     found = cleaned(rows, plan_of(WORDS, repair=True))
     [kept], rejected = parts(found)
     # Columns that are no text of the pair stay as they stand.
@@ -273,7 +277,7 @@ def test_the_waterfall_adds_up(tmp_path_factory, drawn, all_scores) -> None:
         one |= {} if low is None else {"minimum": float(low)}
         tables.append(one | ({} if high is None else {"maximum": float(high)}))
     plan = plan_of(*tables, rank="three")
-    rows = Rows(path, more=plan.columns, on_error="skip")
+    rows = Rows(path, bitext_format=BitextFormat(on_error="skip"), more=plan.columns)
     found = cleaned(rows, plan, choice=choice, all_scores=all_scores)
     removed, stages = reference(table, bounds, choice, dear, all_scores)
     assert [None if r < 0 else found.reasons[r] for r in found.removed.tolist()] == removed
@@ -343,7 +347,9 @@ def test_json_has_all_scores(tmp_path: Path) -> None:
         {"name": "dear", "column": 4, "label": '100% "dear"'},
         {"name": "duplicates"},
     )
-    found = cleaned(Rows(path, more=plan.columns, on_error="skip"), plan)
+    found = cleaned(
+        Rows(path, bitext_format=BitextFormat(on_error="skip"), more=plan.columns), plan
+    )
     write(found, [os.devnull], None, tmp_path / "scores.jsonl")
     records = [json.loads(line) for line in (tmp_path / "scores.jsonl").open(encoding="utf-8")]
     assert records == [
@@ -480,7 +486,7 @@ def test_a_sample_is_spread_evenly(tmp_path_factory, count, size, header) -> Non
     place = tmp_path_factory.getbasetemp()
     lines = [b"s\tt"] * header + [b"%d\tx" % i for i in range(count)]
     path = put(place / "all.tsv", b"".join(line + b"\n" for line in lines))
-    [copy] = dry_run.sample(Rows(path, header=header), size, place)
+    [copy] = dry_run.sample(Rows(path, bitext_format=BitextFormat(header=header)), size, place)
     rows = lines_of(Path(copy).read_bytes())
     assert rows[:header] == lines[:header]
     chosen = [int(line.split(b"\t")[0]) for line in rows[header:]]
@@ -493,4 +499,7 @@ def test_a_sample_names_the_line_that_is_at_fault(tmp_path: Path) -> None:
     path = put(tmp_path / "a.tsv", b"a\tb\n" * 9 + b"a\n")
     with pytest.raises(CorpusError, match=r"a\.tsv, line 10: column 2"):
         dry_run.sample(Rows(path), 3, tmp_path)
-    assert len(dry_run.sample(Rows(path, on_error="skip"), 3, tmp_path)) == 1
+    assert (
+        len(dry_run.sample(Rows(path, bitext_format=BitextFormat(on_error="skip")), 3, tmp_path))
+        == 1
+    )

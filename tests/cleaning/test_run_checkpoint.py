@@ -19,6 +19,7 @@ from miner.cleaning.plan import Plan
 from miner.cleaning.run_checkpoint import State
 from miner.errors import ArtifactError, ResourceError
 from miner.text.bitext import Rows
+from miner.text.bitext_format import BitextFormat
 
 SIZE = 5
 
@@ -172,7 +173,7 @@ def test_another_text_or_plan_starts_anew(text, tmp_path, looked, change) -> Non
     elif change == "time":
         os.utime(text, (1, 1))
     elif change == "columns":
-        named = {"scol": 2, "tcol": 1}
+        named = {"source_column": 2, "target_column": 1}
     elif change == "on_error":
         named = {"on_error": "skip"}
     elif change == "bounds":
@@ -183,7 +184,7 @@ def test_another_text_or_plan_starts_anew(text, tmp_path, looked, change) -> Non
         good |= {"settings": {"column": 3}, "order": {}, "label": {"label": "x"}}[change]
         other = [{"name": "length"}] * (change == "order")
         changed = plan_of(*other, cost, good, {"name": "duplicates", "of": "either"})
-    rows = Rows(text, more=changed.columns, **named)
+    rows = Rows(text, bitext_format=BitextFormat(**named), more=changed.columns)
     cleaning.clean(rows, changed, place, note=notes.append)
     if change == "bounds":
         assert notes == [] and looked.rows == {True: 0, False: 0}

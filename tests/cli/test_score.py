@@ -20,6 +20,7 @@ from miner.encoder.encoder import Encoder
 from miner.filters.filter_types import Context
 from miner.scoring.quality import Quality
 from miner.text.bitext import Rows
+from miner.text.bitext_format import BitextFormat
 from miner.text.output import codec
 
 
@@ -163,7 +164,7 @@ def test_a_line_for_each_line(tmp_path: Path, data: bytes) -> None:
     path = put(tmp_path / "whatever.tsv", data)
     plan = scores_plan(["length", "length_ratio"], Context())
     for on_error in ("skip", "replace"):
-        rows = Rows(path, on_error=on_error)
+        rows = Rows(path, bitext_format=BitextFormat(on_error=on_error))
         try:
             scoring.write(rows, plan, tmp_path / "out")
         except Exception as error:

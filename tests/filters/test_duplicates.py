@@ -14,6 +14,7 @@ from support.raw_lines import put
 from miner.filters.duplicates import bare, kept_duplicates, keys, plain
 from miner.filters.filter_types import Batch
 from miner.text.bitext import Rows
+from miner.text.bitext_format import BitextFormat
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -98,7 +99,7 @@ def test_the_best_duplicate_is_kept_and_named(tmp_path: Path, header: bool) -> N
         plan = plan_of(
             {"name": "good", "column": 3}, {"name": "duplicates"} | of, rank="good"
         )  # fmt: skip
-        found = cleaned(Rows(path, more=["3"], header=header), plan)
+        found = cleaned(Rows(path, bitext_format=BitextFormat(header=header), more=["3"]), plan)
         assert found.kept.tolist() == (found.scores("duplicates") == 0).tolist()
         return (found.scores("duplicates") - header * (found.scores("duplicates") > 0)).tolist()
 

@@ -26,6 +26,7 @@ from miner.errors import DependencyError
 from miner.filters.filter_types import Context
 from miner.reports import cleaning_report
 from miner.text.bitext import Rows
+from miner.text.bitext_format import BitextFormat
 
 pytest.importorskip("bokeh")
 
@@ -263,7 +264,11 @@ def test_a_choice_of_the_best_and_rows_that_cannot_be_read(
     lines = [f"{source}\t{target}\n".encode() for source, target in pairs()]
     path.write_bytes(b"".join([*lines, b"one column\n", b"\xff\t\xff\n"]))
     found = run(
-        tmp_path, COSINE, tiny_model, rows=Rows(path, on_error="skip"), choice=Choice(top=10)
+        tmp_path,
+        COSINE,
+        tiny_model,
+        rows=Rows(path, bitext_format=BitextFormat(on_error="skip")),
+        choice=Choice(top=10),
     )
     assert found.reasons == ["unreadable", "cosine", "top-n"]
     looks = samples.looks(found)
@@ -288,7 +293,7 @@ def test_two_files_and_json(tmp_path: Path, german_file: Path, english_file: Pat
     path = tmp_path / "some.jsonl"
     records = [{"source": source, "target": target} for source, target in pairs()]
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    rows = Rows(path, scol="source", tcol="target")
+    rows = Rows(path, bitext_format=BitextFormat(source_column="source", target_column="target"))
     found = run(tmp_path, LENGTH + COPIES, rows=rows)
     text = written(tmp_path, found)
     assert "some.jsonl" in text and "a copy of line" in text

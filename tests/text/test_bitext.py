@@ -16,6 +16,7 @@ from support.raw_lines import hard, lines_of, put
 
 from miner.errors import CorpusError
 from miner.text.bitext import READ, REPLACED, UNREADABLE, Block, Rows
+from miner.text.bitext_format import BitextFormat
 
 
 def raws(rows: Rows, size: int = 3, skip: int = 0) -> list[tuple[bytes, ...]]:
@@ -48,8 +49,7 @@ def test_whatever_the_bytes(tmp_path_factory: pytest.TempPathFactory, data, size
     path.write_bytes(data)
     expected = [(line,) for line in lines_of(data)]
     for kind in ("tsv", "jsonl"):
-        keys = {"scol": "source", "tcol": "target"} if kind == "jsonl" else {}
-        rows = Rows(path, format=kind, on_error="skip", **keys)
+        rows = Rows(path, bitext_format=BitextFormat(format=kind, on_error="skip"))
         assert rows.at_most(len(expected)) and not rows.at_most(len(expected) - 1)
         assert raws(rows, size) == expected
         assert raws(rows, size, min(skip, len(expected))) == expected[skip:]
@@ -69,7 +69,7 @@ def test_two_files_whatever_the_bytes(tmp_path_factory, left, right) -> None:
         with pytest.raises(CorpusError, match=f"{len(sides[0])} lines but .* {len(sides[1])}"):
             Rows(*paths)
         return
-    rows = Rows(*paths, on_error="replace")
+    rows = Rows(*paths, bitext_format=BitextFormat(on_error="replace"))
     assert rows.count == len(sides[0])
     assert raws(rows) == list(zip(*sides, strict=True))
     for (source, target, state), raw in zip(texts(rows), raws(rows), strict=True):
@@ -82,7 +82,7 @@ def test_two_files_whatever_the_bytes(tmp_path_factory, left, right) -> None:
 
 def test_a_block_knows_its_line(tmp_path: Path) -> None:
     path = put(tmp_path / "a.tsv", b"s\tt\n" + b"a\tb\n" * 7)
-    rows = Rows(path, header=True, scol="t", tcol="s")
+    rows = Rows(path, bitext_format=BitextFormat(header=True, source_column="t", target_column="s"))
     assert [(block.first, len(block)) for block in rows.blocks(3)] == [(2, 3), (5, 3), (8, 1)]
     assert [(block.first, len(block)) for block in rows.blocks(3, 3)] == [(5, 3), (8, 1)]
     assert rows.head == b"s\tt" and texts(rows)[0] == ("b", "a", READ)
@@ -91,10 +91,13 @@ def test_a_block_knows_its_line(tmp_path: Path) -> None:
 
 def test_an_empty_file_has_no_rows(tmp_path: Path) -> None:
     path = put(tmp_path / "a.tsv", b"")
-    for named in ({}, {"header": True}, {"header": True, "scol": "source"}):
-        rows = Rows(path, **named)
+    for named in ({}, {"header": True}, {"header": True, "source_column": "source"}):
+        rows = Rows(path, bitext_format=BitextFormat(**named))
         assert rows.head is None and raws(rows) == [] and rows.counted() == 0 and rows.at_most(0)
-    header = Rows(put(tmp_path / "b.tsv", b"source\ttarget"), header=True, scol="source")
+    header = Rows(
+        put(tmp_path / "b.tsv", b"source\ttarget"),
+        bitext_format=BitextFormat(header=True, source_column="source"),
+    )
     assert header.head == b"source\ttarget" and header.counted() == 0
     both = Rows(path, path)
     assert both.count == 0 and raws(both) == []
@@ -119,16 +122,15 @@ def test_an_empty_file_has_no_rows(tmp_path: Path) -> None:
 def test_a_row_that_cannot_be_read(tmp_path: Path, kind: str, line: bytes, words: str) -> None:
     good = b"a\tb" if kind == "tsv" else b'{"source": "a", "target": "b"}'
     path = put(tmp_path / "text", b"\n".join([good, line, b"", good]))
-    keys = {"format": kind} | ({"scol": "source", "tcol": "target"} if kind == "jsonl" else {})
-    rows = Rows(path, **keys)
+    rows = Rows(path, bitext_format=BitextFormat(format=kind))
     with pytest.raises(CorpusError, match=words) as caught:
         texts(rows)
     assert str(caught.value).startswith(f"{path}, line 2")
-    skipping = Rows(path, **keys, on_error="skip")
+    skipping = Rows(path, bitext_format=BitextFormat(format=kind, on_error="skip"))
     assert texts(skipping) == [
         ("a", "b", READ), ("", "", UNREADABLE), ("", "", READ), ("a", "b", READ)
     ]  # fmt: skip
-    replacing = Rows(path, **keys, on_error="replace")
+    replacing = Rows(path, bitext_format=BitextFormat(format=kind, on_error="replace"))
     if b"\xfc" in line or b"ud800" in line:
         source, target, state = texts(replacing)[1]
         assert "\ufffd" in source + target and state == REPLACED
@@ -141,20 +143,25 @@ def test_what_cannot_be_is_refused_at_once(tmp_path: Path) -> None:
     path = put(tmp_path / "a.tsv", b"source\ttarget\na\tb\n")
     other = put(tmp_path / "b.tsv", b"a\n")
     for named, words in (
-        ({"scol": 0}, "columns count from 1"),
-        ({"scol": "source"}, "pass --header"),
-        ({"scol": "Quelle", "header": True}, "there are: source, target"),
-        ({"more": ["score"], "header": True}, "no column 'score'"),
+        ({"source_column": 0}, "columns count from 1"),
+        ({"source_column": "source"}, "pass --header"),
+        ({"source_column": "Quelle", "header": True}, "there are: source, target"),
         ({"format": "plain"}, "one side of a bitext"),
         ({"format": "parquet"}, "cannot be written back"),
         ({"format": "bucc"}, "cannot be written back"),
-        ({"target": other}, "2 lines but .* 1;"),
-        ({"target": path, "header": True}, "no header"),
-        ({"target": path, "more": [3]}, "needs both sides in one"),
-        ({"target": tmp_path / "missing"}, "missing: cannot be read: No such file"),
     ):
         with pytest.raises(CorpusError, match=words):
-            Rows(path, **named)
+            Rows(path, bitext_format=BitextFormat(**named))
+    header = BitextFormat(header=True)
+    for target, layout, more, words in (
+        (None, header, ["score"], "no column 'score'"),
+        (other, BitextFormat(), [], "2 lines but .* 1;"),
+        (path, header, [], "no header"),
+        (path, BitextFormat(), [3], "needs both sides in one"),
+        (tmp_path / "missing", BitextFormat(), [], "missing: cannot be read: No such file"),
+    ):
+        with pytest.raises(CorpusError, match=words):
+            Rows(path, target, layout, more=more)
     for missing in (tmp_path / "missing.tsv", tmp_path):
         with pytest.raises(CorpusError, match="cannot be read"):
             Rows(missing)
@@ -191,14 +198,14 @@ def test_a_file_that_changes_while_it_is_read(tmp_path: Path, change: bytes) -> 
 # --- writing ------------------------------------------------------------------------------------
 
 
-def with_texts(line: bytes, source: str, target: str, **named) -> bytes:
-    layout = Rows(named.pop("path"), **named).layout
+def with_texts(line: bytes, source: str, target: str, path: Path, **named) -> bytes:
+    layout = Rows(path, bitext_format=BitextFormat(**named)).layout
     return layout.with_texts((line,), source, target)[0]
 
 
 def test_other_texts_leave_other_columns_as_they_are(tmp_path: Path) -> None:
     path = put(tmp_path / "a.tsv", b"id\tt\ts\tmore\n1\ta\tb\t 0.50\n")
-    named = {"path": path, "header": True, "scol": "s", "tcol": "t"}
+    named = {"path": path, "header": True, "source_column": "s", "target_column": "t"}
     line = "1\tübel\tb\t 0.50 \r\u2028".encode()
     assert with_texts(line, "B", "ü\tA\n", **named) == "1\tü A \tB\t 0.50 \r\u2028".encode()
     assert with_texts(line, "b", "übel", **named) == line
@@ -208,11 +215,7 @@ def test_other_texts_leave_other_columns_as_they_are(tmp_path: Path) -> None:
 
 
 def test_other_texts_of_json(tmp_path: Path) -> None:
-    named = {
-        "path": put(tmp_path / "a.jsonl", b'{"source": "a", "target": "b"}\n'),
-        "scol": "source",
-        "tcol": "target",
-    }
+    named = {"path": put(tmp_path / "a.jsonl", b'{"source": "a", "target": "b"}\n')}
     line = rb'{ "target":"b", "n": 1e5, "more": "\ud800", "source":"a\u00e4" }'
     assert with_texts(line, "aä", "b", **named) == line
     changed = with_texts(line, "neu\nß", "b", **named)
@@ -250,7 +253,7 @@ json_values = st.recursive(
 def test_more_keys_leave_the_line_as_it_stands(tmp_path_factory, value, ascii_only) -> None:
     path = tmp_path_factory.getbasetemp() / "keys.jsonl"
     path.write_bytes(b"")
-    layout = Rows(path, scol="source", tcol="target").layout
+    layout = Rows(path).layout
     text = json.dumps(value, ensure_ascii=ascii_only)
     line = text.encode("utf-8", "replace")
     out = layout.with_cells((b" " + line + b" ",), {"filter": "length", "value": float("inf")})
@@ -263,7 +266,10 @@ def test_more_keys_leave_the_line_as_it_stands(tmp_path_factory, value, ascii_on
 
 
 def test_broken_json_is_kept_as_text(tmp_path: Path) -> None:
-    layout = Rows(put(tmp_path / "a.jsonl", b""), scol="source", tcol="target").layout
+    layout = Rows(
+        put(tmp_path / "a.jsonl", b""),
+        bitext_format=BitextFormat(source_column="source", target_column="target"),
+    ).layout
     for line in (
         b"",
         b'{"a": ',

@@ -16,7 +16,12 @@ from hypothesis import strategies as st
 from support.texts import COMPRESS, LINES, QUICK, TEXT, feed, message, put, table
 
 from miner.errors import CorpusError
+from miner.text.bitext_format import BitextFormat
 from miner.text.corpus import Bitext, parse_scores, read_bitext, stream_bitext
+
+DE_EN = BitextFormat("de", "en")
+HEADER = BitextFormat(header=True)
+SKIP, REPLACE = BitextFormat(on_error="skip"), BitextFormat(on_error="replace")
 
 
 def two(tmp_path: Path, source: bytes | str, target: bytes | str) -> tuple[Path, Path]:
@@ -65,10 +70,10 @@ def test_bitext_bad_bytes(tmp_path: Path) -> None:
     paths = two(tmp_path, b"a\n\xff\n\nd\n", b"w\nx\n\xff\n\n")
     with pytest.raises(CorpusError, match=r"a\.de, line 2"):
         read_bitext(*paths)
-    bitext = read_bitext(*paths, on_error="skip")
+    bitext = read_bitext(*paths, SKIP)
     assert (bitext.source, bitext.target, bitext.lines.tolist()) == (["a"], ["w"], [1])
     assert counts(bitext) == (4, 1, 2, 0)
-    bitext = read_bitext(*paths, on_error="replace")
+    bitext = read_bitext(*paths, REPLACE)
     assert bitext.source == ["a", "\ufffd"] and counts(bitext) == (4, 2, 0, 2)
 
 
@@ -101,32 +106,51 @@ def test_bitext_from_a_pipe(tmp_path: Path, suffix: str) -> None:
 
 def test_bitext_of_one_tsv(tmp_path: Path) -> None:
     path = put(tmp_path / "a.tsv", "de\ten\tx\na\tb\t1\n\tc\t2\n\nd\t \t3\ne\tf\n")
-    bitext = read_bitext(path, header=True, scol="en", tcol="de")
+    bitext = read_bitext(path, bitext_format=BitextFormat("en", "de", header=True))
     assert (bitext.source, bitext.target) == (["b", "f"], ["a", "e"])
     assert bitext.lines.tolist() == [2, 6] and counts(bitext) == (5, 3, 0, 0)
     assert read_bitext(path).source == ["de", "a", "e"]
     plain = put(tmp_path / "a.gz", gzip.compress(b"a\tb\n"))
-    assert read_bitext(plain, scol=2, tcol=1).source == ["b"]
+    assert read_bitext(plain, bitext_format=BitextFormat(2, 1)).source == ["b"]
     with pytest.raises(CorpusError, match="line 1: column 2 .* 1 found"):
         read_bitext(put(path, "a b\n"))
 
 
 def test_bitext_of_one_jsonl_or_parquet(tmp_path: Path) -> None:
     path = put(tmp_path / "a.jsonl", '{"de": "a", "en": "b"}\n{"de": "", "en": "c"}\n')
-    bitext = read_bitext(path, scol="de", tcol="en")
+    bitext = read_bitext(path, bitext_format=DE_EN)
     assert (bitext.source, bitext.target, counts(bitext)) == (["a"], ["b"], (2, 1, 0, 0))
     bitext = read_bitext(
-        table(tmp_path / "a.parquet", en=["b", "c"], de=["a", None]), scol="de", tcol="en"
+        table(tmp_path / "a.parquet", en=["b", "c"], de=["a", None]),
+        bitext_format=DE_EN,
     )
     assert (bitext.source, bitext.target, counts(bitext)) == (["a"], ["b"], (2, 1, 0, 0))
-    with pytest.raises(CorpusError, match="key 1 is missing"):
+    with pytest.raises(CorpusError, match="key 'source' is missing"):
         read_bitext(path)
+
+
+def test_columns_by_default(tmp_path: Path) -> None:
+    """Positions in tsv, even where the header has numbers for names; keys of jsonl and parquet."""
+    numbered = put(tmp_path / "a.tsv", "0\t1\n" + "a\tb\n")
+    bitext = read_bitext(numbered, bitext_format=HEADER)
+    assert (bitext.source, bitext.target) == (["a"], ["b"])
+    named = read_bitext(numbered, bitext_format=BitextFormat("1", "0", header=True))
+    assert (named.source, named.target) == (["b"], ["a"])
+    path = put(tmp_path / "a.jsonl", '{"target": "b", "source": "a"}\n')
+    assert read_bitext(path).target == ["b"]
+    assert read_bitext(table(tmp_path / "a.parquet", target=["b"], source=["a"])).target == ["b"]
+
+
+@pytest.mark.parametrize("named", [{"format": "csv"}, {"on_error": "ignore"}])
+def test_formats_that_do_not_exist(named: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match="must be one of"):
+        BitextFormat(**named)
 
 
 def test_bitext_with_more_columns(tmp_path: Path) -> None:
     """As they stand, of the rows that are kept."""
     path = put(tmp_path / "a.tsv", "de\ten\tx\ty\na\tb\t1\t\n\tc\t2\t\n\ne\tf\t .5 \tz\n")
-    bitext = read_bitext(path, header=True, more=[3, "y"])
+    bitext = read_bitext(path, bitext_format=HEADER, more=[3, "y"])
     assert bitext.more == [("1", ""), (" .5 ", "z")]
     assert bitext.lines.tolist() == [2, 5] and counts(bitext) == (4, 2, 0, 0)
     assert read_bitext(path, more=["4"]).more == [("y",), ("",), ("z",)]
@@ -137,8 +161,8 @@ def test_bitext_with_more_columns(tmp_path: Path) -> None:
     broken = put(tmp_path / "b.tsv", b"a\tb\t\xff\n")
     with pytest.raises(CorpusError, match="line 1, byte offset 4"):
         read_bitext(broken, more=[3])
-    assert read_bitext(broken, more=[3], on_error="skip").undecodable == 1
-    assert read_bitext(broken, more=[3], on_error="replace").more == [("\ufffd",)]
+    assert read_bitext(broken, bitext_format=SKIP, more=[3]).undecodable == 1
+    assert read_bitext(broken, bitext_format=REPLACE, more=[3]).more == [("\ufffd",)]
 
 
 def test_more_columns_may_be_numbers(tmp_path: Path) -> None:
@@ -152,7 +176,11 @@ def test_more_columns_may_be_numbers(tmp_path: Path) -> None:
     path = put(tmp_path / "a.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows))
     parquet = table(tmp_path / "a.parquet", **sides, **numbers, t=["1", None, "u"])
     for file in (path, parquet):
-        more = read_bitext(file, scol="de", tcol="en", more=["i", "f", "b", "t"]).more
+        more = read_bitext(
+            file,
+            bitext_format=DE_EN,
+            more=["i", "f", "b", "t"],
+        ).more
         assert [(int(i), float(f), b, t) for i, f, b, t in more] == [
             (3, 0.1, "1", "1"),
             (-1, 1e-7, "0", ""),
@@ -160,12 +188,16 @@ def test_more_columns_may_be_numbers(tmp_path: Path) -> None:
         ]
         for key in ("i", "f", "b"):  # a sentence is text
             with pytest.raises(CorpusError, match="not text"):
-                read_bitext(file, scol="de", tcol=key)
+                read_bitext(file, bitext_format=BitextFormat("de", key))
         with pytest.raises(CorpusError, match="'nowhere'"):
-            read_bitext(file, scol="de", tcol="en", more=["nowhere"])
+            read_bitext(
+                file,
+                bitext_format=DE_EN,
+                more=["nowhere"],
+            )
     listed = put(tmp_path / "b.jsonl", '{"de": "a", "en": "b", "s": [1]}\n')
     with pytest.raises(CorpusError, match="'s' is list, not text"):
-        read_bitext(listed, scol="de", tcol="en", more=["s"])
+        read_bitext(listed, bitext_format=DE_EN, more=["s"])
 
 
 def test_more_columns_need_one_file(tmp_path: Path) -> None:
@@ -176,16 +208,16 @@ def test_more_columns_need_one_file(tmp_path: Path) -> None:
 def test_bitext_of_one_sided_file(tmp_path: Path) -> None:
     for format in ("plain", "bucc"):
         with pytest.raises(CorpusError, match="one side"):
-            read_bitext(put(tmp_path / "a", "a\tb\n"), format=format)
+            read_bitext(put(tmp_path / "a", "a\tb\n"), bitext_format=BitextFormat(format=format))
 
 
 def test_bitext_of_two_files_with_columns(tmp_path: Path) -> None:
     source = put(tmp_path / "a.tsv", "de\tx\na\t1\nb\t2\n")
     target = put(tmp_path / "b.tsv", "en\nx\ny\n")
-    bitext = read_bitext(source, target, header=True)
+    bitext = read_bitext(source, target, HEADER)
     assert bitext.target == ["x", "y"] and bitext.lines.tolist() == [2, 3]
     jsonl = put(tmp_path / "c.jsonl", '{"text": "x"}\n{"text": "y"}\n')
-    assert read_bitext(source, jsonl, header=True).target == ["x", "y"]
+    assert read_bitext(source, jsonl, HEADER).target == ["x", "y"]
     parquet = table(tmp_path / "c.parquet", text=["x", "y", "z"])
     assert read_bitext(source, parquet).source == ["de", "a", "b"]
     with pytest.raises(CorpusError, match="has 3 lines but .* has 2"):
@@ -217,8 +249,8 @@ def test_a_file_that_changes_between_count_and_read(
 def test_blocks_are_the_whole(tmp_path: Path, rows: list[str], block: int) -> None:
     data = "".join(f"{row}\n" for row in rows).encode("utf-8", "surrogateescape")
     path = put(tmp_path / "a.tsv", data)
-    whole = read_bitext(path, on_error="skip")
-    blocks = list(stream_bitext(path, on_error="skip", block=block))
+    whole = read_bitext(path, bitext_format=SKIP)
+    blocks = list(stream_bitext(path, bitext_format=SKIP, block=block))
     assert all(len(one) == block for one in blocks[:-1]) and len(blocks[-1]) <= block
     assert len(blocks) == 1 or blocks[-1].records
     assert [text for one in blocks for text in one.source] == whole.source

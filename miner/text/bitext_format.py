@@ -1,0 +1,73 @@
+"""Format of a text file, and `BitextFormat`: where the two texts of a bitext's row are."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from miner.names import FORMATS, ON_ERROR
+from miner.text.output import MAGIC
+
+_SUFFIXES = {".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+
+
+@dataclass(frozen=True)
+class BitextFormat:
+    """Format of a bitext: its columns, and what to do with text that cannot be read.
+
+    source_column, target_column: number from 1, or name, of a column of one file that holds both
+        sides; names are for jsonl and parquet, and for tsv with ``header``. A number given as text
+        is looked up as a name first. None, the default, is a position and never a name: columns
+        1 and 2 of tsv; of jsonl and parquet it is the keys "source" and "target". Two files have
+        no choice of columns: each has its text in the default column of its format.
+    header: the first line of a tsv names the columns.
+    format: one of `miner.names.FORMATS` for all files; None decides by suffix. One file whose
+        suffix says nothing is tsv, two such files are plain.
+    on_error: action on bytes that are not UTF-8: "fail" raises CorpusError, "replace" puts U+FFFD,
+        "skip" drops the row.
+
+    Raises ValueError for a ``format`` or ``on_error`` that does not exist.
+    """
+
+    source_column: int | str | None = None
+    target_column: int | str | None = None
+    header: bool = False
+    format: str | None = None
+    on_error: str = "fail"
+
+    def __post_init__(self) -> None:
+        file_format("", self.format)
+        check_on_error(self.on_error)
+
+    def columns(self, origin: str) -> tuple[int | str, int | str]:
+        """Return the columns of both texts in the file ``origin``, defaults filled in."""
+        named = file_format(origin, self.format) in ("jsonl", "parquet")
+        usual: tuple[int | str, int | str] = ("source", "target") if named else (1, 2)
+        given = self.source_column, self.target_column
+        return (
+            usual[0] if given[0] is None else given[0],
+            usual[1] if given[1] is None else given[1],
+        )
+
+
+def file_format(origin: str, format: str | None = None) -> str:
+    """Return ``format``, or if it is None the format that the suffix of ``origin`` stands for.
+
+    A compression suffix is passed over; any other unknown suffix is plain text. Raises ValueError
+    for a ``format`` that does not exist.
+    """
+    if format is None:
+        stem, suffix = os.path.splitext(origin.lower())
+        return _SUFFIXES.get(os.path.splitext(stem)[1] if suffix in MAGIC else suffix, "plain")
+    if format not in FORMATS:
+        raise ValueError(f"format is {format!r}; it must be one of {', '.join(FORMATS)}")
+    return format
+
+
+def check_on_error(on_error: str) -> None:
+    """Raise ValueError for an ``on_error`` that does not exist."""
+    if on_error not in ON_ERROR:
+        raise ValueError(f"on_error is {on_error!r}; it must be one of {', '.join(ON_ERROR)}")
+
+
+USUAL_FORMAT = BitextFormat()
