@@ -14,7 +14,7 @@ import numpy as np
 
 from miner.encoder.encoder import Encoder
 from miner.knn.knn_search import nearest_both
-from miner.knn.vector_set import Side
+from miner.knn.vector_set import VectorSet
 from miner.machine import memory_budget
 from miner.scoring.quality import FEATURES, features
 from miner.scoring.verifier import Verifier
@@ -98,7 +98,7 @@ def _spoilt(
 def _neighbours(encoder: Encoder, pairs: Sequence[Pair], generator: Generator) -> np.ndarray:
     """``(n,) int64``: of each pair another one whose target is near to its source."""
     left, right = (
-        Side(encoder.encode(side).astype(np.float16), np.arange(len(pairs)))
+        VectorSet(encoder.encode(side).astype(np.float16), np.arange(len(pairs)))
         for side in zip(*pairs, strict=True)
     )
     forward, _ = nearest_both(

@@ -11,7 +11,7 @@ import numpy as np
 
 from miner.encoder.encoder import Encoder
 from miner.knn.knn_search import nearest_both
-from miner.knn.vector_set import Side
+from miner.knn.vector_set import VectorSet
 from miner.machine import memory_budget
 from miner.scoring.margin import candidates
 from miner.scoring.verifier import ALONE, AMONG, Logistic, Pieces, compare_neighbours, prepare
@@ -71,7 +71,7 @@ def learn_verifier(
         sentences.append(list(unique))
         numbers.append(np.array(list(unique.values())))
     vectors = [encoder.encode(side).astype(np.float16) for side in sentences]
-    left, right = (Side(side, np.flatnonzero(side.any(axis=1))) for side in vectors)
+    left, right = (VectorSet(side, np.flatnonzero(side.any(axis=1))) for side in vectors)
     forward, backward = nearest_both(
         left,
         right,

@@ -12,7 +12,8 @@ that stands in both columns (several language pairs in one training) is known.
 import numpy as np
 
 from miner.kernels.exact import rescore
-from miner.knn.engines import Lists, choose
+from miner.knn.engines import choose_engine
+from miner.knn.lists import Lists
 from miner.machine import thread_count
 
 # The nearest that are looked at: the pair itself, copies, and what rounding may put in front.
@@ -150,7 +151,7 @@ def _near(rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray
     width = KEPT if n > FEW else 0
     lists = Lists.empty(n, width), Lists.empty(n, width)
     if width:
-        engine = choose("fused", "cpu", False, thread_count())
+        engine = choose_engine("fused", "cpu", False, thread_count())
         prepared = engine.prepare(rows, columns=False), engine.prepare(columns, columns=True)
         engine.merge(prepared[0], 0, prepared[1], 0, lists)
     return lists[0].position, lists[1].position

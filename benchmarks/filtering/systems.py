@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks.filtering.noise import Pair
 from miner import Encoder, MinerError
 from miner.knn.knn_search import nearest_both
-from miner.knn.vector_set import Side
+from miner.knn.vector_set import VectorSet
 from miner.machine import memory_budget
 from miner.scoring.margin import margin_score, neighborhood_mean
 from miner.scoring.verifier import Verifier
@@ -73,7 +73,7 @@ class Baselines:
             rows.append([number[text] for text in side])
         vectors = [self.encoder.encode(side) for side in distinct]
         # A sentence without a known piece has no direction, and is nobody's neighbour.
-        source, target = (Side(side, np.flatnonzero(side.any(axis=1))) for side in vectors)
+        source, target = (VectorSet(side, np.flatnonzero(side.any(axis=1))) for side in vectors)
         near = nearest_both(
             source,
             target,

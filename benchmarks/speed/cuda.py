@@ -18,7 +18,7 @@ from benchmarks.speed import text
 from benchmarks.speed.process import Job, run
 from miner import Encoder
 from miner.knn.knn_search import nearest_both
-from miner.knn.vector_set import Side
+from miner.knn.vector_set import VectorSet
 
 K = 4
 MEMORY = 8 << 30
@@ -103,8 +103,8 @@ def job(paths: list[str], count: int, dimensions: list[int], threads: int) -> di
         contenders: dict[str, Callable[[], object]] = {
             "ours": partial(
                 nearest_both,
-                Side(source, np.arange(len(source))),
-                Side(target, np.arange(len(target))),
+                VectorSet(source, np.arange(len(source))),
+                VectorSet(target, np.arange(len(target))),
                 K,
                 memory=MEMORY,
                 device="cuda",

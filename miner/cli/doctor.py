@@ -41,7 +41,7 @@ def doctor() -> None:
     )
     click.echo(f"{'GPUs':14} {faiss.gpu_count()} usable by FAISS")
     device = gpu.resolve_device("auto")
-    engine = engines.choose("fused", device, False, thread_count()).name
+    engine = engines.choose_engine("fused", device, False, thread_count()).name
     click.echo(f"{'device':14} --device auto is {device}; the search works on {engine}")
     model = Encoder.load("default").model
     click.echo(f"{'default model':14} {model.fingerprint}: {model.describe()}")

@@ -23,7 +23,7 @@ from miner.evaluation.results import (
 )
 from miner.evaluation.subject import Subject
 from miner.knn.knn_search import nearest_both
-from miner.knn.vector_set import Side
+from miner.knn.vector_set import VectorSet
 from miner.machine import memory_budget
 from miner.progress import Reporter, silent
 from miner.scoring.margin import candidates, retrieve
@@ -103,7 +103,7 @@ def nearest(
     Of unit vectors ``(n, d)`` and ``(m, d)``, by cosine (``absolute``) or by another margin among
     the k nearest. Equal scores find the first row, zero rows nothing.
     """
-    sides = [Side(rows, np.flatnonzero(rows.any(axis=1))) for rows in (source, target)]
+    sides = [VectorSet(rows, np.flatnonzero(rows.any(axis=1))) for rows in (source, target)]
     found = tuple(np.full(len(rows), -1, dtype=np.int64) for rows in (source, target))
     if all(map(len, sides)):
         k = 1 if margin == "absolute" else k

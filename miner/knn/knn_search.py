@@ -1,11 +1,11 @@
-"""k nearest neighbours in both directions, exact or from a compressed index.
+"""k nearest neighbours in both directions, exhaustively or from a compressed index.
 
-An engine (:mod:`miner.knn.engines`) looks; :mod:`miner.kernels.exact` decides. The engine keeps a few
-more neighbours than asked for, and these are scored again exactly. Where an engine's rounding has a
-bound and could have pushed a true neighbour out of the list, the sentence is searched once more,
-exactly. So the lists of an exact search are one and the same for every block size, thread count and
-device: by similarity descending, then row; those of the engine of bytes do not depend on these
-either, and miss a neighbour about never.
+An engine (:mod:`miner.knn.engines`) proposes a few more candidates than asked for, and
+:mod:`miner.kernels.exact` computes their similarities again, exactly. Where the rounding of an
+engine has a bound and could have pushed a true neighbour out of the list, the row is searched once
+more, exactly. So the lists of such an engine are the same for every block size, thread count and
+device: sorted by similarity descending, then by row. The lists of the int8 engine do not depend on
+these either, but its rounding has no bound: it misses a neighbour once in a few thousand.
 """
 
 from dataclasses import replace
@@ -15,26 +15,27 @@ import numpy as np
 
 from miner.errors import ResourceError
 from miner.index import faiss
-from miner.knn.engines import Bytes, Engine, Faiss, Floats, Lists, choose
+from miner.knn.engines import Engine, FaissEngine, Float32Engine, Int8Engine, choose_engine
+from miner.knn.lists import Lists
 from miner.knn.neighbors import Neighbors
-from miner.knn.recall import bytes_suffice, scan
+from miner.knn.recall import int8_suffices, scan
 from miner.knn.search_checkpoint import Checkpoint, Plan
-from miner.knn.vector_set import Side
+from miner.knn.vector_set import VectorSet
 from miner.machine import thread_count
 from miner.progress import Reporter, silent
 
 # Rows of either side in one block of the similarity matrix; halved until it fits the memory.
 BLOCK = 16_384
 LEAST_BLOCK = 256
-# Pairs of sentences up to which float32 products take no longer than trying bytes.
+# Pairs of sentences up to which float32 products take no longer than probing the int8 engine.
 SMALL = 1 << 23
-# A compressed index is asked for this many times k neighbours, to be re-ranked exactly.
+# A compressed index is asked for this many times k candidates, to be reranked exactly.
 REFINE = 8
 
 
 def nearest_both(
-    source: Side,
-    target: Side,
+    source: VectorSet,
+    target: VectorSet,
     k: int,
     *,
     memory: int,
@@ -45,14 +46,17 @@ def nearest_both(
     report: Reporter = silent,
     checkpoint: Checkpoint | None = None,
 ) -> tuple[Neighbors, Neighbors]:
-    """The k nearest targets of every source, and the k nearest sources of every target.
+    """Find the k nearest targets of every source, and the k nearest sources of every target.
 
-    Returns Neighbors of ``(n_source, k)`` and ``(n_target, k)``: rows that take no part, and
-    places beyond the size of the other side, have row -1. ``engine`` is fused or faiss; ``exact``
-    makes the fused one multiply in float32, and search again what rounding may have changed.
-    ``memory`` bounds, in bytes, what the search allocates beyond these two. ``report``
-    counts rows searched, over both directions. ``checkpoint`` keeps what is done on disk. Raises
-    ValueError for k < 1, ResourceError for too little memory, and where ``exact`` is asked of a
+    Returns Neighbors of ``(n_source, k)`` and ``(n_target, k)``, by rows of the whole corpora. Rows
+    outside the sets, and places beyond the size of the other side, have row -1.
+
+    ``engine`` is ``fused`` or ``faiss``. ``exact`` makes the fused engine multiply in float32 and
+    search again every row that rounding may have changed. ``memory`` bounds, in bytes, the
+    allocations beyond the result. ``report`` counts searched rows of both directions.
+    ``checkpoint`` keeps the state of the search on disk.
+
+    Raises ValueError for k < 1; ResourceError for too little memory, and for ``exact`` with a
     compressed index.
     """
     if k < 1:
@@ -63,19 +67,21 @@ def nearest_both(
             raise ResourceError(
                 "--exact needs flat indexes, and one is compressed; build it with --index flat"
             )
-        engine = "faiss"  # nothing else reads its indexes
+        engine = "faiss"  # no other engine reads its indexes
         if device == "cuda" and not faiss.gpu_count():
-            device = "cpu"  # a GPU that torch sees, and not FAISS
+            device = "cpu"  # torch sees a GPU, FAISS does not
         if checkpoint is not None and checkpoint.keep:
-            checkpoint.note(f"{checkpoint.path} is not used: compressed indexes have no such state")
-    chosen = choose(engine, device, exact, threads)
+            checkpoint.note(
+                f"{checkpoint.path} is not used: a search of compressed indexes has no checkpoint"
+            )
+    chosen = choose_engine(engine, device, exact, threads)
     _use_threads(threads, chosen)
-    if isinstance(chosen, Bytes) and not (
+    if isinstance(chosen, Int8Engine) and not (
         len(source) * len(target) > SMALL
-        and bytes_suffice(source, target, k)
-        and bytes_suffice(target, source, k)
+        and int8_suffices(source, target, k)
+        and int8_suffices(target, source, k)
     ):
-        chosen = Floats(threads)
+        chosen = Float32Engine(threads)
     search = _Search(source, target, k, memory, chosen, report, checkpoint)
     forward, backward = search.candidates()
     return (
@@ -89,8 +95,8 @@ class _Search:
 
     def __init__(
         self,
-        source: Side,
-        target: Side,
+        source: VectorSet,
+        target: VectorSet,
         k: int,
         memory: int,
         engine: Engine,
@@ -104,11 +110,12 @@ class _Search:
         self.forward_width, self.backward_width = self._width(target), self._width(source)
         widest = max(self.forward_width, self.backward_width)
         d = source.vectors.shape[1]
-        # The lists of both sides; per row of a block, both sides' vectors, float32 and prepared, or
-        # what sorts the candidates of a row, with ample room: scoring reads vectors where they are.
+        # Lists of both sides: 8 bytes a place and 4 for the last similarity.
         lists = len(source) * (self.forward_width * 8 + 4) + len(target) * (
             self.backward_width * 8 + 4
         )
+        # One row of a block: the vectors of both sides, as float32 and as prepared; or, when the
+        # candidates are settled, what sorts them, with ample room.
         row = max(2 * (4 * d + engine.bytes_per_row(d)), 8 * d + widest * (d * 6 + 48))
         self.block = BLOCK
         while lists + self.block * row > memory and self.block > LEAST_BLOCK:
@@ -120,45 +127,47 @@ class _Search:
                 f"give at least {need + 1}M, or split the corpus"
             )
         self.spare = memory - lists - self.block * row
+        # Prepared blocks by (columns, start, end).
         self.held: dict[tuple[bool, int, int], Any] = {}
 
-    def _width(self, base: Side) -> int:
-        """Candidates kept for every row that is searched in ``base``."""
+    def _width(self, base: VectorSet) -> int:
+        """Return the number of candidates kept for every row that is searched in ``base``."""
         wanted = self.k + self.engine.slack if base.ann is None else self.k * REFINE
         return max(1, min(wanted, len(base)))
 
     def candidates(self) -> tuple[Lists, Lists]:
+        """Collect the candidates of both sides."""
         if self.source.ann is None and self.target.ann is None:
-            return self._both()
+            return self._both_directions()
         return (
-            self._one(self.source, self.target, self.forward_width),
-            self._one(self.target, self.source, self.backward_width),
+            self._one_direction(self.source, self.target, self.forward_width),
+            self._one_direction(self.target, self.source, self.backward_width),
         )
 
-    def _one(self, queries: Side, base: Side, width: int) -> Lists:
-        """Candidates from the compressed index of ``base``, or by brute force if it has none."""
-        assert isinstance(self.engine, Faiss)
+    def _one_direction(self, queries: VectorSet, base: VectorSet, width: int) -> Lists:
+        """Collect candidates from the compressed index of ``base``, exhaustively if it has none."""
+        assert isinstance(self.engine, FaissEngine)
         lists = Lists.empty(len(queries), width)
         for start in range(0, len(queries), self.block):
-            vectors = queries.floats(start, start + self.block)
+            vectors = queries.float32_block(start, start + self.block)
             if base.ann is not None:
                 lists.merge(start, *base.ann.search(vectors, width))
             else:
                 for first in range(0, len(base), self.block):
-                    part = base.floats(first, first + self.block)
+                    part = base.float32_block(first, first + self.block)
                     lists.merge(start, *self.engine.search(vectors, part, first, width))
             self._advance(len(vectors))
         return lists
 
-    def _both(self) -> tuple[Lists, Lists]:
-        """Both directions by one pass over the blocks of the similarity matrix."""
+    def _both_directions(self) -> tuple[Lists, Lists]:
+        """Collect candidates of both sides in one pass over the similarity matrix."""
         n, m = len(self.source), len(self.target)
         lists = Lists.empty(n, self.forward_width), Lists.empty(m, self.backward_width)
         plan = Plan((), self.block).grown((0, 0), (n, m))
         if self.checkpoint is not None:
             plan = self.checkpoint.resume(self.engine.name, self.source, self.target, lists, plan)
         left = plan.cells
-        # Of all rows of both sides, those that this share of the matrix stands for.
+        # Progress is counted in rows of both sides: each cell stands for this share of one.
         weight = self.total / max(1, n * m)
         self._advance(self.total - left * weight)
         for s, s_end, t, t_end in plan.blocks():
@@ -168,17 +177,17 @@ class _Search:
             if self.checkpoint is not None and self.checkpoint.due:
                 self.engine.flush(lists)
                 self.checkpoint.save(lists, plan)
-        self.held.clear()  # room for what comes next
+        self.held.clear()
         self.engine.flush(lists)
         if self.checkpoint is not None:
             self.checkpoint.finish(lists, plan)
         return lists
 
     def _merge(self, s: int, s_end: int, t: int, t_end: int, lists: tuple[Lists, Lists]) -> None:
-        """Search one block; where the memory does not suffice, in quarters."""
+        """Merge one block, in quarters where memory runs out."""
         if self._fits(s, s_end, t, t_end, lists):
             return
-        # What was merged before memory ran out is merged again, which changes nothing.
+        # Candidates merged before memory ran out are merged again, which changes nothing.
         s_half, t_half = (s + s_end + 1) // 2, (t + t_end + 1) // 2
         for part in ((s, s_half), (s_half, s_end)):
             for other in ((t, t_half), (t_half, t_end)):
@@ -186,7 +195,7 @@ class _Search:
                     self._merge(*part, *other, lists)
 
     def _fits(self, s: int, s_end: int, t: int, t_end: int, lists: tuple[Lists, Lists]) -> bool:
-        """Merge one block; False, with nothing of it left in memory, if memory ran out."""
+        """Merge one block. Returns False, with all held blocks freed, if memory ran out."""
         try:
             rows = self._prepared(self.source, s, s_end, columns=False)
             columns = self._prepared(self.target, t, t_end, columns=True)
@@ -200,18 +209,21 @@ class _Search:
                     "give less --memory, or --device cpu"
                 ) from error
             self.held.clear()
-            self.spare = 0  # what is held next would be the first to fail again
+            self.spare = 0  # the next block held would run out of memory again
             return False
         return True
 
-    def _prepared(self, side: Side, start: int, end: int, *, columns: bool) -> Any:
-        """A block ready for the engine; those of rows, which come again, are held if they fit."""
+    def _prepared(self, side: VectorSet, start: int, end: int, *, columns: bool) -> Any:
+        """Return a block prepared for the engine.
+
+        Every block of columns meets all blocks of rows in turn: rows are held as far as memory
+        allows, columns one block at a time.
+        """
         key = (columns, start, end)
         if key in self.held:
             return self.held[key]
         made = self.engine.prepare(side.block(start, end), columns=columns)
         if columns:
-            # One block of columns at a time meets all rows.
             self.held = {old: kept for old, kept in self.held.items() if not old[0]}
             self.held[key] = made
         else:
@@ -225,8 +237,8 @@ class _Search:
         self.done += rows
         self.report("searching", round(self.done), self.total)
 
-    def settle(self, queries: Side, base: Side, lists: Lists) -> Neighbors:
-        """Exact scores for the candidates, sorted and cut to k, in rows of the whole corpora."""
+    def settle(self, queries: VectorSet, base: VectorSet, lists: Lists) -> Neighbors:
+        """Rank the candidates by exact similarity; returns the first k, by rows of the corpora."""
         similarity = np.full((len(queries.vectors), self.k), -np.inf, dtype=np.float32)
         row = np.full((len(queries.vectors), self.k), -1, dtype=np.int64)
         for start in range(0, len(queries) if len(base) else 0, self.block):
@@ -237,14 +249,14 @@ class _Search:
         return Neighbors(similarity, row)
 
     def _settled(
-        self, queries: Side, base: Side, lists: Lists, start: int
+        self, queries: VectorSet, base: VectorSet, lists: Lists, start: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The same for one block: similarities and positions."""
+        """Rank the candidates of one block; returns similarities and positions, ``(b, k)``."""
         from miner.kernels.exact import rescore
         from miner.kernels.half import bits
 
-        found = lists.position[start : start + self.block]
-        vectors = queries.block(start, start + self.block)
+        found = lists.position[start : start + self.block]  # (b, w)
+        vectors = queries.block(start, start + self.block)  # (b, d)
         scores = np.empty(found.shape, dtype=np.float32)
         rescore(
             bits(vectors), bits(base.vectors), np.where(found >= 0, base.rows[found], -1), scores
@@ -254,8 +266,8 @@ class _Search:
         place = np.take_along_axis(found, order, axis=1)
         rounding = self.engine.rounding(queries.vectors.shape[1])
         if base.ann is None and rounding is not None and found.shape[1] < len(base):
-            # The engine dropped everything it saw below its last place: safe only if that, give or
-            # take its rounding, is below the k-th.
+            # The engine dropped all that it saw below the last place of the list. That is safe only
+            # if the last place plus the rounding is below the k-th similarity.
             unsure = lists.least[start : start + self.block] + rounding >= best[:, -1]
             if unsure.any():
                 best[unsure], place[unsure] = scan(
@@ -265,8 +277,9 @@ class _Search:
 
 
 def _use_threads(threads: int, engine: Engine) -> None:
+    """Set the thread counts of numba and, for its engine, of FAISS."""
     import numba
 
-    if isinstance(engine, Faiss):
+    if isinstance(engine, FaissEngine):
         faiss.use_threads(threads)
     numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Lists of nearest neighbours, the result of a search in one direction."""
+"""Nearest neighbours of every sentence: the result of a search in one direction."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _MAX_K = int(np.iinfo(np.int16).max)  # ranks are stored as int16
 class Neighbors:
     """The k nearest neighbours of each sentence in the other corpus, best first.
 
-    similarity: (n, k) float32, cosines; its value is ignored wherever ``row`` is -1
-    row: (n, k) int64, rows of the other corpus, each at most once per list; -1 = none
+    ``similarity (n, k) float32`` holds cosines, ignored where ``row`` is -1. ``row (n, k) int64``
+    holds rows of the other corpus, each at most once in a list; -1 is an empty place.
 
-    Raises ``ValueError`` for shapes that differ or are not 2-D, a row below -1, k above 32767,
-    or a similarity of an existing neighbour that is NaN or infinite.
+    Raises ValueError for shapes that differ or are not two-dimensional, a row below -1, k above
+    32767, and for a neighbour with a similarity that is NaN or infinite.
     """
 
     similarity: NDArray[np.float32]

@@ -1,64 +1,70 @@
-"""How much of the truth a search finds, by samples of it; and the truth."""
+"""Recall of a search, measured on a sample, and the exact search that is the truth for it."""
 
 import numpy as np
 
-from miner.knn.engines import Bytes, Lists
+from miner.knn.engines import Int8Engine
+from miner.knn.lists import Lists
 from miner.knn.neighbors import Neighbors
-from miner.knn.vector_set import Side
+from miner.knn.vector_set import VectorSet
 
-# Rows of one block of an exact scan.
+# Rows of one block of an exact search.
 BLOCK = 16_384
-# Sentences by which the recall of a compressed index is measured.
+# Queries on which the recall of a compressed index is measured.
 SAMPLE = 1000
-# Sentences by which bytes are tried before a search, of how many of the other side, and the share
-# of neighbours that they may miss there.
-PROBES, PROBED = 512, 4096
-MISSED = 0.0002
+# The int8 engine is tried on so many queries and so many rows of the other side, and may miss this
+# share of the neighbours there.
+PROBE_QUERIES, PROBE_BASE = 512, 4096
+TOLERATED_MISSES = 0.0002
 
 
-def scan(queries: np.ndarray, base: Side, k: int, block: int) -> tuple[np.ndarray, np.ndarray]:
-    """Exact top-k of all of ``base``, without an engine: similarities and positions, ``(n, k)``."""
+def scan(queries: np.ndarray, base: VectorSet, k: int, block: int) -> tuple[np.ndarray, np.ndarray]:
+    """Search all of ``base`` exactly, without an engine, ``block`` rows at a time.
+
+    ``queries (n, d) float32``. Returns similarities ``(n, k) float32`` and positions
+    ``(n, k) int64``, best first, padded with -inf and -1.
+    """
     from miner.kernels import exact
 
     similarity = np.full((len(queries), k), -np.inf, dtype=np.float32)
     position = np.full((len(queries), k), -1, dtype=np.int64)
     for start in range(0, len(base), block):
-        exact.scan(queries, base.floats(start, start + block), start, similarity, position)
+        exact.scan(queries, base.float32_block(start, start + block), start, similarity, position)
     return similarity, position
 
 
-def measured_recall(queries: Side, base: Side, found: Neighbors) -> float:
-    """The share of the true k nearest in ``base`` that ``found`` has, for a sample of ``queries``.
+def measured_recall(queries: VectorSet, base: VectorSet, found: Neighbors) -> float:
+    """Estimate the recall of ``found`` in [0, 1] on a sample of ``queries``.
 
-    Counted by similarity, so that of several equally near ones any counts. 1.0 without a query.
+    A neighbour counts if it is at least as similar as the true k-th, so that any of several equally
+    similar ones counts. 1.0 without queries.
     """
     rows = queries.sample(SAMPLE)
     k = min(found.row.shape[1], len(base))
     if not len(rows) or not k:
         return 1.0
     sample = queries.vectors[queries.rows[rows]].astype(np.float32)
-    true, _ = scan(sample, base, k, BLOCK)
+    true, _ = scan(sample, base, k, BLOCK)  # (s, k)
     listed = found.similarity[queries.rows[rows]]
     return float(np.mean(listed[:, :k] >= true[:, -1:]))
 
 
-def bytes_suffice(queries: Side, base: Side, k: int) -> bool:
-    """Whether the engine of bytes finds the neighbours of these vectors, by a sample of them.
+def int8_suffices(queries: VectorSet, base: VectorSet, k: int) -> bool:
+    """Check on a sample that the int8 engine finds the k nearest of these vectors.
 
-    It does where components are of one size, as those of a trained model are. Where a few of them
-    are huge in all vectors, nothing is left of the others in a byte.
+    It does where all components are of a similar size, as those of a trained model are. It fails
+    where a few components are huge in all vectors: rounding to int8 erases the others.
     """
     from miner.kernels.fused import merge, pack
 
     probes, probed = (
         np.asarray(side.vectors[side.rows[side.sample(size)]])
-        for side, size in ((queries, PROBES), (base, PROBED))
+        for side, size in ((queries, PROBE_QUERIES), (base, PROBE_BASE))
     )
     width = min(k, len(probed))
     if not len(probes) or not width:
         return True
     lists = (
-        Lists.empty(len(probes), min(k + Bytes.slack, len(probed))),
+        Lists.empty(len(probes), min(k + Int8Engine.slack, len(probed))),
         Lists.empty(len(probed), 1),
     )
     rows, columns = pack(probes, columns=False), pack(probed, columns=True)
@@ -67,13 +73,13 @@ def bytes_suffice(queries: Side, base: Side, k: int) -> bool:
         rows.tiles, rows.scale, rows.correction, rows.count, columns.tiles, columns.scale,
         columns.count, *tiles, 0, 0, *lists[0].arrays, *lists[1].arrays,
     )  # fmt: skip
-    floats = probed.astype(np.float32)
+    wide = probed.astype(np.float32)
     missed = 0
     for start in range(0, len(probes), 32):
-        cosine = probes[start : start + 32].astype(np.float32) @ floats.T
-        # Nearer than the k-th by more than a float32 product may be off, and not in the list.
+        cosine = probes[start : start + 32].astype(np.float32) @ wide.T  # (32, probed)
+        # A miss is more similar than the k-th, beyond the rounding of float32, and not listed.
         near = cosine > np.partition(cosine, -width, axis=1)[:, -width, None] + 1e-5
         found = lists[0].position[start : start + 32].astype(np.int64)
         np.put_along_axis(near, found, False, axis=1)
         missed += int(near.sum())
-    return missed <= MISSED * len(probes) * width
+    return missed <= TOLERATED_MISSES * len(probes) * width

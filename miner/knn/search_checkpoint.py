@@ -1,8 +1,8 @@
-"""The state of a search on disk: a killed search goes on from it, and a later one builds on it.
+"""Checkpoint of a search on disk, from which a killed search goes on and a later one grows.
 
-One HDF5 file holds the running lists of both sides and which blocks of the similarity matrix they
-have seen. Rows that were appended to either side since leave all that is done valid: only blocks
-with new rows are left to do.
+One HDF5 file holds the running lists of both sides, and the blocks of the similarity matrix that
+they have seen. Rows appended to either side leave that work valid: only blocks with new rows are
+left to do.
 """
 
 import hashlib
@@ -20,25 +20,28 @@ import numpy as np
 
 from miner.errors import ArtifactError
 from miner.index import hdf5
-from miner.knn.engines import Lists
-from miner.knn.vector_set import Side
+from miner.knn.lists import Lists
+from miner.knn.vector_set import VectorSet
 from miner.text.output import one_line
 
 FORMAT = "bitext-miner search state"
-VERSION = 1
-# Seconds between two states of one search, for each second that writing one takes, at the least.
+# 2: engines are named int8 and float32.
+VERSION = 2
+# A checkpoint is written at most once in so many seconds, and takes at most 1/30 of the time.
 EVERY = 30.0
 # Rows that are hashed at a time.
-ROWS = 16_384
+HASHED_ROWS = 16_384
+# Groups of the file: the lists of the sources and of the targets.
+DIRECTIONS = ("forward", "backward")
 
 Rectangle = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What of a similarity matrix is to be searched: rectangles of (row, end, column, end).
+    """The parts of a similarity matrix to search: rectangles of (row, end, column, end).
 
-    They are cut into blocks of at most ``block`` rows and columns, of which the first ``done`` are
+    They are cut into blocks of at most ``block`` rows and columns; the first ``done`` blocks are
     finished.
     """
 
@@ -47,7 +50,7 @@ class Plan:
     done: int = 0
 
     def blocks(self) -> Iterator[Rectangle]:
-        """Those that are left: columns outside, rows within."""
+        """Yield the blocks that are left; columns are the outer loop."""
         number = 0
         for first, last, left, right in self.rectangles:
             for t in range(left, right, self.block):
@@ -58,16 +61,16 @@ class Plan:
 
     @property
     def cells(self) -> int:
-        """Products that are left."""
+        """Cells of the matrix that are left."""
         return sum((s_end - s) * (t_end - t) for s, s_end, t, t_end in self.blocks())
 
     def rest(self, block: int) -> "Plan":
-        """What is left, to be cut into blocks of another size."""
+        """Return a plan of the unfinished part, cut into blocks of another size."""
         rest: list[Rectangle] = []
         done = self.done
         for first, last, left, right in self.rectangles:
             high = -(-(last - first) // self.block)
-            # Whole strips of columns that are done, and blocks of the next one.
+            # Whole strips of columns that are finished, and finished blocks of the next strip.
             strips, blocks = divmod(min(done, high * -(-(right - left) // self.block)), high)
             done -= strips * high + blocks
             t = left + strips * self.block
@@ -80,7 +83,7 @@ class Plan:
         return Plan(tuple(rest), block)
 
     def grown(self, old: tuple[int, int], new: tuple[int, int]) -> "Plan":
-        """With the rows and columns that came after the ``old`` ones."""
+        """Return the plan with the cells that a matrix of size ``new`` has beyond one of ``old``."""
         (n, m), (rows, columns) = old, new
         more = ((0, n, m, columns), (n, rows, 0, columns))
         wanted = tuple(part for part in more if part[0] < part[1] and part[2] < part[3])
@@ -88,11 +91,11 @@ class Plan:
 
 
 class Checkpoint:
-    """A file for the state of one search.
+    """The checkpoint file of one search.
 
-    With ``keep`` it stays after :meth:`close`, for a search of the same text and more. ``note``
-    gets what a user should know. Raises :class:`~miner.errors.ArtifactError` for a file that is no
-    state.
+    With ``keep`` the file stays after :meth:`close`, for a later search of the same text and more.
+    ``note`` is called with lines for the user. Raises :class:`~miner.errors.ArtifactError` for a
+    file that is no checkpoint of a search.
     """
 
     def __init__(
@@ -100,18 +103,22 @@ class Checkpoint:
     ):
         self.path, self.keep, self.note = Path(path), keep, note
         self.written, self.took = time.monotonic(), 0.0
-        # Whether a state can be written; whether the file is of this search.
-        self.usable, self.used = True, False
+        self.usable = True  # the file can be written
+        self.used = False  # the file is of this search
         self._known: dict[tuple[int, int], str] = {}
         if self.path.exists():
             self._meta()
 
     def resume(
-        self, engine: str, source: Side, target: Side, lists: tuple[Lists, Lists], plan: Plan
+        self,
+        engine: str,
+        source: VectorSet,
+        target: VectorSet,
+        lists: tuple[Lists, Lists],
+        plan: Plan,
     ) -> Plan:
-        """Fill the empty ``lists`` with what the file holds; returns what is left of ``plan``."""
-        sides = (source, target)
-        self._engine, self._sides = engine, sides
+        """Fill the empty ``lists`` from the file; returns the rest of ``plan``."""
+        self._engine, self._sides = engine, (source, target)
         if not self.path.exists():
             return plan
         meta = self._meta()
@@ -119,8 +126,8 @@ class Checkpoint:
             rest = self._resume(meta, lists, plan.block)
             self.used = True
             return rest
-        except _Other as other:
-            self.note(f"{self.path} is of another search ({other}); starting anew")
+        except _OtherSearch as other:
+            self.note(f"{self.path} is of another search ({other}); starting over")
             return plan
         except (OSError, KeyError, ValueError, TypeError) as error:
             raise self._broken(error) from None
@@ -129,18 +136,16 @@ class Checkpoint:
         sizes, widths = tuple(meta["sizes"]), meta["widths"]
         old = Plan(tuple(tuple(part) for part in meta["rectangles"]), meta["block"], meta["done"])
         if meta["engine"] != self._engine:
-            raise _Other(f"engine {meta['engine']}")
+            raise _OtherSearch(f"engine {meta['engine']}")
         for part, width, size in zip(lists, widths, reversed(sizes), strict=True):
-            # Lists that hold all that there was are as good as longer ones.
-            if width != part.position.shape[1] and not size <= width < part.position.shape[1]:
-                raise _Other("another k")
+            # A short list that holds the whole other side is as good as a longer one.
+            if width != part.width and not size <= width < part.width:
+                raise _OtherSearch("another k")
         for number, (side, size) in enumerate(zip(self._sides, sizes, strict=True)):
             if size > len(side) or meta["digests"][number] != self._digest(number, size):
-                raise _Other("another text or model")
+                raise _OtherSearch("another text or model")
         with h5py.File(self.path, "r") as file:
-            for name, part, size, width in zip(
-                ("forward", "backward"), lists, sizes, widths, strict=True
-            ):
+            for name, part, size, width in zip(DIRECTIONS, lists, sizes, widths, strict=True):
                 part.similarity[:size, :width] = file[f"{name}/similarity"]
                 part.position[:size, :width] = file[f"{name}/position"]
                 part.least[:size] = part.similarity[:size, -1]
@@ -148,46 +153,46 @@ class Checkpoint:
         left = old.cells
         if left:
             share = 1 - left / (sizes[0] * sizes[1])
-            self.note(f"{self.path}: going on from {share:.0%} of a search that was stopped")
+            self.note(f"{self.path}: resuming a stopped search at {share:.0%}")
         else:
             self.note(
-                f"{self.path}: {sizes[0]} x {sizes[1]} sentences are searched already, "
+                f"{self.path}: {sizes[0]} x {sizes[1]} sentences were searched before; "
                 f"{new[0] - sizes[0]} and {new[1] - sizes[1]} are new"
             )
         return old.rest(block).grown(sizes, new)
 
     @property
     def due(self) -> bool:
-        """Whether the last state is old enough for another."""
+        """Whether it is time to write the file again."""
         pause = EVERY * max(1.0, self.took)
         return self.usable and time.monotonic() - self.written >= pause
 
     def save(self, lists: tuple[Lists, Lists], plan: Plan) -> None:
-        """Write the state; an older one is replaced."""
+        """Write the file, in place of an older one. A failure ends checkpoints, not the search."""
         begun = time.monotonic()
         meta = {
             "format": FORMAT,
             "version": VERSION,
             "engine": self._engine,
-            "widths": [part.position.shape[1] for part in lists],
+            "widths": [part.width for part in lists],
             "sizes": [len(side) for side in self._sides],
             "digests": [self._digest(i, len(side)) for i, side in enumerate(self._sides)],
             "rectangles": plan.rectangles,
             "block": plan.block,
             "done": plan.done,
         }
-        # The next run writes over what a killed one left of this; a link stays one.
+        # A symbolic link stays one. The next run overwrites the partial file of a killed one.
         final = Path(os.path.realpath(self.path))
         partial = final.with_name(f".{final.name}.partial")
         try:
             tables = {
                 f"{name}/{kind}": getattr(part, kind)
-                for name, part in zip(("forward", "backward"), lists, strict=True)
+                for name, part in zip(DIRECTIONS, lists, strict=True)
                 for kind in ("similarity", "position")
             }
             with hdf5.errors(), h5py.File(partial, "w") as file:
                 file.attrs["state"] = json.dumps(meta)
-                for name in ("forward", "backward"):
+                for name in DIRECTIONS:
                     file.create_group(name)
                 places = {
                     name: hdf5.reserve(file, name, table.shape, table.dtype)
@@ -200,10 +205,10 @@ class Checkpoint:
             os.replace(partial, final)
             self.used = True
         except (OSError, RuntimeError) as error:
-            # The search itself is well.
             self.usable = False
             self.note(
-                f"warning: {self.path} cannot be written ({_reason(error)}); going on without"
+                f"warning: {self.path} cannot be written ({_reason(error)}); "
+                "going on without a checkpoint"
             )
         finally:
             with suppress(OSError):
@@ -212,17 +217,18 @@ class Checkpoint:
         self.took = self.written - begun
 
     def finish(self, lists: tuple[Lists, Lists], plan: Plan) -> None:
-        """Keep the whole search, if it was long or is to stay: what comes of it may still fail."""
+        """Write the finished search if it took long or is to be kept: later steps may still fail."""
         if self.keep or self.due or self.path.exists():
             self.save(lists, plan)
 
     def close(self) -> None:
-        """Remove what is no longer needed, once the results are safe."""
+        """Remove the file unless it is to be kept. Called once the results are safe."""
         if self.used and not self.keep:
             with suppress(OSError):
                 self.path.unlink()
 
     def _meta(self) -> dict[str, Any]:
+        """Read the description of the search in the file."""
         try:
             with h5py.File(self.path, "r") as file:
                 meta = json.loads(file.attrs["state"])
@@ -238,7 +244,7 @@ class Checkpoint:
 
     def _broken(self, error: Exception) -> ArtifactError:
         return ArtifactError(
-            f"{self.path}: not the state of a search ({_reason(error)}); name another file "
+            f"{self.path}: not a checkpoint of a search ({_reason(error)}); name another file "
             "(--state), or remove this one"
         )
 
@@ -248,21 +254,21 @@ class Checkpoint:
         return self._known[side, count]
 
 
-class _Other(Exception):
-    """A state is not of this search; the text says in what it differs."""
+class _OtherSearch(Exception):
+    """The checkpoint is of another search; the message names the difference."""
 
 
 def _reason(error: Exception) -> str:
-    # HDF5 has a text of several lines where the system has a few words.
+    """Return the system's words for an error, or the first line of HDF5's message."""
     number = getattr(error, "errno", None)
     return os.strerror(number) if number else one_line(str(error))
 
 
-def _digest(side: Side, count: int) -> str:
-    """Identifies the first ``count`` rows that take part, by their vectors."""
+def _digest(side: VectorSet, count: int) -> str:
+    """Return a digest of the first ``count`` selected rows and their vectors."""
     digest = hashlib.blake2b(digest_size=16)
-    for start in range(0, count, ROWS):
-        rows = side.rows[start : min(count, start + ROWS)]
+    for start in range(0, count, HASHED_ROWS):
+        rows = side.rows[start : min(count, start + HASHED_ROWS)]
         digest.update(np.ascontiguousarray(rows, dtype=np.int64).tobytes())
         digest.update(np.ascontiguousarray(side.vectors[rows]).tobytes())
     return digest.hexdigest()

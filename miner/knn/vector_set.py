@@ -1,4 +1,4 @@
-"""One side of a search."""
+"""The vectors that take part in a search, as one side of it."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,10 +7,12 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class Side:
-    """What takes part in a search: the ``rows (m,) int64``, ascending, of ``vectors (n, d)``.
+class VectorSet:
+    """Selected rows of a matrix of unit vectors.
 
-    ``ann`` is a FAISS index over those rows, or None for an exact search.
+    ``rows (m,) int64``, ascending, select from ``vectors (n, d)``, float16 or float32. A position
+    is an index into ``rows``. ``ann`` is a FAISS index of the selected rows, or None for an exact
+    search.
     """
 
     vectors: np.ndarray
@@ -18,16 +20,17 @@ class Side:
     ann: Any = None
 
     def __len__(self) -> int:
+        """The number of selected rows, m."""
         return len(self.rows)
 
     def block(self, start: int, end: int) -> np.ndarray:
-        """Vectors of the rows at positions ``start`` to ``end``: ``(b, d)``, as they are stored."""
+        """Return the vectors at positions ``start`` to ``end``, ``(b, d)``, in their own type."""
         return np.asarray(self.vectors[self.rows[start:end]])
 
-    def floats(self, start: int, end: int) -> np.ndarray:
-        """The same as float32."""
+    def float32_block(self, start: int, end: int) -> np.ndarray:
+        """Return the vectors at positions ``start`` to ``end`` as ``(b, d) float32``."""
         return self.block(start, end).astype(np.float32, copy=False)
 
     def sample(self, size: int) -> np.ndarray:
-        """At most ``size`` positions, ``(s,) int64``, evenly spread."""
+        """Return at most ``size`` evenly spaced positions, ``(s,) int64``."""
         return np.linspace(0, len(self) - 1, min(size, len(self))).astype(np.int64)

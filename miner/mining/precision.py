@@ -21,7 +21,7 @@ import numpy as np
 from miner.encoder.encoder import Encoder
 from miner.errors import ResourceError
 from miner.knn.neighbors import Neighbors
-from miner.knn.vector_set import Side
+from miner.knn.vector_set import VectorSet
 from miner.mining.search import Search, choose, side
 from miner.scoring.verifier import Text, prepare
 
@@ -284,7 +284,7 @@ def _compete(
     assert found.target_text is not None
     sources = side(found.pairs.source)
     vectors = encoder.encode(sentences).astype(sources.vectors.dtype)
-    decoys = Side(vectors, np.flatnonzero(vectors.any(axis=1)))
+    decoys = VectorSet(vectors, np.flatnonzero(vectors.any(axis=1)))
     # Without a compressed index of the sources: the decoys' neighbours are to be exact.
     forward, backward = found.settings.nearest(replace(sources, ann=None), decoys)
     first = len(found.backward)

@@ -13,7 +13,7 @@ from miner.knn.knn_search import nearest_both
 from miner.knn.neighbors import Neighbors
 from miner.knn.recall import measured_recall
 from miner.knn.search_checkpoint import Checkpoint
-from miner.knn.vector_set import Side
+from miner.knn.vector_set import VectorSet
 from miner.machine import memory_budget, thread_count
 from miner.mining.pairs import Pairs, each_copy
 from miner.names import DUPLICATES, ENGINES, MARGINS, RANKS, RETRIEVALS, canonical
@@ -41,8 +41,8 @@ class Settings:
 
     def nearest(
         self,
-        source: Side,
-        target: Side,
+        source: VectorSet,
+        target: VectorSet,
         report: Reporter = silent,
         checkpoint: Checkpoint | None = None,
     ) -> tuple[Neighbors, Neighbors]:
@@ -251,9 +251,9 @@ def require_one_model(source: Index, target: Index) -> None:
         )
 
 
-def side(index: Index) -> Side:
+def side(index: Index) -> VectorSet:
     """What of an index takes part in a search."""
-    return Side(index.store.vectors, index.store.distinct(), index.ann())
+    return VectorSet(index.store.vectors, index.store.distinct(), index.ann())
 
 
 def choose(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from miner.knn.knn_search import nearest_both
-from miner.knn.vector_set import Side
+from miner.knn.vector_set import VectorSet
 from miner.machine import memory_budget
 from miner.scoring.margin import RATIO_FLOOR
 from miner.scoring.quality import cosines
@@ -28,14 +28,14 @@ class Reference:
     def __init__(self, texts: Texts, vectors: Vectors, k: int):
         self.k = k
         self.row: list[dict[str, int]] = []
-        self.sides: list[Side] = []
+        self.sides: list[VectorSet] = []
         for side, rows in zip(texts, vectors, strict=True):
             first: dict[str, int] = {}
             for row, text in enumerate(side):
                 first.setdefault(text, row)
             distinct = rows[list(first.values())]
             self.row.append({text: row for row, text in enumerate(first)})
-            self.sides.append(Side(distinct, np.flatnonzero(distinct.any(axis=1))))
+            self.sides.append(VectorSet(distinct, np.flatnonzero(distinct.any(axis=1))))
 
     def margins(self, texts: Texts, vectors: Vectors, margin: str = "ratio") -> np.ndarray:
         """``(n,) float64`` margins of n pairs, by ``ratio`` or ``distance``."""
@@ -50,7 +50,7 @@ class Reference:
     def _mean(self, vectors: np.ndarray, partners: Sequence[str], other: int) -> np.ndarray:
         """Mean similarity of each vector to its nearest of the ``other`` side: ``(n,) float64``."""
         base = self.sides[other]
-        queries = Side(vectors, np.flatnonzero(vectors.any(axis=1)))
+        queries = VectorSet(vectors, np.flatnonzero(vectors.any(axis=1)))
         out = np.zeros(len(vectors))
         if not len(base) or not len(queries):
             return out

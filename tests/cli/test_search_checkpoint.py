@@ -35,7 +35,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 def merges(monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
     """Grows with every block that is merged; an interrupt comes with the block after its first."""
     blocks: list[int | None] = [None]
-    for engine in (engines.Bytes, engines.Floats):
+    for engine in (engines.Int8Engine, engines.Float32Engine):
 
         def merge(self: Any, *rest: Any, original: Any = engine.merge) -> None:
             if len(blocks) - 1 == blocks[0]:
@@ -63,7 +63,7 @@ def test_a_stopped_search_goes_on(
     assert state.exists() and not out.exists()
     merges[:] = [None]
     code, _, err = miner("search", *sides, "-o", out, "--no-estimate")
-    assert code == 0 and f"{state}: going on from 3" in err
+    assert code == 0 and f"{state}: resuming a stopped search at 3" in err
     assert len(merges) - 1 == 16 - 5
     assert sorted(os.listdir(tmp_path)) == ["pairs.tsv", "scratch.tsv"]
     assert out.read_bytes() == (tmp_path / "scratch.tsv").read_bytes()
@@ -82,7 +82,7 @@ def test_pairs_that_cannot_be_written_do_not_cost_the_search(
     assert code == 1 and "no space left" in err and os.listdir(tmp_path) == ["o.state.h5"]
     merges[:] = [None]
     code, _, err = miner("search", *sides, "-o", tmp_path / "o", "--no-estimate")
-    assert code == 0 and "searched already" in err and len(merges) == 1
+    assert code == 0 and "searched before" in err and len(merges) == 1
     assert os.listdir(tmp_path) == ["o"]
 
 
@@ -100,9 +100,9 @@ def test_a_state_serves_every_later_search(
     code, second, again = miner("search", *sides, "--state", state, "--target-precision", "0.9")
     assert code == 0 and second == first and len(merges) == number - 1
     note, rest = again.split("\n", 1)
-    assert "60 x 60 sentences are searched already, 0 and 0 are new" in note and rest == once
+    assert "60 x 60 sentences were searched before; 0 and 0 are new" in note and rest == once
     code, third, err = miner("search", *sides, "--state", state, "-k", "3", "--no-estimate")
-    assert code == 0 and "of another search (another k); starting anew" in err
+    assert code == 0 and "of another search (another k); starting over" in err
     assert third == miner("search", *sides, "-k", "3", "--no-estimate")[1]
 
 
@@ -139,9 +139,9 @@ def test_mine_goes_on_in_its_directory(
     assert code == 130 and out == "" and "interrupted" in err
     merges[:] = [None]
     code, out, err = miner(*line)
-    assert code == 0 and out == wanted[1] and "going on from" in err and len(merges) == 1 + 13
+    assert code == 0 and out == wanted[1] and "resuming a stopped search" in err and len(merges) == 1 + 13
     code, out, err = miner(*line)
-    assert code == 0 and out == wanted[1] and "searched already" in err and len(merges) == 1 + 13
+    assert code == 0 and out == wanted[1] and "searched before" in err and len(merges) == 1 + 13
     assert sorted(os.listdir(tmp_path / "work")) == ["search.h5", "source", "target"]
 
 
@@ -176,7 +176,7 @@ def test_a_search_that_is_killed_goes_on(
         running.kill()
     assert running.returncode == -signal.SIGKILL and not out.exists()
     code, _, err = miner(*line)
-    assert code == 0 and "going on from" in err
+    assert code == 0 and "resuming a stopped search" in err
     assert out.read_text(encoding="utf-8") == wanted
     assert os.listdir(tmp_path) == ["pairs.tsv"]
 
@@ -205,7 +205,7 @@ def test_a_file_of_something_else_is_not_replaced(
     before = vectors.read_bytes()
     for arguments in (("--state", vectors), ("--state", sides[1]), ("-o", tmp_path / "pairs.tsv")):
         code, out, err = miner("search", *sides, *arguments)
-        assert code == 1 and out == "" and "not the state of a search" in err
+        assert code == 1 and out == "" and "not a checkpoint of a search" in err
         assert len(err.splitlines()) == 1
     assert text.read_text() == "mine\n" and vectors.read_bytes() == before
 

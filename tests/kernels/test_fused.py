@@ -25,7 +25,7 @@ from miner.kernels.fused import (
     tile_reference,
 )
 from miner.kernels.tile import has_avx2, lowest_bit, tile_avx2
-from miner.knn.engines import Lists
+from miner.knn.lists import Lists
 
 NEEDS_AVX2 = pytest.mark.skipif(not has_avx2(), reason="this processor has no AVX2")
 SEEDS = st.integers(0, 2**32 - 1)

@@ -1,16 +1,15 @@
-"""miner.knn.engines within miner.knn.knn_search: rounding that does not show, memory, threads, devices."""
+"""Engines within a search: rounding that does not show, bounded memory, devices."""
 
 from __future__ import annotations
 
 import threading
-import time
 import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.sides import (
     ALL,
@@ -31,31 +30,16 @@ from miner.encoder import gpu
 from miner.errors import DependencyError, ResourceError
 from miner.index import faiss
 from miner.knn import engines, knn_search
-from miner.knn.engines import Bytes, Faiss, Floats, Lists, crosswise, strips
+from miner.knn.engines import FaissEngine, Float32Engine, Int8Engine
 from miner.knn.knn_search import LEAST_BLOCK, nearest_both
-from miner.knn.vector_set import Side
+from miner.knn.lists import Lists
+from miner.knn.vector_set import VectorSet
 
-
-def test_lists_can_be_merged_in_any_order() -> None:
-    generator = np.random.default_rng(0)
-    scores = generator.integers(0, 4, size=(5, 30)).astype(np.float32)
-    one, other = Lists.empty(7, 6), Lists.empty(7, 6)
-    parts = [slice(0, 10), slice(10, 11), slice(11, 30)]
-    for lists, order in ((one, parts), (other, parts[::-1])):
-        for part in order:
-            places = np.tile(np.arange(30, dtype=np.int32)[part], (5, 1))
-            lists.merge(2, scores[:, part], places)
-    for left, right in zip(one.arrays, other.arrays, strict=True):
-        np.testing.assert_array_equal(left, right)
-    np.testing.assert_array_equal(one.position[2:], np.argsort(-scores, kind="stable")[:, :6])
-    assert (one.position[:2] == -1).all() and np.isneginf(one.least[:2]).all()
-
-
-# --- an engine's rounding is not trusted --------------------------------------------------------
+# --- rounding --------------------------------------------------------
 
 
 def untrustworthy(seed: int, noise: float) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
-    """A flat_search whose similarities are off by up to ``noise``, and whose ties are shuffled."""
+    """Return a flat_search with errors up to ``noise`` and ties in random order."""
     generator = np.random.default_rng(seed)
 
     def flat_search(
@@ -71,7 +55,7 @@ def untrustworthy(seed: int, noise: float) -> Callable[..., tuple[np.ndarray, np
 
 
 def nearly_equal(generator: np.random.Generator, d: int) -> tuple[np.ndarray, np.ndarray]:
-    """Vectors whose similarities differ by about what a product may be off."""
+    """Return vectors whose similarities differ by about the rounding of a float32 product."""
     source, target = (np.tile(units(generator, 1, d), (n, 1)) for n in (20, 60))
     source[::3] = np.nextafter(source[::3], np.float16(0))
     target[::2, : d // 2] = np.nextafter(target[::2, : d // 2], np.float16(0))
@@ -100,8 +84,8 @@ def test_faiss_rounding_and_ties_do_not_show(
 
 
 @pytest.mark.parametrize("block", [5, 256])
-def test_rounding_of_floats_does_not_show(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Products that are off by all that a float32 product may be, here up and there down."""
+def test_float32_rounding_does_not_show(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Products have the largest error of a float32 product, some up and some down."""
     generator = np.random.default_rng(20)
     d, original, lock = 6, np.matmul, threading.Lock()
 
@@ -115,13 +99,15 @@ def test_rounding_of_floats_does_not_show(block: int, monkeypatch: pytest.Monkey
         source, target = nearly_equal(np.random.default_rng(seed), d)
         with monkeypatch.context() as patch:
             patch.setattr(np, "matmul", noisy)
-            found = nearest("floats", side(source), side(target), 2)
+            found = nearest("float32", side(source), side(target), 2)
         same(found, nearest("faiss", side(source), side(target), 2))
 
 
 @pytest.mark.parametrize("kind", EXACT)
-def test_the_second_look_is_rare_and_happens(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ordinary vectors are settled by the first list; only lists full of ties are scanned for."""
+def test_rows_are_searched_again_only_where_rounding_matters(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The candidates settle ordinary vectors; only lists full of ties need an exact scan."""
     searched: list[int] = []
     original = knn_search.scan
 
@@ -153,20 +139,20 @@ def test_too_little_memory() -> None:
 
 @pytest.fixture
 def blocks(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
-    """The rows and columns of every block that is prepared from now on."""
+    """Shapes of the blocks that are read during the test."""
     seen: list[tuple[int, int]] = []
-    original = Side.block
+    original = VectorSet.block
 
-    def watched(self: Side, start: int, end: int) -> np.ndarray:
+    def watched(self: VectorSet, start: int, end: int) -> np.ndarray:
         made = original(self, start, end)
         seen.append(made.shape)
         return made
 
-    monkeypatch.setattr(Side, "block", watched)
+    monkeypatch.setattr(VectorSet, "block", watched)
     return seen
 
 
-@pytest.mark.parametrize("kind", ["bytes", "floats", "faiss"])
+@pytest.mark.parametrize("kind", ["int8", "float32", "faiss"])
 def test_less_memory_means_smaller_blocks_and_the_same_lists(
     kind: str, blocks: list[tuple[int, int]]
 ) -> None:
@@ -181,11 +167,11 @@ def test_less_memory_means_smaller_blocks_and_the_same_lists(
 
 
 @pytest.mark.parametrize("k", [1, 4, 16])
-@pytest.mark.parametrize("kind", ["bytes", "floats", "faiss", "compressed"])
+@pytest.mark.parametrize("kind", ["int8", "float32", "faiss", "compressed"])
 def test_memory_is_bounded(k: int, kind: str, blocks: list[tuple[int, int]]) -> None:
-    """What numpy allocates stays within the least bound that is accepted, beside what is returned.
+    """Allocations of numpy, the result aside, stay within the smallest accepted bound.
 
-    Numba's own arrays are a few kilobytes to each thread, and are not counted.
+    Arrays that numba allocates are not counted: a few kilobytes a thread.
     """
     generator = np.random.default_rng(13)
     n, m, d = 3000, 1500, 128
@@ -213,15 +199,15 @@ def test_memory_is_bounded(k: int, kind: str, blocks: list[tuple[int, int]]) -> 
     assert max(size for size, _ in blocks) == LEAST_BLOCK
 
 
-def least_memory(kind: str, source: Side, target: Side, k: int) -> int:
-    """What the refusal of too little memory asks for, in bytes."""
+def least_memory(kind: str, source: VectorSet, target: VectorSet, k: int) -> int:
+    """Return the bytes that the error message for too little memory asks for."""
     with pytest.raises(ResourceError, match=r"give at least \d+M") as caught:
         nearest(kind, source, target, k, memory=1)
     return int(str(caught.value).split("at least ")[1].split("M")[0]) << 20
 
 
 class Short:
-    """An engine with memory for so many rows and columns; what fails has merged a part already."""
+    """An engine that runs out of memory above ``most`` rows or columns, after a partial merge."""
 
     def __init__(self, engine: Any, most: int):
         self.engine, self.most, self.sizes = engine, most, []  # type: ignore[var-annotated]
@@ -233,7 +219,7 @@ class Short:
         count = max(getattr(part, "count", None) or len(part) for part in (rows, columns))
         self.sizes.append(count)
         if count > self.most:
-            if self.engine.name == "bytes":  # which can be merged again
+            if self.engine.name == "int8":  # its blocks can be merged again
                 self.engine.merge(rows, s, columns, t, lists)
             raise (*self.engine.exhausted, MemoryError)[0]
         self.engine.merge(rows, s, columns, t, lists)
@@ -244,13 +230,13 @@ def test_a_block_that_does_not_fit_is_halved(kind: str, monkeypatch: pytest.Monk
     source, target = (side(p) for p in realistic(np.random.default_rng(14), 700, 1000, 16))
     wanted = nearest(kind, source, target, 4)
     made = {
-        "bytes": lambda: Bytes(2),
-        "floats": lambda: Floats(2),
-        "faiss": lambda: Faiss("cpu"),
-        "cuda": lambda: engines.Cuda("cpu"),
+        "int8": lambda: Int8Engine(2),
+        "float32": lambda: Float32Engine(2),
+        "faiss": lambda: FaissEngine("cpu"),
+        "cuda": lambda: engines.CudaEngine("cpu"),
     }
     short = Short(made[kind](), 300)
-    monkeypatch.setattr(knn_search, "choose", lambda *rest: short)
+    monkeypatch.setattr(knn_search, "choose_engine", lambda *rest: short)
     same(nearest_both(source, target, 4, memory=PLENTY), wanted)
     assert short.sizes[0] == 1000 and min(short.sizes) == 250
     short.most = 100
@@ -259,15 +245,15 @@ def test_a_block_that_does_not_fit_is_halved(kind: str, monkeypatch: pytest.Monk
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("kind", ["floats", "faiss"])
+@pytest.mark.parametrize("kind", ["float32", "faiss"])
 def test_lists_are_as_they_were_when_memory_runs_out(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Products of another shape may be rounded otherwise: a pair must not be merged twice."""
+    """Products of another shape may round in another way: no pair may be merged twice."""
     generator = np.random.default_rng(15)
     source, target = (units(generator, n, 16).astype(np.float32) for n in (50, 60))
     lists = Lists.empty(50, 5), Lists.empty(60, 5)
-    engine = Faiss("cpu") if kind == "faiss" else Floats(2)
+    engine = FaissEngine("cpu") if kind == "faiss" else Float32Engine(2)
     calls = iter(range(100))
     owner, name = (faiss, "flat_search") if kind == "faiss" else (np, "empty")
     original = getattr(owner, name)
@@ -285,69 +271,15 @@ def test_lists_are_as_they_were_when_memory_runs_out(
         assert (part.position == -1).all() and np.isneginf(part.similarity).all()
 
 
-def test_other_errors_are_not_taken_for_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_errors_are_not_mistaken_for_lack_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*rest: Any) -> None:
         raise RuntimeError("broken")
 
     vectors = side(units(np.random.default_rng(16), 20, 8))
-    monkeypatch.setattr(Bytes, "merge", broken)
-    monkeypatch.setattr(Floats, "merge", broken)
+    monkeypatch.setattr(Int8Engine, "merge", broken)
+    monkeypatch.setattr(Float32Engine, "merge", broken)
     with pytest.raises(RuntimeError, match="broken"):
         nearest_both(vectors, vectors, 2, memory=PLENTY)
-
-
-# --- threads ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("size", "number"), [(0, 3), (1, 3), (7, 3), (9, 3), (5, 1), (100, 64)])
-def test_strips(size: int, number: int) -> None:
-    parts = strips(size, number)
-    assert [at for part in parts for at in range(*part)] == list(range(size))
-    assert len(parts) == max(1, min(number, size))
-    lengths = [end - start for start, end in parts]
-    assert max(lengths) - min(lengths) <= 1
-
-
-@settings(max_examples=25, deadline=None)
-@given(st.integers(0, 40), st.integers(0, 40), st.integers(1, 6))
-def test_crosswise_does_each_pair_once_and_shares_nothing(
-    rows: int, columns: int, threads: int
-) -> None:
-    seen = np.zeros((rows, columns), np.int64)
-    busy: set[tuple[str, int]] = set()
-    lock, most = threading.Lock(), [0, 0]
-
-    def work(part: tuple[int, int], other: tuple[int, int]) -> None:
-        mine = {("row", at) for at in range(*part)} | {("column", at) for at in range(*other)}
-        with lock:
-            assert not mine & busy
-            busy.update(mine)
-            most[0] += 1
-            most[1] = max(most)
-        time.sleep(0)
-        seen[slice(*part), slice(*other)] += 1
-        with lock:
-            busy.difference_update(mine)
-            most[0] -= 1
-
-    crosswise(rows, columns, threads, work)
-    assert (seen == 1).all() and most[1] <= threads
-
-
-@pytest.mark.parametrize("threads", [2, 4])
-def test_an_error_in_a_thread_stops_the_others(threads: int) -> None:
-    done: list[object] = []
-
-    def work(part: tuple[int, int], other: tuple[int, int]) -> None:
-        if len(done) == 2:
-            raise ValueError("the third")
-        done.append((part, other))
-        time.sleep(0.01)
-
-    before = threading.active_count()
-    with pytest.raises(ValueError, match="the third"):
-        crosswise(1000, 1000, threads, work)
-    assert len(done) <= 2 + threads < 36 and threading.active_count() == before
 
 
 # --- devices ------------------------------------------------------------------------------------
@@ -369,12 +301,11 @@ def test_no_torch_and_no_gpu(driver: bool, monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_compressed_index_is_searched_on_the_cpu_where_faiss_sees_no_gpu(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Torch may see one: what it resolves ``auto`` to is not for FAISS."""
-    import faiss
-
+    """Torch may see one, and resolve ``auto`` to it."""
+    library = faiss.faiss()
     monkeypatch.setattr(faiss, "gpu_count", lambda: 0)
     vectors = units(np.random.default_rng(17), 40, 8)
-    ann = faiss.index_factory(8, "HNSW8", faiss.METRIC_INNER_PRODUCT)
+    ann = library.index_factory(8, "HNSW8", library.METRIC_INNER_PRODUCT)
     ann.add(vectors.astype(np.float32))
     mixed, flat = side(vectors, ann=ann), side(units(np.random.default_rng(18), 30, 8))
     same(

@@ -1,4 +1,4 @@
-"""miner.knn.knn_search and its kernels: the exact lists, whatever the engine, blocks and threads do."""
+"""Searches and the exact kernels: the same lists for every engine, block size and thread count."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from miner.index.index import Index
 from miner.kernels.exact import rescore, rescore_reference, scan, scan_reference
 from miner.knn import knn_search
 from miner.knn.knn_search import nearest_both
-from miner.knn.vector_set import Side
+from miner.knn.vector_set import VectorSet
 from miner.mining.search import search
 
 # --- kernels ------------------------------------------------------------------------------------
@@ -113,7 +113,7 @@ def test_lists_are_those_of_brute_force(
     block: int,
     threads: int,
 ) -> None:
-    """Ties, copies, zero rows, rows left out, k above n, empty sides, every block size."""
+    """Ties, duplicates, zero rows, rows left out, k above n, empty sides, every block size."""
     monkeypatch.setattr(knn_search, "BLOCK", block)
     generator = np.random.default_rng(seed)
     source = side(coarse(generator, n, d), generator.random(n) < 0.8)
@@ -136,7 +136,7 @@ def test_lists_of_random_vectors(
 
 @pytest.mark.parametrize("kind", ALL)
 def test_more_ties_than_are_kept(kind: str) -> None:
-    """200 rows of equal similarity: which of them FAISS keeps is chance, ours are the first."""
+    """Of 200 equal similarities, the first rows win; those that FAISS keeps are arbitrary."""
     generator = np.random.default_rng(4)
     target = np.tile(units(generator, 1, 16), (200, 1))
     target[150] = units(generator, 1, 16)
@@ -165,9 +165,9 @@ def test_k_must_be_positive() -> None:
         nearest_both(vectors, vectors, 0, memory=PLENTY)
 
 
-@pytest.mark.parametrize("kind", ["floats", "faiss", "bytes"])
+@pytest.mark.parametrize("kind", ["float32", "faiss", "int8"])
 def test_a_large_k_on_a_small_corpus_takes_little_memory(kind: str) -> None:
-    """Lists are no longer than the other side, whatever k."""
+    """Lists are at most as long as the other side."""
     generator = np.random.default_rng(8)
     source, target = side(units(generator, 30, 300)), side(units(generator, 40, 300))
     check(kind, source, target, 20_000, memory=64 << 20)
@@ -184,16 +184,16 @@ def test_progress_adds_up(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
 
 
-# --- the engine of bytes ------------------------------------------------------------------------
+# --- the int8 engine ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("k", [4, 8])
 @pytest.mark.parametrize("d", [64, 256])
-def test_bytes_miss_a_neighbour_about_never(k: int, d: int) -> None:
+def test_int8_misses_few_neighbours(k: int, d: int) -> None:
     generator = np.random.default_rng(21)
     source, target = (side(part) for part in realistic(generator, 3000, 2500, d))
-    found = nearest("bytes", source, target, k)
-    wanted = nearest("floats", source, target, k)
+    found = nearest("int8", source, target, k)
+    wanted = nearest("float32", source, target, k)
     for lists, truth, base, other in zip(
         found, wanted, (target, source), (source, target), strict=True
     ):
@@ -209,7 +209,7 @@ def test_bytes_miss_a_neighbour_about_never(k: int, d: int) -> None:
 
 @pytest.mark.parametrize("shared", [0.0, 0.8, 0.95])
 def test_huge_components_that_all_share_cost_no_neighbour(shared: float) -> None:
-    """As vectors of some transformers have them: nothing is left of the others in a byte."""
+    """Vectors of some transformers have them; rounding to int8 erases the other components."""
     generator = np.random.default_rng(24)
     vectors = generator.normal(size=(2, 700, 128))
     vectors *= np.sqrt(1 - shared**2) / np.linalg.norm(vectors, axis=2, keepdims=True)
@@ -227,18 +227,18 @@ def test_huge_components_that_all_share_cost_no_neighbour(shared: float) -> None
      {"memory": 3 << 20}, {"block": 60, "threads": 3}],
     ids=str,
 )  # fmt: skip
-def test_lists_of_bytes_do_not_depend_on_the_machine(
+def test_int8_lists_do_not_depend_on_the_machine(
     settings: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Among them misses: vectors so close that bytes cannot tell them apart."""
-    monkeypatch.setattr(knn_search, "bytes_suffice", lambda *arguments: True)
+    """Misses included: some vectors are too close for int8 to tell them apart."""
+    monkeypatch.setattr(knn_search, "int8_suffices", lambda *arguments: True)
     generator = np.random.default_rng(22)
     near = units(generator, 1, 32) + 0.002 * units(generator, 900, 32)
     source, target = side(near[:400].astype(np.float16)), side(near[400:].astype(np.float16))
-    wanted = nearest("bytes", source, target, 4)
-    assert not np.array_equal(wanted[0].row, nearest("floats", source, target, 4)[0].row)
+    wanted = nearest("int8", source, target, 4)
+    assert not np.array_equal(wanted[0].row, nearest("float32", source, target, 4)[0].row)
     monkeypatch.setattr(knn_search, "BLOCK", settings.pop("block", knn_search.BLOCK))
-    same(nearest("bytes", source, target, 4, **settings), wanted)
+    same(nearest("int8", source, target, 4, **settings), wanted)
 
 
 @pytest.mark.parametrize("settings", [{"engine": "faiss"}, {"exact": True}], ids=str)
@@ -249,17 +249,17 @@ def test_engines_agree_on_text(indexes: tuple[Index, Index], settings: dict[str,
         np.testing.assert_array_equal(getattr(usual, name), getattr(other, name))
 
 
-def test_without_avx2_floats_serve(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_avx2_the_engine_is_float32(monkeypatch: pytest.MonkeyPatch) -> None:
     from miner.kernels import tile
     from miner.knn import engines
 
-    assert isinstance(engines.choose("fused", "cpu", True, 2), engines.Floats)
+    assert isinstance(engines.choose_engine("fused", "cpu", True, 2), engines.Float32Engine)
     if tile.has_avx2():
-        assert isinstance(engines.choose("fused", "cpu", False, 2), engines.Bytes)
+        assert isinstance(engines.choose_engine("fused", "cpu", False, 2), engines.Int8Engine)
     monkeypatch.setattr(tile, "has_avx2", lambda: False)
-    assert isinstance(engines.choose("fused", "cpu", False, 2), engines.Floats)
+    assert isinstance(engines.choose_engine("fused", "cpu", False, 2), engines.Float32Engine)
     generator = np.random.default_rng(23)
-    check("bytes", side(units(generator, 90, 16)), side(units(generator, 70, 16)), 4)
+    check("int8", side(units(generator, 90, 16)), side(units(generator, 70, 16)), 4)
 
 
 # --- compressed indexes -------------------------------------------------------------------------
@@ -273,19 +273,19 @@ def test_a_compressed_index_returns_exact_scores(factory: str, both: bool) -> No
     generator = np.random.default_rng(14)
     d, k = 16, 3
 
-    def compressed(n: int) -> Side:
+    def compressed(n: int) -> VectorSet:
         vectors = units(generator, n, d)
         vectors[5] = 0
         plain = side(vectors)
         ann = faiss.index_factory(d, factory, faiss.METRIC_INNER_PRODUCT)
-        base = plain.floats(0, n)
+        base = plain.float32_block(0, n)
         ann.train(base)
         ann.add(base)
-        return Side(vectors, plain.rows, ann)
+        return VectorSet(vectors, plain.rows, ann)
 
     source, target = compressed(400), compressed(500)
     if not both:
-        target = Side(target.vectors, target.rows)
+        target = VectorSet(target.vectors, target.rows)
     forward, backward = nearest_both(source, target, k, memory=PLENTY, threads=2)
     for queries, base, found in ((source, target, forward), (target, source, backward)):
         exact = rescore_reference(queries.vectors, base.vectors, found.row)

@@ -1,4 +1,4 @@
-"""miner.knn.search_checkpoint: a search that was killed, or whose sides grew, ends as one from scratch."""
+"""Checkpoints: a search that was killed, or whose sides grew, ends like one from scratch."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from miner.knn import engines, knn_search
 from miner.knn import search_checkpoint as checkpoints
 from miner.knn.neighbors import Neighbors
 from miner.knn.search_checkpoint import Checkpoint, Plan
-from miner.knn.vector_set import Side
+from miner.knn.vector_set import VectorSet
 
 N, M, D, K, BLOCK = 250, 300, 16, 3, 100
 VECTORS = realistic(np.random.default_rng(31), 2 * N, 2 * M, D)
@@ -29,20 +29,20 @@ Searched = tuple[Neighbors, Neighbors]
 
 
 class Searches:
-    """Searches with a state in one place; every block is worth one."""
+    """Searches with a checkpoint at ``path``, written after every block."""
 
     def __init__(self, path: Path):
         self.path, self.notes, self.cells = path, [], []  # type: ignore[var-annotated]
 
-    def sides(self, n: int, m: int) -> tuple[Side, Side]:
+    def sides(self, n: int, m: int) -> tuple[VectorSet, VectorSet]:
         """The first rows of two sides."""
         return side(VECTORS[0][:n]), side(VECTORS[1][:m])
 
     def __call__(
-        self, n: int = N, m: int = M, *, kind: str = "bytes", k: int = K, kill: int | None = None,
-        keep: bool = True, sides: tuple[Side, Side] | None = None, **wishes: Any,
+        self, n: int = N, m: int = M, *, kind: str = "int8", k: int = K, kill: int | None = None,
+        keep: bool = True, sides: tuple[VectorSet, VectorSet] | None = None, **wishes: Any,
     ) -> Searched:  # fmt: skip
-        """Search, to be killed in the block after so many; ``cells``, ``notes``: of this one."""
+        """Search; ``kill`` interrupts the block after so many. Sets ``cells`` and ``notes``."""
         self.notes, self.cells = [], []
         reports = iter(range(-1, 1 << 20))
 
@@ -50,27 +50,32 @@ class Searches:
             if kill is not None and next(reports) >= kill:
                 raise KeyboardInterrupt
 
-        state = Checkpoint(self.path, keep=keep, note=self.notes.append)
+        checkpoint = Checkpoint(self.path, keep=keep, note=self.notes.append)
         found = nearest(
-            kind, *(sides or self.sides(n, m)), k, report=report, checkpoint=state, **wishes
+            kind, *(sides or self.sides(n, m)), k, report=report, checkpoint=checkpoint, **wishes
         )
-        state.close()
+        checkpoint.close()
         return found
 
     def killed(self, n: int = N, m: int = M, *, kill: int, **wishes: Any) -> None:
         with pytest.raises(KeyboardInterrupt):
             self(n, m, kill=kill, **wishes)
 
-    def scratch(self, n: int = N, m: int = M, kind: str = "bytes", k: int = K) -> Searched:
+    def scratch(self, n: int = N, m: int = M, kind: str = "int8", k: int = K) -> Searched:
         return nearest(kind, *self.sides(n, m), k)
 
 
 @pytest.fixture
 def searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Searches:
-    made = Searches(tmp_path / "state.h5")
+    made = Searches(tmp_path / "checkpoint.h5")
     monkeypatch.setattr(checkpoints, "EVERY", 0.0)
     monkeypatch.setattr(knn_search, "BLOCK", BLOCK)
-    for engine in (engines.Bytes, engines.Floats, engines.Faiss, engines.Cuda):
+    for engine in (
+        engines.Int8Engine,
+        engines.Float32Engine,
+        engines.FaissEngine,
+        engines.CudaEngine,
+    ):
 
         def merge(
             self: Any, rows: Any, s: int, columns: Any, t: int, lists: Any,
@@ -86,7 +91,7 @@ def searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Searches:
 
 
 def alone(path: Path) -> bool:
-    """Whether nothing else was left beside a state."""
+    """Check that the directory holds nothing beside the checkpoint."""
     return [entry.name for entry in path.parent.iterdir()] == [path.name]
 
 
@@ -97,7 +102,7 @@ SHARE = st.floats(0, 1)
 
 
 def counted(plan: Plan, sizes: tuple[int, int]) -> np.ndarray:
-    """How often each product is left."""
+    """Count how often each cell of the matrix is left to do."""
     matrix = np.zeros(sizes, np.int64)
     for s, s_end, t, t_end in plan.blocks():
         assert 0 < s_end - s <= plan.block and 0 < t_end - t <= plan.block
@@ -109,11 +114,11 @@ def counted(plan: Plan, sizes: tuple[int, int]) -> np.ndarray:
 @given(
     SIZES, SIZES, SIZES, st.integers(1, 12), st.integers(1, 12), st.floats(0, 1), st.floats(0, 1)
 )
-def test_plans_cover_every_product_once(
+def test_plans_cover_every_cell_once(
     first: tuple[int, int], more: tuple[int, int], last: tuple[int, int], block: int, other: int,
     share: float, again: float,
 ) -> None:  # fmt: skip
-    """Begun, grown, cut anew in blocks of another size, and all that twice."""
+    """Twice over: begin, grow, cut into blocks of another size."""
     plan, old = Plan((), block).grown((0, 0), first), first
     seen = np.zeros([sum(part) for part in zip(first, more, last, strict=True)], np.int64)
     for step, part, size in ((more, share, other), (last, again, block)):
@@ -135,7 +140,7 @@ def test_plans_cover_every_product_once(
 # --- killed -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["bytes", *EXACT])
+@pytest.mark.parametrize("kind", ["int8", *EXACT])
 @pytest.mark.parametrize("kill", [1, 4, 8])
 def test_a_killed_search_goes_on(searched: Searches, kind: str, kill: int) -> None:
     wanted = searched.scratch(kind=kind)
@@ -144,7 +149,7 @@ def test_a_killed_search_goes_on(searched: Searches, kind: str, kill: int) -> No
     first = sum(searched.cells[:kill])
     same(searched(kind=kind), wanted)
     assert sum(searched.cells) == N * M - first and len(searched.cells) == 9 - kill
-    assert f"going on from {first / (N * M):.0%}" in searched.notes[0]
+    assert f"resuming a stopped search at {first / (N * M):.0%}" in searched.notes[0]
     assert len(searched.notes) == 1 and alone(searched.path)
 
 
@@ -161,32 +166,32 @@ def test_killed_again_and_again(searched: Searches) -> None:
 def test_blocks_of_another_size(
     searched: Searches, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A search killed for want of memory is one to repeat with less."""
+    """A search killed for lack of memory is repeated with less."""
     searched.killed(kill=4)
     left = N * M - sum(searched.cells[:4])
     wanted = searched.scratch()
     monkeypatch.setattr(knn_search, "BLOCK", block)
     same(searched(), wanted)
     assert sum(searched.cells) == left
-    assert "going on from" in searched.notes[0]
+    assert "resuming a stopped search" in searched.notes[0]
 
 
-def test_a_state_stays_or_goes(searched: Searches) -> None:
+def test_keep_decides_whether_the_file_stays(searched: Searches) -> None:
     searched(keep=True)
     assert alone(searched.path)
     found, cells = searched(keep=True), list(searched.cells)
     same(found, searched.scratch())
-    assert not cells and "searched already, 0 and 0 are new" in searched.notes[0]
+    assert not cells and "searched before; 0 and 0 are new" in searched.notes[0]
     searched(keep=False)
     assert not list(searched.path.parent.iterdir())
     searched.killed(keep=False, kill=5)
     assert alone(searched.path)
     searched(keep=False)
-    assert "going on from" in searched.notes[0]
+    assert "resuming a stopped search" in searched.notes[0]
     assert not list(searched.path.parent.iterdir())
 
 
-def test_a_short_search_writes_no_state(
+def test_a_short_search_writes_no_checkpoint(
     searched: Searches, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(checkpoints, "EVERY", 30.0)
@@ -198,37 +203,35 @@ def test_saving_takes_a_bounded_share_of_the_time(
     searched: Searches, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(checkpoints, "EVERY", 30.0)
-    state, now = Checkpoint(searched.path, keep=True), 1000.0
+    checkpoint, now = Checkpoint(searched.path, keep=True), 1000.0
     monkeypatch.setattr(checkpoints.time, "monotonic", lambda: now)
-    state.written = now
-    assert not state.due
+    checkpoint.written = now
+    assert not checkpoint.due
     now += 31
-    assert state.due
-    state.took = 4.0
-    assert not state.due
+    assert checkpoint.due
+    checkpoint.took = 4.0
+    assert not checkpoint.due
     now += 90
-    assert state.due
+    assert checkpoint.due
 
 
 # --- grown --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["bytes", *EXACT])
+@pytest.mark.parametrize("kind", ["int8", *EXACT])
 @pytest.mark.parametrize("grown", [(0, 0), (90, 0), (0, 70), (90, 70), (1, 1)])
-def test_new_rows_are_all_that_is_searched(
-    searched: Searches, kind: str, grown: tuple[int, int]
-) -> None:
+def test_only_new_rows_are_searched(searched: Searches, kind: str, grown: tuple[int, int]) -> None:
     searched(kind=kind)
     n, m = N + grown[0], M + grown[1]
     found, cells = searched(n, m, kind=kind), list(searched.cells)
     same(found, searched.scratch(n, m, kind))
     assert sum(cells) == n * m - N * M
-    assert f"{N} x {M} sentences are searched already" in searched.notes[0]
+    assert f"{N} x {M} sentences were searched before" in searched.notes[0]
 
 
 @pytest.mark.parametrize("first", [(0, 0), (0, M), (N, 0), (1, 1), (3, M), (10, 12)])
 def test_small_sides_grow_as_well(searched: Searches, first: tuple[int, int]) -> None:
-    """Lists are as short as the other side, and get longer with it."""
+    """Lists are as short as the other side, and grow with it."""
     searched(*first)
     found, cells = searched(N, M), list(searched.cells)
     same(found, searched.scratch())
@@ -236,7 +239,7 @@ def test_small_sides_grow_as_well(searched: Searches, first: tuple[int, int]) ->
 
 
 def test_killed_while_growing(searched: Searches) -> None:
-    """Grown, killed, grown again: nothing is searched twice, but for the block it was killed in."""
+    """Grown, killed, grown again: only the block of the kill is searched twice."""
     searched()
     searched.killed(N + 90, M + 70, kill=3)
     searched.killed(N + 90, M + 70, kill=2)
@@ -244,7 +247,7 @@ def test_killed_while_growing(searched: Searches) -> None:
     found, cells = searched(N + 150, M + 200), list(searched.cells)
     same(found, searched.scratch(N + 150, M + 200))
     assert sum(cells) < (N + 150) * (M + 200) - N * M - 7 * 2000
-    searched.killed(N + 200, M + 200, kill=0)  # before its first state: that of before stays
+    searched.killed(N + 200, M + 200, kill=0)  # before its first save: the old file stays
     found, cells = searched(N + 200, M + 200), list(searched.cells)
     same(found, searched.scratch(N + 200, M + 200))
     assert sum(cells) == 50 * (M + 200)
@@ -256,7 +259,7 @@ def test_killed_and_grown_at_once(searched: Searches) -> None:
     found, cells = searched(N + 90, M + 70), list(searched.cells)
     same(found, searched.scratch(N + 90, M + 70))
     assert sum(cells) == (N + 90) * (M + 70) - done
-    assert "going on from" in searched.notes[0]
+    assert "resuming a stopped search" in searched.notes[0]
 
 
 # --- another search -----------------------------------------------------------------------------
@@ -267,8 +270,8 @@ def test_killed_and_grown_at_once(searched: Searches) -> None:
     [
         ({"k": K + 1}, "another k"),
         ({"k": K - 1}, "another k"),
-        ({"kind": "floats"}, "engine bytes"),
-        ({"kind": "faiss"}, "engine bytes"),
+        ({"kind": "float32"}, "engine int8"),
+        ({"kind": "faiss"}, "engine int8"),
         ({"n": N - 1}, "another text or model"),
         ({"m": M - 50}, "another text or model"),
         ({"sides": "swapped"}, "another text or model"),
@@ -278,7 +281,7 @@ def test_killed_and_grown_at_once(searched: Searches) -> None:
     ],
     ids=str,
 )
-def test_another_search_starts_anew(searched: Searches, change: dict[str, Any], said: str) -> None:
+def test_another_search_starts_over(searched: Searches, change: dict[str, Any], said: str) -> None:
     searched.killed(kill=5)
     source, target = searched.sides(N, M)
     if change.get("sides") == "changed":
@@ -286,7 +289,7 @@ def test_another_search_starts_anew(searched: Searches, change: dict[str, Any], 
         vectors[17, 3] = np.nextafter(vectors[17, 3], np.float16(1))
         source = side(vectors)
     elif change.get("sides") == "other rows":
-        source = Side(source.vectors, source.rows[np.arange(N) != 200])
+        source = VectorSet(source.vectors, source.rows[np.arange(N) != 200])
     elif change.get("sides") == "other dimension":
         source, target = side(VECTORS[0][:N, :8]), side(VECTORS[1][:M, :8])
     elif change.get("sides") == "swapped":
@@ -295,22 +298,22 @@ def test_another_search_starts_anew(searched: Searches, change: dict[str, Any], 
         change = {"sides": (source, target)}
     found, cells = searched(**change), sum(searched.cells)
     (note,) = searched.notes
-    assert said in note and "starting anew" in note and str(searched.path) in note
+    assert said in note and "starting over" in note and str(searched.path) in note
     (n, m) = (len(part) for part in change.get("sides", searched.sides(
         change.get("n", N), change.get("m", M))))  # fmt: skip
     assert cells == n * m
     expected = change.get("sides", searched.sides(n, m))
-    same(found, nearest(change.get("kind", "bytes"), *expected, change.get("k", K)))
-    # The state is now that of this search.
+    same(found, nearest(change.get("kind", "int8"), *expected, change.get("k", K)))
+    # The checkpoint is now of this search.
     searched(**change)
-    assert "searched already" in searched.notes[0] and not searched.cells
+    assert "searched before" in searched.notes[0] and not searched.cells
 
 
 # --- files --------------------------------------------------------------------------------------
 
 
 def damaged(kind: str, path: Path) -> None:
-    """Make a state something else."""
+    """Replace or damage a checkpoint."""
     if kind == "text":
         path.write_text("dear diary\n")
     elif kind == "empty":
@@ -347,7 +350,7 @@ def damaged(kind: str, path: Path) -> None:
     ["text", "empty", "other hdf5", "truncated", "directory", "no lists", "short lists",
      "no sizes", "strange sizes", "list", "version"],
 )  # fmt: skip
-def test_what_is_no_state_is_refused(searched: Searches, kind: str) -> None:
+def test_a_file_that_is_no_checkpoint_is_refused(searched: Searches, kind: str) -> None:
     searched()
     damaged(kind, searched.path)
     before = None if kind == "directory" else searched.path.read_bytes()
@@ -359,20 +362,20 @@ def test_what_is_no_state_is_refused(searched: Searches, kind: str) -> None:
 
 
 @pytest.mark.parametrize("keep", [True, False])
-def test_a_place_that_cannot_be_written(searched: Searches, keep: bool) -> None:
-    """No such directory, or a file for one: the search goes on."""
+def test_a_path_that_cannot_be_written(searched: Searches, keep: bool) -> None:
+    """In a missing directory, or below a file: the search goes on."""
     (searched.path.parent / "file").write_text("")
     for place in ("missing", "file"):
-        searched.path = searched.path.parent / place / "state.h5"
+        searched.path = searched.path.parent / place / "checkpoint.h5"
         same(searched(keep=keep), searched.scratch())
         assert "warning:" in searched.notes[0] and "cannot be written" in searched.notes[0]
         assert len(searched.notes) <= 2
-        searched.path = searched.path.parent.parent / "state.h5"
+        searched.path = searched.path.parent.parent / "checkpoint.h5"
     assert [entry.name for entry in searched.path.parent.iterdir()] == ["file"]
 
 
 def test_a_full_disk(searched: Searches, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was saved before stays, and nothing beside it."""
+    """The older checkpoint stays, and nothing beside it."""
     searched.killed(kill=5)
     before = searched.path.read_bytes()
 
@@ -387,9 +390,9 @@ def test_a_full_disk(searched: Searches, monkeypatch: pytest.MonkeyPatch) -> Non
     assert searched.path.read_bytes() == before and alone(searched.path)
 
 
-def test_what_a_killed_write_left_is_cleared(searched: Searches) -> None:
+def test_the_leftover_of_a_killed_write_is_removed(searched: Searches) -> None:
     left = searched.path.with_name(f".{searched.path.name}.partial")
-    left.write_bytes(b"half a state")
+    left.write_bytes(b"half a checkpoint")
     searched()
     assert alone(searched.path)
 
@@ -397,16 +400,16 @@ def test_what_a_killed_write_left_is_cleared(searched: Searches) -> None:
 def test_a_link_stays_one(searched: Searches, tmp_path: Path) -> None:
     place = tmp_path / "elsewhere"
     place.mkdir()
-    searched.path.symlink_to(place / "state.h5")
+    searched.path.symlink_to(place / "checkpoint.h5")
     searched()
-    assert searched.path.is_symlink() and alone(place / "state.h5")
+    assert searched.path.is_symlink() and alone(place / "checkpoint.h5")
 
 
-def test_a_state_is_of_no_use_to_compressed_indexes(searched: Searches) -> None:
+def test_compressed_indexes_have_no_checkpoint(searched: Searches) -> None:
     import faiss
 
     source, target = searched.sides(N, M)
     ann = faiss.index_factory(D, "Flat", faiss.METRIC_INNER_PRODUCT)
-    ann.add(source.floats(0, N))
-    searched(sides=(Side(source.vectors, source.rows, ann), target))
+    ann.add(source.float32_block(0, N))
+    searched(sides=(VectorSet(source.vectors, source.rows, ann), target))
     assert "is not used" in searched.notes[0] and not searched.path.exists()

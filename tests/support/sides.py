@@ -1,4 +1,4 @@
-"""Vectors to search in, the lists by definition, and a search by each engine."""
+"""Vector sets to search in, the lists by definition, and a search by each engine."""
 
 from __future__ import annotations
 
@@ -11,37 +11,40 @@ from hypothesis import HealthCheck, settings
 from miner.knn import engines, knn_search
 from miner.knn.knn_search import nearest_both
 from miner.knn.neighbors import Neighbors
-from miner.knn.vector_set import Side
+from miner.knn.vector_set import VectorSet
 
 PLENTY = 1 << 32
 QUICK = settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-# Engines that promise the lists of the definition, and the one that does not.
-EXACT = ("floats", "faiss", "cuda")
-ALL = (*EXACT, "bytes")
+# Engines whose lists are exactly those of the definition; the int8 engine's are not.
+EXACT = ("float32", "faiss", "cuda")
+ALL = (*EXACT, "int8")
 
 
 def coarse(generator: np.random.Generator, n: int, d: int) -> np.ndarray:
-    """``(n, d) float16`` of few values, at most unit length: exact ties and copies abound."""
+    """Return ``(n, d) float16`` of few values, at most unit length: many ties and duplicates."""
     return (generator.integers(-2, 3, size=(n, d)) / (2 * d)).astype(np.float16)
 
 
 def units(generator: np.random.Generator, n: int, d: int) -> np.ndarray:
+    """Return random unit vectors, ``(n, d) float16``."""
     return units_of(generator.normal(size=(n, d)))
 
 
 def units_of(vectors: np.ndarray) -> np.ndarray:
+    """Normalise the rows of ``vectors (n, d)``; returns float16."""
     return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float16)
 
 
-def side(vectors: np.ndarray, keep: np.ndarray | None = None, ann: Any = None) -> Side:
+def side(vectors: np.ndarray, keep: np.ndarray | None = None, ann: Any = None) -> VectorSet:
+    """Return the nonzero rows of ``vectors``, those where ``keep (n,) bool`` if given."""
     chosen = vectors.any(axis=1) if keep is None else keep & vectors.any(axis=1)
-    return Side(vectors, np.flatnonzero(chosen), ann)
+    return VectorSet(vectors, np.flatnonzero(chosen), ann)
 
 
-def brute(queries: Side, base: Side, k: int) -> Neighbors:
-    """The lists by definition: by similarity descending, then row; only rows that take part."""
+def brute(queries: VectorSet, base: VectorSet, k: int) -> Neighbors:
+    """Return the lists by definition: selected rows by similarity descending, then row."""
     similarity = np.full((len(queries.vectors), k), -np.inf, dtype=np.float32)
     row = np.full((len(queries.vectors), k), -1, dtype=np.int64)
     wide = base.vectors.astype(np.float64)
@@ -54,6 +57,7 @@ def brute(queries: Side, base: Side, k: int) -> Neighbors:
 
 
 def same(actual: tuple[Neighbors, Neighbors], expected: tuple[Neighbors, Neighbors]) -> None:
+    """Assert that both directions are equal, bit for bit."""
     for found, wanted in zip(actual, expected, strict=True):
         np.testing.assert_array_equal(found.row, wanted.row)
         np.testing.assert_array_equal(found.similarity, wanted.similarity)
@@ -61,27 +65,28 @@ def same(actual: tuple[Neighbors, Neighbors], expected: tuple[Neighbors, Neighbo
 
 
 def nearest(
-    kind: str, source: Side, target: Side, k: int, **settings: Any
+    kind: str, source: VectorSet, target: VectorSet, k: int, **settings: Any
 ) -> tuple[Neighbors, Neighbors]:
-    """A search by bytes, floats, faiss, or what serves a GPU, on the CPU."""
+    """Search with the engine ``kind`` of `ALL`; the engine for GPUs runs on the CPU."""
     wishes = {"memory": PLENTY, "threads": 2} | settings
     if kind == "faiss":
         return nearest_both(source, target, k, engine="faiss", **wishes)
     if kind != "cuda":
-        return nearest_both(source, target, k, exact=kind == "floats", **wishes)
-    pytest.importorskip("torch", reason="a search on a GPU is done with torch")
+        return nearest_both(source, target, k, exact=kind == "float32", **wishes)
+    pytest.importorskip("torch", reason="the engine for GPUs needs torch")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(knn_search, "choose", lambda *rest: engines.Cuda("cpu"))
+        patch.setattr(knn_search, "choose_engine", lambda *rest: engines.CudaEngine("cpu"))
         return nearest_both(source, target, k, **wishes)
 
 
-def check(kind: str, source: Side, target: Side, k: int, **settings: Any) -> None:
+def check(kind: str, source: VectorSet, target: VectorSet, k: int, **settings: Any) -> None:
+    """Assert that a search returns the lists of the definition."""
     expected = brute(source, target, k), brute(target, source, k)
     same(nearest(kind, source, target, k, **settings), expected)
 
 
 def realistic(generator: np.random.Generator, n: int, m: int, d: int) -> list[np.ndarray]:
-    """Vectors of two sides as a model makes them: clusters, and translations among them."""
+    """Return two sides as a model makes them: clusters of topics, with translations among them."""
     centre = generator.normal(size=(max(1, n // 20), d)) * np.linspace(1.5, 0.2, d)
     topic = centre[generator.integers(len(centre), size=max(n, m))]
     sentence = topic + generator.normal(size=topic.shape)
