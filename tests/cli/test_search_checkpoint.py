@@ -139,7 +139,12 @@ def test_mine_goes_on_in_its_directory(
     assert code == 130 and out == "" and "interrupted" in err
     merges[:] = [None]
     code, out, err = miner(*line)
-    assert code == 0 and out == wanted[1] and "resuming a stopped search" in err and len(merges) == 1 + 13
+    assert (
+        code == 0
+        and out == wanted[1]
+        and "resuming a stopped search" in err
+        and len(merges) == 1 + 13
+    )
     code, out, err = miner(*line)
     assert code == 0 and out == wanted[1] and "searched before" in err and len(merges) == 1 + 13
     assert sorted(os.listdir(tmp_path / "work")) == ["search.h5", "source", "target"]
