@@ -1,0 +1,94 @@
+"""The one check that no output of a command replaces an input, another output or an artifact."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import click
+
+# The file that tells a directory of ours, and the words for it. The first that is there counts.
+ARTIFACTS = {
+    "classifier.npz": "a classifier",
+    "config.json": "a model",
+    "meta.json": "an index",
+    "state.json": "a checkpoint",
+    "checkpoint.json": "a checkpoint",
+}
+FORMAT = "bitext-miner"
+
+
+def artifact(path: str | os.PathLike[str]) -> str | None:
+    """Words for the artifact of ours that this directory is (``an index``); None for all else."""
+    directory = Path(path)
+    for name, words in ARTIFACTS.items():
+        if (directory / name).is_file():
+            description = directory / ("config.json" if name.endswith(".npz") else name)
+            try:
+                found = json.loads(description.read_text(encoding="utf-8"))
+            except (OSError, ValueError):
+                return None
+            known = isinstance(found, dict) and str(found.get("format", "")).startswith(FORMAT)
+            return words if known else None
+    return None
+
+
+def check(inputs: Iterable[str | None], outputs: Mapping[str, str | None]) -> None:
+    """Refuse outputs that would destroy something.
+
+    inputs: files or directories that the command reads; ``-`` and None count for nothing.
+    outputs: by the option that names each, files or directories that it writes; likewise.
+    Raises UsageError, naming both options or paths, where two outputs are one place, an output is
+    an input or lies inside of one, an input lies inside of an output, or an output lies inside of a
+    model, an index or a checkpoint.
+    """
+    given = {option: path for option, path in outputs.items() if path and _replaced(path)}
+    places = {option: Path(path).resolve() for option, path in given.items()}
+    seen: dict[Path, str] = {}
+    for option, place in places.items():
+        if place in seen:
+            raise click.UsageError(
+                f"{seen[place]} and {option} are both {given[option]}; name two places"
+            )
+        seen[place] = option
+    read = [(path, Path(path).resolve()) for path in inputs if path and path != "-"]
+    for option, place in places.items():
+        for path, corpus in read:
+            inside = corpus.is_dir() and place.is_relative_to(corpus)
+            if place == corpus or inside or (place.is_dir() and corpus.is_relative_to(place)):
+                raise click.UsageError(
+                    f"{option} {given[option]} would replace the input {path}; name another place"
+                )
+        for parent in place.parents:
+            if words := artifact(parent):
+                raise click.UsageError(
+                    f"{option} {given[option]} lies inside {words}, {parent}; name another place"
+                )
+
+
+def check_directory(option: str, path: str, kind: str, overwrite: bool) -> None:
+    """Refuse a directory that the user has not said may be replaced.
+
+    kind: one of the words of :data:`ARTIFACTS`, which the command writes.
+    Raises UsageError where ``path`` is an artifact of another kind, of the same kind without
+    ``overwrite``, or anything else that is not an empty directory.
+    """
+    place = Path(path)
+    if not place.exists() or (place.is_dir() and not any(place.iterdir())):
+        return
+    found = artifact(place)
+    if found is None:
+        raise click.UsageError(
+            f"{option} {path} exists and is not {kind}; name another place, or remove it"
+        )
+    if found != kind:
+        raise click.UsageError(f"{option} {path} is {found}, not {kind}; name another place")
+    if not overwrite:
+        raise click.UsageError(f"{option} {path} is {kind} already; replace it with --overwrite")
+
+
+def _replaced(path: str) -> bool:
+    """Tell whether writing there replaces anything: not standard output, a device or a pipe."""
+    return path != "-" and (os.path.isfile(path) or os.path.isdir(path) or not os.path.exists(path))
