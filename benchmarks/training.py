@@ -22,7 +22,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from benchmarks import report
-from miner.encoder.tokenizer import PieceTokenizer
+from miner.encoder.pieces import PieceTokenizer
 from miner.text.corpus import read_bitext
 from train.config import RECIPES, TrainConfig
 from train.data import PairData, Sentences, prepare

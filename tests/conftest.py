@@ -19,7 +19,7 @@ from miner.encoder.architecture import Architecture
 from miner.encoder.encoder import Encoder
 from miner.encoder.lexicon import Lexicon
 from miner.encoder.model import Model
-from miner.encoder.tokenizer import PieceTokenizer
+from miner.encoder.pieces import PieceTokenizer
 from miner.index.index import Index
 from miner.knn import knn_search
 from miner.scoring.quality import FEATURES, NAME

@@ -14,13 +14,9 @@ from miner.encoder.architecture import ENCODERS, VOCABULARIES
 from miner.encoder.encoder import Encoder
 from miner.encoder.gpu import resolve_device
 from miner.encoder.model import CONFIG, SEGMENTATION, Model, Part, quantise
-from miner.encoder.tokenizer import (
-    MarkedTokenizer,
-    Normaliser,
-    PieceTokenizer,
-    Tokenizer,
-    open_tokenizer,
-)
+from miner.encoder.normaliser import Normaliser
+from miner.encoder.pieces import PieceTokenizer
+from miner.encoder.tokenizer import MarkedTokenizer, Tokenizer, open_tokenizer
 from miner.errors import CorpusError
 from miner.names import SIDES
 from miner.scoring.quality import NAME

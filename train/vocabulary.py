@@ -8,15 +8,10 @@ from itertools import chain
 
 import numpy as np
 
-from miner.encoder.tokenizer import (
-    LONGEST_WORD,
-    WORD,
-    Normaliser,
-    characters,
-    morfessor,
-    morphs,
-    unpack_trigrams,
-)
+from miner.encoder.normaliser import Normaliser
+from miner.encoder.trigram_units import unpack_trigrams
+from miner.encoder.unit_lists import code_points
+from miner.encoder.word_units import LONGEST_WORD, WORD, morfessor, morphs
 from miner.errors import CorpusError
 from miner.kernels.units import trigram_keys
 from miner.machine import thread_count
@@ -132,7 +127,7 @@ def train_trigrams(sides: Sequence[Sequence[str]], config: TrainConfig) -> bytes
     normalise = Normaliser.by_rule(config.fold_case)
 
     def count(block: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        codes, offsets = characters(normalise(block))
+        codes, offsets = code_points(normalise(block))
         keys = np.empty(len(codes), dtype=np.uint64)
         trigram_keys(codes, offsets, keys)
         return np.unique(keys, return_counts=True)

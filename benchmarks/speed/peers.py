@@ -14,7 +14,7 @@ import numpy as np
 
 from miner import Encoder
 from miner.encoder.model import load
-from miner.encoder.tokenizer import PieceTokenizer
+from miner.encoder.pieces import PieceTokenizer
 
 Encode = Callable[[list[str]], np.ndarray]
 

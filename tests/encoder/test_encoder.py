@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from miner.encoder import encoder as encoders
 from miner.encoder.encoder import Encoder
 from miner.encoder.model import Model, quantise
-from miner.encoder.tokenizer import PieceTokenizer
+from miner.encoder.pieces import PieceTokenizer
 from miner.kernels.pool import _to_half, mean_pool, mean_pool_half, mean_pool_reference
 from miner.ragged import offsets_of
 

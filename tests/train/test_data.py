@@ -18,7 +18,7 @@ from miner.cli.train import CHOICES as CLI_CHOICES
 from miner.cli.train import RECIPES as CLI_RECIPES
 from miner.cli.train import train as train_command
 from miner.encoder.architecture import ENCODERS
-from miner.encoder.tokenizer import PieceTokenizer
+from miner.encoder.pieces import PieceTokenizer
 from miner.errors import ArtifactError, CorpusError
 from train.config import (
     CHOICES,

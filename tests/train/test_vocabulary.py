@@ -9,7 +9,9 @@ from collections import Counter
 
 import pytest
 
-from miner.encoder.tokenizer import WORD, Normaliser, TrigramTokenizer, WordTokenizer
+from miner.encoder.normaliser import Normaliser
+from miner.encoder.trigram_units import TrigramTokenizer
+from miner.encoder.word_units import WORD, WordTokenizer
 from miner.errors import CorpusError, DependencyError
 from train import vocabulary as vocabularies
 from train.config import TrainConfig

@@ -1,0 +1,59 @@
+"""Normalisation of sentences before they are cut into units, by SentencePiece."""
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class Normaliser:
+    """SentencePiece's normalisation of many sentences in one call; safe in several threads.
+
+    Lone surrogates, which no file can hold, become U+FFFD.
+    """
+
+    # A character for private use, which normalisation leaves alone.
+    SEPARATOR = "\ue000"
+
+    def __init__(self, normalizer: Any):
+        self._normalizer = normalizer
+
+    @classmethod
+    @lru_cache(2)
+    def by_rule(cls, fold_case: bool) -> "Normaliser":
+        """SentencePiece's variant of NFKC, with or without case folding."""
+        from sentencepiece import SentencePieceNormalizer
+
+        rule = "nmt_nfkc_cf" if fold_case else "nmt_nfkc"
+        return cls(
+            SentencePieceNormalizer(
+                rule_name=rule,
+                add_dummy_prefix=False,
+                escape_whitespaces=False,
+                remove_extra_whitespaces=True,
+            )
+        )
+
+    @classmethod
+    def of_model(cls, vocabulary: bytes) -> "Normaliser":
+        """Normalisation of a serialised SentencePiece model, without its marks for spaces."""
+        from sentencepiece import SentencePieceNormalizer
+
+        return cls(
+            SentencePieceNormalizer(
+                model_proto=vocabulary, add_dummy_prefix=False, escape_whitespaces=False
+            )
+        )
+
+    def __call__(self, sentences: Sequence[str]) -> list[str]:
+        """Return the normalised sentences."""
+        # One call for all: each call takes and releases the interpreter's lock, and several
+        # threads would spend most of their time waiting for it.
+        joined = _LONE_SURROGATE.sub("\ufffd", self.SEPARATOR.join(sentences))
+        if joined.count(self.SEPARATOR) == len(sentences) - 1:
+            normalised = self._normalizer.normalize(joined).split(self.SEPARATOR)
+            return [text.strip(" ") for text in normalised]
+        cleaned = [_LONE_SURROGATE.sub("\ufffd", sentence) for sentence in sentences]
+        return list(self._normalizer.normalize(cleaned))

@@ -1,0 +1,69 @@
+"""Tokenizer of character trigrams, and the packing of trigrams into integers."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from miner.encoder.normaliser import Normaliser
+from miner.encoder.unit_lists import code_points, keep_ids, vocabulary_lines
+from miner.errors import ArtifactError
+
+
+class TrigramTokenizer:
+    """Character trigrams of a sentence with a space before and after it.
+
+    There is one trigram around each character, so they cross the boundaries of words.
+    ``vocabulary`` is UTF-8, one trigram a line.
+    """
+
+    def __init__(self, vocabulary: bytes, fold_case: bool, name: str = "trigrams.txt"):
+        from miner.kernels.units import table
+
+        types = vocabulary_lines(vocabulary, name)
+        for line, trigram in enumerate(types, 1):
+            if len(trigram) != 3:
+                raise ArtifactError(
+                    f"{name}, line {line}: {len(trigram)} characters, not 3; copy or train the "
+                    "model again"
+                )
+        self.size = len(types)
+        self.meaningful = np.ones(self.size, dtype=bool)
+        self.normalise = Normaliser.by_rule(fold_case)
+        self._table = table(pack_trigrams(types))
+
+    def __call__(self, sentences: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        ids, offsets = self._around(self.normalise(sentences))
+        return keep_ids(ids, offsets, ids >= 0)
+
+    def surfaces(self, sentence: str) -> tuple[list[str], np.ndarray]:
+        """Return the characters of one sentence, and the id of the trigram around each, or -1."""
+        texts = self.normalise([sentence])
+        return list(texts[0]), self._around(texts)[0]
+
+    def _around(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the id of the trigram around each character, or -1, and the texts' offsets."""
+        from miner.kernels.units import trigrams
+
+        codes, offsets = code_points(texts)
+        ids = np.empty(len(codes), dtype=np.int32)
+        trigrams(codes, offsets, *self._table, ids)
+        return ids, offsets
+
+
+def pack_trigrams(trigrams: Sequence[str]) -> np.ndarray:
+    """Pack texts of three characters into integers, ``(n,) uint64``, in the order of the texts."""
+    from miner.kernels.units import BITS
+
+    codes = code_points(trigrams)[0].reshape(-1, 3).astype(np.uint64)
+    shifts = np.array([2 * BITS, BITS, 0], dtype=np.uint64)
+    return (codes << shifts).sum(axis=1, dtype=np.uint64)
+
+
+def unpack_trigrams(keys: np.ndarray) -> list[str]:
+    """Invert :func:`pack_trigrams`."""
+    from miner.kernels.units import BITS
+
+    shifts = np.array([2 * BITS, BITS, 0], dtype=np.uint64)
+    codes = (keys[:, None] >> shifts) & np.uint64((1 << BITS) - 1)
+    text = codes.astype("<u4").tobytes().decode("utf-32-le")
+    return [text[start : start + 3] for start in range(0, len(text), 3)]

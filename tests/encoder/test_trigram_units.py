@@ -1,0 +1,49 @@
+"""miner.encoder.trigram_units and its kernel: trigrams, their keys, their hash table."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from miner.encoder.normaliser import Normaliser
+from miner.encoder.trigram_units import TrigramTokenizer, pack_trigrams
+from miner.kernels import units
+from tests.support.tokens import lines, lists, texts
+
+
+@settings(max_examples=300)
+@given(texts, st.booleans())
+@example(["a", "", "ab"], True)
+def test_trigrams_are_those_of_the_reference(sentences: list[str], fold: bool) -> None:
+    read = Normaliser.by_rule(fold)(sentences)
+    padded = [f" {one} " for one in read]
+    known = sorted({one[i : i + 3] for one in padded for i in range(len(one) - 2)})[::2]
+    known += ["\U0010ffff\U0010ffff\U0010ffff", "\0\0\0"]
+    tokenizer = TrigramTokenizer(lines(dict.fromkeys(known)), fold)
+    number = {trigram: i for i, trigram in enumerate(dict.fromkeys(known))}
+    expected = [units.trigrams_reference(one, number) for one in read]
+    assert lists(tokenizer(sentences)) == [[i for i in own if i >= 0] for own in expected]
+    for one, ids in zip(sentences, expected, strict=True):
+        assert tokenizer.surfaces(one)[1].tolist() == ids
+
+
+def test_trigrams() -> None:
+    tokenizer = TrigramTokenizer(lines([" a ", " ab", "ab ", "b c", " c "]), fold_case=True)
+    assert lists(tokenizer(["A", "", "ab  C", "ABC", "c\n"])) == [[0], [], [1, 2, 3, 4], [1], [4]]
+
+
+@given(st.lists(st.text(min_size=3, max_size=3), unique=True))
+def test_keys_of_trigrams_are_distinct_and_in_the_order_of_text(trigrams: list[str]) -> None:
+    keys = pack_trigrams(sorted(trigrams))
+    assert keys.dtype == np.uint64
+    assert (keys[1:] > keys[:-1]).all()
+
+
+@given(st.lists(st.integers(0, 2**64 - 1), unique=True), st.lists(st.integers(0, 2**64 - 1)))
+def test_a_table_finds_what_is_in_it(keys: list[int], others: list[int]) -> None:
+    slots, places = units.table(np.array(keys, dtype=np.uint64))
+    found = [units.find(np.uint64(key), slots, places) for key in keys]
+    assert found == list(range(len(keys)))
+    for key in {*others, 0} - set(keys):
+        assert units.find(np.uint64(key), slots, places) == -1

@@ -1,0 +1,94 @@
+"""miner.encoder.word_units and its kernel: words, morphs, kinds of characters."""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from miner.encoder.normaliser import Normaliser
+from miner.encoder.unit_lists import code_points
+from miner.encoder.word_units import WORD, WordTokenizer, character_kinds
+from miner.errors import ArtifactError, DependencyError
+from miner.kernels import units
+from tests.support.tokens import lines, lists, texts
+
+
+@settings(max_examples=300)
+@given(texts, st.booleans())
+@example(["ab ba b a"], True)
+def test_words_match_the_regular_expression(sentences: list[str], fold: bool) -> None:
+    """The vocabulary has every other word of the text, and words that are not in the text."""
+    words = [WORD.findall(one) for one in Normaliser.by_rule(fold)(sentences)]
+    known = sorted({word for own in words for word in own})[::2] + ["nowhere", "ab c"]
+    tokenizer = WordTokenizer(lines(known), fold)
+    number = {word: i for i, word in enumerate(known)}
+    expected = [[number[word] for word in own if word in number] for own in words]
+    assert lists(tokenizer(sentences)) == expected
+
+
+def test_words() -> None:
+    tokenizer = WordTokenizer(lines(["the", "dog", "'", "don", "t", "!"]), fold_case=True)
+    found = lists(tokenizer(["The dog DON'T bark!", "", "日本", "dogs"]))
+    assert found == [[0, 1, 3, 2, 4, 5], [], [], []]
+    assert lists(WordTokenizer(lines(["the", "The"]), False)(["The the THE"])) == [[1, 0]]
+    assert lists(tokenizer([])) == []
+
+
+def test_words_with_one_fingerprint_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the loop in Python, with one fingerprint for all words."""
+    monkeypatch.setattr(units, "fingerprint", lambda codes: np.uint64(7))
+    monkeypatch.setattr(units, "_find_word", units._find_word.py_func)
+    vocabulary, starts = code_points(["ab", "a", "abc"])
+    slots, places = units.table(np.full(3, 7, dtype=np.uint64))
+    codes, offsets = code_points(["abc", "b", "a", "ab"])
+    kinds = np.full(128, 2, dtype=np.uint8)
+    out, lengths = np.empty(len(codes), np.int32), np.empty(4, np.int64)
+    words = units.words.py_func
+    count = words(codes, offsets, kinds, slots, places, vocabulary, starts, out, lengths)
+    assert out[:count].tolist() == [2, -1, 1, 0]
+
+
+def test_letters_agree_with_unicode_categories() -> None:
+    kinds = character_kinds()
+    for code in range(0, 0x30000, 7):
+        category = unicodedata.category(chr(code))
+        assert (kinds[code] == 2) == (category[0] in "LN" or code == ord("_"))
+
+
+# --- morphs ---------------------------------------------------------------------------------------
+
+SEGMENTATION = b"3 un + believ + able\n2 believ + e\n2 able\n1 un + do\n1 do + able\n1 do + ing\n"
+
+
+def test_morphs() -> None:
+    pytest.importorskip("morfessor", reason="needs Morfessor")
+    types = ["un", "able", "do", "believ", "!", "xy"]
+    tokenizer = WordTokenizer(lines(types), True, SEGMENTATION)
+    found = lists(tokenizer(["Undoable!", "unbelievable doing", "xy", ""]))
+    # "xy" is no morph of the model, which cuts it into letters.
+    assert found == [[0, 2, 1, 4], [0, 3, 1, 2], [], []]
+    shown, ids = tokenizer.surfaces("Un- Doing \x85")
+    assert shown == ["un", "-", " do", "ing", " \x85"]
+    assert ids.tolist() == [0, -1, 2, -1, -1]
+    long = "a" * 100_000
+    assert tokenizer.surfaces(long)[0] == [long]
+
+
+@pytest.mark.parametrize(
+    "segmentation", [b"", b"x a + b\n", b"0 a\n", b"1\n", b"1 a +  + b\n", b"1 a\n1 a\n", b"1 \xff"]
+)
+def test_malformed_segmentations_are_refused(segmentation: bytes) -> None:
+    pytest.importorskip("morfessor", reason="needs Morfessor")
+    with pytest.raises(ArtifactError, match=r"morphs\.txt"):
+        WordTokenizer(lines(["a"]), True, segmentation)
+
+
+def test_a_missing_morfessor_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "morfessor", None)
+    with pytest.raises(DependencyError, match=r"pip install .*\[morfessor\]"):
+        WordTokenizer(lines(["a"]), True, SEGMENTATION)
