@@ -14,6 +14,7 @@ labelled as such and is not a result.
 """
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from miner import MinerError
 from miner.evaluation import bucc
 from miner.evaluation.mining_sets import Task
 from miner.evaluation.subject import Trained
-from miner.mining.search import NEIGHBORS
+from miner.knn.settings import SearchSettings
 from miner.names import MARGINS, RANKS, RETRIEVALS
 
 
@@ -39,13 +40,12 @@ def located(data: Path, pair: str) -> Task:
 
 
 def measure(
-    model: str, data: Path, pair: str, submit: Path | None, rank: str | None, **settings: Any
-) -> dict:
+    model: str, data: Path, pair: str, submit: Path | None, settings: SearchSettings
+) -> dict[str, Any]:
     """The figures of one model on one language pair, as a dict for JSON."""
     subject = Trained(model)
-    if rank is None:
-        rank = "probability" if subject.verifies else "margin"
-    (found,) = bucc.measure(subject, located(data, pair), (rank,), **settings)
+    rank = settings.rank or ("probability" if subject.verifies else "margin")
+    (found,) = bucc.measure(subject, located(data, pair), (rank,), settings=settings)
     if submit is not None:
         if "test" not in found.mined:
             raise MinerError(f"{data}: no {pair}.test, of which pairs could be submitted")
@@ -59,7 +59,12 @@ def measure(
         "model": model,
         "fingerprint": subject.fingerprint,
         "pair": pair,
-        "settings": {"rank": rank, **settings, "k": settings.get("k") or NEIGHBORS[rank]},
+        "settings": {
+            "rank": rank,
+            "k": replace(settings, rank=rank).neighbors,
+            "margin": settings.margin,
+            "retrieval": settings.retrieval,
+        },
         **found.as_dict(),
     }
 
@@ -101,9 +106,9 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.submit and len(arguments.pair) * len(arguments.model) > 1:
         parser.error("--submit takes one --pair and one --model: it writes one file")
-    settings = {"k": arguments.k, "margin": arguments.margin, "retrieval": arguments.retrieval}
+    settings = SearchSettings(arguments.k, arguments.rank, arguments.margin, arguments.retrieval)
     results = [
-        measure(model, arguments.data, pair, arguments.submit, arguments.rank, **settings)
+        measure(model, arguments.data, pair, arguments.submit, settings)
         for pair in arguments.pair
         for model in arguments.model
     ]

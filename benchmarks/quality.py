@@ -15,6 +15,7 @@ from pathlib import Path
 from benchmarks import bucc, report, unseen
 from miner import MinerError
 from miner.encoder.model import load
+from miner.knn.settings import SearchSettings
 from train.config import RECIPES, TrainConfig
 from train.pipeline import train_model
 from train.read import TextPair
@@ -60,7 +61,8 @@ def main() -> None:
                 model, seconds = trained(RECIPES[name], pair, arguments.data, output)
             # The paper's recipe is measured with the scoring of its time.
             for rank in ("margin", "probability")[: 1 if name == "p19" else 2]:
-                result = bucc.measure(model, arguments.data / "bucc-style", pair, None, rank)
+                settings = SearchSettings(rank=rank)
+                result = bucc.measure(model, arguments.data / "bucc-style", pair, None, settings)
                 results.append({"name": name, "training seconds": seconds, **result})
                 print(bucc.table(results[-1:]), flush=True)
                 # Each time, so that a run that is cut short leaves what it measured.

@@ -14,8 +14,8 @@ import numpy as np
 
 from miner.encoder.encoder import Encoder
 from miner.knn.knn_search import nearest_both
+from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
-from miner.machine import memory_budget
 from miner.scoring.quality import FEATURES, features
 from miner.scoring.verifier import Verifier
 from train.learn_verifier import fit
@@ -101,9 +101,8 @@ def _neighbours(encoder: Encoder, pairs: Sequence[Pair], generator: Generator) -
         VectorSet(encoder.encode(side).astype(np.float16), np.arange(len(pairs)))
         for side in zip(*pairs, strict=True)
     )
-    forward, _ = nearest_both(
-        left, right, NEIGHBORS + 1, memory=memory_budget(), threads=encoder.threads
-    )
+    settings = SearchSettings(k=NEIGHBORS + 1, device="cpu", threads=encoder.threads)
+    forward, _ = nearest_both(left, right, settings)
     own = np.arange(len(pairs))
     choice = forward.row[own, generator.integers(forward.row.shape[1], size=len(pairs))]
     # Where the lot falls on the pair itself, or on nothing, any other will do.

@@ -11,8 +11,8 @@ import numpy as np
 
 from miner.encoder.encoder import Encoder
 from miner.knn.knn_search import nearest_both
+from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
-from miner.machine import memory_budget
 from miner.scoring.margin import candidates
 from miner.scoring.verifier import ALONE, AMONG, Logistic, Pieces, compare_neighbours, prepare
 
@@ -72,13 +72,8 @@ def learn_verifier(
         numbers.append(np.array(list(unique.values())))
     vectors = [encoder.encode(side).astype(np.float16) for side in sentences]
     left, right = (VectorSet(side, np.flatnonzero(side.any(axis=1))) for side in vectors)
-    forward, backward = nearest_both(
-        left,
-        right,
-        NEIGHBORS,
-        memory=memory_budget(),
-        threads=encoder.threads,
-    )
+    settings = SearchSettings(k=NEIGHBORS, device="cpu", threads=encoder.threads)
+    forward, backward = nearest_both(left, right, settings)
     found = candidates(forward, backward)
     true = numbers[0][found.source_row] == numbers[1][found.target_row]
     source, target = (prepare(encoder.tokenizer, side, encoder.threads) for side in sentences)

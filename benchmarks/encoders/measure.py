@@ -13,6 +13,7 @@ from miner import Encoder, MinerError
 from miner.encoder.model import load as load_model
 from miner.evaluation import sts, tatoeba
 from miner.evaluation.subject import ENGLISH, Trained
+from miner.knn.settings import SearchSettings
 from miner.text.corpus import read
 from train.config import TrainConfig
 from train.loop import Progress
@@ -89,7 +90,9 @@ def figures(model: Path, data: Path, bilingual: bool) -> dict[str, Any]:
     subject = Trained(str(model))
     found: dict[str, Any] = {}
     if bilingual:
-        mined = bucc.measure(str(model), data / "bucc-style", BILINGUAL, None, "margin")
+        mined = bucc.measure(
+            str(model), data / "bucc-style", BILINGUAL, None, SearchSettings(rank="margin")
+        )
         found["bucc"] = {name: mined[name] for name in ("training", "test", "test oracle")}
         found["tatoeba"] = retrieved(subject, data)
     outcome = sts.evaluate(subject, data)

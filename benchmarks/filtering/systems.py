@@ -17,8 +17,8 @@ import numpy as np
 from benchmarks.filtering.noise import Pair
 from miner import Encoder, MinerError
 from miner.knn.knn_search import nearest_both
+from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
-from miner.machine import memory_budget
 from miner.scoring.margin import margin_score, neighborhood_mean
 from miner.scoring.verifier import Verifier
 
@@ -74,14 +74,10 @@ class Baselines:
         vectors = [self.encoder.encode(side) for side in distinct]
         # A sentence without a known piece has no direction, and is nobody's neighbour.
         source, target = (VectorSet(side, np.flatnonzero(side.any(axis=1))) for side in vectors)
-        near = nearest_both(
-            source,
-            target,
-            NEIGHBOURS,
-            memory=memory_budget(),
-            exact=True,
-            threads=self.encoder.threads,
+        settings = SearchSettings(
+            k=NEIGHBOURS, exact=True, device="cpu", threads=self.encoder.threads
         )
+        near = nearest_both(source, target, settings)
         forward, backward = (
             neighborhood_mean(found)[row] for found, row in zip(near, rows, strict=True)
         )

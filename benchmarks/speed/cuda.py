@@ -18,6 +18,7 @@ from benchmarks.speed import text
 from benchmarks.speed.process import Job, run
 from miner import Encoder
 from miner.knn.knn_search import nearest_both
+from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
 
 K = 4
@@ -105,10 +106,7 @@ def job(paths: list[str], count: int, dimensions: list[int], threads: int) -> di
                 nearest_both,
                 VectorSet(source, np.arange(len(source))),
                 VectorSet(target, np.arange(len(target))),
-                K,
-                memory=MEMORY,
-                device="cuda",
-                threads=threads,
+                SearchSettings(k=K, memory=MEMORY, device="cuda", threads=threads),
             ),
             "torch matmul and topk, bf16": partial(torch_topk, source, target),
         }

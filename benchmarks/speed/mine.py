@@ -17,6 +17,7 @@ import numpy as np
 from benchmarks.speed import peers, search, text
 from benchmarks.speed.process import Job, Meter, alternate, rows, run
 from miner import Encoder, Index
+from miner.knn.settings import SearchSettings
 from miner.mining.precision import estimate
 from miner.mining.search import run as mine
 from miner.mining.search import verifier_for
@@ -47,9 +48,7 @@ def ours(
         sides[0],
         sides[1],
         verifier,
-        memory=search.MEMORY,
-        device="cpu",
-        threads=threads,
+        SearchSettings(memory=search.MEMORY, device="cpu", threads=threads),
         # Called with all done once the last block of the similarity matrix is.
         report=lambda _, done, total: stage("neighbours") if done == total else None,
     )

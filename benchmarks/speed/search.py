@@ -19,6 +19,7 @@ from benchmarks.speed import text
 from benchmarks.speed.process import Job, Meter, alternate, need, rows
 from miner import Encoder
 from miner.knn.knn_search import nearest_both
+from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
 
 K = 4
@@ -41,9 +42,8 @@ Found = tuple[np.ndarray, np.ndarray]
 def nearest(source: np.ndarray, target: np.ndarray, threads: int, **options: Any) -> Found:
     """Ours, through the interface that the tool itself uses."""
     sides = [VectorSet(vectors, np.arange(len(vectors))) for vectors in (source, target)]
-    found = nearest_both(
-        sides[0], sides[1], K, memory=MEMORY, device="cpu", threads=threads, **options
-    )
+    settings = SearchSettings(k=K, memory=MEMORY, device="cpu", threads=threads, **options)
+    found = nearest_both(sides[0], sides[1], settings)
     return found[0].row, found[1].row
 
 

@@ -14,6 +14,7 @@ from miner.cli.search import Wishes, mine_indexes, say
 from miner.encoder.encoder import Encoder
 from miner.index.index import Index
 from miner.knn.search_checkpoint import Checkpoint
+from miner.knn.settings import SearchSettings
 from miner.names import SIDES
 from miner.scoring.verifier import Verifier
 
@@ -77,7 +78,9 @@ def mine(
     encoders = [encoder, encoder]
     if encoder.model.architecture.separate:
         encoders[1] = Encoder(encoder.model, threads, device, side="target")
-    rank = settings.pop("rank")
+    settings["k"] = settings.pop("neighbors")
+    searching = SearchSettings(threads=threads, **settings)
+    rank = searching.rank
     verifier = None
     if rank == "probability" or (rank is None and encoder.model.verifier is not None):
         verifier = Verifier(encoder)
@@ -85,7 +88,7 @@ def mine(
         Path(work).mkdir(parents=True, exist_ok=True)  # where the pairs may go, too
     wishes.check(verifier, *[f"{model} carries no verifier"] * (rank is None))
     if not wishes.chosen:
-        wishes = by_default(wishes, encoder, verifier, settings)
+        wishes = by_default(wishes, encoder, verifier, searching)
     reading = {
         "format": format,
         "on_error": on_error,
@@ -107,18 +110,18 @@ def mine(
         checkpoint = None
         if work is not None:
             checkpoint = Checkpoint(place / "search.h5", keep=True, note=say)
-        mine_indexes(first, second, verifier, wishes, checkpoint, threads=threads, **settings)
+        mine_indexes(first, second, verifier, wishes, checkpoint, searching)
 
 
 def by_default(
-    wishes: Wishes, encoder: Encoder, verifier: Verifier | None, settings: dict[str, Any]
+    wishes: Wishes, encoder: Encoder, verifier: Verifier | None, settings: SearchSettings
 ) -> Wishes:
     """How much to keep where nobody said."""
     if verifier is not None:
         return replace(wishes, default_precision=PRECISION)
     # The model's threshold was found by these settings, and means nothing for others.
-    usual = (settings["margin"], settings["retrieval"]) == ("ratio", "max")
-    if encoder.model.threshold is None or not usual or settings["neighbors"] not in (None, 4):
+    usual = (settings.margin, settings.retrieval) == ("ratio", "max")
+    if encoder.model.threshold is None or not usual or settings.neighbors != 4:
         return wishes
     threshold = encoder.model.threshold
     click.echo(f"keeping scores of {threshold:.4f} or more: the model's default", err=True)

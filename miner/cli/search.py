@@ -14,6 +14,7 @@ from miner.encoder.encoder import Encoder
 from miner.errors import MinerError, strictly
 from miner.index.index import Index
 from miner.knn.search_checkpoint import Checkpoint
+from miner.knn.settings import SearchSettings
 from miner.mining import precision as thresholds
 from miner.mining.pairs import Pairs, each_copy
 from miner.mining.search import Search, require_one_model, run, verifier_for
@@ -77,7 +78,9 @@ def search(source: str, target: str, model: str | None, state: str | None, **set
     require_one_model(first, second)
     if first.side is not None and first.side == second.side:
         click.echo(f"warning: both indexes were built with --side {first.side}", err=True)
-    rank = settings.pop("rank")
+    settings["k"] = settings.pop("neighbors")
+    searching = SearchSettings(**settings)
+    rank = searching.rank
     encoder = None if model is None or rank == "margin" else Encoder.load(model, side="source")
     reasons: list[str] = []
     verifier = verifier_for(first, rank, encoder, reasons.append)
@@ -89,7 +92,7 @@ def search(source: str, target: str, model: str | None, state: str | None, **set
         checkpoint = Checkpoint(state, keep=True, note=say)
     elif wishes.is_file:
         checkpoint = Checkpoint(f"{wishes.output}.state.h5", keep=False, note=say)
-    mine_indexes(first, second, verifier, wishes, checkpoint, **settings)
+    mine_indexes(first, second, verifier, wishes, checkpoint, searching)
 
 
 def say(text: str) -> None:
@@ -173,19 +176,14 @@ def mine_indexes(
     verifier: Verifier | None,
     wishes: Wishes,
     checkpoint: Checkpoint | None,
-    *,
-    neighbors: int | None,
-    duplicates: str,
-    **settings: Any,
+    settings: SearchSettings,
 ) -> None:
     """Search, estimate, cut, write, and say what was kept."""
     with strictly():
         decoys = None if wishes.decoys is None else read(wishes.decoys).sentences
     operations = 2.0 * source.distinct * target.distinct * source.dimension
     with Progress("sentences", loops="exact", operations=operations) as report:
-        found = run(
-            source, target, verifier, k=neighbors, report=report, checkpoint=checkpoint, **settings
-        )
+        found = run(source, target, verifier, settings, report, checkpoint)
     if found.recall is not None:
         click.echo(
             "compressed indexes: {:.4f} of the true neighbours were found from source to target, "
@@ -197,7 +195,7 @@ def mine_indexes(
         estimate = _estimate(found, decoys, wishes)
     if estimate is not None:
         found = replace(found, pairs=replace(found.pairs, q_value=estimate.q_value))
-    pairs = found.pairs if duplicates == "first" else each_copy(found.pairs)
+    pairs = found.pairs if settings.duplicates == "first" else each_copy(found.pairs)
     threshold, why = wishes.threshold, "no candidates were found"
     precision = wishes.target_precision or wishes.default_precision
     if precision is not None and len(pairs):

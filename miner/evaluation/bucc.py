@@ -28,6 +28,7 @@ from miner.evaluation.mining_sets import SPLITS, Task, read_gold_of, sets
 from miner.evaluation.results import Figure, Outcome
 from miner.evaluation.subject import Subject, Trained, index_of
 from miner.index.index import Index
+from miner.knn.settings import SearchSettings
 from miner.mining.pairs import each_copy
 from miner.mining.precision import estimate
 from miner.mining.search import run, verifier_for
@@ -171,12 +172,12 @@ def measure(
     ranks: Sequence[str],
     splits: Sequence[str] = (),
     step: Callable[[], None] = lambda: None,
-    **settings: Any,
+    settings: SearchSettings = SearchSettings(),
 ) -> list[Result]:
     """Mine the splits, tune on training, apply to test; a result for each way to rank.
 
     ``splits`` are by default those whose text is there; ``step`` is called after each mining;
-    ``settings`` are those of a search.
+    ``settings``: of the search; ``ranks`` take the place of its rank.
     """
     mined: dict[str, dict[str, Mined]] = {rank: {} for rank in ranks}
     for split in splits or task.splits:
@@ -188,14 +189,19 @@ def measure(
             )
             seconds = time.perf_counter() - begun
             for rank in ranks:
-                one = mine(subject, source, target, rank, own=split == "test", **settings)
+                one = mine(subject, source, target, rank, split == "test", settings)
                 mined[rank][split] = replace(one, seconds=one.seconds + seconds)
                 step()
     return [_compared(task, rank, by_split) for rank, by_split in mined.items()]
 
 
 def mine(
-    subject: Subject, source: Index, target: Index, rank: str, own: bool = False, **settings: Any
+    subject: Subject,
+    source: Index,
+    target: Index,
+    rank: str,
+    own: bool = False,
+    settings: SearchSettings = SearchSettings(),
 ) -> Mined:
     """Scored id pairs; a sentence under several ids counts under each.
 
@@ -204,7 +210,7 @@ def mine(
     begun = time.perf_counter()
     encoder = subject.encoders[0] if isinstance(subject, Trained) else None
     verifier = verifier_for(source, rank, encoder)
-    found = run(source, target, verifier, **settings)
+    found = run(source, target, verifier, settings)
     choice = None
     if own and verifier is not None:
         with suppress(MinerError):  # too small a set, or a language without decoys

@@ -23,8 +23,8 @@ from miner.evaluation.results import (
 )
 from miner.evaluation.subject import Subject
 from miner.knn.knn_search import nearest_both
+from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
-from miner.machine import memory_budget
 from miner.progress import Reporter, silent
 from miner.scoring.margin import candidates, retrieve
 from miner.text.corpus import Bitext, read_bitext
@@ -107,7 +107,7 @@ def nearest(
     found = tuple(np.full(len(rows), -1, dtype=np.int64) for rows in (source, target))
     if all(map(len, sides)):
         k = 1 if margin == "absolute" else k
-        lists = nearest_both(sides[0], sides[1], k, memory=memory_budget(), exact=True)
+        lists = nearest_both(sides[0], sides[1], SearchSettings(k=k, exact=True, device="cpu"))
         pairs = candidates(*lists, margin)
         forward, backward = retrieve(pairs, "forward"), retrieve(pairs, "backward")
         found[0][forward.source_row] = forward.target_row

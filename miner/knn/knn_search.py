@@ -15,13 +15,21 @@ import numpy as np
 
 from miner.errors import ResourceError
 from miner.index import faiss
-from miner.knn.engines import Engine, FaissEngine, Float32Engine, Int8Engine, choose_engine
+from miner.knn.engines import (
+    Engine,
+    FaissEngine,
+    Float32Engine,
+    Int8Engine,
+    choose_engine,
+    resolve_device,
+)
 from miner.knn.lists import Lists
 from miner.knn.neighbors import Neighbors
 from miner.knn.recall import int8_suffices, scan
 from miner.knn.search_checkpoint import Checkpoint, Plan
+from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
-from miner.machine import thread_count
+from miner.machine import memory_budget, thread_count
 from miner.progress import Reporter, silent
 
 # Rows of either side in one block of the similarity matrix; halved until it fits the memory.
@@ -36,13 +44,7 @@ REFINE = 8
 def nearest_both(
     source: VectorSet,
     target: VectorSet,
-    k: int,
-    *,
-    memory: int,
-    engine: str = "fused",
-    exact: bool = False,
-    device: str = "cpu",
-    threads: int | None = None,
+    settings: SearchSettings,
     report: Reporter = silent,
     checkpoint: Checkpoint | None = None,
 ) -> tuple[Neighbors, Neighbors]:
@@ -51,19 +53,17 @@ def nearest_both(
     Returns Neighbors of ``(n_source, k)`` and ``(n_target, k)``, by rows of the whole corpora. Rows
     outside the sets, and places beyond the size of the other side, have row -1.
 
-    ``engine`` is ``fused`` or ``faiss``. ``exact`` makes the fused engine multiply in float32 and
-    search again every row that rounding may have changed. ``memory`` bounds, in bytes, the
+    Of the settings only k, memory, engine, exact, device and threads matter here; memory bounds the
     allocations beyond the result. ``report`` counts searched rows of both directions.
     ``checkpoint`` keeps the state of the search on disk.
 
-    Raises ValueError for k < 1; ResourceError for too little memory, and for ``exact`` with a
-    compressed index.
+    Raises ResourceError for too little memory, for a GPU that is not there, and for ``exact`` with
+    a compressed index.
     """
-    if k < 1:
-        raise ValueError(f"k is {k}; it must be at least 1")
-    threads = thread_count(threads)
+    threads, engine = thread_count(settings.threads), settings.engine
+    device = resolve_device(settings.device, engine)
     if source.ann is not None or target.ann is not None:
-        if exact:
+        if settings.exact:
             raise ResourceError(
                 "--exact needs flat indexes, and one is compressed; build it with --index flat"
             )
@@ -74,14 +74,16 @@ def nearest_both(
             checkpoint.note(
                 f"{checkpoint.path} is not used: a search of compressed indexes has no checkpoint"
             )
-    chosen = choose_engine(engine, device, exact, threads)
+    chosen = choose_engine(engine, device, settings.exact, threads)
     _use_threads(threads, chosen)
+    k = settings.neighbors
     if isinstance(chosen, Int8Engine) and not (
         len(source) * len(target) > SMALL
         and int8_suffices(source, target, k)
         and int8_suffices(target, source, k)
     ):
         chosen = Float32Engine(threads)
+    memory = memory_budget() if settings.memory is None else settings.memory
     search = _Search(source, target, k, memory, chosen, report, checkpoint)
     forward, backward = search.candidates()
     return (

@@ -20,8 +20,10 @@ import numpy as np
 
 from miner.encoder.encoder import Encoder
 from miner.errors import ResourceError
+from miner.knn.knn_search import nearest_both
 from miner.knn.neighbors import Neighbors
 from miner.knn.vector_set import VectorSet
+from miner.machine import thread_count
 from miner.mining.search import Search, choose, side
 from miner.scoring.verifier import Text, prepare
 
@@ -187,12 +189,12 @@ def estimate(found: Search, sentences: Sequence[str] | None = None) -> Estimate:
     default those of the model, of which only what resembles the targets is used.
     Raises :class:`~miner.errors.ResourceError` where there are too few.
     """
-    pairs, settings = found.pairs, found.settings
+    pairs, threads = found.pairs, thread_count(found.settings.threads)
     assert found.verifier is not None and found.source_text is not None
     assert found.target_text is not None
     encoder = found.verifier.encoder
     pool = list(dict.fromkeys(encoder.model.read_decoys() if sentences is None else sentences))
-    text = prepare(encoder.tokenizer, pool, settings.threads)
+    text = prepare(encoder.tokenizer, pool, threads)
     rows = pairs.target.store.distinct()
     usable = np.flatnonzero(np.diff(text.offsets) > 0)
     alike = _alike(found.target_text, rows, text, usable, encoder.tokenizer.size)
@@ -268,7 +270,7 @@ def _doubts(found: Search, decoy_score: np.ndarray, decoys: np.ndarray) -> tuple
     ):
         rows = lists.row[lists.row >= 0]
         most = int(np.bincount(rows).max()) if len(rows) else 0
-        if most > max(HUB * other.distinct, 10 * found.settings.k):
+        if most > max(HUB * other.distinct, 10 * found.settings.neighbors):
             number = int(np.bincount(rows).argmax())
             text = (pairs.target if name == "target" else pairs.source).sentences(
                 np.array([number])
@@ -286,7 +288,7 @@ def _compete(
     vectors = encoder.encode(sentences).astype(sources.vectors.dtype)
     decoys = VectorSet(vectors, np.flatnonzero(vectors.any(axis=1)))
     # Without a compressed index of the sources: the decoys' neighbours are to be exact.
-    forward, backward = found.settings.nearest(replace(sources, ann=None), decoys)
+    forward, backward = nearest_both(replace(sources, ann=None), decoys, found.settings)
     first = len(found.backward)
     chosen, _, _ = choose(
         found.settings,

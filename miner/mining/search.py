@@ -8,57 +8,18 @@ import numpy as np
 from miner.encoder.encoder import Encoder
 from miner.errors import ArtifactError, DependencyError, MismatchError
 from miner.index.index import Index
-from miner.knn import engines
 from miner.knn.knn_search import nearest_both
 from miner.knn.neighbors import Neighbors
 from miner.knn.recall import measured_recall
 from miner.knn.search_checkpoint import Checkpoint
+from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
 from miner.machine import memory_budget, thread_count
 from miner.mining.pairs import Pairs, each_copy
-from miner.names import DUPLICATES, ENGINES, MARGINS, RANKS, RETRIEVALS, canonical
 from miner.progress import Reporter, silent
 from miner.scoring import margin as margins
 from miner.scoring.margin import Candidates
 from miner.scoring.verifier import Alone, Text, Verifier
-
-# Neighbours in each direction, by what ranks the pairs.
-NEIGHBORS = {"probability": 8, "margin": 4}
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How a search is done; what :func:`search` documents, resolved."""
-
-    k: int
-    margin: str
-    retrieval: str
-    memory: int
-    engine: str
-    exact: bool
-    device: str
-    threads: int
-
-    def nearest(
-        self,
-        source: VectorSet,
-        target: VectorSet,
-        report: Reporter = silent,
-        checkpoint: Checkpoint | None = None,
-    ) -> tuple[Neighbors, Neighbors]:
-        """Both directions' neighbours by these settings."""
-        return nearest_both(
-            source,
-            target,
-            self.k,
-            memory=self.memory,
-            engine=self.engine,
-            exact=self.exact,
-            device=self.device,
-            threads=self.threads,
-            report=report,
-            checkpoint=checkpoint,
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +33,7 @@ class Search:
     """
 
     pairs: Pairs
-    settings: Settings
+    settings: SearchSettings
     forward: Neighbors
     backward: Neighbors
     verifier: Verifier | None
@@ -85,54 +46,25 @@ class Search:
 def search(
     source: Index,
     target: Index,
+    settings: SearchSettings = SearchSettings(),
     *,
-    rank: str | None = None,
     encoder: Encoder | None = None,
-    k: int | None = None,
-    margin: str = "ratio",
-    retrieval: str = "max",
-    duplicates: str = "first",
-    memory: int | None = None,
-    engine: str = "fused",
-    exact: bool = False,
-    device: str = "auto",
-    threads: int | None = None,
     report: Reporter = silent,
 ) -> Pairs:
-    """Mine the translation pairs of two corpora.
+    """Mine the translation pairs of two corpora; all that the retrieval finds, best first.
 
-    The candidates are the ``k`` nearest neighbours in each direction. With ``rank="margin"`` their
-    score is ``margin`` (absolute, distance or ratio; Artetxe & Schwenk 2019, section 3), with
-    ``rank="probability"`` that of being a translation, by the second look of the model
-    (:mod:`miner.scoring.verifier`); None takes the probability where the model carries a verifier. ``k`` is 8
-    for probabilities and 4 for margins by default. ``encoder`` is the model that both indexes were
-    built by; by default it is loaded from where it was. ``retrieval`` is forward, backward,
-    intersection or max. Every distinct text takes part once: with ``duplicates="first"`` it is
-    reported under its first row, with ``"each"`` the copies of a pair's two sentences are paired in
-    order, as a gold standard that matches by id expects. ``memory`` in bytes (default: half of what
-    is free); ``engine`` fused or faiss; ``exact`` makes the fused engine search again what its
-    rounding may have changed; ``device`` auto, cpu or cuda.
+    Candidates are the k nearest neighbours in each direction. Their score is the probability of
+    being a translation, by the model's verifier, or a margin: see
+    :class:`~miner.knn.settings.SearchSettings`. ``encoder`` is the model that built both indexes;
+    by default it is loaded from where it was then. Every distinct text takes part once.
 
-    Raises ValueError for an unknown name, :class:`~miner.errors.MismatchError` for indexes of two
-    models, :class:`~miner.errors.ArtifactError` where a verifier is asked for and there is none,
+    Raises :class:`~miner.errors.MismatchError` for indexes of two models,
+    :class:`~miner.errors.ArtifactError` where a verifier is asked for and there is none,
     :class:`~miner.errors.ResourceError` for too little memory or a missing GPU.
     """
-    duplicates = canonical(duplicates, DUPLICATES)
-    pairs = run(
-        source,
-        target,
-        verifier_for(source, rank, encoder),
-        k=k,
-        margin=margin,
-        retrieval=retrieval,
-        memory=memory,
-        engine=engine,
-        exact=exact,
-        device=device,
-        threads=threads,
-        report=report,
-    ).pairs
-    return pairs if duplicates == "first" else each_copy(pairs)
+    verifier = verifier_for(source, settings.rank, encoder)
+    pairs = run(source, target, verifier, settings, report).pairs
+    return pairs if settings.duplicates == "first" else each_copy(pairs)
 
 
 def verifier_for(
@@ -146,7 +78,6 @@ def verifier_for(
     With ``rank=None`` margins rank where the model carries no verifier, or is no longer where the
     index says; ``note`` then gets the reason. An ``encoder`` must be the one of the index.
     """
-    rank = None if rank is None else canonical(rank, RANKS)
     if rank == "margin":
         return None
     try:
@@ -187,36 +118,23 @@ def run(
     source: Index,
     target: Index,
     verifier: Verifier | None,
-    *,
-    k: int | None = None,
-    margin: str = "ratio",
-    retrieval: str = "max",
-    memory: int | None = None,
-    engine: str = "fused",
-    exact: bool = False,
-    device: str = "auto",
-    threads: int | None = None,
+    settings: SearchSettings = SearchSettings(),
     report: Reporter = silent,
     checkpoint: Checkpoint | None = None,
 ) -> Search:
-    """As :func:`search`, with the ``verifier`` to rank by; returns all that was seen.
+    """Search as :func:`search` does, with the ``verifier`` to rank by; return all that was seen.
 
-    With a ``checkpoint`` the neighbour search goes on from what it holds.
+    With a ``checkpoint`` the neighbour search continues from what it holds.
     """
-    engine = canonical(engine, ENGINES)
-    settings = Settings(
-        k=k or NEIGHBORS["margin" if verifier is None else "probability"],
-        margin=canonical(margin, MARGINS),
-        retrieval=canonical(retrieval, RETRIEVALS),
-        memory=memory_budget(memory),
-        engine=engine,
-        exact=exact,
-        device=engines.resolve_device(device, engine),
-        threads=thread_count(threads),
+    settings = replace(
+        settings,
+        rank="margin" if verifier is None else "probability",
+        memory=memory_budget(settings.memory),
+        threads=thread_count(settings.threads),
     )
     require_one_model(source, target)
     left, right = side(source), side(target)
-    forward, backward = settings.nearest(left, right, report, checkpoint)
+    forward, backward = nearest_both(left, right, settings, report, checkpoint)
     recall = None
     if left.ann is not None or right.ann is not None:
         recall = measured_recall(left, right, forward), measured_recall(right, left, backward)
@@ -257,7 +175,7 @@ def side(index: Index) -> VectorSet:
 
 
 def choose(
-    settings: Settings,
+    settings: SearchSettings,
     forward: Neighbors,
     backward: Neighbors,
     verifier: Verifier | None,

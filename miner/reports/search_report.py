@@ -170,7 +170,9 @@ def _summary(found: Search, estimate: Estimate | None, threshold: float | None) 
         rows.append((f"{name}: searched", f"{text}, {unknown:,} without a known piece left out)"))
     settings = found.settings
     rows.append(("model", pairs.source.model_name))
-    rows.append(("search", f"{settings.k} neighbours each way, {settings.retrieval} retrieval"))
+    rows.append(
+        ("search", f"{settings.neighbors} neighbours each way, {settings.retrieval} retrieval")
+    )
     rows.append(("pairs found", f"{len(pairs):,}"))
     if threshold is not None and np.isfinite(threshold):
         rows.append(("threshold", f"{rounded(threshold):.6f}"))
@@ -231,7 +233,7 @@ def _suspects(found: Search, threshold: float | None) -> str:
         _popularity(found.backward.row, len(pairs.source))[pairs.source_row],
         _popularity(found.forward.row, len(pairs.target))[pairs.target_row],
     )
-    hub = popular > 10 * found.settings.k
+    hub = popular > 10 * found.settings.neighbors
     kinds = (
         ("Numbers disagree", feature["numbers_differ"] > 0),
         ("Nearly the same text on both sides", feature["shared_pieces"] > COPIED),

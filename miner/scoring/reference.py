@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from miner.knn.knn_search import nearest_both
+from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
-from miner.machine import memory_budget
 from miner.scoring.margin import RATIO_FLOOR
 from miner.scoring.quality import cosines
 
@@ -54,9 +54,8 @@ class Reference:
         out = np.zeros(len(vectors))
         if not len(base) or not len(queries):
             return out
-        lists, _ = nearest_both(
-            queries, base, self.k + 1, memory=memory_budget(), threads=1, exact=True
-        )
+        settings = SearchSettings(k=self.k + 1, exact=True, device="cpu", threads=1)
+        lists, _ = nearest_both(queries, base, settings)
         own = np.array([self.row[other].get(text, -1) for text in partners])
         counts = (lists.row >= 0) & (lists.row != own[:, None])
         counts &= np.cumsum(counts, axis=1) <= self.k

@@ -13,6 +13,7 @@ import pytest
 from miner.errors import DependencyError, ResourceError
 from miner.index import faiss
 from miner.index.index import Index
+from miner.knn.settings import SearchSettings
 from miner.mining.search import search
 
 
@@ -89,7 +90,7 @@ def test_no_gpu(monkeypatch: pytest.MonkeyPatch, indexes: tuple[Index, Index]) -
     assert faiss.resolve_device("auto") == faiss.resolve_device("cpu") == "cpu"
     for ask in (
         lambda: faiss.resolve_device("cuda"),
-        lambda: search(*indexes, device="cuda", engine="faiss"),
+        lambda: search(*indexes, SearchSettings(device="cuda", engine="faiss")),
     ):
         with pytest.raises(ResourceError, match="--device cuda.*--device cpu") as caught:
             ask()
@@ -104,20 +105,20 @@ def test_faiss_without_gpu_support(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_gpu_is_used(monkeypatch: pytest.MonkeyPatch, indexes: tuple[Index, Index]) -> None:
-    on_cpu = search(*indexes, device="cpu", threads=2)
+    on_cpu = search(*indexes, SearchSettings(device="cpu", threads=2))
     calls = fake(monkeypatch, gpus=2)
     assert faiss.gpu_count() == 2
     assert faiss.resolve_device("auto") == faiss.resolve_device("cuda") == "cuda"
     assert faiss.resolve_device("cpu") == "cpu"
     for device in ("cuda", "auto"):
         calls.clear()
-        on_gpu = search(*indexes, device=device, engine="faiss", threads=2)
+        on_gpu = search(*indexes, SearchSettings(device=device, engine="faiss", threads=2))
         assert [call[1:4] for call in calls] == [((60, 32), (60, 32), 8)] * 2
         assert calls[0][0] is calls[1][0], "the resources are made once"
         np.testing.assert_array_equal(on_gpu.score, on_cpu.score)
         np.testing.assert_array_equal(on_gpu.source_row, on_cpu.source_row)
     calls.clear()
-    search(*indexes, device="cpu", engine="faiss", threads=2)
+    search(*indexes, SearchSettings(device="cpu", engine="faiss", threads=2))
     assert not calls
 
 

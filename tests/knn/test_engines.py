@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from support.sides import (
     ALL,
     EXACT,
-    PLENTY,
     QUICK,
     check,
     coarse,
     nearest,
     realistic,
     same,
+    searching,
     side,
     units,
 )
@@ -133,7 +133,7 @@ def test_too_little_memory() -> None:
     generator = np.random.default_rng(11)
     source = side(units(generator, 500, 64))
     with pytest.raises(ResourceError, match="--memory 0M is too little.*give at least") as caught:
-        nearest_both(source, source, 4, memory=1000)
+        nearest_both(source, source, searching(4, memory=1000))
     assert "\n" not in str(caught.value)
 
 
@@ -237,11 +237,11 @@ def test_a_block_that_does_not_fit_is_halved(kind: str, monkeypatch: pytest.Monk
     }
     short = Short(made[kind](), 300)
     monkeypatch.setattr(knn_search, "choose_engine", lambda *rest: short)
-    same(nearest_both(source, target, 4, memory=PLENTY), wanted)
+    same(nearest_both(source, target, searching(4)), wanted)
     assert short.sizes[0] == 1000 and min(short.sizes) == 250
     short.most = 100
     with pytest.raises(ResourceError, match="out of memory in a block of.*less --memory") as caught:
-        nearest_both(source, target, 4, memory=PLENTY)
+        nearest_both(source, target, searching(4))
     assert "\n" not in str(caught.value)
 
 
@@ -279,7 +279,7 @@ def test_other_errors_are_not_mistaken_for_lack_of_memory(monkeypatch: pytest.Mo
     monkeypatch.setattr(Int8Engine, "merge", broken)
     monkeypatch.setattr(Float32Engine, "merge", broken)
     with pytest.raises(RuntimeError, match="broken"):
-        nearest_both(vectors, vectors, 2, memory=PLENTY)
+        nearest_both(vectors, vectors, searching(2))
 
 
 # --- devices ------------------------------------------------------------------------------------
@@ -301,16 +301,17 @@ def test_no_torch_and_no_gpu(driver: bool, monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_compressed_index_is_searched_on_the_cpu_where_faiss_sees_no_gpu(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Torch may see one, and resolve ``auto`` to it."""
+    """Torch may see a GPU where FAISS does not."""
     library = faiss.faiss()
     monkeypatch.setattr(faiss, "gpu_count", lambda: 0)
+    monkeypatch.setattr(knn_search, "resolve_device", lambda device, engine: device)
     vectors = units(np.random.default_rng(17), 40, 8)
     ann = library.index_factory(8, "HNSW8", library.METRIC_INNER_PRODUCT)
     ann.add(vectors.astype(np.float32))
     mixed, flat = side(vectors, ann=ann), side(units(np.random.default_rng(18), 30, 8))
     same(
-        nearest_both(mixed, flat, 3, memory=PLENTY, device="cuda"),
-        nearest_both(mixed, flat, 3, memory=PLENTY, device="cpu"),
+        nearest_both(mixed, flat, searching(3, device="cuda")),
+        nearest_both(mixed, flat, searching(3, device="cpu")),
     )
 
 

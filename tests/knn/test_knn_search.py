@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from support.sides import (
     ALL,
     EXACT,
-    PLENTY,
     QUICK,
     brute,
     check,
@@ -17,6 +16,7 @@ from support.sides import (
     nearest,
     realistic,
     same,
+    searching,
     side,
     units,
 )
@@ -25,6 +25,7 @@ from miner.index.index import Index
 from miner.kernels.exact import rescore, rescore_reference, scan, scan_reference
 from miner.knn import knn_search
 from miner.knn.knn_search import nearest_both
+from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
 from miner.mining.search import search
 
@@ -162,7 +163,7 @@ def test_empty_sides(kind: str, empty: str) -> None:
 def test_k_must_be_positive() -> None:
     vectors = side(units(np.random.default_rng(7), 4, 8))
     with pytest.raises(ValueError, match="k is 0"):
-        nearest_both(vectors, vectors, 0, memory=PLENTY)
+        nearest_both(vectors, vectors, searching(0))
 
 
 @pytest.mark.parametrize("kind", ["float32", "faiss", "int8"])
@@ -215,7 +216,7 @@ def test_huge_components_that_all_share_cost_no_neighbour(shared: float) -> None
     vectors *= np.sqrt(1 - shared**2) / np.linalg.norm(vectors, axis=2, keepdims=True)
     vectors[:, :, 5] = shared
     source, target = (side(part.astype(np.float16)) for part in vectors)
-    found = nearest_both(source, target, 8, memory=PLENTY)
+    found = nearest_both(source, target, searching(8))
     for one, other, lists in ((source, target, found[0]), (target, source, found[1])):
         wanted = brute(one, other, 8)
         assert (lists.similarity >= wanted.similarity[:, -1:]).mean() >= 0.9995
@@ -243,7 +244,10 @@ def test_int8_lists_do_not_depend_on_the_machine(
 
 @pytest.mark.parametrize("settings", [{"engine": "faiss"}, {"exact": True}], ids=str)
 def test_engines_agree_on_text(indexes: tuple[Index, Index], settings: dict[str, object]) -> None:
-    usual, other = (search(*indexes, device="cpu", threads=2, **given) for given in ({}, settings))
+    usual, other = (
+        search(*indexes, SearchSettings(device="cpu", threads=2, **given))
+        for given in ({}, settings)
+    )
     assert len(usual) > 50
     for name in ("score", "source_row", "target_row", "cosine", "forward_rank", "backward_rank"):
         np.testing.assert_array_equal(getattr(usual, name), getattr(other, name))
@@ -286,7 +290,7 @@ def test_a_compressed_index_returns_exact_scores(factory: str, both: bool) -> No
     source, target = compressed(400), compressed(500)
     if not both:
         target = VectorSet(target.vectors, target.rows)
-    forward, backward = nearest_both(source, target, k, memory=PLENTY, threads=2)
+    forward, backward = nearest_both(source, target, searching(k))
     for queries, base, found in ((source, target, forward), (target, source, backward)):
         exact = rescore_reference(queries.vectors, base.vectors, found.row)
         np.testing.assert_array_equal(found.similarity, exact)

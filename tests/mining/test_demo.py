@@ -3,10 +3,9 @@
 from pathlib import Path
 
 import miner
-from miner import Encoder, Index, best_threshold
+from miner import Encoder, Index, best_threshold, search
 from miner.encoder.model import VERIFYING_FILES
 from miner.evaluation.metrics import read_gold
-from miner.mining import search
 
 DEMO = Path(miner.__file__).parent / "demo"
 

@@ -17,6 +17,7 @@ from miner.encoder.encoder import Encoder
 from miner.errors import MismatchError, ResourceError
 from miner.index.index import Index
 from miner.knn import knn_search
+from miner.knn.settings import SearchSettings
 from miner.mining.pairs import Pairs
 from miner.mining.search import search
 from miner.names import MARGINS, RETRIEVALS
@@ -42,11 +43,11 @@ def build(encoder: Encoder, tmp_path: Path) -> Build:
 
 @pytest.fixture(scope="module")
 def pairs(indexes: tuple[Index, Index]) -> Pairs:
-    return search(*indexes, device="cpu", threads=2)
+    return search(*indexes, SearchSettings(device="cpu", threads=2))
 
 
 def mine(source: Index, target: Index, **settings: Any) -> Pairs:
-    return search(source, target, **{"device": "cpu", "threads": 2} | settings)
+    return search(source, target, SearchSettings(**{"device": "cpu", "threads": 2} | settings))
 
 
 def rows(pairs: Pairs) -> list[tuple[int, int]]:

@@ -33,6 +33,7 @@ from miner.kernels.numbers import (
 )
 from miner.kernels.tokens import COLUMNS, LONGEST, compare, compare_reference
 from miner.knn.neighbors import Neighbors
+from miner.knn.settings import SearchSettings
 from miner.mining.search import run, search, verifier_for
 from miner.scoring.margin import candidates
 from miner.scoring.verifier import (
@@ -361,13 +362,13 @@ def test_probability_ranks_where_there_is_a_verifier(
     assert (np.diff(pairs.score) <= 0).all()
     right = sum(s == t for s, t in zip(pairs.source_row, pairs.target_row, strict=True))
     assert right > 50
-    by_margin = search(*verifying, rank="margin")
+    by_margin = search(*verifying, SearchSettings(rank="margin"))
     assert by_margin.features is None and by_margin.score[0] > 1
     assert search(*indexes).features is None  # this model has none
 
 
 def test_threads_and_blocks_do_not_matter(verifying: tuple[Index, Index]) -> None:
-    one, other = search(*verifying, threads=1), search(*verifying, threads=3)
+    one, other = (search(*verifying, SearchSettings(threads=n)) for n in (1, 3))
     for name in ("score", "source_row", "target_row", "features"):
         assert (getattr(one, name) == getattr(other, name)).all()
 
@@ -388,9 +389,9 @@ def test_a_verifier_that_is_not_there(
     indexes: tuple[Index, Index], verifying: tuple[Index, Index], other_model: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(ArtifactError, match="carries no verifier"):
-        search(*indexes, rank="probability")
+        search(*indexes, SearchSettings(rank="probability"))
     with pytest.raises(MismatchError, match="verify with the model that built it"):
-        search(*verifying, rank="probability", encoder=Encoder.load(other_model))
+        search(*verifying, SearchSettings(rank="probability"), encoder=Encoder.load(other_model))
     copies = []
     for index in verifying:
         place = tmp_path / index.path.name
@@ -401,7 +402,7 @@ def test_a_verifier_that_is_not_there(
         copies.append(Index.open(place))
     assert search(*copies).features is None
     with pytest.raises(ArtifactError, match="say where the model is now"):
-        search(*copies, rank="probability")
+        search(*copies, SearchSettings(rank="probability"))
     encoder = Encoder.load(verifying[0].model_name)
     assert search(*copies, encoder=encoder).features is not None
 

@@ -11,7 +11,10 @@ from hypothesis import HealthCheck, settings
 from miner.knn import engines, knn_search
 from miner.knn.knn_search import nearest_both
 from miner.knn.neighbors import Neighbors
+from miner.knn.search_checkpoint import Checkpoint
+from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
+from miner.progress import silent
 
 PLENTY = 1 << 32
 QUICK = settings(
@@ -64,19 +67,29 @@ def same(actual: tuple[Neighbors, Neighbors], expected: tuple[Neighbors, Neighbo
         assert found.similarity.dtype == np.float32 and found.row.dtype == np.int64
 
 
+def searching(k: int, **settings: Any) -> SearchSettings:
+    """Settings with plenty of memory and two threads of a processor, unless told otherwise."""
+    return SearchSettings(**{"k": k, "memory": PLENTY, "threads": 2, "device": "cpu"} | settings)
+
+
 def nearest(
-    kind: str, source: VectorSet, target: VectorSet, k: int, **settings: Any
+    kind: str,
+    source: VectorSet,
+    target: VectorSet,
+    k: int,
+    checkpoint: Checkpoint | None = None,
+    **settings: Any,
 ) -> tuple[Neighbors, Neighbors]:
     """Search with the engine ``kind`` of `ALL`; the engine for GPUs runs on the CPU."""
-    wishes = {"memory": PLENTY, "threads": 2} | settings
-    if kind == "faiss":
-        return nearest_both(source, target, k, engine="faiss", **wishes)
+    report = settings.pop("report", silent)
+    engine, exact = ("faiss" if kind == "faiss" else "fused"), kind == "float32"
+    wishes = searching(k, engine=engine, exact=exact, **settings)
     if kind != "cuda":
-        return nearest_both(source, target, k, exact=kind == "float32", **wishes)
+        return nearest_both(source, target, wishes, report, checkpoint)
     pytest.importorskip("torch", reason="the engine for GPUs needs torch")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(knn_search, "choose_engine", lambda *rest: engines.CudaEngine("cpu"))
-        return nearest_both(source, target, k, **wishes)
+        return nearest_both(source, target, wishes, report, checkpoint)
 
 
 def check(kind: str, source: VectorSet, target: VectorSet, k: int, **settings: Any) -> None:
