@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from miner.encoder.gpu import resolve_device
+from miner.device import resolve_device
 from miner.encoder.model import CLASSIFIER, Model, Part
 from miner.encoder.tokenizer import open_tokenizer
 from miner.errors import CorpusError, ResourceError

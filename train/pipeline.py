@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from miner.device import resolve_device
 from miner.encoder.architecture import ENCODERS, VOCABULARIES
 from miner.encoder.encoder import Encoder
-from miner.encoder.gpu import resolve_device
 from miner.encoder.model import CONFIG, SEGMENTATION, Model, Part, quantise
 from miner.encoder.normaliser import Normaliser
 from miner.encoder.pieces import PieceTokenizer

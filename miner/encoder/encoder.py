@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from miner.device import resolve_device
 from miner.encoder import gpu
 from miner.encoder import model as models
 from miner.encoder.architecture import ENCODERS, VOCABULARIES
@@ -64,7 +65,7 @@ class Encoder:
         self.model = model
         self._unit = unit
         self.threads = thread_count(threads)
-        self.device = gpu.resolve_device(device)
+        self.device = resolve_device(device)
         architecture, name = model.architecture, self.name
         if architecture.separate and side is None:
             raise ArtifactError(

@@ -59,18 +59,6 @@ def gpu_count() -> int:
     return library.get_num_gpus() if hasattr(library, "StandardGpuResources") else 0
 
 
-def resolve_device(device: str) -> str:
-    """``auto`` to ``cuda`` or ``cpu``; asking for what there is not is a ResourceError."""
-    if device == "auto":
-        return "cuda" if gpu_count() else "cpu"
-    if device == "cuda" and not gpu_count():
-        raise ResourceError(
-            "--device cuda: FAISS finds no GPU here; use --device cpu, or install "
-            '"bitext-miner[gpu]" where there is one'
-        )
-    return device
-
-
 def use_threads(threads: int) -> None:
     """How many threads FAISS takes from now on."""
     faiss().omp_set_num_threads(threads)

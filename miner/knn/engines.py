@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from miner.encoder import gpu
+from miner.device import resolve_device
 from miner.errors import DependencyError
 from miner.index import faiss
 from miner.knn.lists import Lists
@@ -71,9 +71,11 @@ def choose_engine(engine: str, device: str, exact: bool, threads: int) -> Engine
     return Int8Engine(threads) if has_avx2() and not exact else Float32Engine(threads)
 
 
-def resolve_device(device: str, engine: str) -> str:
+def search_device(device: str, engine: str) -> str:
     """Resolve ``auto`` to ``cuda`` or ``cpu``. Raises ResourceError for a device that is missing."""
-    return faiss.resolve_device(device) if engine == "faiss" else gpu.resolve_device(device)
+    if engine == "faiss":
+        return resolve_device(device, faiss.gpu_count, "FAISS")
+    return resolve_device(device)
 
 
 class Int8Engine:

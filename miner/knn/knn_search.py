@@ -21,7 +21,7 @@ from miner.knn.engines import (
     Float32Engine,
     Int8Engine,
     choose_engine,
-    resolve_device,
+    search_device,
 )
 from miner.knn.lists import Lists
 from miner.knn.neighbors import Neighbors
@@ -61,7 +61,7 @@ def nearest_both(
     a compressed index.
     """
     threads, engine = thread_count(settings.threads), settings.engine
-    device = resolve_device(settings.device, engine)
+    device = search_device(settings.device, engine)
     if source.ann is not None or target.ann is not None:
         if settings.exact:
             raise ResourceError(

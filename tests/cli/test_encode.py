@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from support.commands import MINER, Done, Miner, fault, many, miner, only, small_disk, write  # noqa: F401 (fixtures)
 
-from miner.encoder import gpu
+from miner import device
 from miner.encoder.encoder import CHUNK, Encoder
 from miner.errors import CorpusError
 from miner.index import vectors
@@ -197,7 +197,7 @@ def test_places_that_cannot_be_written(miner: Miner, german_file: Path, output: 
 def test_a_gpu_that_is_not_there(
     miner: Miner, german_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gpu, "DRIVERS", ())
+    monkeypatch.setattr(device, "DRIVERS", ())
     only(encode(miner, german_file, "-o", "v.npy", "--device", "cuda"), "--device cuda")
     only(miner.index(german_file, "out", "--device", "cuda"), "--device cuda")
     assert encode(miner, german_file, "-o", "v.npy", "--device", "auto").code == 0

@@ -252,7 +252,7 @@ def test_engines_find_the_same_pairs(miner: Miner, sides: tuple[Path, Path]) -> 
 @pytest.mark.parametrize("engine", ["fused", "faiss"])
 def test_no_gpu(miner: Miner, sides: tuple[Path, Path], engine: str) -> None:
     try:
-        engines.resolve_device("cuda", engine)
+        engines.search_device("cuda", engine)
     except ResourceError:
         pass
     else:

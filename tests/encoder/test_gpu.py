@@ -1,19 +1,15 @@
-"""miner.encoder.gpu: torch's sums are the kernel's, and a GPU that is not there is said to be missing.
-
-There need be no GPU: the part that torch does runs on its own CPU device.
-"""
+"""miner.encoder.gpu: torch pools as the kernel does. torch's CPU device stands in for a GPU."""
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from miner import device
 from miner.encoder import gpu
 from miner.encoder.encoder import Encoder
-from miner.errors import DependencyError, ResourceError
 from miner.kernels.pool import mean_pool
 from miner.ragged import offsets_of
 
@@ -44,54 +40,18 @@ def test_torch_pools_as_the_kernel_does(d: int, n: int) -> None:
     np.testing.assert_array_equal(found.any(axis=1), expected.any(axis=1))
     halves = on_torch(table, ids, offsets, np.float16)
     np.testing.assert_array_equal(halves, found.astype(np.float16))
-    # Alone, a sentence has the same vector.
+    # The vector of a sentence does not depend on the batch.
     for row in range(len(offsets) - 1):
         own = np.array([0, offsets[row + 1] - offsets[row]])
         alone = on_torch(table, ids[offsets[row] : offsets[row + 1]], own)
         np.testing.assert_array_equal(alone[0], found[row])
 
 
-def test_a_gpu_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tiny_model: Path) -> None:
-    monkeypatch.setattr(gpu, "DRIVERS", ())
-    # Without a driver nothing is imported to find out.
-    monkeypatch.setattr(gpu, "_torch", lambda: pytest.fail("torch was imported"))
-    assert gpu.resolve_device("auto") == gpu.resolve_device("cpu") == "cpu"
-    with pytest.raises(ResourceError, match="--device cpu") as caught:
-        Encoder.load(tiny_model, device="cuda")
-    assert "\n" not in str(caught.value)
-
-
-def test_a_driver_without_torch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(gpu, "DRIVERS", (str(tmp_path),))
-
-    def missing(name: str) -> None:
-        raise ImportError(name)
-
-    monkeypatch.setattr(importlib, "import_module", missing)
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    assert gpu.resolve_device("auto") == "cpu"
-    with pytest.raises(DependencyError, match="pip install"):
-        gpu.resolve_device("cuda")
-
-
-def test_a_driver_whose_gpu_torch_cannot_use(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    torch = pytest.importorskip("torch")
-    monkeypatch.setattr(gpu, "DRIVERS", (str(tmp_path),))
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert gpu.resolve_device("auto") == "cpu"
-    with pytest.raises(ResourceError):
-        gpu.resolve_device("cuda")
-
-
 def test_an_encoder_on_a_gpu(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tiny_model: Path, german: list[str]
+    monkeypatch: pytest.MonkeyPatch, tiny_model: Path, german: list[str]
 ) -> None:
-    """With torch's CPU in the place of a GPU."""
-    torch = pytest.importorskip("torch")
-    monkeypatch.setattr(gpu, "DRIVERS", (str(tmp_path),))
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    pytest.importorskip("torch")
+    monkeypatch.setattr(device, "torch_gpus", lambda: 1)
     pool = gpu.pool
     monkeypatch.setattr(gpu, "pool", lambda table, device: pool(table, "cpu"))
     encoder = Encoder.load(tiny_model, threads=2, device="auto")

@@ -13,6 +13,7 @@ import pytest
 from miner.errors import DependencyError, ResourceError
 from miner.index import faiss
 from miner.index.index import Index
+from miner.knn.engines import search_device
 from miner.knn.settings import SearchSettings
 from miner.mining.search import search
 
@@ -87,29 +88,23 @@ def test_faiss_twice(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_gpu(monkeypatch: pytest.MonkeyPatch, indexes: tuple[Index, Index]) -> None:
     fake(monkeypatch, gpus=0)
     assert faiss.gpu_count() == 0
-    assert faiss.resolve_device("auto") == faiss.resolve_device("cpu") == "cpu"
-    for ask in (
-        lambda: faiss.resolve_device("cuda"),
-        lambda: search(*indexes, SearchSettings(device="cuda", engine="faiss")),
-    ):
-        with pytest.raises(ResourceError, match="--device cuda.*--device cpu") as caught:
-            ask()
-        assert "\n" not in str(caught.value)
+    assert search_device("auto", "faiss") == search_device("cpu", "faiss") == "cpu"
+    with pytest.raises(ResourceError, match="--device cuda: FAISS .*--device cpu") as caught:
+        search(*indexes, SearchSettings(device="cuda", engine="faiss"))
+    assert "\n" not in str(caught.value)
 
 
 def test_faiss_without_gpu_support(monkeypatch: pytest.MonkeyPatch) -> None:
     """faiss-cpu has get_num_gpus in some versions and no GPU classes in any."""
     monkeypatch.setattr(faiss, "faiss", lambda: SimpleNamespace(get_num_gpus=lambda: 8))
     assert faiss.gpu_count() == 0
-    assert faiss.resolve_device("auto") == "cpu"
 
 
 def test_a_gpu_is_used(monkeypatch: pytest.MonkeyPatch, indexes: tuple[Index, Index]) -> None:
     on_cpu = search(*indexes, SearchSettings(device="cpu", threads=2))
     calls = fake(monkeypatch, gpus=2)
     assert faiss.gpu_count() == 2
-    assert faiss.resolve_device("auto") == faiss.resolve_device("cuda") == "cuda"
-    assert faiss.resolve_device("cpu") == "cpu"
+    assert search_device("auto", "faiss") == search_device("cuda", "faiss") == "cuda"
     for device in ("cuda", "auto"):
         calls.clear()
         on_gpu = search(*indexes, SearchSettings(device=device, engine="faiss", threads=2))

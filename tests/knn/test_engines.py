@@ -25,8 +25,7 @@ from support.sides import (
     units,
 )
 
-from miner import machine
-from miner.encoder import gpu
+from miner import device, machine
 from miner.errors import DependencyError, ResourceError
 from miner.index import faiss
 from miner.knn import engines, knn_search
@@ -290,11 +289,11 @@ def test_no_torch_and_no_gpu(driver: bool, monkeypatch: pytest.MonkeyPatch) -> N
     def missing() -> Any:
         raise DependencyError("--device cuda needs torch")
 
-    monkeypatch.setattr(gpu, "DRIVERS", ("/dev/null",) if driver else ())
-    monkeypatch.setattr(gpu, "_torch", missing)
-    assert engines.resolve_device("auto", "fused") == "cpu"
+    monkeypatch.setattr(device, "DRIVERS", ("/dev/null",) if driver else ())
+    monkeypatch.setattr(device, "import_torch", missing)
+    assert engines.search_device("auto", "fused") == "cpu"
     with pytest.raises((ResourceError, DependencyError), match="--device cuda") as caught:
-        engines.resolve_device("cuda", "fused")
+        engines.search_device("cuda", "fused")
     assert "\n" not in str(caught.value)
 
 
@@ -304,7 +303,7 @@ def test_a_compressed_index_is_searched_on_the_cpu_where_faiss_sees_no_gpu(
     """Torch may see a GPU where FAISS does not."""
     library = faiss.faiss()
     monkeypatch.setattr(faiss, "gpu_count", lambda: 0)
-    monkeypatch.setattr(knn_search, "resolve_device", lambda device, engine: device)
+    monkeypatch.setattr(knn_search, "search_device", lambda device, engine: device)
     vectors = units(np.random.default_rng(17), 40, 8)
     ann = library.index_factory(8, "HNSW8", library.METRIC_INNER_PRODUCT)
     ann.add(vectors.astype(np.float32))

@@ -1,0 +1,62 @@
+"""miner.device: which device is used, and the errors for a GPU that is missing."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import pytest
+
+from miner import device
+from miner.device import resolve_device
+from miner.encoder.encoder import Encoder
+from miner.errors import DependencyError, ResourceError
+
+
+def test_without_a_driver_torch_is_not_imported(
+    monkeypatch: pytest.MonkeyPatch, tiny_model: Path
+) -> None:
+    monkeypatch.setattr(device, "DRIVERS", ())
+    monkeypatch.setattr(device, "import_torch", lambda: pytest.fail("torch was imported"))
+    assert resolve_device("auto") == resolve_device("cpu") == "cpu"
+    with pytest.raises(ResourceError, match="torch finds no GPU.*--device cpu") as caught:
+        Encoder.load(tiny_model, device="cuda")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_driver_without_torch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(device, "DRIVERS", (str(tmp_path),))
+
+    def missing(name: str) -> None:
+        raise ImportError(name)
+
+    monkeypatch.setattr(importlib, "import_module", missing)
+    assert resolve_device("auto") == "cpu"
+    with pytest.raises(DependencyError, match="pip install"):
+        resolve_device("cuda")
+
+
+@pytest.mark.parametrize("usable", [False, True])
+def test_torch_decides_if_there_is_a_driver(
+    usable: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(device, "DRIVERS", (str(tmp_path),))
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: usable)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    assert resolve_device("cpu") == "cpu"
+    if usable:
+        assert resolve_device("auto") == resolve_device("cuda") == "cuda"
+        return
+    assert resolve_device("auto") == "cpu"
+    with pytest.raises(ResourceError, match="torch finds no GPU"):
+        resolve_device("cuda")
+
+
+def test_another_library_counts_its_own_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device, "torch_gpus", lambda: pytest.fail("torch was asked"))
+    assert resolve_device("auto", lambda: 0, "FAISS") == "cpu"
+    assert resolve_device("auto", lambda: 2, "FAISS") == "cuda"
+    assert resolve_device("cuda", lambda: 2, "FAISS") == "cuda"
+    with pytest.raises(ResourceError, match="FAISS finds no GPU.*--device cpu"):
+        resolve_device("cuda", lambda: 0, "FAISS")
