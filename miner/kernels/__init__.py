@@ -1,14 +1,14 @@
-"""Hot loops and nothing else: each compiled by numba, each with a plain reference beside it.
+"""Hot loops, compiled by numba or Triton. Tests compare each with a plain reference.
 
-Importing a module of this package loads numba, so callers do it where they first need it.
+Importing a module of this package loads numba, so callers import it in function bodies.
 """
 
 import os
 import tempfile
 from pathlib import Path
 
-# numba keeps compiled loops beside the source or below the home directory, and refuses to work
-# where neither can be written, as in many containers. There they live as long as the process.
+# numba caches compiled loops beside the source or below the home directory, and fails where neither
+# can be written, as in many containers. There the cache lives as long as the process.
 if "NUMBA_CACHE_DIR" not in os.environ:
     _places = (Path(__file__).parent, Path.home())
     if not any(os.access(place, os.W_OK) for place in _places):
@@ -17,18 +17,18 @@ if "NUMBA_CACHE_DIR" not in os.environ:
 
 
 def compiled(module: str = "*") -> bool:
-    """Whether an earlier run has left compiled loops, of one module here or of any.
+    """Return True if numba's cache holds compiled loops of ``module``, or of any module here.
 
-    Where there is none beside the source, it takes as long as to import numba.
+    Imports numba if the cache is not beside the source.
     """
 
-    def there(place: Path) -> bool:
+    def cached(place: Path) -> bool:
         return place.is_dir() and any(place.rglob(f"{module}.*.nbi"))
 
     if "NUMBA_CACHE_DIR" in os.environ:
-        return there(Path(os.environ["NUMBA_CACHE_DIR"]))
-    if there(Path(__file__).parent / "__pycache__"):
+        return cached(Path(os.environ["NUMBA_CACHE_DIR"]))
+    if cached(Path(__file__).parent / "__pycache__"):
         return True
     from numba.misc.appdirs import AppDirs
 
-    return there(Path(AppDirs("numba", appauthor=False).user_cache_dir))
+    return cached(Path(AppDirs("numba", appauthor=False).user_cache_dir))

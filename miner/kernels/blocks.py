@@ -1,28 +1,15 @@
-"""The nearest columns of a block's rows and the nearest rows of its columns.
+"""Candidates of the rows and of the columns of a float32 block of the similarity matrix.
 
-The block is float32 and comes from a library's matrix product; :mod:`miner.kernels.fused` is
-faster, but less precise.
+The block is the matrix product of a library. :mod:`miner.kernels.fused` is faster, but rounds
+vectors to int8.
 """
 
 import numba
-import numpy as np
 
 from miner.kernels.fused import put
 
-# Columns that are compared together: a few registers.
+# Columns compared at a time, in a few vector registers.
 STRIP = 64
-
-
-def merge_reference(
-    matrix: np.ndarray, first: int, similarity: np.ndarray, position: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """The lists of the matrix's rows after :func:`merge_block`, in plain numpy."""
-    n, m = matrix.shape
-    width = similarity.shape[1]
-    values = np.concatenate([similarity, matrix], axis=1)
-    places = np.concatenate([position, np.tile(np.arange(first, first + m), (n, 1))], axis=1)
-    order = np.lexsort((places, -values), axis=1)[:, :width]
-    return np.take_along_axis(values, order, axis=1), np.take_along_axis(places, order, axis=1)
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
@@ -31,7 +18,8 @@ def merge_block(
 ):  # fmt: skip
     """Merge ``matrix (a, b) float32``, of rows from ``s`` and columns from ``t``, into both lists.
 
-    The lists are those of :func:`miner.kernels.fused.merge`.
+    ``f_*`` are the lists of the rows and ``b_*`` those of the columns, as in
+    :func:`miner.kernels.fused.merge`.
     """
     a, b = matrix.shape
     for i in range(a):

@@ -1,10 +1,10 @@
-"""Integer dot products of few rows with few others: exact, so the same however they are computed.
+"""Integer dot products of the token vectors of two sentences. Exact, so the same on every machine.
 
-Where there is AVX2, 4 x 2 of them are made at a time: ``vpmaddwd`` multiplies 16 shorts by 16 and
-adds neighbours. Numba has no such instruction, so that tile is written as LLVM code.
+With AVX2, a tile of 4 x 2 products is computed at a time: ``vpmaddwd`` multiplies 16 int16 by 16
+and adds neighbours to 8 int32. Numba has no such instruction, so the tile is written as LLVM code.
 
-Numba compiles :func:`dots` into :mod:`miner.kernels.tokens`, and looks at that file alone to see
-whether what it once compiled is stale: a change here needs one there.
+Numba compiles :func:`dots` into :mod:`miner.kernels.tokens`, and checks only the date of that file
+to see if its cache is stale. Touch that file after a change here.
 """
 
 from typing import Any
@@ -15,11 +15,11 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from miner.kernels.tile import Writer, has_avx2, number
+from miner.kernels.tile import Writer, constant, has_avx2
 
-# Rows of one tile, and the others that they meet.
+# Rows of one tile, and rows of the other side that they are multiplied with.
 ROWS, OTHERS = 4, 2
-# Components of one step; vectors are filled up with zeros to a multiple.
+# Components multiplied in one step; vectors are padded with zeros to a multiple.
 STEP = 16
 
 _I8, _I16, _I32, _I64 = (ir.IntType(bits) for bits in (8, 16, 32, 64))
@@ -29,18 +29,24 @@ _INTS = ir.VectorType(_I32, 8)
 
 
 def dots_reference(rows, codes, wanted):
-    """What :func:`dots` computes: ``rows (n, d)`` by ``codes[wanted]``, ``(m, n) int64``."""
+    """Compute :func:`dots` in numpy: ``rows (n, d)`` by ``codes[wanted]``, ``(m, n) int64``."""
     return codes[wanted].astype(np.int64) @ rows.astype(np.int64).T
 
 
 def cosines(codes, scale, left, right):
-    """Cosines ``(n, m) float32`` of the unit rows ``codes (V, d) int8`` times ``scale (V,)``."""
+    """Return cosines ``(n, m) float32`` of the rows ``left (n,)`` and ``right (m,)`` of a table.
+
+    The table of unit rows is ``codes (V, d) int8`` times ``scale (V,) float32``.
+    """
     product = dots_reference(codes[right], codes, left).astype(np.float32)
     return product * (scale[left][:, None] * scale[right])
 
 
 def _tile(typingctx, rows, row, codes, first, second, steps, out):
-    """``out[0:4]`` and ``out[4:8]``: four rows, from ``row`` on, by two of the codes."""
+    """Write products of ``ROWS`` rows from ``row`` with two rows of ``codes``.
+
+    ``out[0:4]`` are those with the row ``first``, ``out[4:8]`` those with the row ``second``.
+    """
     at = types.int64
     signature = types.void(rows, at, codes, at, at, at, out)
 
@@ -55,16 +61,16 @@ tile: Any = intrinsic(_tile)
 
 
 class _Tile(Writer):
-    """Writes the code of one tile. ``values``: the arguments of :func:`_tile`."""
+    """Writer of the LLVM code of one tile. ``values`` are the arguments of :func:`_tile`."""
 
     def __init__(self, context: Any, builder: Any, kinds: Any, values: Any):
         super().__init__(context, builder, kinds, values)
         self.steps = values[5]
-        width = builder.mul(self.steps, number(_I64, STEP))
-        start = [builder.add(values[1], number(_I64, row)) for row in range(ROWS)]
+        width = builder.mul(self.steps, constant(_I64, STEP))
+        start = [builder.add(values[1], constant(_I64, row)) for row in range(ROWS)]
         self.rows = [self.pointer(0, builder.mul(row, width), _SHORTS) for row in start]
         self.others = [self.pointer(2, builder.mul(row, width), _BYTES) for row in values[3:5]]
-        self.out = self.pointer(6, number(_I64, 0), _INTS)
+        self.out = self.pointer(6, constant(_I64, 0), _INTS)
 
     def build(self) -> None:
         builder = self.builder
@@ -74,7 +80,7 @@ class _Tile(Writer):
         builder.branch(loop)
         builder.position_at_end(loop)
         step = builder.phi(_I64)
-        step.add_incoming(number(_I64, 0), before)
+        step.add_incoming(constant(_I64, 0), before)
         sums = [builder.phi(_INTS) for _ in range(ROWS * OTHERS)]
         others = [builder.sext(self.load(other, step), _SHORTS) for other in self.others]
         rows = [self.load(row, step) for row in self.rows]
@@ -85,11 +91,11 @@ class _Tile(Writer):
             new.append(builder.add(total, product))
             total.add_incoming(nothing, before)
             total.add_incoming(new[-1], loop)
-        following = builder.add(step, number(_I64, 1))
+        following = builder.add(step, constant(_I64, 1))
         step.add_incoming(following, loop)
         builder.cbranch(builder.icmp_signed("<", following, self.steps), loop, after)
         builder.position_at_end(after)
-        # The eight lanes of each sum, added pairwise: four rows' halves side by side, twice.
+        # Add the eight lanes of each sum pairwise: the halves of four rows end up side by side.
         halves = []
         for four in (new[:ROWS], new[ROWS:]):
             pairs = [self._pairwise(four[0], four[1]), self._pairwise(four[2], four[3])]
@@ -128,7 +134,7 @@ def _one_by_one(rows, n, codes, wanted, m, out, eight):
             out[j, i] = total
 
 
-# dots(rows, n, codes, wanted, m, out, eight): the first ``n`` of ``rows (r, d) int16``, ``r`` a
-# multiple of ROWS, by ``codes[wanted[:m]] (m, d) int8``, into ``out (m, r)``, where columns from n
-# on may be anything. ``eight (8,) int32`` is for its own use.
+# dots(rows, n, codes, wanted, m, out, eight) writes the products of the first ``n`` of
+# ``rows (r, d) int16`` with ``codes[wanted[:m]] (m, d) int8`` to ``out (m, r)``. ``r`` is a multiple
+# of ROWS; the columns of ``out`` from n are undefined. ``eight (8,) int32`` is scratch.
 dots = _by_tiles if has_avx2() else _one_by_one

@@ -1,25 +1,19 @@
-"""The loops of training an averaging encoder: pooling a batch, its gradient, a sparse Adam step.
+"""Training of an averaging encoder: means of a batch, gradient of the margin loss, sparse Adam.
 
-Flat ids and offsets as in :mod:`miner.kernels.pool`. Work is split by output row, never by
-input, so results are bitwise the same for any number of threads.
+Token ids and offsets are flat as in :mod:`miner.kernels.pool`. Threads split the output rows, never
+the input, so results are the same bits for any number of threads.
 """
 
 import numba
 import numpy as np
 
 
-def mean_batch_reference(table: np.ndarray, ids: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """What :func:`mean_batch` computes, in plain numpy."""
-    out = np.zeros((len(offsets) - 1, table.shape[1]), dtype=np.float32)
-    for i in range(len(out)):
-        if offsets[i + 1] > offsets[i]:
-            out[i] = table[ids[offsets[i] : offsets[i + 1]]].mean(axis=0)
-    return out
-
-
 @numba.njit(parallel=True, cache=True, error_model="numpy")
 def mean_batch(table, ids, offsets, out):
-    """Means, not normalised, of each sentence's rows: ``out (n, d) float32``; empty gives zero."""
+    """Write the mean of the table rows of each sentence to ``out (n, d) float32``, not normalised.
+
+    A sentence without ids gets zeros.
+    """
     d = table.shape[1]
     for i in numba.prange(len(offsets) - 1):
         row = out[i]
@@ -37,11 +31,11 @@ def mean_batch(table, ids, offsets, out):
 
 @numba.njit(cache=True, error_model="numpy")
 def group_by_id(ids, offsets, size, every):
-    """Counting sort of a batch by id, stable.
+    """Group the occurrences of a batch by id, with a stable counting sort.
 
-    Returns ``rows (u,) int32``, the distinct ids ascending, or all below ``size`` where ``every``;
-    ``starts (u + 1,) int64``; and ``sentences (t,) int32``: ``sentences[starts[r]:starts[r + 1]]``
-    are the sentences in which ``rows[r]`` occurs, ascending, once per occurrence.
+    Returns ``rows (u,) int32``, the distinct ids in ascending order, or all ids below ``size`` if
+    ``every``; ``starts (u + 1,) int64``; and ``sentences (t,) int32``. The sentences in which
+    ``rows[r]`` occurs are ``sentences[starts[r]:starts[r + 1]]``, ascending, once per occurrence.
     """
     place = np.zeros(size + 1, np.int64)
     for p in range(len(ids)):
@@ -87,16 +81,16 @@ def sparse_adam(
     start,
     pull,
 ):
-    """One lazy Adam step on ``rows``, those that a batch uses, and on no others.
+    """Take one lazy Adam step on ``rows``, the ids of a batch, and on no other rows.
 
-    ``gradient (n, d) float32`` is the loss's gradient by each sentence's *mean*; a row's gradient
-    is the sum over its occurrences of ``gradient[sentence] / length``. Moments ``first`` and
-    ``second (V, d) float32`` decay only when their row is touched, and the bias correction goes by
-    the global ``step`` (from 1): the definition of ``torch.optim.SparseAdam``, the reference.
+    ``gradient (n, d) float32`` is the gradient of the loss by the *mean* of each sentence. The
+    gradient of a row is the sum over its occurrences of ``gradient[sentence] / length``. The
+    moments ``first`` and ``second (V, d) float32`` decay only when their row is touched; the bias
+    correction uses the global ``step``, from 1. ``torch.optim.SparseAdam`` is the reference.
 
     ``pull`` times the squared distance of the table from ``start (V, d) float32`` is added to the
-    loss (P17's lambda_w). It draws at rows out of use too: give :func:`group_by_id` ``every``, and
-    the step is one of ``torch.optim.Adam``. With a ``pull`` of 0, ``start`` may be any matrix.
+    loss (P17's lambda_w). It moves unused rows too: with ``every`` in :func:`group_by_id` the step
+    is one of ``torch.optim.Adam``. With a ``pull`` of 0, ``start`` may be any matrix.
     """
     d = table.shape[1]
     correction1 = 1.0 - beta1**step
@@ -129,11 +123,12 @@ def sparse_adam(
 
 @numba.njit(parallel=True, cache=True, error_model="numpy")
 def margin_gradient(means, margin, gradient):
-    """Value of the two-sided margin loss (P19, equation 1, and its mirror image), and its gradient.
+    """Compute the two-sided margin loss (P19, equation 1, and its mirror image) and its gradient.
 
-    ``means (4 n, d) float32`` are sources, targets, negatives of the source language and negatives
-    of the target language, not normalised; ``gradient``, of that shape, is overwritten. The
-    reference is :func:`train.losses.margin_loss`. Returns the mean over the n pairs.
+    ``means (4 n, d) float32`` holds sources, targets, negatives of the source language and
+    negatives of the target language, not normalised. ``gradient``, of the same shape, is
+    overwritten. Returns the mean loss of the n pairs. :func:`train.losses.margin_loss` is the
+    reference.
     """
     n, d = len(means) // 4, means.shape[1]
     losses = np.empty(n, np.float64)
@@ -144,7 +139,7 @@ def margin_gradient(means, margin, gradient):
             row = means[side * n + i]
             for j in range(d):
                 square += row[j] * row[j]
-            # A zero vector has no direction, and gets no gradient.
+            # A zero vector has no direction and gets no gradient.
             inverse[side] = np.float32(1.0) / np.sqrt(square) if square > 0 else np.float32(0.0)
         s, t, sn, tn = means[i], means[n + i], means[2 * n + i], means[3 * n + i]
         pair = forward = backward = np.float32(0.0)
@@ -158,8 +153,8 @@ def margin_gradient(means, margin, gradient):
         there = max(np.float32(margin) - pair + forward, np.float32(0.0))
         back = max(np.float32(margin) - pair + backward, np.float32(0.0))
         losses[i] = np.float64(there) + np.float64(back)
-        # 1 / n for each side that is within the margin; by the unit vectors, then through the
-        # normalisation, which takes out what points along the vector itself.
+        # 1 / n for each side within the margin. The gradient by the unit vectors goes through the
+        # normalisation, which removes the component along the vector itself.
         h = np.float32(1.0 / n) if there > 0 else np.float32(0.0)
         g = np.float32(1.0 / n) if back > 0 else np.float32(0.0)
         along_s, along_t = h * forward - (h + g) * pair, g * backward - (h + g) * pair
@@ -173,16 +168,9 @@ def margin_gradient(means, margin, gradient):
     return losses.mean()
 
 
-def scale_both_reference(
-    matrix: np.ndarray, by_row: np.ndarray, by_column: np.ndarray
-) -> np.ndarray:
-    """What :func:`scale_both` leaves in ``matrix``, in plain numpy."""
-    return matrix * (by_row[:, None] + by_column[None, :])
-
-
 @numba.njit(parallel=True, cache=True, error_model="numpy")
 def scale_both(matrix, by_row, by_column):
-    """``matrix[i, j] *= by_row[i] + by_column[j]`` in one pass, without a second matrix."""
+    """Compute ``matrix[i, j] *= by_row[i] + by_column[j]`` in place, in one pass."""
     for i in numba.prange(matrix.shape[0]):
         for j in range(matrix.shape[1]):
             matrix[i, j] *= by_row[i] + by_column[j]

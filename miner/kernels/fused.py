@@ -1,16 +1,15 @@
-"""One pass over a block of the similarity matrix: the nearest columns of its rows, and vice versa.
+"""int8 search: the candidates of the rows and of the columns of a block, in one pass.
 
-Vectors are rounded to bytes, each by a scale of its own, and a tile of 6 x 16 integer dot products
-is compared, still in registers, with the last place of each row's and each column's list. The
-matrix is never written down; what beats a last place goes into the list. Callers score what was
-kept again, exactly.
+Vectors are rounded to int8, each with its own scale. A tile of 6 x 16 integer dot products is
+compared, still in registers, with the last place of the list of each row and column. Products that
+reach a last place go into the list; the similarity matrix is never written to memory. Callers
+compute the similarities of the candidates again, exactly.
 
-The arithmetic is exact but for the rounding to bytes, and made of integers, so that similarities
-and lists are the same for every block size, order of blocks and thread count. That the
-fast instructions' 16-bit sums do not overflow is seen to by :func:`quantise`: of the four bytes
-that meet in a lane, the products of the first two are summed apart from those of the last two, and
-by Cauchy and Schwarz neither sum exceeds the product of the vectors' lengths, which are kept within
-the square root of 32767.
+Integers are exact, so similarities and lists are the same for every block size, order of blocks and
+thread count. The fast instructions add in 16 bits. :func:`quantise` prevents overflow: of the four
+numbers in a lane, the products of the first two and of the last two are summed apart; by the
+Cauchy-Schwarz inequality neither sum exceeds the product of the lengths of the vectors, each of
+which is at most the square root of 32767.
 """
 
 from dataclasses import dataclass
@@ -22,23 +21,23 @@ import numpy as np
 from miner.kernels.half import bits, widen
 from miner.kernels.tile import COLUMNS, ROWS, has_avx2, lowest_bit, tile_avx2
 
-# The largest byte: one of the factors travels as an unsigned byte, this much higher, and two
-# products of 127 and 63 are added in 16 bits.
+# Largest int8 value. The columns are stored as uint8, UP higher, so at most 127; two products of 127
+# and 63 are added in 16 bits.
 LARGEST = 63
 UP = 64
-# The most that the squares of a vector's first, or last, two bytes of every four may add up to.
+# Bound on the sum of squares over the first, or the last, two of every four components.
 SQUARES = 32767
-# Bytes of packed rows that a thread goes through for each tile of columns: half of an L2 cache.
-NEAR = 256 << 10
+# Bytes of packed rows that a thread multiplies with each tile of columns: half of an L2 cache.
+CACHED = 256 << 10
 
 
 @dataclass(frozen=True)
 class Pack:
-    """``count`` vectors as bytes, in tiles.
+    """``count`` vectors rounded to int8, in tiles of ``width`` vectors.
 
-    ``tiles (t, quads, width, 4)``: int8, or uint8 and 64 higher for columns. ``scale (t * width,)
-    float32`` times a byte is the component; ``correction (t * width,) int32`` holds two int16, what
-    a column's 64 adds to the two sums, negative. Rows that fill up the last tile are zero.
+    ``tiles (t, quads, width, 4)`` is int8 for rows; for columns it is uint8, 64 higher. A component
+    is its value times ``scale (t * width,) float32``. ``correction (t * width,) int32`` packs two
+    int16 that cancel the 64 of the columns in the two sums. The last tile is padded with zeros.
     """
 
     tiles: np.ndarray
@@ -49,11 +48,11 @@ class Pack:
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
 def quantise(vectors, tiles, up, scale, correction, first, last):
-    """Round ``vectors (n, d)`` to bytes, into the tiles ``first`` to ``last``.
+    """Round ``vectors (n, d)`` to int8, into the tiles ``first`` to ``last`` of a :class:`Pack`.
 
-    They are float32, or float16 as :func:`miner.kernels.half.bits`. Each vector is scaled as far as
-    its largest component and its length allow; a zero vector gets the scale 0. The other arguments
-    are those of :class:`Pack`.
+    ``vectors`` are float32, or :func:`miner.kernels.half.bits` of float16. Each is scaled up as far
+    as its largest component and its length allow; a zero vector gets the scale 0. ``up`` is added
+    to every value: 0 for rows, UP for columns.
     """
     n, d = vectors.shape
     quads, width = tiles.shape[1], tiles.shape[2]
@@ -84,7 +83,7 @@ def quantise(vectors, tiles, up, scale, correction, first, last):
                     tiles[t, j // 4, r, j % 4] = byte + up
                 if max(squares[0], squares[1]) <= SQUARES:
                     break
-                factor *= 0.995  # rounding made it a little longer
+                factor *= 0.995  # rounding made the vector a little longer
             scale[i] = np.float32(1.0 / factor) if factor > 0.0 else np.float32(0.0)
             low = (-UP * sums[0]) & 0xFFFF
             high = (-UP * sums[1]) & 0xFFFF
@@ -93,7 +92,7 @@ def quantise(vectors, tiles, up, scale, correction, first, last):
 
 
 def empty_pack(count: int, dimension: int, *, columns: bool) -> Pack:
-    """Room for ``count`` vectors, to be filled by :func:`quantise`."""
+    """Allocate a pack of ``count`` vectors, to be filled by :func:`quantise`."""
     width = COLUMNS if columns else ROWS
     number = -(-count // width)
     kind = np.uint8 if columns else np.int8
@@ -106,21 +105,11 @@ def empty_pack(count: int, dimension: int, *, columns: bool) -> Pack:
 
 
 def pack(vectors: np.ndarray, *, columns: bool) -> Pack:
-    """``vectors (n, d)``, float32 or float16, ready to be multiplied, as rows or as columns."""
+    """Pack ``vectors (n, d)``, float32 or float16, as rows or as columns of a product."""
     made = empty_pack(len(vectors), vectors.shape[1], columns=columns)
     up = UP if columns else 0
     quantise(bits(vectors), made.tiles, up, made.scale, made.correction, 0, len(made.tiles))
     return made
-
-
-def similarity_reference(rows: Pack, columns: Pack) -> np.ndarray:
-    """The matrix that :func:`merge` never writes down: ``(n, m) float32``, in plain numpy."""
-    left, right = (
-        part.tiles.astype(np.int64).transpose(0, 2, 1, 3).reshape(len(part.scale), -1)
-        for part in (rows, columns)
-    )
-    product = (left @ (right - UP).T).astype(np.float32)
-    return (product * columns.scale * rows.scale[:, None])[: rows.count, : columns.count]
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
@@ -128,11 +117,11 @@ def tile_reference(
     a, a_at, b, b_at, quads, correction, a_scale, row, b_scale, column,
     row_least, row_at, column_least, column_at, out, hits,
 ):  # fmt: skip
-    """What :func:`miner.kernels.tile.tile_avx2` computes.
+    """Compute one tile; the version of :func:`miner.kernels.tile.tile_avx2` for other processors.
 
-    ``out[r * 16 + c] = (row r · column c) * b_scale[c] * a_scale[r]``; bit ``c`` of ``hits[r]``
-    says that this is no less than ``row_least[r]`` or no less than ``column_least[c]``. Returns the
-    hits of all rows, or-ed.
+    ``out[r * 16 + c] = (row r · column c) * b_scale[c] * a_scale[r]``. Bit ``c`` of ``hits[r]`` is
+    set if this is at least ``row_least[r]`` or ``column_least[c]``. Returns the bitwise or of the
+    hits of all rows.
     """
     total = np.int32(0)
     for r in range(ROWS):
@@ -155,7 +144,10 @@ def tile_reference(
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
 def put(similarity, position, least, i, value, place):
-    """Put a candidate in list ``i``, by (similarity descending, position ascending), once."""
+    """Insert a candidate into list ``i``, sorted by similarity descending, then position.
+
+    A candidate that the list already holds is not inserted again.
+    """
     at = similarity.shape[1]
     while at > 0 and (
         value > similarity[i, at - 1]
@@ -173,7 +165,7 @@ def put(similarity, position, least, i, value, place):
     least[i] = similarity[i, last]
 
 
-# Fixed when the module is imported, so that what is compiled can be kept on disk.
+# Chosen at import, so that numba can cache the loops that call it.
 tile: Any = tile_avx2 if has_avx2() else tile_reference
 
 
@@ -182,27 +174,28 @@ def merge(
     a, a_scale, correction, rows, b, b_scale, columns, first_row, last_row, first_column,
     last_column, s, t, f_similarity, f_position, f_least, b_similarity, b_position, b_least,
 ):  # fmt: skip
-    """Merge the similarities of some tiles of rows and of columns into the lists of both.
+    """Merge the products of some tiles of rows and of columns into the lists of both.
 
-    The tiles are those of rows ``first_row`` to ``last_row`` and of columns ``first_column`` to
-    ``last_column``, of packs of ``rows`` and ``columns`` vectors. ``f_similarity (n, w) float32``,
-    ``f_position (n, w) int32`` and ``f_least (n,) float32``, the last of each list, are those of
-    the rows, of which the first is row ``s``; the same with ``b`` for the columns and ``t``. Empty
-    places are -inf and -1. Calls that share neither rows nor columns can run at the same time.
+    The tiles of rows are ``first_row`` to ``last_row`` of a pack of ``rows`` vectors, those of
+    columns ``first_column`` to ``last_column`` of a pack of ``columns`` vectors. ``f_similarity (n,
+    w) float32``, ``f_position (n, w) int32`` and ``f_least (n,) float32``, the last similarity of
+    each list, are the lists of the rows, the first row of the pack being row ``s``. ``b_*`` and
+    ``t`` are the same for the columns. Empty places are -inf and -1. Calls that share neither rows
+    nor columns can run at the same time.
     """
     quads = a.shape[1]
     a_size, b_size = quads * ROWS * 4, quads * COLUMNS * 4
     flat_a, flat_b = a.reshape(-1), b.reshape(-1)
     out = np.empty(ROWS * COLUMNS, np.float32)
     hits = np.empty(ROWS, np.int32)
-    # Last places of the tiles at hand; those of rows that fill up a tile are out of reach.
+    # Last places of the lists; infinite for the padding of a tile.
     row_least = np.full(len(a_scale), np.inf, np.float32)
     column_least = np.full(len(b_scale), np.inf, np.float32)
     for i in range(first_row * ROWS, min(rows, last_row * ROWS)):
         row_least[i] = f_least[s + i]
     for j in range(first_column * COLUMNS, min(columns, last_column * COLUMNS)):
         column_least[j] = b_least[t + j]
-    step = max(1, NEAR // a_size)
+    step = max(1, CACHED // a_size)
     for near in range(first_row, last_row, step):
         for j in range(first_column, last_column):
             for i in range(near, min(near + step, last_row)):

@@ -1,19 +1,20 @@
-"""Nearest neighbours in both directions from one product of two blocks, on a GPU.
+"""Search on a GPU: the candidates of the rows and of the columns of a block, in one pass.
 
-One pass over a block of the similarity matrix serves the lists of its rows and of its columns.
-Lists that are full say what a score must reach to matter, and a tile of the product that has been
-computed is compared with that on the spot: only the few scores that reach it leave the chip, the
-matrix is never written to memory. Lists that are not full yet are begun by torch on a small part
-of the block; the rest follows in parts that grow as the lists get better.
+One algorithm in Triton and in torch; its steps share so much that 430 lines stay together.
 
-A candidate is one int64: the score above, the position below. No two are equal, so a list does not
-depend on the order or the size of the blocks that it was made of, as long as the scores do not.
-Scores are float32 sums, though, in the order of whatever kernel served: off by at most
-``4 d 2^-24`` times both lengths. They choose candidates; callers score these exactly, and look
-again where the last place of a list is too close to call.
+The last place of a full list is the threshold that a score must reach. A tile of the product is
+compared with the thresholds in registers, and only the few scores that reach them are written: the
+similarity matrix never is. Torch fills empty lists from a small part of the block; the rest follows
+in parts that grow as the thresholds rise.
 
-Where Triton is missing, or cannot compile (it calls the machine's C compiler), the plain search in
-torch serves. The lists are the same.
+A candidate is one int64 key: the score in the high bits, the position in the low ones. No two keys
+are equal, so a list does not depend on the order or the size of the blocks, as long as the scores
+do not. Scores are float32 sums in an order that depends on the kernel: off by at most ``4 d 2^-24``
+times the lengths of both vectors. Callers score the candidates exactly, and search again where the
+last place of a list is too close to the k-th.
+
+Where Triton is missing, or cannot compile (it calls the C compiler of the machine), torch searches.
+The lists are the same.
 """
 
 import os
@@ -34,37 +35,37 @@ try:
 except ImportError:
     triton = None
 
-# Hits that one launch can write (8 bytes each); a block with more of them is done in two halves.
+# Hits that one launch can write, 8 bytes each; a block with more hits is halved.
 CAPACITY = 1 << 22
-# A list that is not full yet is begun with so many candidates at least.
+# Torch fills an empty list from at least so many candidates.
 SEED = 1024
-# Scores that torch computes at a time: 4 bytes each, and twice 8 bytes for their keys.
+# Scores that torch computes at a time: 4 bytes each, and twice 8 bytes for keys.
 STRIP = 1 << 24
-# Pairs of one launch: any of them, and their number if all are hits, fits an int32.
+# Pairs of one launch: their index and their number fit an int32.
 MOST = 1 << 30
-# Rows and columns of vectors on the device are a multiple of this long: aligned reads.
+# Vectors on the device are padded to a multiple of so many components, for aligned reads.
 ALIGNED = 16
 
-# Triton's own switch: kernels run on the CPU, in numpy. Slow; for tests.
+# Triton's switch for tests: kernels run on the CPU, slowly.
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
-# For callers, who do not import torch.
+# For callers that do not import torch.
 OutOfMemory = torch.cuda.OutOfMemoryError
-# The key of an empty place: below every other, since ~position is 0 for position -1 alone.
+# Key of an empty place, -inf and -1. Below every other key.
 EMPTY = -0x7F800001 << 32
 
 
 def available() -> tuple[bool, bool]:
-    """Whether torch sees a CUDA device; whether Triton can be imported."""
+    """Return two flags: torch sees a CUDA device, Triton can be imported."""
     return torch.cuda.is_available(), triton is not None
 
 
 def upload(
     array: np.ndarray, device: torch.device | str, dtype: torch.dtype | None = None
 ) -> Tensor:
-    """``array (b, d)``, float16 or float32, as a tensor ``(b, d')`` of ``dtype`` on ``device``.
+    """Copy ``array (b, d)``, float16 or float32, to a tensor ``(b, d')`` on ``device``.
 
-    d' is d rounded up to a multiple of 16; the zeros there change no product. No ``dtype`` is the
-    array's own. Raises OutOfMemory.
+    d' is d rounded up to a multiple of 16, padded with zeros. ``dtype`` is that of the array by
+    default. Raises OutOfMemory.
     """
     kind = torch.float16 if array.dtype == np.float16 else torch.float32
     pinned = torch.device(device).type == "cuda"
@@ -77,10 +78,10 @@ def upload(
 
 @dataclass(frozen=True)
 class DeviceLists:
-    """Running candidates of n rows: ``keys (n, w) int64``, descending; changed in place.
+    """Candidate lists of n rows: ``keys (n, w) int64``, descending; changed in place.
 
-    A key is the pair of a float32 similarity and an int32 position ≥ 0, see the properties; of two
-    keys, the one of the higher similarity is larger, and then the one of the lower position.
+    A key packs a float32 similarity and an int32 position >= 0. The key of the higher similarity is
+    larger; of equal similarities, the key of the lower position.
     """
 
     keys: Tensor
@@ -93,7 +94,7 @@ class DeviceLists:
     def of(
         cls, similarity: np.ndarray, position: np.ndarray, device: torch.device | str
     ) -> "DeviceLists":
-        """Lists of the host, ``(n, w) float32`` and ``(n, w) int32``, on a device."""
+        """Copy lists of the host, ``(n, w) float32`` and ``(n, w) int32``, to a device."""
         score, place = torch.from_numpy(similarity), torch.from_numpy(position)
         return cls(_encode(score.to(device), place.to(device)))
 
@@ -101,32 +102,32 @@ class DeviceLists:
         return len(self.keys)
 
     def part(self, start: int, size: int) -> "DeviceLists":
-        """The lists of ``size`` rows from ``start``: the same memory."""
+        """Return a view of the lists of ``size`` rows from ``start``."""
         return DeviceLists(self.keys[start : start + size])
 
     @property
     def similarity(self) -> Tensor:
-        """``(n, w) float32``, descending; -inf in empty places. A copy."""
+        """Similarities ``(n, w) float32``, descending; -inf in empty places. A copy."""
         return _turned((self.keys >> 32).to(torch.int32)).view(torch.float32)
 
     @property
     def position(self) -> Tensor:
-        """``(n, w) int32``, ascending where similarities are equal; -1 in empty places. A copy."""
+        """Positions ``(n, w) int32``; -1 in empty places. A copy."""
         return (~self.keys << 32 >> 32).to(torch.int32)
 
     def numpy(self) -> tuple[np.ndarray, np.ndarray]:
-        """``similarity`` and ``position`` as arrays of the host."""
+        """Copy ``similarity`` and ``position`` to the host."""
         return self.similarity.cpu().numpy(), self.position.cpu().numpy()
 
     def full(self) -> Tensor:
-        """Whether no list has an empty place: a bool of no dimensions."""
+        """Return a scalar bool tensor: no list has an empty place."""
         return (self.keys[:, -1] != EMPTY).all()
 
     def least(self, start: int) -> Tensor:
-        """What a score must reach, ``(n,) float32``, to enter with a position from ``start`` on.
+        """Return the thresholds ``(n,) float32`` that a score at a position from ``start`` must reach.
 
-        A tie with the last place enters only with the lower position. Positions there are below
-        ``start`` or above all that are to come, since nobody is compared with a row twice.
+        A tie with the last place enters only with the lower position. The last position is below
+        ``start`` or above all positions of the block, since no pair is compared twice.
         """
         last = DeviceLists(self.keys[:, -1:].contiguous())
         similarity, position = last.similarity[:, 0], last.position[:, 0]
@@ -135,31 +136,31 @@ class DeviceLists:
 
 
 def _turned(bits: Tensor) -> Tensor:
-    """Bits of float32 as int32 that sort like them, and back."""
+    """Map the bits of float32 to int32 that sort in the same order, and back."""
     return bits ^ (bits >> 31 & 0x7FFFFFFF)
 
 
 def _encode(score: Tensor, position: Tensor) -> Tensor:
-    """Keys of finite float32 scores and the positions that go with them, by broadcasting."""
+    """Pack finite float32 scores and positions, broadcast against each other, into keys."""
     # Adding zero makes -0.0 a tie of 0.0.
     high = _turned((score + 0.0).view(torch.int32)).to(torch.int64) << 32
     return high | (~position.to(torch.int64) & 0xFFFFFFFF)
 
 
 def _product(left: Tensor, right: Tensor) -> Tensor:
-    """``left (a, d)`` times ``right (b, d)`` transposed: ``(a, b) float32``, summed in float32."""
+    """Return the products of ``left (a, d)`` and ``right (b, d)``: ``(a, b)``, summed in float32."""
     if left.is_cuda and left.dtype != torch.float32:
         return torch.mm(left, right.T, out_dtype=torch.float32)
     return left.float() @ right.float().T
 
 
-# --- the plain version --------------------------------------------------------------------------
+# --- without thresholds ------------------------------------------------------------------------
 
 
 def merge_block_torch(
     sources: Tensor, s: int, targets: Tensor, t: int, forward: DeviceLists, backward: DeviceLists
 ) -> None:
-    """What :func:`merge_block` does, without thresholds: a product and its top-w both ways."""
+    """Do :func:`merge_block` without thresholds: a product and its top-w in both directions."""
     rows, columns = forward.part(s, len(sources)), backward.part(t, len(targets))
     with _all_or_nothing(rows, columns):
         _merge_plainly(sources, s, targets, t, rows, columns)
@@ -185,14 +186,14 @@ def _put(lists: DeviceLists, keys: Tensor) -> None:
 
 
 def _merged(old: Tensor, new: Tensor) -> Tensor:
-    """The best keys of each row of both, descending, as many as in ``old``."""
+    """Return the largest keys of each row of both, descending, as many as in ``old (n, w)``."""
     both = torch.cat([old, new], dim=1)
     return both.sort(dim=1, descending=True).values[:, : old.shape[1]]
 
 
 @contextmanager
 def _all_or_nothing(*parts: DeviceLists) -> Iterator[None]:
-    """Lists as they were, if memory runs out: the block can come again, in smaller ones."""
+    """Restore the lists if memory runs out, so that the block can be merged again in parts."""
     before = [part.keys.clone() for part in parts]
     try:
         yield
@@ -202,7 +203,7 @@ def _all_or_nothing(*parts: DeviceLists) -> Iterator[None]:
         raise
 
 
-# --- by thresholds ------------------------------------------------------------------------------
+# --- with thresholds ---------------------------------------------------------------------------
 
 
 def merge_block(
@@ -210,14 +211,13 @@ def merge_block(
 ) -> None:
     """Merge a block of the similarity matrix into the lists of its rows and of its columns.
 
-    ``sources (a, d)`` and ``targets (b, d)``, both float16, bfloat16 or float32, finite, on the
-    device of the lists, are the rows from ``s`` and ``t`` on: their candidates go into the lists
-    ``s`` to ``s + a`` of ``forward``, as positions from ``t`` on, and into the lists ``t`` to
-    ``t + b`` of ``backward``, as positions from ``s`` on. No pair may come twice.
+    ``sources (a, d)`` and ``targets (b, d)`` are finite, float16, bfloat16 or float32, on the device
+    of the lists. They are the rows from ``s`` and ``t``: lists ``s`` to ``s + a`` of ``forward`` get
+    positions from ``t``, lists ``t`` to ``t + b`` of ``backward`` get positions from ``s``. No pair
+    may be merged twice.
 
-    Takes up to 1 GB of device memory beside these, and ten times the lists that change. Raises
-    OutOfMemory, which is torch.cuda.OutOfMemoryError, where that is not there, with the lists as
-    they were.
+    Takes up to 1 GB of device memory, and ten times that of the lists that change. Raises
+    OutOfMemory (torch.cuda.OutOfMemoryError) with the lists unchanged.
     """
     rows, columns = forward.part(s, len(sources)), backward.part(t, len(targets))
     with _all_or_nothing(rows, columns):
@@ -227,7 +227,7 @@ def merge_block(
 def _merge(
     sources: Tensor, s: int, targets: Tensor, t: int, rows: DeviceLists, columns: DeviceLists
 ) -> None:
-    """The block, or its halves: lists that are full and hits that fit are a matter of size."""
+    """Merge the block, or its halves where lists are not full or hits do not fit."""
     a, b = len(sources), len(targets)
     if not a or not b:
         return
@@ -242,7 +242,7 @@ def _merge(
             _absorb(rows, row, score, column + t)
             _absorb(columns, column, score, row + s)
             return
-    # The second half has better lists to beat. A list of a row gets full by columns.
+    # The second half meets higher thresholds. The lists of rows are filled by columns.
     if full_rows if full_rows != full_columns else a > b:
         half = a // 2
         _merge(sources[:half], s, targets, t, rows.part(0, half), columns)
@@ -256,7 +256,7 @@ def _merge(
 def _absorb(lists: DeviceLists, row: Tensor, score: Tensor, position: Tensor) -> None:
     """Merge candidates, in any order, into the lists of their rows."""
     keys = _encode(score, position)
-    # Most were hits of the other direction.
+    # Most hits are those of the other direction.
     better = keys > lists.keys[row, -1]
     keys, row = keys[better], row[better].to(torch.int64)
     order = keys.argsort(descending=True)
@@ -275,9 +275,9 @@ Hits = tuple[Tensor, Tensor, Tensor]
 
 
 def _find(sources: Tensor, targets: Tensor, row_least: Tensor, column_least: Tensor) -> Hits | None:
-    """Rows, columns and scores that reach their row's or their column's threshold, in any order.
+    """Find the scores that reach the threshold of their row or column, in any order.
 
-    None if there are more than CAPACITY of them.
+    Returns rows, columns and scores, or None if there are more than CAPACITY.
     """
     global _trouble
     if _trouble is None and _suits_triton(sources):
@@ -285,7 +285,7 @@ def _find(sources: Tensor, targets: Tensor, row_least: Tensor, column_least: Ten
             return _find_triton(sources, targets, row_least, column_least)
         except OutOfMemory:
             raise
-        except Exception as error:  # whatever stands between a GPU and a compiler
+        except Exception as error:  # the driver, the compiler or Triton itself
             _trouble = error
             warnings.warn(
                 f"searching without Triton, and slower: {one_line(str(error))}",
@@ -295,11 +295,11 @@ def _find(sources: Tensor, targets: Tensor, row_least: Tensor, column_least: Ten
     return _find_torch(sources, targets, row_least, column_least)
 
 
-_trouble: Exception | None = None  # why Triton is not asked again
+_trouble: Exception | None = None  # the failure after which Triton is not used again
 
 
 def _suits_triton(vectors: Tensor) -> bool:
-    """Half precision, on a GPU that Triton multiplies it on: from compute capability 8.0."""
+    """Check for half precision on a GPU of compute capability 8.0 or more."""
     if triton is None or vectors.dtype not in (torch.float16, torch.bfloat16):
         return False
     if vectors.is_cuda:
@@ -310,7 +310,7 @@ def _suits_triton(vectors: Tensor) -> bool:
 def _find_torch(
     sources: Tensor, targets: Tensor, row_least: Tensor, column_least: Tensor
 ) -> Hits | None:
-    """What :func:`_find_triton` finds, in plain torch."""
+    """Do :func:`_find_triton` in torch."""
     height = max(1, STRIP // len(targets))
     found, total = [], 0
     for start in range(0, len(sources), height):
@@ -326,8 +326,8 @@ def _find_torch(
 
 
 if triton is not None:
-    # The second works on two tiles at a time per multiprocessor of an H100: one compares while the
-    # other multiplies.
+    # With the second, a multiprocessor of an H100 holds two tiles: one compares while the other
+    # multiplies.
     TILES = [
         triton.Config(
             {"M": 128, "N": n, "K": 64, "BAND": 8},
@@ -342,10 +342,9 @@ if triton is not None:
             (256, 8, 4, None),
         )
     ]
-    # What does without trying: small parts of blocks.
+    # Used without tuning, for small parts of blocks.
     TILE = TILES[1]
-    # Pairs from which on it pays to try all, once for a GPU and a dimension: compiling them takes
-    # some 15 seconds.
+    # Pairs from which tuning pays, once for each GPU and dimension: it compiles for 15 seconds.
     LARGE = 1 << 28
 
     @triton.jit(do_not_specialize=["a", "b", "capacity"])
@@ -366,7 +365,7 @@ if triton is not None:
         K: tl.constexpr,
         BAND: tl.constexpr,
     ):
-        # Tiles go down bands of BAND tiles, then right: those at work at one time share vectors.
+        # Tiles go down a band of BAND tiles, then right, so that concurrent tiles share vectors.
         tile = tl.program_id(0)
         across = BAND * tl.cdiv(b, N)
         band = tile // across * BAND
@@ -376,7 +375,7 @@ if triton is not None:
         row = tl.arange(0, M)
         column = tl.arange(0, N)
         inner = tl.arange(0, K)
-        # Beyond the edge, the last vector is read again; what comes of it is masked below.
+        # Beyond the edge the last vector is read again; its scores are masked below.
         left = sources + first_row.to(tl.int64) * d
         left += tl.minimum(row, a - 1 - first_row)[:, None] * d + inner[None, :]
         right = targets + first_column.to(tl.int64) * d
@@ -396,7 +395,7 @@ if triton is not None:
             other=float("inf"),
         )
         hit = (score >= row_bar[:, None]) | (score >= column_bar[None, :])
-        # Most tiles have no hit, and end here.
+        # Most tiles have no hit and end here.
         if tl.max(hit.to(tl.int32)) > 0:
             hit &= (row < a - first_row)[:, None] & (column < b - first_column)[None, :]
             slot = tl.atomic_add(count + tl.zeros((M, N), tl.int32), 1, mask=hit, sem="relaxed")
@@ -413,7 +412,7 @@ if triton is not None:
 def _find_triton(
     sources: Tensor, targets: Tensor, row_least: Tensor, column_least: Tensor
 ) -> Hits | None:
-    """The product, tile by tile in registers, of which only hits are written."""
+    """Compute the product tile by tile in registers; write only the hits."""
     (a, d), b = sources.shape, len(targets)
     device = sources.device
     count = torch.zeros(1, dtype=torch.int32, device=device)

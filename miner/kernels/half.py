@@ -1,6 +1,7 @@
-"""float16 numbers in compiled loops, which numba itself does not know on processors.
+"""float16 numbers in compiled loops. Numba has no float16 on processors.
 
-They travel as uint16, their bits (:func:`bits`), and one instruction widens eight of them.
+Arrays are passed as the uint16 of their bits (:func:`bits`) and widened to float32 in registers, by
+one instruction for eight numbers.
 """
 
 from typing import Any
@@ -12,18 +13,18 @@ from numba.extending import intrinsic
 
 
 def bits(vectors: np.ndarray) -> np.ndarray:
-    """float16 as the uint16 that compiled loops take, float32 as it is; anything else as float32.
+    """Return the array that compiled loops take: uint16 bits for float16, float32 otherwise.
 
-    A view where possible.
+    A view of ``vectors`` if they are float16 or float32.
     """
-    plain = np.asarray(vectors)  # also of a memory map, which numba would take for another type
+    plain = np.asarray(vectors)  # numba takes a memory map for another type
     if plain.dtype == np.float16:
         return plain.view(np.uint16)
     return plain.astype(np.float32, copy=False)
 
 
 def _widen(typingctx: Any, value: Any) -> Any:
-    """A number of :func:`bits` as float32."""
+    """Convert one number of :func:`bits` to float32."""
 
     def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         if value == types.float32:

@@ -1,34 +1,17 @@
-"""Expectation maximisation for translation probabilities: IBM Model 1 (Brown et al. 1993, eq. 9).
+"""Expectation maximisation of translation probabilities: IBM Model 1 (Brown et al. 1993, eq. 9).
 
-Sentences are sets of pieces, flat: ``ids (t,) int32`` in ascending order for each sentence, with
-``(n + 1,) int64`` offsets. The table is sparse: given piece ``x``, the pieces
-``columns[rows[x]:rows[x + 1]]``, ascending, have ``probability`` of being what it is translated by.
+Sentences are sets of token ids, flat: ``ids (t,) int32``, ascending in each sentence, with offsets
+``(n + 1,) int64``. The table is sparse: ``columns[rows[x]:rows[x + 1]]``, ascending, are the
+translations of token ``x``, with the same slice of ``probability (m,) float32``.
 """
 
 import numba
 import numpy as np
 
 
-def model1_reference(
-    left: list[list[int]], right: list[list[int]], size: int, frequency: np.ndarray, iterations: int
-) -> np.ndarray:
-    """The table ``(size, size)`` after some iterations, dense and in plain numpy."""
-    table = np.zeros((size, size))
-    for a, b in zip(left, right, strict=True):
-        table[np.ix_(a, b)] = 1.0
-    table /= np.maximum(table.sum(axis=1, keepdims=True), 1)
-    for _ in range(iterations):
-        counts = np.zeros_like(table)
-        for a, b in zip(left, right, strict=True):
-            block = table[np.ix_(a, b)]
-            counts[np.ix_(a, b)] += block / (frequency[b] + block.sum(axis=0))
-        table = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-30)
-    return table
-
-
 @numba.njit(cache=True, nogil=True)
 def distinct(ids, offsets):
-    """Every sentence as a set: ids ascending and without repeats, and their offsets."""
+    """Sort the ids of every sentence and remove repeats; returns ids and offsets."""
     out, bounds = np.empty_like(ids), np.zeros_like(offsets)
     count = 0
     for i in range(len(offsets) - 1):
@@ -41,7 +24,10 @@ def distinct(ids, offsets):
 
 @numba.njit(cache=True, nogil=True)
 def occurrences(ids, offsets, size):
-    """The sentences that hold each piece: ``starts (size + 1,)`` and ``where (t,) int32``."""
+    """Invert a corpus: token x occurs in the sentences ``where[starts[x]:starts[x + 1]]``.
+
+    Returns ``starts (size + 1,) int64`` and ``where (t,) int32``.
+    """
     starts = np.zeros(size + 1, dtype=np.int64)
     for piece in ids:
         starts[piece + 1] += 1
@@ -56,10 +42,10 @@ def occurrences(ids, offsets, size):
 
 @numba.njit(parallel=True, cache=True)
 def partners(starts, where, ids, offsets, least, rows, columns, lanes):
-    """Pieces that stand opposite each piece in ``least`` pairs or more.
+    """Find the tokens that occur opposite each token in at least ``least`` pairs.
 
-    With an empty ``columns`` only counts: returns how many each piece has, ``(size,) int64``. Else
-    writes them to ``columns`` from ``rows[piece]``, ascending.
+    Returns their number for each token, ``(size,) int64``. If ``columns`` is not empty, they are
+    written there from ``rows[token]``, ascending. ``lanes`` splits the tokens among threads.
     """
     size = len(starts) - 1
     sizes = np.zeros(size, dtype=np.int64)
@@ -88,16 +74,16 @@ def partners(starts, where, ids, offsets, least, rows, columns, lanes):
 
 @numba.njit(parallel=True, cache=True)
 def expectation(left, left_offsets, right, right_offsets, rows, columns, probability, empty, out):
-    """``out[p]``: probability of the right side's piece ``right[p]`` given its left sentence.
+    """Write the probability of each token ``right[p]`` given its left sentence to ``out[p]``.
 
-    That is ``empty[piece]``, for being translated from nothing, plus the table's entries.
+    It is the sum of ``empty[token]``, for a translation of the empty word, and the table entries.
     """
     for i in numba.prange(len(left_offsets) - 1):
         first, last = right_offsets[i], right_offsets[i + 1]
         for p in range(first, last):
             out[p] = empty[right[p]]
         for x in left[left_offsets[i] : left_offsets[i + 1]]:
-            # Both are ascending: what was found bounds where the next can be.
+            # Both are ascending: the last hit bounds the next search.
             low, end = rows[x], rows[x + 1]
             for p in range(first, last):
                 high = end
@@ -113,7 +99,10 @@ def expectation(left, left_offsets, right, right_offsets, rows, columns, probabi
 
 @numba.njit(parallel=True, cache=True)
 def maximisation(starts, where, right, right_offsets, rows, columns, probability, expected, lanes):
-    """The table's next probabilities, ``(m,) float32``; every row sums to 1 or is all zeros."""
+    """Return the next probabilities of the table, ``(m,) float32``.
+
+    Every row sums to 1 or is all zeros. ``expected`` is the output of :func:`expectation`.
+    """
     size = len(starts) - 1
     new = np.zeros_like(probability)
     for lane in numba.prange(lanes):

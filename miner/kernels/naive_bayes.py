@@ -1,35 +1,22 @@
-"""Log-likelihood of texts under many languages, from the byte n-grams that an automaton finds.
+"""Naive Bayes language identification over byte n-grams.
 
-The model is that of langid.py (Lui and Baldwin 2012): an automaton walks over the bytes and gives
-out features; a language's score is its prior plus the sum of log(1 + count) times the feature's
-log-probability.
+The model is that of langid.py (Lui and Baldwin 2012). An automaton walks over the bytes and emits
+features. The score of a language is its prior plus the sum over features of log(1 + count) times
+the log-probability of the feature.
 """
 
 import numba
 import numpy as np
 
+# Texts that are walked over side by side.
 _ABREAST = 16
-
-
-def naive_bayes_reference(texts, move, row, out, table, prior):
-    """What :func:`naive_bayes` computes, for a list of bytes."""
-    scores = np.empty((len(texts), len(prior)), dtype=np.float32)
-    for i, text in enumerate(texts):
-        state, found = 0, []
-        for byte in text:
-            state = move[row[state] * 256 + byte]
-            if out[state] >= 0:
-                found.append(out[state])
-        features, counts = np.unique(np.array(found, dtype=np.int64), return_counts=True)
-        scores[i] = np.log1p(counts) @ table[features].astype(np.float64) + prior
-    return scores
 
 
 @numba.njit(cache=True, nogil=True)
 def _walk(text, offsets, move, row, out):
-    """The feature that each byte completes, or -1: ``(b,) int32``.
+    """Return the feature that each byte completes, or -1: ``(b,) int32``.
 
-    Each step of the automaton waits for memory, so the walks over a few texts go side by side.
+    A step of the automaton waits for memory; interleaving a few texts hides the latency.
     """
     found = np.empty(len(text), dtype=np.int32)
     state = np.empty(_ABREAST, dtype=np.int64)
@@ -51,12 +38,13 @@ def _walk(text, offsets, move, row, out):
 
 @numba.njit(cache=True, nogil=True)
 def naive_bayes(text, offsets, move, row, out, table, prior):
-    """Scores of n texts under m languages: ``(n, m) float32``, natural logarithms, not normalised.
+    """Return the scores of n texts under m languages, ``(n, m) float32``.
 
-    text ``(b,) uint8``; text ``i`` is ``text[offsets[i]:offsets[i + 1]]``, offsets ``(n + 1,)
-    int64`` from 0. move ``(r * 256,)``: the state after a byte, by row; row ``(s,)``: the row of
-    each state; out ``(s,) int32``: the feature that a state gives out, or -1. table ``(f, m)
-    float32``: log-probabilities of features; prior ``(m,) float32``. State 0 comes first.
+    Scores are natural logarithms, not normalised. Text ``i`` is ``text[offsets[i]:offsets[i + 1]]``
+    of ``text (b,) uint8``, with ``offsets (n + 1,) int64`` from 0. The automaton starts in state 0:
+    ``move (r * 256,)`` is the next state by row and byte, ``row (s,)`` the row of each state,
+    ``out (s,) int32`` the feature that a state emits, or -1. ``table (f, m) float32`` holds the
+    log-probabilities of features, ``prior (m,) float32`` those of languages.
     """
     n, m = len(offsets) - 1, table.shape[1]
     scores = np.empty((n, m), dtype=np.float32)

@@ -1,11 +1,13 @@
-"""What a 3-gram language model in backoff form says of sentences: the loop over their words.
+"""Scores of sentences under a 3-gram language model with backoff.
 
-The tables are those of :class:`miner.scoring.trigram_lm.Trigrams`, all of natural logarithms, float64:
+The tables are those of :class:`miner.scoring.trigram_lm.Trigrams`; probabilities and backoff weights
+are natural logarithms, float64.
 
-words: ``(V,)`` probability of each word without context, and ``(V,)`` backoff of each as context.
-pairs: a :func:`~miner.kernels.units.table` of keys ``first << 32 | second``; then, by their places,
-    the probability of the second word after the first, and the backoff of both as context.
-triples: a table of keys ``place of the first two << 32 | third``, and the third's probability.
+- words: probability of each word without context, ``(V,)``, and its backoff as a context, ``(V,)``.
+- pairs: a :func:`~miner.kernels.units.table` of the keys ``first << 32 | second``; then, by place in
+  the table, the probability of the second word after the first, and the backoff of the pair.
+- triples: a table of the keys ``place of the first two << 32 | third``, and the probability of the
+  third word.
 """
 
 import numba
@@ -13,39 +15,17 @@ import numpy as np
 
 from miner.kernels.units import find
 
-# Numbers of what is no word: any word that was never seen, a sentence's end, what precedes it.
+# Ids of an unknown word, of the end of a sentence and of the padding before its start.
 UNKNOWN, END, START = range(3)
 _HALF = np.uint64(32)
 
 
-def surprise_reference(sentences, words, pairs, triples):
-    """The logarithm of every word's probability, and the end's, in each of the ``sentences``."""
-
-    def entries(slots, places):
-        both = zip(slots.tolist(), places.tolist(), strict=True)
-        return {(key >> 32, key & 0xFFFFFFFF): place for key, place in both if place >= 0}
-
-    word_log, word_backoff = words
-    pair_place, (pair_log, pair_backoff) = entries(*pairs[:2]), pairs[2:]
-    triple_place, triple_log = entries(*triples[:2]), triples[2]
-
-    def log(first, second, third):
-        context = pair_place.get((first, second))
-        if (context, third) in triple_place:
-            return triple_log[triple_place[context, third]]
-        seen = pair_place.get((second, third))
-        lower = word_backoff[second] + word_log[third] if seen is None else pair_log[seen]
-        return lower if context is None else pair_backoff[context] + lower
-
-    padded = ([START, START, *sentence, END] for sentence in sentences)
-    return [[log(*line[i - 2 : i + 1]) for i in range(2, len(line))] for line in padded]
-
-
 @numba.njit(nogil=True, cache=True)
 def surprise(ids, offsets, words, pairs, triples, out):
-    """Mean of ``-log P`` over the words of each sentence and its end: ``out (n,) float64``, nats.
+    """Write the mean of ``-log P`` over the words and the end of each sentence to ``out``.
 
-    ``ids (t,) int32`` below V, `UNKNOWN` for words without a number; ``offsets (n + 1,) int64``.
+    ``ids (t,) int32`` in [0, V) with ``offsets (n + 1,) int64``; `UNKNOWN` is the id of unknown
+    words. ``out (n,) float64`` is in nats.
     """
     word_log, word_backoff = words
     pair_slots, pair_places, pair_log, pair_backoff = pairs

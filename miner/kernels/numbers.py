@@ -1,27 +1,12 @@
-"""The numbers that a sentence mentions, however they are written: 1,234.5 is 1.234,5 is 1 234,5.
+"""Numerals in sentences, normalised across languages: 1,234.5 equals 1.234,5 and 1 234,5.
 
-A number is its digits in a row without leading zeros, since separators differ between languages.
-``.`` and ``,`` between two digits join; a space or an apostrophe joins only groups of thousands,
-``12 500`` but not ``in 1999 200 people``. Only the digits 0 to 9 count.
+A numeral is represented by its digits, without separators and leading zeros. ``.`` and ``,``
+between two digits join them. A space or an apostrophe joins only groups of thousands: ``12 500``,
+but not ``in 1999 200 people``. Only the digits 0 to 9 count.
 """
-
-import re
 
 import numba
 import numpy as np
-
-# What may stand between thousands: space, no-break space, narrow no-break space, apostrophes.
-_GROUP = "[ \u00a0\u202f'\u2019]"
-_NUMBER = re.compile(
-    rf"(?<![0-9])[0-9]{{1,3}}(?:{_GROUP}[0-9]{{3}}(?![0-9]))+(?:[.,][0-9]+)*|[0-9]+(?:[.,][0-9]+)*"
-)
-_MASK = (1 << 64) - 1
-
-
-def find_numbers_reference(sentence: str) -> list[int]:
-    """What :func:`find_numbers` computes for one sentence, by a regular expression."""
-    found = (re.sub("[^0-9]", "", match) for match in _NUMBER.findall(sentence))
-    return sorted({int(digits) & _MASK for digits in found})
 
 
 @numba.njit(inline="always")
@@ -31,7 +16,10 @@ def _digit(text, place, end):
 
 @numba.njit(cache=True)
 def _separator(text, place, end):
-    """Length in bytes of a separator of thousands at ``place``; 0 where there is none."""
+    """Return the length in bytes of a thousands separator at ``place``, or 0.
+
+    Separators are space, no-break space, narrow no-break space and apostrophes.
+    """
     if place >= end:
         return 0
     byte = text[place]
@@ -46,7 +34,7 @@ def _separator(text, place, end):
 
 @numba.njit(cache=True)
 def _number(text, place, end):
-    """The number whose first digit is at ``place``: its value modulo 2^64, and where it ends."""
+    """Read the numeral that starts at ``place``; returns its value modulo 2^64 and its end."""
     value = np.uint64(0)
     digits = 0
     while _digit(text, place, end):
@@ -77,7 +65,7 @@ def _number(text, place, end):
 
 @numba.njit(cache=True, nogil=True)
 def _scan(text, start, end, out, first):
-    """Distinct numbers of a sentence, ascending, into ``out`` from ``first``; how many."""
+    """Write the distinct numbers of a sentence to ``out`` from ``first``; returns their count."""
     count = 0
     place = start
     while place < end:
@@ -99,10 +87,10 @@ def _scan(text, start, end, out, first):
 
 @numba.njit(cache=True, nogil=True)
 def find_numbers(text, offsets):
-    """Distinct numbers of every sentence: ``values (m,) uint64`` and ``offsets (n + 1,) int64``.
+    """Find the distinct numbers of every sentence, as values modulo 2^64.
 
-    ``text (b,) uint8`` is UTF-8; sentence ``i`` is ``text[offsets[i]:offsets[i + 1]]``. The values
-    of a sentence ascend.
+    ``text (b,) uint8`` is UTF-8; sentence ``i`` is ``text[offsets[i]:offsets[i + 1]]``. Returns
+    ``values (m,) uint64``, ascending in each sentence, and their offsets ``(n + 1,) int64``.
     """
     n = len(offsets) - 1
     bounds = np.zeros(n + 1, dtype=np.int64)
@@ -116,16 +104,13 @@ def find_numbers(text, offsets):
     return values[: bounds[n]].copy(), bounds
 
 
-def shared_numbers_reference(
-    source: list[list[int]], target: list[list[int]], rows: list[tuple[int, int]]
-) -> list[int]:
-    """What :func:`shared_numbers` computes, with sets."""
-    return [len(set(source[s]) & set(target[t])) for s, t in rows]
-
-
 @numba.njit(parallel=True, cache=True)
 def shared_numbers(source, source_offsets, target, target_offsets, source_row, target_row):
-    """How many numbers both sentences of each pair mention: ``(m,) int64``."""
+    """Count the numbers that occur in both sentences of each pair: ``(m,) int64``.
+
+    Pair ``c`` is the sentence ``source_row[c]`` of the source and ``target_row[c]`` of the target;
+    values and offsets of both sides are those of :func:`find_numbers`.
+    """
     out = np.zeros(len(source_row), dtype=np.int64)
     for c in numba.prange(len(source_row)):
         i, last = source_offsets[source_row[c]], source_offsets[source_row[c] + 1]

@@ -1,40 +1,25 @@
-"""Mean of table rows per sentence, normalised: the whole of the averaging encoder (P19, section 3).
+"""Averaging encoder: the normalised mean of the table rows of each sentence (P19, section 3).
 
-Sentences arrive flat, as in a CSR matrix: ``ids`` holds every piece of every sentence, and
-sentence ``i`` owns ``ids[offsets[i]:offsets[i + 1]]``. Each sum runs in the order of its ids and
-touches no other sentence, so a vector never depends on batch, chunk or thread.
+Sentences are flat, as in a CSR matrix: sentence ``i`` has the token ids
+``ids[offsets[i]:offsets[i + 1]]``. Each sum runs in the order of the ids and reads no other
+sentence, so a vector does not depend on batch, chunk or thread.
 
-The table is as the model keeps it, int8 with a scale for each row or float32: a quarter of the
-memory, which decides the speed of adding up rows from all over it. A row's values are rounded to
-float32 before they are added, so that the vectors are, bit for bit, those of the float32 table.
+The table is int8 with a scale for each row, or float32. Memory bandwidth decides the speed, and int8
+needs a quarter of it. Values are rounded to float32 before they are added, so the vectors are bit
+for bit those of the float32 table.
 """
 
 import numba
 import numpy as np
 
 
-def mean_pool_reference(
-    table: np.ndarray, scales: np.ndarray, ids: np.ndarray, offsets: np.ndarray
-) -> np.ndarray:
-    """What :func:`mean_pool` computes, in plain numpy and double precision: ``(n, d) float64``."""
-    out = np.zeros((len(offsets) - 1, table.shape[1]), dtype=np.float64)
-    for row in range(len(out)):
-        own = ids[offsets[row] : offsets[row + 1]]
-        total = (table[own].astype(np.float64) * scales[own, None]).sum(axis=0)
-        norm = np.sqrt(total @ total)
-        if norm > 0:
-            out[row] = total / norm
-    return out
-
-
 @numba.njit(nogil=True, cache=True, error_model="numpy")
 def mean_pool(table, scales, ids, offsets, out):
-    """Write the unit vector of every sentence into ``out``.
+    """Write the unit vector of every sentence to ``out (n, d) float32``.
 
     ``table (V, d)`` int8 or float32, ``scales (V,) float32`` (ones for a float32 table),
-    ``ids (t,) int32`` in [0, V), ``offsets (n + 1,) int64``, ``out (n, d) float32``. A sentence
-    without ids, or whose rows cancel out, gets the zero row. The division by the length is left
-    out: the normalisation cancels it.
+    ``ids (t,) int32`` in [0, V), ``offsets (n + 1,) int64``. A sentence without ids, or whose rows
+    cancel out, gets a zero row. The sum is not divided by the length: normalisation cancels it.
     """
     squares = np.empty(table.shape[1], dtype=np.float64)
     for i in range(len(offsets) - 1):
@@ -44,9 +29,9 @@ def mean_pool(table, scales, ids, offsets, out):
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
 def mean_pool_half(table, scales, ids, offsets, out):
-    """The same, rounded to float16, whose bits go into ``out (n, d) uint16``.
+    """Compute :func:`mean_pool` and round it to float16; ``out (n, d) uint16`` gets the bits.
 
-    A view does it: ``vectors.view(np.uint16)`` of ``vectors (n, d) float16``.
+    Pass ``vectors.view(np.uint16)`` of ``vectors (n, d) float16``.
     """
     row = np.empty(table.shape[1], dtype=np.float32)
     squares = np.empty(table.shape[1], dtype=np.float64)
@@ -59,9 +44,9 @@ def mean_pool_half(table, scales, ids, offsets, out):
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
 def mean_rows(table, scales, ids, offsets, out):
-    """The same without normalising: ``out (n, d) float32`` gets means, zero for no ids.
+    """Write the means, not normalised, to ``out (n, d) float32``; zeros for a sentence without ids.
 
-    A mixed encoder (P18) adds them to the vectors of others.
+    A mixed encoder (P18) adds them to the vectors of other encoders.
     """
     for i in range(len(offsets) - 1):
         own = ids[offsets[i] : offsets[i + 1]]
@@ -74,7 +59,7 @@ def mean_rows(table, scales, ids, offsets, out):
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
 def normalise_rows(vectors):
-    """Give every row of ``vectors (n, d) float32`` unit length in place; zero rows stay zero."""
+    """Normalise every row of ``vectors (n, d) float32`` in place; zero rows stay zero."""
     squares = np.empty(vectors.shape[1], dtype=np.float64)
     for i in range(len(vectors)):
         _normalise(vectors[i], squares)
@@ -91,10 +76,10 @@ def _sum(table, scales, ids, row):
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
 def _normalise(row, squares):
-    """Make ``row`` a unit vector; ``squares (d,) float64`` is scratch.
+    """Normalise ``row (d,) float32`` in place; ``squares (d,) float64`` is scratch.
 
-    Squares are added by folding the upper half onto the lower until one is left: an order that
-    vector instructions can follow, and a GPU too, to the same bits.
+    Squares are added by folding the upper half onto the lower until one is left. Vector
+    instructions and a GPU can follow the same order, to the same bits.
     """
     for j in range(len(row)):
         squares[j] = np.float64(row[j]) * np.float64(row[j])
@@ -112,12 +97,12 @@ def _normalise(row, squares):
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
 def _to_half(row, shifted, out):
-    """Round ``row (d,) float32`` to float16, ties to even: ``out (d,) uint16`` gets the bits.
+    """Round ``row (d,) float32`` to float16, ties to even; ``out (d,) uint16`` gets the bits.
 
-    numba has no float16, and numpy's conversion takes longer than all the rest. Below 2^-14, where
-    float16 has a fixed step of 2^-24, adding 0.5 makes the float32 addition round to that step;
-    ``shifted (d,) float32`` is scratch for it. Above, 13 bits are rounded off and the exponent is
-    moved by 112.
+    Numba has no float16, and numpy's conversion takes longer than all other steps. Below 2^-14,
+    float16 has a fixed step of 2^-24; adding 0.5 makes the float32 addition round to that step.
+    ``shifted (d,) float32`` is scratch for the sums. Above, 13 bits are rounded off and the exponent
+    moves by 112.
     """
     for j in range(len(row)):
         shifted[j] = abs(row[j]) + np.float32(0.5)
@@ -130,7 +115,7 @@ def _to_half(row, shifted, out):
         else:
             even = np.uint32(0xFFF) + ((size >> np.uint32(13)) & np.uint32(1))
             half = np.uint32((size - np.uint32(112 << 23) + even) >> np.uint32(13))
-        if size >= np.uint32(0x477FF000):  # what rounds to 2^16 and more: infinity
+        if size >= np.uint32(0x477FF000):  # rounds to 2^16 or more: infinity
             half = np.uint32(0x7C00)
         if size > np.uint32(0x7F800000):  # NaN
             half = np.uint32(0x7E00)

@@ -1,10 +1,9 @@
-"""The inner loop of the fused search: 6 x 16 integer dot products and their comparison, by AVX2.
+"""Inner loop of the int8 search with AVX2: 6 x 16 integer dot products and their comparison.
 
-Numba has no integer dot product, so the loop is written as LLVM code, around two instructions:
-``vpmaddubsw`` multiplies 32 unsigned by 32 signed bytes and adds neighbours to 16 sums of two
-bytes each; ``vpmaddwd`` adds neighbouring sums to 8 of four bytes each. In between, the 16-bit
-sums run modulo 2**16, which is harmless: :mod:`miner.kernels.fused` makes sure that what comes out
-at the end fits.
+Numba has no integer dot product, so the loop is written as LLVM code around two instructions.
+``vpmaddubsw`` multiplies 32 uint8 by 32 int8 and adds neighbours to 16 sums of int16;
+``vpmaddwd`` adds neighbouring sums to 8 of int32. Partial sums run modulo 2**16. That is harmless,
+because :mod:`miner.kernels.fused` bounds the final sums to int16.
 """
 
 from functools import cache
@@ -17,7 +16,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-# Rows and columns of one tile: 6 x 2 registers of sums, and 16 registers is what there is.
+# Rows and columns of one tile: its sums take 6 x 2 of the 16 vector registers.
 ROWS = 6
 COLUMNS = 16
 LANES = 8
@@ -31,8 +30,8 @@ _FLOATS = ir.VectorType(ir.FloatType(), LANES)
 
 @cache
 def has_avx2() -> bool:
-    """Whether this processor can run :func:`tile_avx2`, and numba may write code for it."""
-    asked: Any = numba.config  # what the user's environment says of it
+    """Check that this processor has AVX2, and that numba's settings let it be used."""
+    asked: Any = numba.config  # set by the user's environment
     if asked.CPU_FEATURES is not None and "+avx2" not in asked.CPU_FEATURES:
         return False
     if asked.CPU_FEATURES is None and asked.CPU_NAME not in (None, "host"):
@@ -44,10 +43,10 @@ def _tile_avx2(
     typingctx, a, a_at, b, b_at, quads, correction, a_scale, row, b_scale, column,
     row_least, row_at, column_least, column_at, out, hits,
 ):  # fmt: skip
-    """One tile; :func:`miner.kernels.fused.tile_reference` says what it computes.
+    """Compute one tile, as :func:`miner.kernels.fused.tile_reference` does.
 
-    Arrays come with the position from which they are read: rows ``row`` on of ``correction`` and
-    ``a_scale``, columns ``column`` on of ``b_scale``, and so forth.
+    Every array is followed by the position from which it is read; ``correction`` and ``a_scale``
+    share ``row``.
     """
     at = types.int64
     signature = types.int32(
@@ -65,13 +64,13 @@ tile_avx2: Any = intrinsic(_tile_avx2)
 
 
 class Writer:
-    """Writes LLVM code for a function of ``kinds`` of arguments, which are ``values``."""
+    """Writer of the LLVM code of a function with arguments ``values`` of types ``kinds``."""
 
     def __init__(self, context: Any, builder: Any, kinds: Any, values: Any):
         self.context, self.builder, self.kinds, self.values = context, builder, kinds, values
 
     def pointer(self, array: int, position: Any, item: Any) -> Any:
-        """To what stands at ``position`` of an argument, as ``item``."""
+        """Return a pointer to ``position`` of an array argument, cast to type ``item``."""
         made = self.context.make_array(self.kinds[array])
         start = self.builder.gep(
             made(self.context, self.builder, self.values[array]).data, [position]
@@ -79,25 +78,25 @@ class Writer:
         return self.builder.bitcast(start, item.as_pointer())
 
     def load(self, pointer: Any, index: Any) -> Any:
-        """The item of that index, wherever in memory it begins."""
-        index = number(_I64, index) if isinstance(index, int) else index
+        """Load the item at ``index``; it need not be aligned."""
+        index = constant(_I64, index) if isinstance(index, int) else index
         loaded = self.builder.load(self.builder.gep(pointer, [index]))
         loaded.align = 1
         return loaded
 
     def call(self, name: str, result: Any, *arguments: Any) -> Any:
-        """An instruction that LLVM knows by name."""
+        """Call an LLVM intrinsic by name."""
         kind = ir.FunctionType(result, [argument.type for argument in arguments])
         function = cgutils.get_or_insert_function(self.builder.module, kind, name)
         return self.builder.call(function, arguments)
 
 
 class _Tile(Writer):
-    """Writes the code of one tile."""
+    """Writer of the LLVM code of one tile."""
 
     def __init__(self, context: Any, builder: Any, kinds: Any, values: Any):
         super().__init__(context, builder, kinds, values)
-        pointer, zero = self.pointer, number(_I64, 0)
+        pointer, zero = self.pointer, constant(_I64, 0)
         self.a = pointer(0, values[1], _I32)
         self.b = pointer(2, values[3], _BYTES)
         self.quads = values[4]
@@ -113,14 +112,14 @@ class _Tile(Writer):
         return self._compare(self._multiply())
 
     def _everywhere(self, value: Any, kind: Any) -> Any:
-        """A vector of ``LANES`` times ``value``."""
+        """Broadcast ``value`` to a vector of ``LANES``."""
         nothing = ir.Constant(kind, ir.Undefined)
-        first = self.builder.insert_element(nothing, value, number(_I32, 0))
+        first = self.builder.insert_element(nothing, value, constant(_I32, 0))
         mask = ir.Constant(ir.VectorType(_I32, LANES), [0] * LANES)
         return self.builder.shuffle_vector(first, nothing, mask)
 
     def _multiply(self) -> list[list[Any]]:
-        """The sums, ``[row][half of the columns]``, each 8 x 2 shorts."""
+        """Sum the products: ``[row][half of the columns]``, each 8 columns of 2 int16."""
         builder = self.builder
         halves = COLUMNS // LANES
         start = [
@@ -132,23 +131,23 @@ class _Tile(Writer):
         builder.branch(loop)
         builder.position_at_end(loop)
         quad = builder.phi(_I64)
-        quad.add_incoming(number(_I64, 0), before)
+        quad.add_incoming(constant(_I64, 0), before)
         sums = [[builder.phi(_SHORTS) for _ in range(halves)] for _ in range(ROWS)]
-        b_start = builder.mul(quad, number(_I64, halves))
-        a_start = builder.mul(quad, number(_I64, ROWS))
+        b_start = builder.mul(quad, constant(_I64, halves))
+        a_start = builder.mul(quad, constant(_I64, ROWS))
         columns = [
-            self.load(self.b, builder.add(b_start, number(_I64, half))) for half in range(halves)
+            self.load(self.b, builder.add(b_start, constant(_I64, half))) for half in range(halves)
         ]
         new: list[list[Any]] = []
         for row in range(ROWS):
-            four = self.load(self.a, builder.add(a_start, number(_I64, row)))
+            four = self.load(self.a, builder.add(a_start, constant(_I64, row)))
             signed = builder.bitcast(self._everywhere(four, _INTS), _BYTES)
             products = [
                 self.call("llvm.x86.avx2.pmadd.ub.sw", _SHORTS, unsigned, signed)
                 for unsigned in columns
             ]
             new.append([builder.add(*pair) for pair in zip(sums[row], products, strict=True)])
-        following = builder.add(quad, number(_I64, 1))
+        following = builder.add(quad, constant(_I64, 1))
         for row in range(ROWS):
             for half in range(halves):
                 sums[row][half].add_incoming(start[row], before)
@@ -159,23 +158,23 @@ class _Tile(Writer):
         return new
 
     def _compare(self, sums: list[list[Any]]) -> Any:
-        """Write similarities and hits; returns the hits of all rows, or-ed."""
+        """Write similarities and hits; returns the bitwise or of the hits of all rows."""
         builder = self.builder
         ones = ir.Constant(_SHORTS, [1] * 16)
         halves = range(COLUMNS // LANES)
         scales = [self.load(self.b_scale, half) for half in halves]
         least = [self.load(self.column_least, half) for half in halves]
-        total = number(_I32, 0)
+        total = constant(_I32, 0)
         for row in range(ROWS):
             row_least = self._everywhere(self.load(self.row_least, row), _FLOATS)
             row_scale = self._everywhere(self.load(self.a_scale, row), _FLOATS)
-            mask = number(_I32, 0)
+            mask = constant(_I32, 0)
             for half in halves:
                 product = self.call("llvm.x86.avx2.pmadd.wd", _INTS, sums[row][half], ones)
                 value = builder.fmul(
                     builder.fmul(builder.sitofp(product, _FLOATS), scales[half]), row_scale
                 )
-                place = builder.gep(self.out, [number(_I64, row * len(halves) + half)])
+                place = builder.gep(self.out, [constant(_I64, row * len(halves) + half)])
                 builder.store(value, place).align = 4
                 hit = builder.or_(
                     builder.fcmp_ordered(">=", value, row_least),
@@ -183,14 +182,14 @@ class _Tile(Writer):
                 )
                 sign = builder.bitcast(builder.sext(hit, _INTS), _FLOATS)
                 bits = self.call("llvm.x86.avx.movmsk.ps.256", _I32, sign)
-                mask = builder.or_(mask, builder.shl(bits, number(_I32, LANES * half)))
-            builder.store(mask, builder.gep(self.hits, [number(_I64, row)]))
+                mask = builder.or_(mask, builder.shl(bits, constant(_I32, LANES * half)))
+            builder.store(mask, builder.gep(self.hits, [constant(_I64, row)]))
             total = builder.or_(total, mask)
         return total
 
 
 def _lowest_bit(typingctx, mask):
-    """The position of the lowest bit that is set in an int32; 32 where there is none."""
+    """Return the position of the lowest set bit of an int32; 32 if there is none."""
 
     def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         return builder.cttz(values[0], ir.Constant(ir.IntType(1), 0))
@@ -201,5 +200,6 @@ def _lowest_bit(typingctx, mask):
 lowest_bit: Any = intrinsic(_lowest_bit)
 
 
-def number(kind: Any, value: int) -> Any:
+def constant(kind: Any, value: int) -> Any:
+    """Return the LLVM constant ``value`` of type ``kind``."""
     return ir.Constant(kind, value)

@@ -1,67 +1,42 @@
-"""What the pieces of two sentences say about each other: the inner loop of the second look.
+"""Pair features: the tokens of two sentences compared. The inner loop of verification.
 
-Every candidate pair is looked at by itself, so its figures depend on nothing else in the batch.
+Every candidate pair is compared on its own, so its features do not depend on the batch.
 """
 
 import numba
 import numpy as np
 
-from miner.kernels.dots import cosines, dots
-from miner.kernels.order import MATCHED, order_figures
+from miner.kernels.dots import dots
+from miner.kernels.order import MATCHED, order_features
 
-# Pieces of a sentence that are looked at; text beyond is not.
+# Tokens of a sentence that are compared; the rest is ignored.
 LONGEST = 128
-# Share of a piece's own frequency mixed into its translation probability (Model 1's empty word).
+# Weight of a token's own frequency in its translation probability: Model 1's empty word.
 EMPTY = 0.02
-# Candidates that a thread takes at a time, and distinct pieces of a source's candidates to keep.
+# Candidates that a thread takes at a time; distinct tokens of a source's candidates that it keeps.
 CHUNK, SLOTS = 4096, 4096
-# Columns of the result: two a figure, source and target, but for the last.
+# Columns of the result: four features, each for source and target, and one for the pair.
 COLUMNS = 9
 
 
-def compare_reference(source, target, rows, codes, scale, weight, frequency, lexicon):
-    """What :func:`compare` computes, in plain numpy; ``source`` and ``target`` lists of ids."""
-    offsets, pieces, probability = lexicon
-    table = np.zeros((len(weight), len(weight)))
-    for piece in range(len(weight)):
-        span = slice(offsets[piece], offsets[piece + 1])
-        table[piece, pieces[span]] = probability[span]
-    information = -np.log(frequency)
-    out = np.zeros((len(rows), COLUMNS))
-    for number, (s, t) in enumerate(rows):
-        a, b = source[s][:LONGEST], target[t][:LONGEST]
-        if not len(a) or not len(b):
-            continue
-        similarity = cosines(codes, scale, a, b)
-        for side, (own, other, best) in enumerate(
-            [(a, b, similarity.max(axis=1)), (b, a, similarity.max(axis=0))]
-        ):
-            total = table[np.ix_(other, own)].sum(axis=0)
-            heavy, rare = weight[own], information[own]
-            out[number, side] = (heavy * best).sum() / heavy.sum()
-            out[number, 2 + side] = heavy[best < MATCHED].sum() / heavy.sum()
-            chance = total / len(other) + EMPTY * frequency[own]
-            out[number, 4 + side] = np.log(chance / ((1 + EMPTY) * frequency[own])).mean()
-            out[number, 6 + side] = (rare * np.minimum(total, 1)).sum() / rare.sum()
-        shared = np.isin(a, b)
-        out[number, 8] = information[a][shared].sum() / information[a].sum()
-    return out
-
-
 @numba.njit(error_model="numpy")
-def _figures(own, others, best, total, weight, frequency, information, row, side):
-    """One side's four figures of a pair, by each piece's best similarity and translation."""
+def _features(own, others, best, total, weight, frequency, information, row, side):
+    """Write the four features of one side of a pair to ``row``.
+
+    ``own (n,)`` are its token ids, ``others`` the length of the other sentence, ``best (n,)`` the
+    best similarity of each token and ``total (n,)`` its summed translation probability.
+    """
     heavy = rare = aligned = unmatched = association = covered = 0.0
     for i in range(len(own)):
-        piece = own[i]
-        heavy += weight[piece]
-        rare += information[piece]
-        aligned += weight[piece] * best[i]
+        token = own[i]
+        heavy += weight[token]
+        rare += information[token]
+        aligned += weight[token] * best[i]
         if best[i] < MATCHED:
-            unmatched += weight[piece]
-        chance = total[i] / others + EMPTY * frequency[piece]
-        association += np.log(chance / ((1 + EMPTY) * frequency[piece]))
-        covered += information[piece] * min(np.float32(1.0), total[i])
+            unmatched += weight[token]
+        chance = total[i] / others + EMPTY * frequency[token]
+        association += np.log(chance / ((1 + EMPTY) * frequency[token]))
+        covered += information[token] * min(np.float32(1.0), total[i])
     row[side] = aligned / heavy
     row[2 + side] = unmatched / heavy
     row[4 + side] = association / len(own)
@@ -70,7 +45,10 @@ def _figures(own, others, best, total, weight, frequency, information, row, side
 
 @numba.njit(error_model="numpy")
 def _places(similar, slot, b, n, place_a, best_a, place_b):
-    """Where the counterparts stand of ``n`` source pieces, with ``best_a``, and of the target's."""
+    """Find the positions of the counterparts of both sides: ``place_a (n,)`` and ``place_b``.
+
+    ``best_a (n,)`` gets the similarities of the source tokens to their counterparts.
+    """
     best_a[:n] = -np.inf
     for j in range(len(b)):
         own = similar[slot[b[j]]]
@@ -95,27 +73,32 @@ def compare(
     weight,
     frequency,
     offsets,
-    pieces,
+    translations,
     probability,
     out,
     order,
 ):
-    """Figures of every candidate pair into ``out (m, COLUMNS) float32``.
+    """Write the pair features of every candidate pair to ``out (m, COLUMNS) float32``.
 
-    Sentences are flat ids, ``(t,) int32`` with ``(n + 1,) int64`` offsets; pair ``c`` is source
-    ``source_row[c]`` and target ``target_row[c]``. ``codes (V, p) int8``, p a multiple of
-    :data:`miner.kernels.dots.STEP`, times ``scale (V,) float32`` are the unit rows of the
-    embedding; ``weight (V,)`` > 0 says how much a piece counts, ``frequency (V,)`` in (0, 1) how
-    common it is; ``offsets``, ``pieces``, ``probability`` are the lexicon. Columns, each for the
-    source's pieces and then the target's: weighted mean of the best similarity to a piece of the
-    other side; share of weight whose best is below MATCHED; mean log of p(piece | other sentence) /
-    p(piece) by IBM Model 1 (Brown et al. 1993); share of information (-log frequency) that the
-    other sentence translates. Last, the share of the source's information in pieces that the target
-    has too. Zeros for a sentence without pieces. ``order (m, 4) float32`` gets the figures of
-    :mod:`miner.kernels.order`, or nothing where it has no rows.
+    Sentences are flat token ids ``(t,) int32`` with offsets ``(n + 1,) int64``. Pair ``c`` is the
+    sentence ``source_row[c]`` of the source and ``target_row[c]`` of the target. ``codes (V, p)
+    int8``, with p a multiple of :data:`miner.kernels.dots.STEP`, times ``scale (V,) float32`` are
+    the unit rows of the embedding. ``weight (V,)`` > 0 and ``frequency (V,)`` in (0, 1) are those
+    of tokens; ``offsets``, ``translations`` and ``probability`` are the lexicon as a ragged array.
 
-    What a target's piece has to do with a source is worked out once for all candidates of that
-    source that stand in a row, so it is several times faster where they are sorted by source.
+    Columns 0 to 7 are four features, each for the tokens of the source, then of the target:
+
+    - mean similarity to the most similar token of the other side, by weight;
+    - share of the weight in tokens whose best similarity is below MATCHED;
+    - mean of log p(token | other sentence) / p(token) by IBM Model 1 (Brown et al. 1993);
+    - share of the information (-log frequency) that the other sentence translates.
+
+    Column 8 is the share of the source's information in tokens that the target has too. All are
+    zero for a sentence without tokens. ``order (m, 4) float32`` gets the features of
+    :mod:`miner.kernels.order`; with no rows, they are not computed.
+
+    What relates a target token to a source is computed once for consecutive candidates of that
+    source, so candidates sorted by source are several times faster.
     """
     m = len(source_row)
     information = -np.log(frequency)
@@ -123,20 +106,20 @@ def compare(
         left = np.zeros((LONGEST, codes.shape[1]), dtype=np.int16)
         left_scale = np.empty(LONGEST, dtype=np.float32)
         eight = np.empty(8, dtype=np.int32)
-        # The place of a target's piece in the tables below; -1: not there yet.
+        # Row of each target token in the tables below; -1 if it has none yet.
         slot = np.full(len(weight), -1, dtype=np.int32)
         used = np.empty(SLOTS, dtype=np.int32)
         count = 0
-        # By slot and source position: similarity, and probability of the source's piece given it.
+        # (slot, source position): similarity, and probability of the source token given the other.
         similar = np.empty((SLOTS, LONGEST), dtype=np.float32)
         backward = np.zeros((SLOTS, LONGEST), dtype=np.float32)
-        # By slot: best similarity, summed probability given the source, whether the source has it.
+        # By slot: best similarity, and summed probability given the source.
         nearest = np.empty(SLOTS, dtype=np.float32)
         forward = np.empty(SLOTS, dtype=np.float32)
-        # Of the source: its first position of each piece, and the next of the same piece.
+        # First source position of each token, and the next position of the same token.
         position = np.full(len(weight), -1, dtype=np.int32)
         following = np.empty(LONGEST, dtype=np.int32)
-        # What the source's pieces are translated by.
+        # Summed probability of each token given the source.
         translated = np.zeros(len(weight), dtype=np.float32)
         best_a = np.empty(LONGEST, dtype=np.float32)
         best_b = np.empty(LONGEST, dtype=np.float32)
@@ -155,10 +138,10 @@ def compare(
                     slot[used[place]] = -1
                 count = 0
             if s != before:
-                for piece in a:
-                    position[piece] = -1
-                    for entry in range(offsets[piece], offsets[piece + 1]):
-                        translated[pieces[entry]] = 0.0
+                for token in a:
+                    position[token] = -1
+                    for entry in range(offsets[token], offsets[token + 1]):
+                        translated[translations[entry]] = 0.0
                 first, last = source_offsets[s], source_offsets[s + 1]
                 a = source_ids[first : min(last, first + LONGEST)]
                 for i in range(len(a) - 1, -1, -1):
@@ -168,9 +151,9 @@ def compare(
                     left_scale[i] = scale[a[i]]
                     following[i] = position[a[i]]
                     position[a[i]] = i
-                for piece in a:
-                    for entry in range(offsets[piece], offsets[piece + 1]):
-                        translated[pieces[entry]] += probability[entry]
+                for token in a:
+                    for entry in range(offsets[token], offsets[token + 1]):
+                        translated[translations[entry]] += probability[entry]
                 before = s
             out[c] = 0.0
             if len(order):
@@ -178,26 +161,26 @@ def compare(
             if len(a) == 0 or len(b) == 0:
                 continue
             known_before = count
-            for piece in b:
-                if slot[piece] < 0:
-                    slot[piece] = count
-                    used[count] = piece
+            for token in b:
+                if slot[token] < 0:
+                    slot[token] = count
+                    used[count] = token
                     count += 1
             new = count - known_before
             dots(left, len(a), codes, used[known_before:], new, similar[known_before:], eight)
             for place in range(known_before, count):
-                piece = used[place]
+                token = used[place]
                 own = similar[place]
                 best = np.float32(-np.inf)
                 for i in range(len(a)):
-                    value = own[i] * (scale[piece] * left_scale[i])
+                    value = own[i] * (scale[token] * left_scale[i])
                     own[i] = value
                     best = value if value > best else best
                 nearest[place] = best
-                forward[place] = translated[piece]
+                forward[place] = translated[token]
                 backward[place, : len(a)] = 0.0
-                for entry in range(offsets[piece], offsets[piece + 1]):
-                    i = position[pieces[entry]]
+                for entry in range(offsets[token], offsets[token + 1]):
+                    i = position[translations[entry]]
                     while i >= 0:
                         backward[place, i] = probability[entry]
                         i = following[i]
@@ -211,14 +194,14 @@ def compare(
                     best_a[i] = own[i] if own[i] > best_a[i] else best_a[i]
                     total_a[i] += back[i]
             row = out[c]
-            _figures(a, len(b), best_a, total_a, weight, frequency, information, row, 0)
-            _figures(b, len(a), best_b, total_b, weight, frequency, information, row, 1)
+            _features(a, len(b), best_a, total_a, weight, frequency, information, row, 0)
+            _features(b, len(a), best_b, total_b, weight, frequency, information, row, 1)
             shared = known = 0.0
-            for piece in a:
-                known += information[piece]
+            for token in a:
+                known += information[token]
             for j in range(len(b)):
                 i = position[b[j]]
-                while i >= 0:  # each position of the source once, whatever repeats in the target
+                while i >= 0:  # each source position once, also if the target repeats the token
                     if best_a[i] > -np.inf:
                         shared += information[b[j]]
                         best_a[i] = -np.inf
@@ -226,5 +209,5 @@ def compare(
             row[8] = shared / known
             if len(order):
                 _places(similar, slot, b, len(a), place_a, best_a, place_b)
-                order_figures(a, place_a, best_a, weight, order[c], 0)
-                order_figures(b, place_b, best_b, weight, order[c], 1)
+                order_features(a, place_a, best_a, weight, order[c], 0)
+                order_features(b, place_b, best_b, weight, order[c], 1)

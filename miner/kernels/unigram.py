@@ -1,29 +1,28 @@
-"""Random cuts of sentences into the pieces of a unigram model: subword sampling (Kudo 2018).
+"""Subword sampling (Kudo 2018): random segmentations of sentences by a unigram model.
 
-SentencePiece can sample too, but mixes into its random numbers what differs from one process to
-the next, whatever seed it is given; and a training must come out the same when it is repeated.
+A segmentation ``x`` is sampled with probability proportional to ``P(x) ** alpha``, where ``P`` is
+the product of the probabilities of its pieces. A character that is no piece counts as one unknown
+piece. The backward pass sums over all segmentations of the rest of the sentence, for every position;
+the forward pass samples pieces from the start.
 
-A cut ``x`` of a sentence is drawn with a probability in proportion to ``P(x) ** alpha``, where
-``P`` is the product of the probabilities of its pieces, and a character that is no piece counts as
-one unknown piece. First the sum over all cuts of the rest of the sentence is found for every place
-in it, from the end; then pieces are drawn from the start.
+SentencePiece can sample too, but its random numbers differ from process to process for one seed.
+Training must be repeatable.
 """
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 import numba
 import numpy as np
 
 from miner.kernels.units import BITS, find, table
 
-# (slots, places: a table of what follows which node; child: the node that follows; piece: of each
-# node, or -1; score of that piece). Pieces are paths from node 0, a character a step.
+# (slots, places): a hash table of (node, character); child: the node that follows, by place;
+# piece: the piece that ends at each node, or -1; score of that piece. Node 0 is the root.
 Trie = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
-def trie(pieces: Sequence[str], numbers: Sequence[int], scores: Sequence[float]) -> Trie:
-    """The ``pieces``, their ``numbers`` and log-probabilities, as :func:`sample` takes them."""
+def trie(pieces: Sequence[str], ids: Sequence[int], scores: Sequence[float]) -> Trie:
+    """Build the trie that :func:`sample` takes from ``pieces``, their ids and log-probabilities."""
     steps: dict[int, int] = {}
     ends: dict[int, int] = {}
     for i, text in enumerate(pieces):
@@ -35,7 +34,7 @@ def trie(pieces: Sequence[str], numbers: Sequence[int], scores: Sequence[float])
     order = np.fromiter(ends.values(), dtype=np.int64, count=len(ends))
     piece = np.full(len(steps) + 1, -1, dtype=np.int32)
     score = np.zeros(len(steps) + 1, dtype=np.float64)
-    piece[nodes] = np.asarray(numbers, dtype=np.int32)[order]
+    piece[nodes] = np.asarray(ids, dtype=np.int32)[order]
     score[nodes] = np.asarray(scores, dtype=np.float64)[order]
     keys = np.fromiter(steps, dtype=np.uint64, count=len(steps))
     child = np.fromiter(steps.values(), dtype=np.int32, count=len(steps))
@@ -44,7 +43,10 @@ def trie(pieces: Sequence[str], numbers: Sequence[int], scores: Sequence[float])
 
 @numba.njit(nogil=True, cache=True)
 def _edges(codes, start, tree, alpha, unknown, total, edge_piece, edge_end, edge_weight):
-    """The pieces that begin at ``start``, with the logarithm of what each weighs; how many."""
+    """List the pieces that begin at ``start``: id, end and log weight; returns their number.
+
+    The weight is the sum over all segmentations that begin with the piece.
+    """
     slots, places, child, piece, score = tree
     count, node, single = 0, 0, False
     for end in range(start + 1, min(len(codes), start + len(edge_piece) - 1) + 1):
@@ -68,7 +70,7 @@ def _edges(codes, start, tree, alpha, unknown, total, edge_piece, edge_end, edge
 
 @numba.njit(nogil=True, cache=True)
 def _mixed(state):
-    """One step of SplitMix64: a number, uint64, that shows no trace of ``state``."""
+    """Return the SplitMix64 output of ``state``, uint64."""
     state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return state ^ (state >> np.uint64(31))
@@ -76,12 +78,13 @@ def _mixed(state):
 
 @numba.njit(nogil=True, cache=True)
 def sample(codes, offsets, tree, longest, unknown, alpha, seed, first, out, lengths):
-    """Cut every sentence at random; ``lengths (n,) int64`` gets how many pieces each has.
+    """Sample a segmentation of every sentence; returns the total number of pieces.
 
-    ``codes (t,) uint32``, ``offsets (n + 1,) int64``; ``tree`` a :func:`trie` of pieces of at most
-    ``longest`` characters; ``unknown`` the log-probability of an unknown piece, whose number is
-    -1; ``out (t,) int32`` gets the pieces in a row. Returns how many they are. Sentence ``i`` is
-    cut by random numbers that follow from ``seed`` and ``first + i`` (both uint64) alone.
+    ``codes (t,) uint32`` are code points with ``offsets (n + 1,) int64``. ``tree`` is a :func:`trie`
+    of pieces of at most ``longest`` characters. ``unknown`` is the log-probability of an unknown
+    piece, whose id is -1. ``out (t,) int32`` gets the token ids of all sentences in a row,
+    ``lengths (n,) int64`` their number in each sentence. The random numbers of sentence ``i`` depend
+    only on ``seed`` and ``first + i``, both uint64.
     """
     golden = np.uint64(0x9E3779B97F4A7C15)
     edge_piece = np.empty(longest + 1, dtype=np.int32)
@@ -119,17 +122,3 @@ def sample(codes, offsets, tree, longest, unknown, alpha, seed, first, out, leng
             done += 1
         lengths[i] = done - before
     return done
-
-
-def cuts_reference(
-    text: str, scores: dict[str, float], unknown: float, alpha: float
-) -> dict[tuple[str, ...], float]:
-    """Every way to cut a short ``text``, with the probability that :func:`sample` draws it."""
-    weights: dict[tuple[str, ...], float] = {}
-    for cuts in range(1 << max(len(text) - 1, 0)):
-        places = [0, *(i for i in range(1, len(text)) if cuts >> (i - 1) & 1), len(text)]
-        pieces = tuple(text[a:b] for a, b in pairwise(places))
-        if all(piece in scores or len(piece) == 1 for piece in pieces):
-            weights[pieces] = np.exp(alpha * sum(scores.get(piece, unknown) for piece in pieces))
-    whole = sum(weights.values())
-    return {pieces: weight / whole for pieces, weight in weights.items()}

@@ -1,24 +1,23 @@
-"""Text to the numbers of its units: a table of whole numbers, and the loops that look units up.
+"""Tokenisation into character trigrams and words: a hash table and the loops that look ids up.
 
-A sentence arrives as the code points of its characters, flat, as everywhere here: sentence ``i``
-is ``codes[offsets[i]:offsets[i + 1]]``.
+Sentences are flat code points: sentence ``i`` is ``codes[offsets[i]:offsets[i + 1]]``.
 """
 
 import numba
 import numpy as np
 
-# What a character takes in a key: there are fewer code points than 2 ** 21.
+# Bits of a character in a key: there are fewer than 2 ** 21 code points.
 BITS = 21
 SPACE = 32
-# An odd number whose multiples spread over all bits (2 ** 64 over the golden ratio).
+# Multiplier of Fibonacci hashing: 2 ** 64 over the golden ratio.
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def table(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A hash table of the distinct ``keys (n,) uint64``: where :func:`find` finds them.
+    """Build the hash table of the distinct ``keys (n,) uint64`` that :func:`find` searches.
 
-    Two arrays of one length, a power of two: the keys, uint64, and the place that each has among
-    ``keys``, int32, or -1 where there is none.
+    Returns two arrays of one length, a power of two: the key in each slot, uint64, and its place
+    among ``keys``, int32, or -1 in an empty slot.
     """
     size = 1 << max(4, (2 * len(keys)).bit_length())
     slots, places = np.zeros(size, dtype=np.uint64), np.full(size, -1, dtype=np.int32)
@@ -44,7 +43,7 @@ def _first(key, mask):
 
 @numba.njit(nogil=True, cache=True)
 def find(key, slots, places):
-    """The place of ``key`` (uint64) among the keys of a table, or -1."""
+    """Return the place of ``key`` (uint64) among the keys of a table, or -1."""
     mask = np.uint64(len(slots) - 1)
     slot = _first(key, mask)
     while places[slot] >= 0 and slots[slot] != key:
@@ -54,10 +53,10 @@ def find(key, slots, places):
 
 @numba.njit(nogil=True, cache=True)
 def trigram_keys(codes, offsets, out):
-    """The trigram around each character, as a number: ``out (t,) uint64``.
+    """Write the key of the trigram around each character to ``out (t,) uint64``.
 
-    ``codes (t,) uint32``, ``offsets (n + 1,) int64``. Before the first character of a sentence and
-    after its last there is a space.
+    ``codes (t,) uint32``, ``offsets (n + 1,) int64``. Sentences are padded with a space on either
+    side.
     """
     for i in range(len(offsets) - 1):
         start, end = offsets[i], offsets[i + 1]
@@ -72,27 +71,22 @@ def trigram_keys(codes, offsets, out):
 
 @numba.njit(nogil=True, cache=True)
 def trigrams(codes, offsets, slots, places, out):
-    """The place of each character's trigram in a :func:`table`, or -1: ``out (t,) int32``."""
+    """Write the place of each trigram in a :func:`table`, or -1, to ``out (t,) int32``."""
     keys = np.empty(len(codes), dtype=np.uint64)
     trigram_keys(codes, offsets, keys)
     for j in range(len(keys)):
         out[j] = find(keys[j], slots, places)
 
 
-def trigrams_reference(sentence: str, vocabulary: dict[str, int]) -> list[int]:
-    """What :func:`trigrams` finds in one sentence."""
-    padded = f" {sentence} "
-    return [vocabulary.get(padded[i : i + 3], -1) for i in range(len(sentence))]
-
-
 @numba.njit(nogil=True, cache=True)
 def words(codes, offsets, kinds, slots, places, vocabulary, starts, out, lengths):
-    """The place of each word in a vocabulary, or -1, in ``out (t,) int32``; returns how many.
+    """Write the id of each word, or -1, to ``out (t,) int32``; returns the number of words.
 
-    A word is a run of characters of kind 2, or one of kind 1; those of kind 0 stand between words:
-    ``kinds (k,) uint8`` by code point. The table (``slots``, ``places``) is of the words'
-    :func:`fingerprint`; word ``i`` is ``vocabulary[starts[i]:starts[i + 1]]``, uint32.
-    ``lengths (n,) int64`` gets the number of words of each sentence.
+    ``kinds (k,) uint8`` holds the kind of each code point: 0 separates words, 1 is a word of its
+    own, and a run of 2 is a word. ``slots`` and ``places`` are the table of the
+    :func:`fingerprints` of the vocabulary, in which word ``i`` is
+    ``vocabulary[starts[i]:starts[i + 1]]``, uint32. ``lengths (n,) int64`` gets the number of words
+    of each sentence.
     """
     done = 0
     for i in range(len(offsets) - 1):
@@ -119,7 +113,7 @@ def _find_word(word, slots, places, vocabulary, starts):
     key, mask = fingerprint(word), np.uint64(len(slots) - 1)
     slot = _first(key, mask)
     while places[slot] >= 0:
-        # Other words may have the same fingerprint.
+        # Two words may have one fingerprint.
         place = places[slot]
         same = slots[slot] == key and starts[place + 1] - starts[place] == len(word)
         for k in range(len(word) if same else 0):
@@ -132,7 +126,7 @@ def _find_word(word, slots, places, vocabulary, starts):
 
 @numba.njit(nogil=True, cache=True)
 def fingerprint(codes):
-    """A number, uint64, that hardly any other word has (FNV-1a over its characters)."""
+    """Return the FNV-1a hash of a word, over its code points, as uint64."""
     key = np.uint64(0xCBF29CE484222325)
     for code in codes:
         key = (key ^ np.uint64(code)) * np.uint64(0x100000001B3)
@@ -141,6 +135,6 @@ def fingerprint(codes):
 
 @numba.njit(nogil=True, cache=True)
 def fingerprints(codes, starts, out):
-    """The :func:`fingerprint` of each word of a vocabulary: ``out (n,) uint64``."""
+    """Write the :func:`fingerprint` of each word of a vocabulary to ``out (n,) uint64``."""
     for i in range(len(starts) - 1):
         out[i] = fingerprint(codes[starts[i] : starts[i + 1]])

@@ -279,10 +279,10 @@ def test_merged_blocks_are_the_lists(
     check(lists, similarity_reference(*whole))
 
 
-@pytest.mark.parametrize("near", [1, 1 << 20])
-def test_more_rows_than_a_cache_holds(near: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """NEAR bounds what is gone through at a time, and changes nothing."""
-    monkeypatch.setattr(fused, "NEAR", near)
+@pytest.mark.parametrize("cached", [1, 1 << 20])
+def test_more_rows_than_a_cache_holds(cached: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CACHED bounds the rows that a thread takes at a time, and changes no list."""
+    monkeypatch.setattr(fused, "CACHED", cached)
     left = pack(vectors(1, 100, 8, "normal"), columns=False)
     right = pack(vectors(2, 90, 8, "normal"), columns=True)
     lists = Lists.empty(100, 5), Lists.empty(90, 3)

@@ -1,0 +1,248 @@
+"""Plain references of the compiled kernels: the same results in numpy and Python, for tests.
+
+Each takes the arguments of its kernel, with lists in place of flat arrays where that is simpler.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+import numpy as np
+
+from miner.kernels.dots import cosines
+from miner.kernels.fused import UP, Pack
+from miner.kernels.ngrams import END, START
+from miner.kernels.order import COLUMNS as ORDER_COLUMNS
+from miner.kernels.order import FEWEST, NEAR
+from miner.kernels.tokens import COLUMNS, EMPTY, LONGEST, MATCHED
+
+# --- search -------------------------------------------------------------------------------------
+
+
+def merge_reference(
+    matrix: np.ndarray, first: int, similarity: np.ndarray, position: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Lists of the rows of ``matrix`` after :func:`miner.kernels.blocks.merge_block`."""
+    n, m = matrix.shape
+    width = similarity.shape[1]
+    values = np.concatenate([similarity, matrix], axis=1)
+    places = np.concatenate([position, np.tile(np.arange(first, first + m), (n, 1))], axis=1)
+    order = np.lexsort((places, -values), axis=1)[:, :width]
+    return np.take_along_axis(values, order, axis=1), np.take_along_axis(places, order, axis=1)
+
+
+def similarity_reference(rows: Pack, columns: Pack) -> np.ndarray:
+    """The whole similarity matrix of :func:`miner.kernels.fused.merge`, ``(n, m) float32``."""
+    left, right = (
+        part.tiles.astype(np.int64).transpose(0, 2, 1, 3).reshape(len(part.scale), -1)
+        for part in (rows, columns)
+    )
+    product = (left @ (right - UP).T).astype(np.float32)
+    return (product * columns.scale * rows.scale[:, None])[: rows.count, : columns.count]
+
+
+def rescore_reference(queries: np.ndarray, base: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Similarities by :func:`miner.kernels.exact.rescore`."""
+    out = np.full(rows.shape, -np.inf, dtype=np.float32)
+    for i, j in zip(*np.nonzero(rows >= 0), strict=True):
+        out[i, j] = queries[i].astype(np.float64) @ base[rows[i, j]].astype(np.float64)
+    return out
+
+
+def scan_reference(queries: np.ndarray, base: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Lists of :func:`miner.kernels.exact.scan` from empty ones."""
+    exact = (queries.astype(np.float64) @ base.astype(np.float64).T).astype(np.float32)
+    row = np.argsort(-exact, axis=1, kind="stable")[:, :k]
+    return np.take_along_axis(exact, row, axis=1), row
+
+
+# --- encoding and training ----------------------------------------------------------------------
+
+
+def mean_pool_reference(
+    table: np.ndarray, scales: np.ndarray, ids: np.ndarray, offsets: np.ndarray
+) -> np.ndarray:
+    """Unit vectors by :func:`miner.kernels.pool.mean_pool`, in double precision."""
+    out = np.zeros((len(offsets) - 1, table.shape[1]), dtype=np.float64)
+    for row in range(len(out)):
+        own = ids[offsets[row] : offsets[row + 1]]
+        total = (table[own].astype(np.float64) * scales[own, None]).sum(axis=0)
+        norm = np.sqrt(total @ total)
+        if norm > 0:
+            out[row] = total / norm
+    return out
+
+
+def mean_batch_reference(table: np.ndarray, ids: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Means by :func:`miner.kernels.embed.mean_batch`."""
+    out = np.zeros((len(offsets) - 1, table.shape[1]), dtype=np.float32)
+    for i in range(len(out)):
+        if offsets[i + 1] > offsets[i]:
+            out[i] = table[ids[offsets[i] : offsets[i + 1]]].mean(axis=0)
+    return out
+
+
+def scale_both_reference(
+    matrix: np.ndarray, by_row: np.ndarray, by_column: np.ndarray
+) -> np.ndarray:
+    """The matrix after :func:`miner.kernels.embed.scale_both`."""
+    return matrix * (by_row[:, None] + by_column[None, :])
+
+
+def model1_reference(
+    left: list[list[int]], right: list[list[int]], size: int, frequency: np.ndarray, iterations: int
+) -> np.ndarray:
+    """Translation table of :mod:`miner.kernels.model1`, dense: ``(size, size) float64``."""
+    table = np.zeros((size, size))
+    for a, b in zip(left, right, strict=True):
+        table[np.ix_(a, b)] = 1.0
+    table /= np.maximum(table.sum(axis=1, keepdims=True), 1)
+    for _ in range(iterations):
+        counts = np.zeros_like(table)
+        for a, b in zip(left, right, strict=True):
+            block = table[np.ix_(a, b)]
+            counts[np.ix_(a, b)] += block / (frequency[b] + block.sum(axis=0))
+        table = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-30)
+    return table
+
+
+# --- tokens -------------------------------------------------------------------------------------
+
+
+def trigrams_reference(sentence: str, vocabulary: dict[str, int]) -> list[int]:
+    """Trigram ids of one sentence by :func:`miner.kernels.units.trigrams`."""
+    padded = f" {sentence} "
+    return [vocabulary.get(padded[i : i + 3], -1) for i in range(len(sentence))]
+
+
+def cuts_reference(
+    text: str, scores: dict[str, float], unknown: float, alpha: float
+) -> dict[tuple[str, ...], float]:
+    """Every segmentation of ``text``, with its probability in :func:`miner.kernels.unigram.sample`.
+
+    Enumerates all cuts, so ``text`` must be short.
+    """
+    weights: dict[tuple[str, ...], float] = {}
+    for cuts in range(1 << max(len(text) - 1, 0)):
+        places = [0, *(i for i in range(1, len(text)) if cuts >> (i - 1) & 1), len(text)]
+        pieces = tuple(text[a:b] for a, b in pairwise(places))
+        if all(piece in scores or len(piece) == 1 for piece in pieces):
+            weights[pieces] = np.exp(alpha * sum(scores.get(piece, unknown) for piece in pieces))
+    whole = sum(weights.values())
+    return {pieces: weight / whole for pieces, weight in weights.items()}
+
+
+# --- numerals, languages, language models -------------------------------------------------------
+
+# Separators of thousands: space, no-break space, narrow no-break space, apostrophes.
+_GROUP = "[ \u00a0\u202f'\u2019]"
+_NUMBER = re.compile(
+    rf"(?<![0-9])[0-9]{{1,3}}(?:{_GROUP}[0-9]{{3}}(?![0-9]))+(?:[.,][0-9]+)*|[0-9]+(?:[.,][0-9]+)*"
+)
+_MASK = (1 << 64) - 1
+
+
+def find_numbers_reference(sentence: str) -> list[int]:
+    """Numbers of one sentence by :func:`miner.kernels.numbers.find_numbers`."""
+    found = (re.sub("[^0-9]", "", match) for match in _NUMBER.findall(sentence))
+    return sorted({int(digits) & _MASK for digits in found})
+
+
+def shared_numbers_reference(
+    source: list[list[int]], target: list[list[int]], rows: list[tuple[int, int]]
+) -> list[int]:
+    """Counts by :func:`miner.kernels.numbers.shared_numbers`."""
+    return [len(set(source[s]) & set(target[t])) for s, t in rows]
+
+
+def naive_bayes_reference(texts, move, row, out, table, prior):
+    """Scores by :func:`miner.kernels.naive_bayes.naive_bayes`, for a list of bytes objects."""
+    scores = np.empty((len(texts), len(prior)), dtype=np.float32)
+    for i, text in enumerate(texts):
+        state, found = 0, []
+        for byte in text:
+            state = move[row[state] * 256 + byte]
+            if out[state] >= 0:
+                found.append(out[state])
+        features, counts = np.unique(np.array(found, dtype=np.int64), return_counts=True)
+        scores[i] = np.log1p(counts) @ table[features].astype(np.float64) + prior
+    return scores
+
+
+def surprise_reference(sentences, words, pairs, triples):
+    """Log probability of every word and of the end, for each of ``sentences`` (lists of ids).
+
+    :func:`miner.kernels.ngrams.surprise` returns their negative mean.
+    """
+
+    def entries(slots, places):
+        both = zip(slots.tolist(), places.tolist(), strict=True)
+        return {(key >> 32, key & 0xFFFFFFFF): place for key, place in both if place >= 0}
+
+    word_log, word_backoff = words
+    pair_place, (pair_log, pair_backoff) = entries(*pairs[:2]), pairs[2:]
+    triple_place, triple_log = entries(*triples[:2]), triples[2]
+
+    def log(first, second, third):
+        context = pair_place.get((first, second))
+        if (context, third) in triple_place:
+            return triple_log[triple_place[context, third]]
+        seen = pair_place.get((second, third))
+        lower = word_backoff[second] + word_log[third] if seen is None else pair_log[seen]
+        return lower if context is None else pair_backoff[context] + lower
+
+    padded = ([START, START, *sentence, END] for sentence in sentences)
+    return [[log(*line[i - 2 : i + 1]) for i in range(2, len(line))] for line in padded]
+
+
+# --- pair features ------------------------------------------------------------------------------
+
+
+def compare_reference(source, target, rows, codes, scale, weight, frequency, lexicon):
+    """Features by :func:`miner.kernels.tokens.compare`, for lists of token ids."""
+    offsets, pieces, probability = lexicon
+    table = np.zeros((len(weight), len(weight)))
+    for piece in range(len(weight)):
+        span = slice(offsets[piece], offsets[piece + 1])
+        table[piece, pieces[span]] = probability[span]
+    information = -np.log(frequency)
+    out = np.zeros((len(rows), COLUMNS))
+    for number, (s, t) in enumerate(rows):
+        a, b = source[s][:LONGEST], target[t][:LONGEST]
+        if not len(a) or not len(b):
+            continue
+        similarity = cosines(codes, scale, a, b)
+        for side, (own, other, best) in enumerate(
+            [(a, b, similarity.max(axis=1)), (b, a, similarity.max(axis=0))]
+        ):
+            total = table[np.ix_(other, own)].sum(axis=0)
+            heavy, rare = weight[own], information[own]
+            out[number, side] = (heavy * best).sum() / heavy.sum()
+            out[number, 2 + side] = heavy[best < MATCHED].sum() / heavy.sum()
+            chance = total / len(other) + EMPTY * frequency[own]
+            out[number, 4 + side] = np.log(chance / ((1 + EMPTY) * frequency[own])).mean()
+            out[number, 6 + side] = (rare * np.minimum(total, 1)).sum() / rare.sum()
+        shared = np.isin(a, b)
+        out[number, 8] = information[a][shared].sum() / information[a].sum()
+    return out
+
+
+def order_reference(source, target, codes, scale, weight):
+    """Features by :func:`miner.kernels.order.order_features`, ``(n, 4)``, for lists of ids."""
+    out = np.ones((len(source), ORDER_COLUMNS))
+    for number, (a, b) in enumerate(zip(source, target, strict=True)):
+        if not len(a) or not len(b):
+            continue
+        similarity = cosines(codes, scale, a, b)
+        for side, (own, table) in enumerate(((a, similarity), (b, similarity.T))):
+            place, matched = table.argmax(axis=1), table.max(axis=1) >= MATCHED
+            both = matched[1:] & matched[:-1]
+            heavy = np.minimum(weight[own][1:], weight[own][:-1]) * both
+            if heavy.sum() > 0:
+                near = np.abs(np.diff(place)) <= NEAR
+                out[number, side] = (heavy * near).sum() / heavy.sum()
+            rank, found = np.arange(matched.sum()), place[matched]
+            if len(found) >= FEWEST and found.std() > 0:
+                out[number, 2 + side] = np.corrcoef(rank, found)[0, 1]
+    return out
