@@ -135,6 +135,6 @@ def _one_by_one(rows, n, codes, wanted, m, out, eight):
 
 
 # dots(rows, n, codes, wanted, m, out, eight) writes the products of the first ``n`` of
-# ``rows (r, d) int16`` with ``codes[wanted[:m]] (m, d) int8`` to ``out (m, r)``. ``r`` is a multiple
-# of ROWS; the columns of ``out`` from n are undefined. ``eight (8,) int32`` is scratch.
+# ``rows (r, d) int16`` with ``codes[wanted[:m]] (m, d) int8`` to ``out (m, r)``. ``r`` is a
+# multiple of ROWS; columns of ``out`` from n are undefined. ``eight (8,) int32`` is scratch.
 dots = _by_tiles if has_avx2() else _one_by_one

@@ -124,7 +124,7 @@ class DeviceLists:
         return (self.keys[:, -1] != EMPTY).all()
 
     def least(self, start: int) -> Tensor:
-        """Return the thresholds ``(n,) float32`` that a score at a position from ``start`` must reach.
+        """Return thresholds ``(n,) float32`` for scores at positions from ``start``.
 
         A tie with the last place enters only with the lower position. The last position is below
         ``start`` or above all positions of the block, since no pair is compared twice.
@@ -148,7 +148,7 @@ def _encode(score: Tensor, position: Tensor) -> Tensor:
 
 
 def _product(left: Tensor, right: Tensor) -> Tensor:
-    """Return the products of ``left (a, d)`` and ``right (b, d)``: ``(a, b)``, summed in float32."""
+    """Multiply ``left (a, d)`` by ``right (b, d)``: ``(a, b)``, summed in float32."""
     if left.is_cuda and left.dtype != torch.float32:
         return torch.mm(left, right.T, out_dtype=torch.float32)
     return left.float() @ right.float().T
@@ -211,10 +211,10 @@ def merge_block(
 ) -> None:
     """Merge a block of the similarity matrix into the lists of its rows and of its columns.
 
-    ``sources (a, d)`` and ``targets (b, d)`` are finite, float16, bfloat16 or float32, on the device
-    of the lists. They are the rows from ``s`` and ``t``: lists ``s`` to ``s + a`` of ``forward`` get
-    positions from ``t``, lists ``t`` to ``t + b`` of ``backward`` get positions from ``s``. No pair
-    may be merged twice.
+    ``sources (a, d)`` and ``targets (b, d)`` are finite, float16, bfloat16 or float32, on the
+    device of the lists. They are the rows from ``s`` and ``t``: lists ``s`` to ``s + a`` of
+    ``forward`` get positions from ``t``, lists ``t`` to ``t + b`` of ``backward`` positions from
+    ``s``. No pair may be merged twice.
 
     Takes up to 1 GB of device memory, and ten times that of the lists that change. Raises
     OutOfMemory (torch.cuda.OutOfMemoryError) with the lists unchanged.

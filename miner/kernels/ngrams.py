@@ -1,13 +1,13 @@
 """Scores of sentences under a 3-gram language model with backoff.
 
-The tables are those of :class:`miner.scoring.trigram_lm.Trigrams`; probabilities and backoff weights
-are natural logarithms, float64.
+The tables are those of :class:`miner.scoring.trigram_lm.Trigrams`. Probabilities and backoff
+weights are natural logarithms, float64.
 
 - words: probability of each word without context, ``(V,)``, and its backoff as a context, ``(V,)``.
-- pairs: a :func:`~miner.kernels.units.table` of the keys ``first << 32 | second``; then, by place in
-  the table, the probability of the second word after the first, and the backoff of the pair.
-- triples: a table of the keys ``place of the first two << 32 | third``, and the probability of the
-  third word.
+- pairs: a :func:`~miner.kernels.units.table` of the keys ``first << 32 | second``; then, by place
+  in the table, the probability of the second word after the first, and the backoff of the pair.
+- triples: a table of the keys ``place of the first two << 32 | third``, and the probability of
+  the third word.
 """
 
 import numba

@@ -4,9 +4,9 @@ Sentences are flat, as in a CSR matrix: sentence ``i`` has the token ids
 ``ids[offsets[i]:offsets[i + 1]]``. Each sum runs in the order of the ids and reads no other
 sentence, so a vector does not depend on batch, chunk or thread.
 
-The table is int8 with a scale for each row, or float32. Memory bandwidth decides the speed, and int8
-needs a quarter of it. Values are rounded to float32 before they are added, so the vectors are bit
-for bit those of the float32 table.
+The table is int8 with a scale for each row, or float32. Memory bandwidth decides the speed, and
+int8 needs a quarter of it. Values are rounded to float32 before they are added, so the vectors are
+bit for bit those of the float32 table.
 """
 
 import numba
@@ -101,8 +101,8 @@ def _to_half(row, shifted, out):
 
     Numba has no float16, and numpy's conversion takes longer than all other steps. Below 2^-14,
     float16 has a fixed step of 2^-24; adding 0.5 makes the float32 addition round to that step.
-    ``shifted (d,) float32`` is scratch for the sums. Above, 13 bits are rounded off and the exponent
-    moves by 112.
+    ``shifted (d,) float32`` is scratch for the sums. Above, 13 bits are rounded off and the
+    exponent moves by 112.
     """
     for j in range(len(row)):
         shifted[j] = abs(row[j]) + np.float32(0.5)

@@ -2,8 +2,8 @@
 
 A segmentation ``x`` is sampled with probability proportional to ``P(x) ** alpha``, where ``P`` is
 the product of the probabilities of its pieces. A character that is no piece counts as one unknown
-piece. The backward pass sums over all segmentations of the rest of the sentence, for every position;
-the forward pass samples pieces from the start.
+piece. A backward pass sums, for every position, over all segmentations of the rest of the sentence;
+a forward pass samples pieces from the start.
 
 SentencePiece can sample too, but its random numbers differ from process to process for one seed.
 Training must be repeatable.
@@ -80,11 +80,11 @@ def _mixed(state):
 def sample(codes, offsets, tree, longest, unknown, alpha, seed, first, out, lengths):
     """Sample a segmentation of every sentence; returns the total number of pieces.
 
-    ``codes (t,) uint32`` are code points with ``offsets (n + 1,) int64``. ``tree`` is a :func:`trie`
-    of pieces of at most ``longest`` characters. ``unknown`` is the log-probability of an unknown
-    piece, whose id is -1. ``out (t,) int32`` gets the token ids of all sentences in a row,
-    ``lengths (n,) int64`` their number in each sentence. The random numbers of sentence ``i`` depend
-    only on ``seed`` and ``first + i``, both uint64.
+    ``codes (t,) uint32`` are code points with ``offsets (n + 1,) int64``. ``tree`` is a
+    :func:`trie` of pieces of at most ``longest`` characters. ``unknown`` is the log-probability of
+    an unknown piece, whose id is -1. ``out (t,) int32`` gets the token ids of all sentences in a
+    row, ``lengths (n,) int64`` their number in each sentence. The random numbers of sentence ``i``
+    depend only on ``seed`` and ``first + i``, both uint64.
     """
     golden = np.uint64(0x9E3779B97F4A7C15)
     edge_piece = np.empty(longest + 1, dtype=np.int32)

@@ -46,7 +46,7 @@ class Engine(Protocol):
         """Convert ``vectors (b, d)``, float16 or float32, to the form that :meth:`merge` takes."""
 
     def merge(self, rows: Any, s: int, columns: Any, t: int, lists: tuple[Lists, Lists]) -> None:
-        """Merge the block of ``rows`` from position ``s`` and ``columns`` from ``t`` into ``lists``.
+        """Merge the block of ``rows`` from position ``s`` by ``columns`` from ``t``.
 
         After MemoryError, or an exception of ``exhausted``, the same block can be merged again in
         smaller parts without a candidate being listed twice.
@@ -72,7 +72,7 @@ def choose_engine(engine: str, device: str, exact: bool, threads: int) -> Engine
 
 
 def search_device(device: str, engine: str) -> str:
-    """Resolve ``auto`` to ``cuda`` or ``cpu``. Raises ResourceError for a device that is missing."""
+    """Resolve ``auto`` to ``cuda`` or ``cpu``. Raises ResourceError for a missing device."""
     if engine == "faiss":
         return resolve_device(device, faiss.gpu_count, "FAISS")
     return resolve_device(device)

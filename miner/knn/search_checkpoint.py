@@ -83,7 +83,7 @@ class Plan:
         return Plan(tuple(rest), block)
 
     def grown(self, old: tuple[int, int], new: tuple[int, int]) -> "Plan":
-        """Return the plan with the cells that a matrix of size ``new`` has beyond one of ``old``."""
+        """Return the plan with the cells that size ``new`` of the matrix adds to size ``old``."""
         (n, m), (rows, columns) = old, new
         more = ((0, n, m, columns), (n, rows, 0, columns))
         wanted = tuple(part for part in more if part[0] < part[1] and part[2] < part[3])
@@ -217,7 +217,7 @@ class Checkpoint:
         self.took = self.written - begun
 
     def finish(self, lists: tuple[Lists, Lists], plan: Plan) -> None:
-        """Write the finished search if it took long or is to be kept: later steps may still fail."""
+        """Write the finished search, if long or to be kept: later steps may still fail."""
         if self.keep or self.due or self.path.exists():
             self.save(lists, plan)
 

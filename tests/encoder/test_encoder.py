@@ -10,12 +10,13 @@ import pytest
 import sentencepiece
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.kernel_references import mean_pool_reference
 
 from miner.encoder import encoder as encoders
 from miner.encoder.encoder import Encoder
 from miner.encoder.model import Model, quantise
 from miner.encoder.pieces import PieceTokenizer
-from miner.kernels.pool import _to_half, mean_pool, mean_pool_half, mean_pool_reference
+from miner.kernels.pool import _to_half, mean_pool, mean_pool_half
 from miner.ragged import offsets_of
 
 # Nothing in these that the small vocabulary knows.

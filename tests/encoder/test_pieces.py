@@ -12,11 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.kernel_references import cuts_reference
 
 from miner.encoder.normaliser import Normaliser
 from miner.encoder.pieces import PieceTokenizer
 from miner.encoder.unit_lists import code_points
-from miner.kernels.unigram import cuts_reference, sample, trie
+from miner.kernels.unigram import sample, trie
 from tests.support.tokens import lists
 
 ROOT = Path(__file__).parents[2]

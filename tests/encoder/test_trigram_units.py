@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from support.kernel_references import trigrams_reference
 
 from miner.encoder.normaliser import Normaliser
 from miner.encoder.trigram_units import TrigramTokenizer, pack_trigrams
@@ -22,7 +23,7 @@ def test_trigrams_are_those_of_the_reference(sentences: list[str], fold: bool) -
     known += ["\U0010ffff\U0010ffff\U0010ffff", "\0\0\0"]
     tokenizer = TrigramTokenizer(lines(dict.fromkeys(known)), fold)
     number = {trigram: i for i, trigram in enumerate(dict.fromkeys(known))}
-    expected = [units.trigrams_reference(one, number) for one in read]
+    expected = [trigrams_reference(one, number) for one in read]
     assert lists(tokenizer(sentences)) == [[i for i in own if i >= 0] for own in expected]
     for one, ids in zip(sentences, expected, strict=True):
         assert tokenizer.surfaces(one)[1].tolist() == ids

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.kernel_references import naive_bayes_reference
 
 from miner.errors import DependencyError
 from miner.filters import language
 from miner.filters.filter_types import Batch, Context
 from miner.filters.language import identifier, known
-from miner.kernels.naive_bayes import naive_bayes, naive_bayes_reference
+from miner.kernels.naive_bayes import naive_bayes
 
 FILTERS = {f.name: f for f in language.FILTERS}
 SENTENCES = {

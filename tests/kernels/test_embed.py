@@ -5,14 +5,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.kernel_references import mean_batch_reference, scale_both_reference
 
 from miner.kernels.embed import (
     group_by_id,
     margin_gradient,
     mean_batch,
-    mean_batch_reference,
     scale_both,
-    scale_both_reference,
     sparse_adam,
 )
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.kernel_references import merge_reference, similarity_reference
 
 from miner.kernels import blocks, fused
 from miner.kernels.fused import (
@@ -21,7 +22,6 @@ from miner.kernels.fused import (
     Pack,
     merge,
     pack,
-    similarity_reference,
     tile_reference,
 )
 from miner.kernels.tile import has_avx2, lowest_bit, tile_avx2
@@ -327,7 +327,7 @@ def test_merge_block_is_its_reference(seed: int, n: int, m: int, width: int) -> 
     old, new = old + np.float32(0), new + np.float32(0)  # -0.0 is no tie's business
     lists = Lists.empty(n, width), Lists.empty(2 * m, n)
     blocks.merge_block(old, 0, 0, *lists[0].arrays, *lists[1].arrays)
-    wanted = blocks.merge_reference(new, m, lists[0].similarity, lists[0].position)
+    wanted = merge_reference(new, m, lists[0].similarity, lists[0].position)
     blocks.merge_block(new, 0, m, *lists[0].arrays, *lists[1].arrays)
     np.testing.assert_array_equal(lists[0].similarity, wanted[0])
     np.testing.assert_array_equal(lists[0].position, wanted[1])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.kernel_references import rescore_reference, scan_reference
 from support.sides import (
     ALL,
     EXACT,
@@ -22,7 +23,7 @@ from support.sides import (
 )
 
 from miner.index.index import Index
-from miner.kernels.exact import rescore, rescore_reference, scan, scan_reference
+from miner.kernels.exact import rescore, scan
 from miner.knn import knn_search
 from miner.knn.knn_search import nearest_both
 from miner.knn.settings import SearchSettings

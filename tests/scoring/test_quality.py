@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.kernel_references import order_reference
 from support.tiny import sentences
 
 from miner.encoder.encoder import Encoder
 from miner.errors import ArtifactError
-from miner.kernels.order import COLUMNS, order_reference
+from miner.kernels.order import COLUMNS
 from miner.kernels.tokens import COLUMNS as FIGURES
 from miner.kernels.tokens import LONGEST, compare
 from miner.scoring.quality import FEATURES, NAME, Quality, cosines, features

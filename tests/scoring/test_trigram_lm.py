@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from nltk.lm import KneserNeyInterpolated
+from support.kernel_references import surprise_reference
 
 from miner.errors import MinerError
-from miner.kernels.ngrams import END, START, UNKNOWN, surprise_reference
+from miner.kernels.ngrams import END, START, UNKNOWN
 from miner.scoring import trigram_lm
 from miner.scoring.trigram_lm import Trigrams
 

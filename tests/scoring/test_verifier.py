@@ -11,6 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.kernel_references import (
+    compare_reference,
+    find_numbers_reference,
+    model1_reference,
+    shared_numbers_reference,
+)
 
 from miner.encoder.encoder import Encoder
 from miner.encoder.lexicon import Lexicon
@@ -21,17 +27,14 @@ from miner.kernels.model1 import (
     distinct,
     expectation,
     maximisation,
-    model1_reference,
     occurrences,
     partners,
 )
 from miner.kernels.numbers import (
     find_numbers,
-    find_numbers_reference,
     shared_numbers,
-    shared_numbers_reference,
 )
-from miner.kernels.tokens import COLUMNS, LONGEST, compare, compare_reference
+from miner.kernels.tokens import COLUMNS, LONGEST, compare
 from miner.knn.neighbors import Neighbors
 from miner.knn.settings import SearchSettings
 from miner.mining.search import run, search, verifier_for
