@@ -1,7 +1,7 @@
-"""FAISS: the only file that imports it.
+"""FAISS: the only module that imports it.
 
-Similarities that come from here decide who is looked at again, never a result: callers score
-what they keep by :mod:`miner.kernels.exact`.
+Its similarities select candidates and never appear in a result: callers compute those of the
+candidates again by :mod:`miner.kernels.exact`.
 """
 
 import importlib
@@ -13,11 +13,12 @@ import numpy as np
 
 from miner.errors import ArtifactError, DependencyError, ResourceError
 
-# Rows of one conversion to float32; vectors that a compressed index is trained on.
+# Rows of one conversion to float32.
 BLOCK = 16_384
+# Vectors that a compressed index is trained on.
 TRAINING_SAMPLE = 200_000
-# Of an IVF index, at least so many lists and one in so many are looked into. FAISS's own default,
-# one list, misses most neighbours.
+# A query of an IVF index visits one list in PROBED_SHARE, and at least LEAST_PROBES. FAISS's own
+# default, one list, misses most neighbours.
 LEAST_PROBES = 16
 PROBED_SHARE = 16
 
@@ -25,7 +26,7 @@ DISTRIBUTIONS = ("faiss-cpu", "faiss-gpu", "faiss-gpu-cuvs")
 
 
 def faiss_distributions() -> list[str]:
-    """Which of the distributions that install the module ``faiss`` are present."""
+    """List the installed distributions that provide the module ``faiss``."""
     found = []
     for name in DISTRIBUTIONS:
         try:
@@ -37,7 +38,7 @@ def faiss_distributions() -> list[str]:
 
 
 def faiss() -> Any:
-    """The module; raises :class:`~miner.errors.DependencyError` where it is missing or doubled."""
+    """Import FAISS. Raises :class:`~miner.errors.DependencyError` if it is missing or doubled."""
     found = faiss_distributions()
     if len(found) > 1:
         raise DependencyError(
@@ -54,23 +55,23 @@ def faiss() -> Any:
 
 
 def gpu_count() -> int:
-    """GPUs that the installed FAISS can use."""
+    """Count the GPUs that the installed FAISS can use."""
     library = faiss()
     return library.get_num_gpus() if hasattr(library, "StandardGpuResources") else 0
 
 
 def use_threads(threads: int) -> None:
-    """How many threads FAISS takes from now on."""
+    """Set the number of FAISS's threads."""
     faiss().omp_set_num_threads(threads)
 
 
 def flat_search(
     queries: np.ndarray, base: np.ndarray, k: int, device: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Brute force by inner product: ``(n, k)`` float32 similarities and int64 rows, best first.
+    """Search by brute force: ``(n, k)`` float32 inner products and int64 rows, best first.
 
-    ``queries (n, d)`` and ``base (m, d)`` float32, k ≤ m. Rounding and the order of ties are
-    FAISS's own; callers score again.
+    ``queries (n, d)`` and ``base (m, d)`` are float32, and k ≤ m. Rounding and the order of ties
+    are FAISS's own.
     """
     library = faiss()
     metric = library.METRIC_INNER_PRODUCT
@@ -92,8 +93,8 @@ def _gpu_resources() -> Any:
 def build(path: Path, vectors: np.ndarray, rows: np.ndarray, factory: str) -> None:
     """Train and write a FAISS index of the ``rows`` of ``vectors (n, d)``, by inner product.
 
-    Raises ArtifactError for what is no factory string, ResourceError for what cannot be trained,
-    OSError for what cannot be written.
+    Raises ArtifactError for a malformed factory string, ResourceError if there are too few rows to
+    train on, OSError if the file cannot be written.
     """
     library = faiss()
     try:
@@ -118,7 +119,7 @@ def build(path: Path, vectors: np.ndarray, rows: np.ndarray, factory: str) -> No
 
 
 def read(path: Path) -> Any:
-    """The FAISS index that :func:`build` wrote. Raises :class:`~miner.errors.ArtifactError`."""
+    """Read a FAISS index that :func:`build` wrote. Raises ArtifactError."""
     library = faiss()
     try:
         index = library.read_index(str(path))
@@ -132,6 +133,6 @@ def read(path: Path) -> Any:
 
 
 def _why(error: RuntimeError) -> str:
-    """The part of a FAISS message that a user can use; the rest is source positions."""
+    """Return the reason in a FAISS message, without source positions."""
     text = str(error).strip().split("\n")[0]
     return text.rsplit("Error: ", 1)[-1].rsplit("failed: ", 1)[-1]

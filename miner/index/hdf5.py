@@ -10,10 +10,10 @@ import numpy as np
 
 
 def reserve(file: h5py.File, name: str, shape: tuple[int, ...], dtype: np.dtype | type) -> int:
-    """Make room for a dataset in one piece, not written yet; returns where in the file it begins.
+    """Reserve a contiguous dataset without writing it. Returns its offset in the file, in bytes.
 
-    The numbers are to be written there as to any file, once this one is closed: where a disk is
-    full, HDF5 may end the process with what it still holds. 0 for a dataset of no numbers.
+    The numbers are to be written there with plain file operations, after the HDF5 file is closed:
+    HDF5 may abort the process if the disk is full. The offset of an empty dataset is 0.
     """
     layout = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     layout.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
@@ -26,7 +26,7 @@ def reserve(file: h5py.File, name: str, shape: tuple[int, ...], dtype: np.dtype 
 
 @contextmanager
 def errors() -> Iterator[None]:
-    """Where HDF5 raises a RuntimeError for what the system refused, an OSError with its number."""
+    """Convert the RuntimeError that HDF5 raises for a system error to OSError, with its errno."""
     try:
         yield
     except RuntimeError as error:

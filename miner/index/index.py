@@ -1,22 +1,22 @@
-"""The index directory: a corpus and its vectors, ready to be searched.
+"""Index directory: a corpus with its vectors, built, extended and opened.
 
-An index holds the sentences of a corpus, their vectors (:mod:`miner.index.store`), ``meta.json`` and,
-where a compressed index was asked for, ``faiss.index`` over the distinct rows.
+It holds a store (:mod:`miner.index.store`), ``meta.json`` and, for a compressed index,
+``faiss.index`` over the distinct rows.
 """
 
-import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from miner.encoder.encoder import CHUNK, Encoder
-from miner.errors import ArtifactError, CorpusError, MismatchError
+from miner.encoder.encoder import Encoder
+from miner.errors import ArtifactError, MismatchError
 from miner.index import faiss, store
-from miner.index.vectors import open_vectors, unit_blocks
+from miner.index.embed_corpus import Source, copy_vectors, encode_store, read_corpus
+from miner.index.vectors import open_vectors
 from miner.progress import Reporter, silent
 from miner.text.corpus import Reader
 from miner.text.output import atomic_directory
@@ -28,34 +28,14 @@ ANN = "faiss.index"
 FLAT = "flat"
 EXTERNAL = "external"
 
-# (what is being done, rows done, rows in all or None)
-
-
-@dataclass(frozen=True)
-class Source:
-    """One file of a corpus.
-
-    ``records`` seen; of them ``empty`` and ``undecodable`` gave no sentence, and in ``replaced``
-    bytes were replaced. ``own_ids``: whether it has ids other than line numbers. Size and SHA-256
-    are None for what can be read only once.
-    """
-
-    path: str
-    records: int
-    empty: int
-    undecodable: int
-    replaced: int
-    own_ids: bool
-    bytes: int | None
-    sha256: str | None
-
 
 class Index:
     """Sentences of one corpus with their vectors, ready to be searched.
 
-    ``sources`` the files it was built from; ``fingerprint`` of the model that made the vectors;
-    ``factory`` the FAISS factory string, or ``flat``; ``distinct`` the sentences that a search
-    looks at: each text once, and none without a known piece.
+    ``sources`` lists the files of the corpus. ``fingerprint`` is that of the model that made the
+    vectors, and ``side`` the column that it read, for a model with separate vocabularies.
+    ``factory`` is the FAISS factory string, or ``flat``. ``distinct`` counts the sentences that a
+    search compares: each text once, without those of which the model knows no unit.
     """
 
     def __init__(self, path: Path, meta: dict[str, Any]):
@@ -64,7 +44,6 @@ class Index:
         self.store = store.Store(path)
         self.fingerprint: str = meta["model"]["fingerprint"]
         self.model_name: str = meta["model"]["name"]
-        # Of a model with separate vocabularies.
         self.side: str | None = meta["model"].get("side")
         self.factory: str = meta["index"]
         self.distinct: int = meta["distinct"]
@@ -77,12 +56,12 @@ class Index:
 
     @property
     def external(self) -> bool:
-        """Whether the vectors come from elsewhere, and not from a model of ours."""
+        """True if the vectors were not made by a model of this program."""
         return self.fingerprint.startswith(EXTERNAL)
 
     @property
     def different(self) -> int:
-        """Sentences that are no repeat of another, whether or not the model knows a piece."""
+        """Number of different texts, including those of which the model knows no unit."""
         first = self.store.first
         return int(np.count_nonzero(first == np.arange(len(first))))
 
@@ -127,18 +106,17 @@ class Index:
     ) -> "Index":
         """Encode a corpus (one file or several) into the index directory ``path``.
 
-        ``index`` is ``flat`` (exact) or a FAISS factory string such as ``IVF1024,PQ64x8``;
-        ``reading`` goes to :class:`miner.text.corpus.Reader`. An older index at ``path`` is replaced,
-        once the new one is whole. Raises the errors of Reader, ArtifactError, ResourceError.
+        ``index`` is ``flat`` (exact) or a FAISS factory string, e.g. ``IVF1024,PQ64x8``;
+        ``reading`` goes to :class:`miner.text.corpus.Reader`. An older index at ``path`` is
+        replaced once the new one is complete. Raises the errors of Reader, ArtifactError,
+        ResourceError.
         """
-        if index != FLAT:
-            faiss.faiss()  # before the work, not after it
-        with atomic_directory(path, marker=META) as directory:
+        with _directory(path, index) as directory:
             writer = store.TextWriter(directory)
-            sources = _read(writer, _paths(corpus), 0, reading, report)
-            total = writer.close(encoder.dimension)
-            _encode(directory, encoder, total, 0, report)
-            # Absolute: the index may be searched from elsewhere.
+            sources = read_corpus(writer, _paths(corpus), 0, reading, report)
+            writer.close(encoder.dimension)
+            encode_store(directory, encoder, report)
+            # Absolute: the index may be searched from another working directory.
             name = str(Path(encoder.name).resolve()) if encoder.model.path else encoder.name
             model = {"name": name, "fingerprint": encoder.fingerprint}
             if encoder.side is not None:
@@ -158,18 +136,17 @@ class Index:
         report: Reporter = silent,
         **reading: Any,
     ) -> "Index":
-        """As :meth:`build`, with vectors from elsewhere: one for every record of the corpus.
+        """Build an index as :meth:`build` does, of vectors from another program.
 
-        ``vectors`` is a file of :func:`miner.index.vectors.open_vectors`; they are normalised. Indexes
-        of foreign vectors can be searched against each other when their dimensions agree: that
-        they come from one encoder, nobody but the user can know.
+        ``vectors`` is a file for :func:`miner.index.vectors.open_vectors`, with one row for every
+        record of the corpus; rows are normalised. Two indexes of foreign vectors can be searched
+        against each other if their dimensions agree: only the user can know whether one encoder
+        made both.
         """
         array = open_vectors(vectors, dimension)
-        if index != FLAT:
-            faiss.faiss()
-        with atomic_directory(path, marker=META) as directory:
+        with _directory(path, index) as directory:
             writer = store.TextWriter(directory)
-            sources = _read(writer, [corpus], 0, reading, report)
+            sources = read_corpus(writer, [corpus], 0, reading, report)
             if len(array) != sources[0].records:
                 raise MismatchError(
                     f"{vectors} has {len(array)} vectors but {corpus} has {sources[0].records} "
@@ -178,17 +155,8 @@ class Index:
             # Vector i is of record i; a header is a line but no record.
             header = bool(reading.get("header")) and Reader(corpus, **reading).format == "tsv"
             records = writer.lines() - 1 - header
-            total = writer.close(array.shape[1])
-            output = store.VectorWriter(directory)
-            try:
-                done = 0
-                for block in unit_blocks(array, records, str(vectors)):
-                    output.append(block)
-                    done += len(block)
-                    report("copying vectors", done, total)
-                output.seal()
-            finally:
-                output.close()
+            writer.close(array.shape[1])
+            copy_vectors(directory, array, records, str(vectors), report)
             kind = f"{EXTERNAL}, {array.shape[1]} dimensions"
             _finish(directory, {"name": kind, "fingerprint": kind}, sources, index, report)
         return cls.open(path)
@@ -201,11 +169,11 @@ class Index:
         report: Reporter = silent,
         **reading: Any,
     ) -> "Index":
-        """The index with more text appended, in the same place; returns it opened anew.
+        """Append text to the index, in its place, and open it again.
 
-        Old rows keep their numbers; line numbers as ids get their file's name, now that there are
-        several. The directory changes only when all is done. Raises
-        :class:`~miner.errors.MismatchError` where ``encoder`` is not the model of this index.
+        Old rows keep their numbers. With several files, ids that are line numbers are preceded by
+        the file's name. The directory changes only when everything is done. Raises
+        :class:`~miner.errors.MismatchError` if ``encoder`` is not the model of this index.
         """
         if encoder.fingerprint != self.fingerprint:
             raise MismatchError(
@@ -220,15 +188,18 @@ class Index:
         with atomic_directory(self.path, marker=META) as directory:
             writer = store.TextWriter(directory)
             writer.append_store(self.store)
-            more = _read(writer, _paths(corpus), len(self.sources), reading, report)
-            total = writer.close(self.dimension)
-            _encode(directory, encoder, total, len(self), report, self.store.vectors)
-            model = self.meta["model"]
-            _finish(directory, model, [*self.sources, *more], self.factory, report)
+            more = read_corpus(writer, _paths(corpus), len(self.sources), reading, report)
+            writer.close(self.dimension)
+            encode_store(directory, encoder, report, self.store.vectors)
+            sources = [*self.sources, *more]
+            _finish(directory, self.meta["model"], sources, self.factory, report)
         return Index.open(self.path)
 
     def ids(self, rows: np.ndarray) -> list[str]:
-        """Ids of ``rows``: the corpus's own; else line numbers, with the file where several."""
+        """Return the ids of ``rows``: the corpus's own, or line numbers.
+
+        If there are several files, line numbers are preceded by the file's name.
+        """
         ids = self.store.ids(rows)
         if len(self.sources) == 1:
             return ids
@@ -237,72 +208,28 @@ class Index:
         return [f"{prefix[file]}{name}" for file, name in zip(files, ids, strict=True)]
 
     def sentences(self, rows: np.ndarray) -> list[str]:
-        """The text of ``rows``."""
+        """Return the sentences of ``rows``."""
         texts = self.store.texts
         return [texts[row] for row in rows.tolist()]
 
     def ann(self) -> Any:
-        """The FAISS index over the distinct rows, or None for a flat one."""
+        """Open the FAISS index over the distinct rows; None for a flat index."""
         if self.factory == FLAT:
             return None
         return faiss.read(self.path / ANN)
 
 
+@contextmanager
+def _directory(path: str | Path, index: str) -> Iterator[Path]:
+    """Yield the directory in which to build; a missing FAISS is an error before the work."""
+    if index != FLAT:
+        faiss.faiss()
+    with atomic_directory(path, marker=META) as directory:
+        yield directory
+
+
 def _paths(corpus: str | Path | Sequence[str | Path]) -> list[str | Path]:
     return [corpus] if isinstance(corpus, str | Path) else list(corpus)
-
-
-def _read(
-    writer: store.TextWriter,
-    paths: list[str | Path],
-    number: int,
-    reading: dict[str, Any],
-    report: Reporter,
-) -> list[Source]:
-    """All text of ``paths`` into ``writer``; files are numbered from ``number``."""
-    sources = []
-    for file, path in enumerate(paths, start=number):
-        reader = Reader(path, **reading)
-        before = _stamp(path)
-        own_ids = False
-        for block in reader:
-            own_ids |= writer.append(block.sentences, block.ids, block.lines, file)
-            report(f"reading {path}", reader.lines, None)
-        size, digest = _hash(path)
-        if _stamp(path) != before:
-            raise CorpusError(f"{path}: changed while it was read; run again once it is complete")
-        counts = (reader.lines, reader.empty, reader.undecodable, reader.replaced)
-        sources.append(Source(str(path), *counts, own_ids, size, digest))
-    return sources
-
-
-def _encode(
-    directory: Path,
-    encoder: Encoder,
-    total: int,
-    done: int,
-    report: Reporter,
-    old: np.ndarray | None = None,
-) -> None:
-    """Vectors of all sentences in ``directory``; the first ``done`` are copied from ``old``."""
-    output = store.VectorWriter(directory)
-    try:
-        if old is not None:
-            for start in range(0, done, store.BLOCK):
-                output.append(old[start : start + store.BLOCK])
-        for vectors in encoder.stream(_new_sentences(directory, done), np.float16):
-            output.append(vectors)
-            done += len(vectors)
-            report("encoding", done, total)
-        output.seal()
-    finally:
-        output.close()
-
-
-def _new_sentences(directory: Path, start: int) -> Iterator[list[str]]:
-    texts = store.unsealed_texts(directory)
-    for first in range(start, len(texts), CHUNK):
-        yield texts.slice(first, min(first + CHUNK, len(texts)))
 
 
 def _finish(
@@ -312,7 +239,7 @@ def _finish(
     index: str,
     report: Reporter,
 ) -> None:
-    """The FAISS index where one is asked for, then ``meta.json``."""
+    """Write the FAISS index of a compressed index, then ``meta.json``."""
     opened = store.Store(directory)
     rows = opened.distinct()
     if index != FLAT:
@@ -329,20 +256,3 @@ def _finish(
         "sources": [vars(entry) for entry in sources],
     }
     (directory / META).write_text(json.dumps(meta, indent=2) + "\n", encoding="utf-8")
-
-
-def _stamp(path: str | Path) -> tuple[int, int] | None:
-    """What changes when a file is written to; None for what is no file."""
-    if str(path) == "-" or not Path(path).is_file():
-        return None
-    status = Path(path).stat()
-    return status.st_size, status.st_mtime_ns
-
-
-def _hash(path: str | Path) -> tuple[int | None, str | None]:
-    """Size and SHA-256 of a source file; nothing for what can be read only once."""
-    if str(path) == "-" or not Path(path).is_file():
-        return None, None
-    with open(path, "rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return Path(path).stat().st_size, digest

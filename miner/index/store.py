@@ -1,14 +1,15 @@
-"""Sentences and their vectors on disk, row by row: an HDF5 file and a plain text file.
+"""Store of an index: sentences in a text file, their vectors and places in an HDF5 file.
 
 ``embeddings.h5`` holds contiguous, uncompressed datasets, so that they open by memory map:
 
-- ``embeddings (n, d) float16``: unit vectors; the zero row for a sentence without known pieces
-- ``offset (n + 1,) int64``: where each sentence starts in ``sentences.txt``
-- ``line (n,) int64`` and ``file (n,) int32``: where each sentence came from
-- ``first (n,) int64``: the first row with the same text, itself where there is none before
+- ``embeddings (n, d) float16``: unit vectors; a zero row for a sentence without a known unit
+- ``offset (n + 1,) int64``: start of each sentence in ``sentences.txt``, in bytes
+- ``line (n,) int64`` and ``file (n,) int32``: origin of each sentence
+- ``first (n,) int64``: first row with the same text, often the row itself
 
-``sentences.txt`` is UTF-8, one sentence a line; ``ids.txt`` likewise, only where the corpus has
-ids of its own. Rows are appended and the store then sealed; one that is not sealed never opens.
+``sentences.txt`` is UTF-8, one sentence a line. ``ids.txt`` is likewise, and is there only if the
+corpus has ids of its own. Rows are appended, and the store is then sealed; a store that was never
+sealed does not open.
 """
 
 import hashlib
@@ -32,15 +33,15 @@ BLOCK = 16_384
 
 
 class TextWriter:
-    """Sentences to ``sentences.txt``, with what is to be known of each; vectors come later."""
+    """Writer of the sentences and of the row tables. :class:`VectorWriter` follows it."""
 
     def __init__(self, directory: Path):
         self.directory = directory
         self._sentences = open(directory / SENTENCES, "wb")  # noqa: SIM115 (closed by close())
         self._id_file = open(directory / IDS, "wb")  # noqa: SIM115
         self._own_ids = False
-        # HDF5 wants to know their length first. Until then they are files: in memory they would
-        # be most of what a large corpus takes.
+        # HDF5 needs their length first. Until then they are files: in memory they would be most
+        # of the memory that a large corpus takes.
         self._offsets = _Column(directory / "offset.partial", np.int64)
         self._lines = _Column(directory / "line.partial", np.int64)
         self._files = _Column(directory / "file.partial", np.int32)
@@ -51,8 +52,8 @@ class TextWriter:
     def append(
         self, sentences: Sequence[str], ids: Sequence[str], lines: np.ndarray, file: int
     ) -> bool:
-        """Add rows of file number ``file``; returns whether any id is not its line number."""
-        # A line break inside a sentence, which JSON and Parquet allow, becomes a space.
+        """Append rows of file number ``file``. Returns True if an id is not its line number."""
+        # JSON and Parquet allow line breaks inside a sentence. They become spaces.
         encoded = [one_line(sentence).encode("utf-8") + b"\n" for sentence in sentences]
         self._sentences.write(b"".join(encoded))
         self._id_file.write("".join(f"{one_line(name)}\n" for name in ids).encode("utf-8"))
@@ -69,7 +70,7 @@ class TextWriter:
         return own_ids
 
     def append_store(self, old: "Store") -> None:
-        """Add all rows of another store."""
+        """Append all rows of another store."""
         for start in range(0, len(old), BLOCK):
             rows = np.arange(start, min(start + BLOCK, len(old)))
             texts, ids = old.texts.slice(start, start + len(rows)), old.ids(rows)
@@ -83,11 +84,11 @@ class TextWriter:
                 )
 
     def lines(self) -> np.ndarray:
-        """``(n,) int64``: the line, or record, of every row; until the writer is closed."""
+        """Return the line, or record, of every row, ``(n,) int64``. Only before :meth:`close`."""
         return self._lines.map()
 
     def close(self, dimension: int) -> int:
-        """Write the row tables and room for vectors of this dimension; returns the rows."""
+        """Write the row tables and reserve space for the vectors. Returns the number of rows."""
         self._sentences.close()
         self._id_file.close()
         if not self._own_ids:
@@ -114,10 +115,10 @@ class TextWriter:
         return len(line)
 
     def _first(self, hashes: np.ndarray, offset: np.ndarray) -> np.ndarray:
-        """``(n,) int64``: the first row of the same text. Equal hashes are checked by text."""
+        """Return the first row of the same text, ``(n,) int64``. Equal hashes compare texts."""
         texts = Texts(self.directory / SENTENCES, offset)
-        # Equal hashes side by side, in the order of the rows. From here block by block, so that
-        # this and the result are all that is in memory.
+        # Equal hashes stand side by side, in the order of the rows. The rest goes block by block,
+        # so that only the order and the result are in memory.
         order = np.asarray(np.argsort(hashes, kind="stable"))
         found = np.empty(len(order), dtype=np.int64)
         first = before = 0
@@ -125,7 +126,7 @@ class TextWriter:
             rows = order[start : start + BLOCK]
             of_row = hashes[rows]
             begins = np.append(start == 0 or of_row[0] != before, of_row[1:] != of_row[:-1])
-            # Where each row's group begins; -1 is in the block before.
+            # Start of each row's group; -1 if it is in the block before.
             place = np.maximum.accumulate(np.where(begins, np.arange(len(rows)), -1))
             firsts = np.where(place < 0, first, rows[place])
             first, before = firsts[-1], of_row[-1]
@@ -137,7 +138,7 @@ class TextWriter:
 
 
 class _Column:
-    """Numbers that a file holds while they come in."""
+    """Column of numbers of unknown length, collected in a file."""
 
     def __init__(self, path: Path, dtype: type):
         self._path, self._dtype = path, dtype
@@ -147,7 +148,7 @@ class _Column:
         self._file.write(np.ascontiguousarray(values, dtype=self._dtype).data)
 
     def map(self) -> np.ndarray:
-        """All numbers so far, by memory map."""
+        """Return all numbers so far, by memory map."""
         self._file.flush()
         if not self._path.stat().st_size:
             return np.empty(0, dtype=self._dtype)
@@ -159,38 +160,52 @@ class _Column:
 
 
 class VectorWriter:
-    """Vectors into the room that :meth:`TextWriter.close` made, in the order of the rows."""
+    """Writer of the vectors, in the order of the rows, after :meth:`TextWriter.close`.
+
+    A context manager: it seals the store if the block ends without an exception. ``rows`` counts
+    the vectors so far.
+    """
 
     def __init__(self, directory: Path):
         self._path = directory / EMBEDDINGS
         with h5py.File(self._path, "r") as file:
-            self._rows = len(file["embeddings"])
+            self._total = len(file["embeddings"])
             start = file["embeddings"].id.get_offset() or 0  # none for no rows
-        self._file = open(self._path, "r+b")  # noqa: SIM115 (closed by close())
+        self._file = open(self._path, "r+b")  # noqa: SIM115 (closed by __exit__)
         self._file.seek(start)
-        self._next = 0
+        self.rows = 0
+
+    def __enter__(self) -> "VectorWriter":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None:
+                self.seal()
+        finally:
+            with suppress(OSError):  # of a full disk: the store is given up
+                self._file.close()
 
     def append(self, vectors: np.ndarray) -> None:
-        """The next rows: ``(b, d)``, finite, of unit length or zero."""
+        """Append rows ``(b, d)``, finite, of unit length or zero."""
         self._file.write(np.ascontiguousarray(vectors, dtype=np.float16).data)
-        self._next += len(vectors)
+        self.rows += len(vectors)
 
     def seal(self) -> None:
-        """Declare the store complete; refuses (ValueError) while rows are missing."""
-        if self._next != self._rows:
-            raise ValueError(f"{self._next} vectors for {self._rows} sentences")
+        """Mark the store as complete. Raises ValueError while rows are missing."""
+        if self.rows != self._total:
+            raise ValueError(f"{self.rows} vectors for {self._total} sentences")
         self._file.close()
         with hdf5.errors(), h5py.File(self._path, "r+") as file:
             file.attrs["sealed"] = True
 
-    def close(self) -> None:
-        """Close the file, sealed or not; what cannot be written any more is given up."""
-        with suppress(OSError):
-            self._file.close()
-
 
 class Store:
-    """A sealed store, opened by memory map; attributes as the datasets in this module's head."""
+    """A sealed store, opened by memory map. Attributes are the datasets of the module docstring.
+
+    ``own_ids`` is True if the corpus has ids of its own; otherwise line numbers are the ids.
+    Raises :class:`~miner.errors.ArtifactError` for a store that is incomplete.
+    """
 
     def __init__(self, directory: Path):
         path = directory / EMBEDDINGS
@@ -203,7 +218,6 @@ class Store:
                 self.line = _mapped(path, file["line"])
                 self.file = _mapped(path, file["file"])
                 self.first = _mapped(path, file["first"])
-                # Whether the corpus has ids of its own; else its line numbers serve.
                 self.own_ids = bool(file.attrs["own_ids"])
         except (OSError, KeyError, ValueError) as error:
             reason = str(error).split("\n")[0]
@@ -225,7 +239,7 @@ class Store:
         return len(self.vectors)
 
     def ids(self, rows: np.ndarray) -> list[str]:
-        """The ids of ``rows``: the corpus's own, else the line numbers as text."""
+        """Return the ids of ``rows``: the corpus's own, or line numbers as text."""
         if not self.own_ids:
             return [str(line) for line in self.line[rows].tolist()]
         if self._ids is None:
@@ -238,10 +252,13 @@ class Store:
         return [self._ids[row] for row in rows.tolist()]
 
     def distinct(self) -> np.ndarray:
-        """``(m,) int64`` ascending: rows that can be neighbours, each text once, no zero rows."""
+        """Return the rows that can be neighbours, ``(m,) int64`` ascending.
+
+        Each text is among them once; zero rows are left out.
+        """
         keep = self.first == np.arange(len(self))
         for start in range(0, len(self), BLOCK):
-            # Bits but the sign's: many times as fast as asking float16.
+            # Bits without the sign: many times as fast as a comparison of float16.
             bits = self.vectors[start : start + BLOCK].view(np.uint16) & 0x7FFF
             keep[start : start + BLOCK] &= bits.any(axis=1)
         return np.flatnonzero(keep)
@@ -267,11 +284,11 @@ class Texts:
         return self._map[self._offset[row] : self._offset[row + 1]]
 
     def __getitem__(self, row: int) -> str:
-        """The sentence of a row."""
+        """Return the sentence of a row."""
         return self._decoded(self.raw(row))[:-1]
 
     def slice(self, start: int, end: int) -> list[str]:
-        """The sentences of rows ``start`` to ``end``, exclusive."""
+        """Return the sentences of rows ``start`` to ``end``, exclusive."""
         return self._decoded(self._map[self._offset[start] : self._offset[end]]).split("\n")[:-1]
 
     def _decoded(self, text: bytes) -> str:
@@ -282,13 +299,13 @@ class Texts:
 
 
 def unsealed_texts(directory: Path) -> Texts:
-    """The sentences of a store whose vectors are still to come."""
+    """Open the sentences of a store whose vectors are not written yet."""
     with h5py.File(directory / EMBEDDINGS, "r") as file:
         return Texts(directory / SENTENCES, file["offset"][()])
 
 
 def _mapped(path: Path, dataset: h5py.Dataset) -> np.ndarray:
-    """A dataset by memory map; the size is checked against the file before anything is mapped."""
+    """Map a dataset. Raises ValueError, before mapping, if the file is too short for it."""
     if not isinstance(dataset, h5py.Dataset):
         raise ValueError(f"{dataset.name} is no dataset")
     if dataset.size == 0:

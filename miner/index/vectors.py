@@ -1,4 +1,4 @@
-"""Files of vectors: those from elsewhere (LASER, LaBSE, …), and those of :func:`encode_corpus`."""
+"""Files of vectors: reading of foreign ones (LASER, LaBSE, …), and ``miner encode``'s output."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,16 +20,16 @@ from miner.text.records import display_name
 
 BLOCK = 16_384
 HDF5 = (".h5", ".hdf5")
-# What encode_corpus can write.
+# Suffixes that encode_corpus can write.
 SUFFIXES = (".npy", *HDF5)
 
 
 def open_vectors(path: str | Path, dimension: int | None = None) -> np.ndarray:
-    """``(n, d)`` float16, float32 or float64, by memory map where the format allows.
+    """Open a file of vectors: ``(n, d)`` float16, float32 or float64, by memory map if possible.
 
-    ``.npy``; ``.h5`` or ``.hdf5`` with one two-dimensional dataset (or one named ``embeddings``);
-    anything else is raw little-endian float32, or float16 where the suffix is ``.f16`` or
-    ``.fp16``, and needs ``dimension``. Raises :class:`~miner.errors.ArtifactError`.
+    Formats are ``.npy``; ``.h5`` or ``.hdf5`` with one two-dimensional dataset (or one named
+    ``embeddings``). Any other file is raw little-endian float32, or float16 if the suffix is
+    ``.f16`` or ``.fp16``, and needs ``dimension``. Raises :class:`~miner.errors.ArtifactError`.
     """
     path = Path(path)
     try:
@@ -53,11 +53,13 @@ def open_vectors(path: str | Path, dimension: int | None = None) -> np.ndarray:
 
 
 def unit_blocks(array: np.ndarray, rows: np.ndarray, name: str) -> Iterator[np.ndarray]:
-    """The ``rows`` of ``array``, normalised: ``(b, d) float32`` blocks, zero rows kept zero.
+    """Normalise the ``rows`` of ``array``; yield ``(b, d) float32`` blocks. Zero rows stay zero.
 
-    Rows that are unit vectors already, as far as their type can tell, stay as they are, to the
-    bit. Raises :class:`~miner.errors.ArtifactError` at the first row with NaN or infinity.
+    A row whose length is 1 within the rounding of its type, or of float32, is not changed.
+    Raises :class:`~miner.errors.ArtifactError`, naming the file ``name``, at the first row with
+    NaN or infinity.
     """
+    rounding = 2 * max(np.finfo(array.dtype).eps, np.finfo(np.float32).eps)
     for start in range(0, len(rows), BLOCK):
         part = rows[start : start + BLOCK]
         block = np.asarray(array[part], dtype=np.float32)
@@ -68,16 +70,16 @@ def unit_blocks(array: np.ndarray, rows: np.ndarray, name: str) -> Iterator[np.n
                 f"{name}: vector {bad + 1} of {len(array)} holds NaN or infinity; encode it again"
             )
         norm = np.linalg.norm(block.astype(np.float64), axis=1, keepdims=True)
-        norm[np.abs(norm - 1) <= 2 * np.finfo(array.dtype).eps] = 1
+        norm[np.abs(norm - 1) <= rounding] = 1
         yield np.divide(block, norm, out=np.zeros_like(block), where=norm > 0, casting="unsafe")
 
 
 @dataclass
 class Encoded:
-    """What became of a corpus: ``records`` in it, and as many rows.
+    """Counts of an encoded corpus, which has one vector for each of its ``records``.
 
-    Zero rows have those that are ``empty``, ``undecodable``, or ``unknown``: without a piece that
-    the model knows. In ``replaced`` bytes were replaced.
+    The vector is zero for records that are ``empty`` or ``undecodable``, and for ``unknown`` ones,
+    of which the model knows no unit. Bytes were replaced in ``replaced`` records.
     """
 
     records: int = 0
@@ -96,14 +98,14 @@ def encode_corpus(
     report: Reporter = silent,
     **reading: Any,
 ) -> Encoded:
-    """A vector for every record of the files ``corpus``, in order, into the file ``path``.
+    """Write one vector for every record of the files ``corpus``, in order, to the file ``path``.
 
-    Unit vectors, float16 or float32; the zero row for a record without a sentence, so that the
-    file is one of :meth:`miner.index.index.Index.build_from_vectors`. It is ``.npy``, or, ``.h5`` or
-    ``.hdf5``, an HDF5 dataset ``embeddings``; both open by memory map. The records of a file are
-    counted first; what can be read only once cannot be counted, and goes to ``.npy`` alone. The
-    file appears when it is whole, and what is in memory does not grow with the corpus. ``reading``
-    goes to :class:`miner.text.corpus.Reader`.
+    Vectors are float16 or float32, of unit length, and zero for a record without a sentence:
+    :meth:`miner.index.index.Index.build_from_vectors` can read the file. It is ``.npy``, or, for
+    ``.h5`` and ``.hdf5``, an HDF5 dataset ``embeddings``; both open by memory map. The records of
+    the files are counted first; a stream cannot be counted, and can be encoded only to ``.npy``.
+    The file appears when it is complete. Memory does not grow with the corpus. ``reading`` goes to
+    :class:`miner.text.corpus.Reader`.
 
     Raises ValueError for another suffix, CorpusError, DependencyError, ResourceError.
     """
@@ -114,7 +116,7 @@ def encode_corpus(
     readers = [Reader(origin, every=True, block=CHUNK, **reading) for origin in corpus]
     for reader in readers:
         if reader.origin != "-" and not os.path.exists(reader.origin):
-            next(iter(reader), None)  # says so, before any work
+            next(iter(reader), None)  # raises before any work
     once = [reader.origin for reader in readers if not os.path.isfile(reader.origin)]
     if once and path.suffix in HDF5 and (once[0] == "-" or os.path.exists(once[0])):
         raise CorpusError(
@@ -139,7 +141,8 @@ def encode_corpus(
                 tally.records += len(vectors)
                 if total is not None and tally.records > total:
                     break
-                bits = vectors.view(f"u{vectors.itemsize}")  # many times as fast as float16
+                # Bits: many times as fast as a comparison of float16.
+                bits = vectors.view(f"u{vectors.itemsize}")
                 zero += len(vectors) - int(np.count_nonzero(bits.any(axis=1)))
                 yield vectors
                 report("encoding", tally.records, total)
@@ -162,7 +165,7 @@ def _write_npy(
     path: Path, blocks: Iterable[np.ndarray], dimension: int, dtype: np.dtype, rows: int | None
 ) -> None:
     def header(rows: int) -> None:
-        """numpy pads it, so that it takes the same place for any number of rows."""
+        """Write the header. numpy pads it to one length for any number of rows."""
         description = {"descr": dtype.str, "fortran_order": False, "shape": (rows, dimension)}
         np.lib.format.write_array_header_1_0(file, description)
 

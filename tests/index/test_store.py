@@ -44,9 +44,8 @@ def write(
         part = slice(start, start + block)
         writer.append(sentences[part], ids[part], lines[part], start % 2)
     assert writer.close(DIMENSION) == len(sentences)
-    output = VectorWriter(directory)
-    output.append(vectors_for(len(sentences)) if vectors is None else vectors)
-    output.seal()
+    with VectorWriter(directory) as output:
+        output.append(vectors_for(len(sentences)) if vectors is None else vectors)
     return Store(directory)
 
 
@@ -166,9 +165,8 @@ def test_a_store_appended_to_another(tmp_path: Path, monkeypatch: pytest.MonkeyP
     writer.append_store(old)
     writer.append(["b"], ["1"], np.array([1]), 7)
     writer.close(DIMENSION)
-    output = VectorWriter(tmp_path / "new")
-    output.append(vectors_for(6))
-    output.seal()
+    with VectorWriter(tmp_path / "new") as output:
+        output.append(vectors_for(6))
     new = Store(tmp_path / "new")
     assert new.texts.slice(0, 6) == ["a", "b", "c", "a", "e", "b"]
     assert new.ids(np.arange(6)) == ["v", "w", "x", "y", "z", "1"]
@@ -184,11 +182,8 @@ def test_missing_vectors_cannot_be_sealed(tmp_path: Path) -> None:
     writer = TextWriter(tmp_path)
     writer.append(["a", "b"], ["1", "2"], np.array([1, 2]), 0)
     writer.close(DIMENSION)
-    output = VectorWriter(tmp_path)
-    output.append(vectors_for(1))
-    with pytest.raises(ValueError, match="1 vectors for 2"):
-        output.seal()
-    output.close()
+    with pytest.raises(ValueError, match="1 vectors for 2"), VectorWriter(tmp_path) as output:
+        output.append(vectors_for(1))
     assert "never finished" in refused(tmp_path)
 
 

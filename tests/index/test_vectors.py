@@ -164,6 +164,24 @@ def test_rows_come_out_in_unit_length(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_allclose(units(MATRIX.astype(np.float16)), expected, atol=2e-3)
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_unit_rows_stay_to_the_bit(dtype: Any) -> None:
+    """Normalising twice changes nothing, though lengths of rounded rows are not exactly 1."""
+    random = np.random.default_rng(1).normal(size=(500, 64))
+    array = (random / np.linalg.norm(random, axis=1, keepdims=True)).astype(dtype)
+    given = array.astype(np.float32)
+    lengths = np.linalg.norm(given.astype(np.float64), axis=1, keepdims=True)
+    divided = (given / lengths).astype(np.float32)
+    assert np.count_nonzero((divided != given).any(axis=1)) > 10, "division would show"
+    assert units(array).tobytes() == given.tobytes()
+
+
+def test_rows_that_are_a_little_too_long_are_normalised() -> None:
+    array = np.zeros((1, 4), np.float32)
+    array[0, 0] = 1 + 1e-6
+    assert units(array)[0, 0] == 1
+
+
 def test_zero_rows_stay_zero() -> None:
     array = MATRIX.copy()
     array[4] = 0

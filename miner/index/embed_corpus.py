@@ -1,0 +1,115 @@
+"""Corpus to store: reading of its files, then a vector for each sentence."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from miner.encoder.encoder import CHUNK, Encoder
+from miner.errors import CorpusError
+from miner.index import store
+from miner.index.vectors import unit_blocks
+from miner.progress import Reporter
+from miner.text.corpus import Reader
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file of a corpus, as it was read.
+
+    Of ``records``, ``empty`` and ``undecodable`` gave no sentence, and bytes were replaced in
+    ``replaced``. ``own_ids`` is True if it has ids other than line numbers. Size in bytes and
+    SHA-256 are None for streams, which can be read only once.
+    """
+
+    path: str
+    records: int
+    empty: int
+    undecodable: int
+    replaced: int
+    own_ids: bool
+    bytes: int | None
+    sha256: str | None
+
+
+def read_corpus(
+    writer: store.TextWriter,
+    paths: list[str | Path],
+    number: int,
+    reading: dict[str, Any],
+    report: Reporter,
+) -> list[Source]:
+    """Write the sentences of ``paths`` to ``writer``. Files are numbered from ``number``.
+
+    Raises CorpusError for a file that cannot be read, or that changes meanwhile.
+    """
+    sources = []
+    for file, path in enumerate(paths, start=number):
+        reader = Reader(path, **reading)
+        before = _stamp(path)
+        own_ids = False
+        for block in reader:
+            own_ids |= writer.append(block.sentences, block.ids, block.lines, file)
+            report(f"reading {path}", reader.lines, None)
+        size, digest = _digest(path)
+        if _stamp(path) != before:
+            raise CorpusError(f"{path}: changed while it was read; run again once it is complete")
+        counts = (reader.lines, reader.empty, reader.undecodable, reader.replaced)
+        sources.append(Source(str(path), *counts, own_ids, size, digest))
+    return sources
+
+
+def encode_store(
+    directory: Path, encoder: Encoder, report: Reporter, old: np.ndarray | None = None
+) -> None:
+    """Encode all sentences of the store in ``directory``, and seal it.
+
+    ``old (m, d)`` has the vectors of the first m sentences; they are copied.
+    """
+    texts = store.unsealed_texts(directory)
+    done = 0 if old is None else len(old)
+
+    def sentences() -> Iterator[list[str]]:
+        for start in range(done, len(texts), CHUNK):
+            yield texts.slice(start, min(start + CHUNK, len(texts)))
+
+    with store.VectorWriter(directory) as output:
+        for start in range(0, done, store.BLOCK):
+            assert old is not None
+            output.append(old[start : start + store.BLOCK])
+        for vectors in encoder.stream(sentences(), np.float16):
+            output.append(vectors)
+            report("encoding", output.rows, len(texts))
+
+
+def copy_vectors(
+    directory: Path, array: np.ndarray, records: np.ndarray, name: str, report: Reporter
+) -> None:
+    """Fill the store in ``directory`` with the rows ``records`` of ``array``, normalised; seal it.
+
+    Raises ArtifactError, naming the file ``name``, for a row with NaN or infinity.
+    """
+    with store.VectorWriter(directory) as output:
+        for block in unit_blocks(array, records, name):
+            output.append(block)
+            report("copying vectors", output.rows, len(records))
+
+
+def _stamp(path: str | Path) -> tuple[int, int] | None:
+    """Return size and time of change of a file; None for a stream."""
+    if str(path) == "-" or not Path(path).is_file():
+        return None
+    status = Path(path).stat()
+    return status.st_size, status.st_mtime_ns
+
+
+def _digest(path: str | Path) -> tuple[int | None, str | None]:
+    """Return size and SHA-256 of a file; None for a stream."""
+    if str(path) == "-" or not Path(path).is_file():
+        return None, None
+    with open(path, "rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return Path(path).stat().st_size, digest
