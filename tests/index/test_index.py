@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -550,3 +551,15 @@ def test_a_file_that_changes_while_it_is_read(
     with pytest.raises(CorpusError, match="growing: changed while it was read"):
         Index.build(encoder, corpus, tmp_path / "i", report=grow)
     assert not (tmp_path / "i").exists()
+
+
+def test_an_index_built_twice_has_the_same_bytes(
+    encoder: Encoder, german_file: Path, tmp_path: Path
+) -> None:
+    """Also a second later: HDF5 would write the time of creation."""
+    made = []
+    for name in ("one", "two"):
+        path = Path(Index.build(encoder, german_file, tmp_path / name).path)
+        made.append({file.name: file.read_bytes() for file in path.iterdir()})
+        time.sleep(1.1 if name == "one" else 0)
+    assert made[0] == made[1]
