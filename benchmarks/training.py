@@ -23,7 +23,7 @@ from torch.nn.functional import normalize
 
 from benchmarks import report
 from miner.encoder.pieces import PieceTokenizer
-from miner.text.corpus import read_bitext
+from miner.text.bitext import read_bitext
 from train.config import RECIPES, TrainConfig
 from train.data import PairData, Sentences, prepare
 from train.loop import Trainer, step_threads

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from miner.text.corpus import Bitext
+from miner.text.bitext import Bitext
 from train.data import number_texts
 from train.negatives import choose_negatives, nearest_reference
 

@@ -21,8 +21,8 @@ from miner.encoder.tokenizer import open_tokenizer
 from miner.errors import CorpusError, ResourceError
 from miner.scoring.classifier import BAD, GOOD
 from miner.text.corpus import Reader
+from miner.text.lines import display_name
 from miner.text.output import replaceable
-from miner.text.records import display_name
 from train.config import TrainConfig
 from train.data import Sentences, tokenize
 from train.encoders import Arrays, Encoders, inside

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from miner.errors import CorpusError
+from miner.text.bitext import parse_scores, read_bitext
 from miner.text.bitext_format import USUAL_FORMAT, BitextFormat
-from miner.text.corpus import parse_scores, read_bitext
 from train import selection
 from train.config import TrainConfig
 

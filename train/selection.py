@@ -8,7 +8,7 @@ import numpy as np
 from miner.errors import CorpusError, strictly
 from miner.text.bitext_format import file_format
 from miner.text.corpus import Reader
-from miner.text.records import display_name
+from miner.text.lines import display_name
 
 
 def labels(column: Sequence[str], origin: str, lines: np.ndarray) -> np.ndarray:

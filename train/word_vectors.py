@@ -6,8 +6,8 @@ from itertools import chain, islice
 import numpy as np
 
 from miner.errors import CorpusError
+from miner.text.lines import display_name, read_lines
 from miner.text.output import StrPath
-from miner.text.records import Want, display_name, raw_records
 
 # Lines that are read at a time.
 BLOCK = 4096
@@ -26,7 +26,7 @@ def read_embeddings(path: StrPath) -> tuple[list[str], np.ndarray]:
     """
     origin = str(path)
     name = display_name(origin)
-    lines = (line.rstrip(b" ") for (line,) in raw_records(origin, "plain", [Want(None)], None))
+    lines = (line.rstrip(b" ") for line in read_lines(origin))
     numbered: Iterator[tuple[int, bytes]] = (
         (number, line) for number, line in enumerate(lines, 1) if line
     )

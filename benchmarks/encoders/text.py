@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from miner import MinerError
-from miner.text.corpus import read_bitext
+from miner.text.bitext import read_bitext
 from miner.text.output import open_output
 from train.data import fingerprint
 

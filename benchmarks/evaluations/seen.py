@@ -10,7 +10,8 @@ from typing import Any
 
 from miner.evaluation import mining_sets, noisy, paraphrase, sts, tatoeba
 from miner.evaluation.labelled_text import judged
-from miner.text.corpus import read, read_bitext
+from miner.text.bitext import read_bitext
+from miner.text.corpus import read
 from train import selection
 
 # Letters and digits of the shortest sentence that counts.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.encoders.text import BILINGUAL, LONGEST, SEED, Pair, Text, draw, paraphrases, short
 from miner import MinerError
-from miner.text.corpus import read_bitext
+from miner.text.bitext import read_bitext
 from miner.text.output import open_output
 from train.data import fingerprint
 

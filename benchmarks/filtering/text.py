@@ -21,7 +21,8 @@ from benchmarks.filtering.noise import KINDS, Corpus, Noise, Pair
 from miner import MinerError
 from miner.evaluation.labelled_text import find
 from miner.evaluation.mining_sets import read_gold_of
-from miner.text.corpus import read, read_bitext
+from miner.text.bitext import read_bitext
+from miner.text.corpus import read
 
 SEED = 6
 SPLITS = ("dev", "test")

@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.filtering.systems import Missing, run
 from miner import MinerError
-from miner.text.corpus import read_bitext
+from miner.text.bitext import read_bitext
 
 LANGUAGES = "de-en"
 # Of the text, the share that stands there once more, as crawled text repeats itself.

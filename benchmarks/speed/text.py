@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from miner import MinerError
-from miner.text.corpus import read_bitext
+from miner.text.bitext import read_bitext
 
 SEED = 1
 

@@ -17,8 +17,8 @@ from miner.analysis.text_statistics import spearman
 from miner.encoder.tokenizer import Tokenizer
 from miner.errors import CorpusError
 from miner.text.corpus import Reader
+from miner.text.lines import display_name
 from miner.text.output import StrPath
-from miner.text.records import display_name
 
 # Two points always lie on a line.
 FEWEST = 3

@@ -25,8 +25,8 @@ from miner.cleaning.worker import ROWS, Job, broken, mended, repairer, score, sc
 from miner.filters.filter_types import LOCAL, MODEL
 from miner.parallel import Processes
 from miner.progress import Reporter, silent
-from miner.text.bitext import UNREADABLE, Block, Rows
 from miner.text.output import StrPath, stamp
+from miner.text.rows import UNREADABLE, Block, Rows
 
 
 def clean(

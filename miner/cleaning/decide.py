@@ -11,7 +11,7 @@ import numpy as np
 from miner.cleaning.plan import Plan, Step
 from miner.cleaning.worker import REPAIRED, broken
 from miner.filters.filter_types import GLOBAL, LOCAL, MODEL, Comparison
-from miner.text.bitext import UNREADABLE, Rows
+from miner.text.rows import UNREADABLE, Rows
 
 # The reason that is not a filter: a row that could not be read.
 UNREAD = "unreadable"

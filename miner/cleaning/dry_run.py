@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from pathlib import Path
 
-from miner.text.bitext import Rows
+from miner.text.rows import Rows
 
 
 def sample(rows: Rows, size: int, place: Path) -> list[str]:

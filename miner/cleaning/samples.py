@@ -16,8 +16,8 @@ from miner.cleaning.plan import Step
 from miner.cleaning.worker import ROWS, broken, mended, repairer
 from miner.filters.filter_types import GLOBAL, LOCAL, MODEL
 from miner.progress import Reporter, silent
-from miner.text.bitext import UNREADABLE, Block
 from miner.text.counts import hash_of
+from miner.text.rows import UNREADABLE, Block
 
 # Rows on either side of a bound, and of those that a filter removed.
 SAMPLES = 6

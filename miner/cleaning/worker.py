@@ -19,7 +19,7 @@ from miner.cleaning.plan import Plan, Step
 from miner.filters import encoding
 from miner.filters.filter_types import GLOBAL, Batch, Comparison, Scorer
 from miner.parallel import Processes, processes
-from miner.text.bitext import Block, Layout, Texts
+from miner.text.rows import Block, Layout, Texts
 
 # A row whose text was mended.
 REPAIRED = 4
@@ -51,7 +51,7 @@ class Job:
         """Record of one row.
 
         ``score``: one for each step, in order. The first pass adds ``state`` of the row (see
-        `miner.text.bitext`, and REPAIRED), ``tokens`` of both sides, and the `sketches`.
+        `miner.text.rows`, and REPAIRED), ``tokens`` of both sides, and the `sketches`.
         """
         fields: list[tuple[str, str, int]] = [("score", "<f4", len(self.steps))]
         if self.first:
@@ -63,7 +63,7 @@ class Job:
 class Scored:
     """Of a block: ``rows (n,)`` of `Job.dtype`, and the seconds that each step took.
 
-    ``state (n,) uint8`` of each row: see `miner.text.bitext`.
+    ``state (n,) uint8`` of each row: see `miner.text.rows`.
     """
 
     rows: np.ndarray

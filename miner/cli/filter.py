@@ -26,10 +26,10 @@ from miner.errors import CorpusError
 from miner.filters.filter_types import GLOBAL
 from miner.machine import thread_count
 from miner.reports import cleaning_report
-from miner.text.bitext import Rows
 from miner.text.bitext_format import BitextFormat
+from miner.text.lines import display_name
 from miner.text.output import codec, open_output, resource_error
-from miner.text.records import display_name
+from miner.text.rows import Rows
 
 
 class Count(click.ParamType):
@@ -187,10 +187,14 @@ def filter(
         _say(f"without {missing}, filters that need to know the languages are left out")
     with filtering.spooled(inputs) as (paths, place):
         reading = BitextFormat(scol, tcol, header, format, on_error)
-        rows = Rows(paths[0], paths[1] if target else None, reading, more=plan.columns)
+        rows = Rows(
+            paths[0], paths[1] if target else None, reading, more=plan.columns, rewritable=True
+        )
         if dry_run is not None:
             total, paths = rows.counted(), sample(rows, dry_run, place)
-            rows = Rows(paths[0], paths[1] if target else None, reading, more=plan.columns)
+            rows = Rows(
+                paths[0], paths[1] if target else None, reading, more=plan.columns, rewritable=True
+            )
             share = rows.counted() / max(total, 1)
             choice = choice.of_a(share)
             _say(

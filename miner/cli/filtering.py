@@ -19,8 +19,8 @@ from miner.errors import MinerError
 from miner.filters import language, scripts
 from miner.filters.filter_types import GLOBAL, Context, Filter
 from miner.filters.registry import FILTERS
+from miner.text.lines import display_name
 from miner.text.output import resource_error
-from miner.text.records import display_name
 
 languages = options.several(
     click.option("--source-lang", metavar="CODE", help="Language of the source, such as de."),

@@ -16,7 +16,7 @@ from miner.analysis.language_overlap import (
 )
 from miner.encoder.encoder import Encoder
 from miner.errors import CorpusError
-from miner.text.corpus import read_bitext
+from miner.text.bitext import read_bitext
 from miner.text.output import open_output
 from miner.text_table import aligned
 

@@ -11,10 +11,10 @@ from miner.cli import filtering, options
 from miner.encoder.encoder import Encoder
 from miner.errors import CorpusError
 from miner.names import FORMATS
+from miner.text.bitext import Bitext, stream_bitext
 from miner.text.bitext_format import BitextFormat
-from miner.text.corpus import Bitext, stream_bitext
+from miner.text.lines import display_name
 from miner.text.output import one_line
-from miner.text.records import display_name
 from miner.text_table import aligned
 
 # Of train.examples, which help does without.

@@ -16,8 +16,8 @@ from miner.index.index import Index
 from miner.names import SIDES
 from miner.progress import Reporter
 from miner.text.corpus import Reader
+from miner.text.lines import display_name
 from miner.text.output import one_line
-from miner.text.records import display_name
 
 
 @click.command(

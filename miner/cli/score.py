@@ -10,8 +10,8 @@ from miner.cli import filtering, options
 from miner.cli.progress_bars import Progress
 from miner.filters.registry import FILTERS
 from miner.machine import thread_count
-from miner.text.bitext import Rows
 from miner.text.bitext_format import BitextFormat
+from miner.text.rows import Rows
 
 
 @click.command(
@@ -93,6 +93,7 @@ def score(
             paths[1] if target else None,
             BitextFormat(scol, tcol, header, format, on_error),
             more=plan.columns,
+            rewritable=True,
         )
         with Progress() as report:
             unread, replaced = score_rows.write(

@@ -14,10 +14,11 @@ from miner.cli import options
 from miner.cli.progress_bars import Progress
 from miner.errors import CorpusError
 from miner.names import FORMATS
+from miner.text.bitext import Bitext, parse_scores, stream_bitext
 from miner.text.bitext_format import BitextFormat
-from miner.text.corpus import Bitext, Reader, parse_scores, stream_bitext
+from miner.text.corpus import Reader
+from miner.text.lines import display_name
 from miner.text.output import one_line, open_output
-from miner.text.records import display_name
 
 # Fields of `Figures` and figures of sentences, as they are printed.
 FIGURES = {

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from miner.errors import CorpusError
+from miner.text.lines import read_lines
 from miner.text.output import StrPath
-from miner.text.records import raw_records
 
 
 class Annotated(NamedTuple):
@@ -75,7 +75,7 @@ def parse_annotated(name: str, texts: Iterable[str]) -> Iterator[Annotated]:
 
 
 def _texts(name: str) -> Iterator[str]:
-    for number, (line,) in enumerate(raw_records(name, "plain", (), None), 1):
+    for number, line in enumerate(read_lines(name), 1):
         try:
             yield line.decode()
         except UnicodeDecodeError:

@@ -13,9 +13,9 @@ from miner.errors import ArtifactError, CorpusError, MismatchError
 from miner.evaluation.labelled_text import find
 from miner.index.index import Index
 from miner.index.vectors import open_vectors, unit_blocks
+from miner.text.columns import is_blank
 from miner.text.corpus import Reader
 from miner.text.output import open_output
-from miner.text.records import is_blank
 
 # The one language that sets of all pairs share. A model with separate vocabularies reads it as
 # its target, as the training text has it, and every other language as its source.

@@ -27,7 +27,7 @@ from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
 from miner.progress import Reporter, silent
 from miner.scoring.margin import candidates, retrieve
-from miner.text.corpus import Bitext, read_bitext
+from miner.text.bitext import Bitext, read_bitext
 
 PLACE = "tatoeba"
 # Neighbours for the margin.

@@ -22,7 +22,7 @@ from miner.filters.filter_types import (
 )
 from miner.scoring.quality import Quality, cosines
 from miner.scoring.reference import Reference, Texts, Vectors
-from miner.text.corpus import read_bitext
+from miner.text.bitext import read_bitext
 from miner.text.output import stamp
 
 

@@ -15,8 +15,8 @@ from miner.errors import ArtifactError, CorpusError
 from miner.index import hdf5
 from miner.progress import Reporter, silent
 from miner.text.corpus import Reader
+from miner.text.lines import display_name
 from miner.text.output import atomic_file, open_output
-from miner.text.records import display_name
 
 BLOCK = 16_384
 HDF5 = (".h5", ".hdf5")

@@ -18,8 +18,8 @@ from miner.filters.filter_types import MODEL
 from miner.progress import Reporter, silent
 from miner.reports import cleaning_charts, page
 from miner.reports.page import check
-from miner.text.bitext import REPLACED
 from miner.text.output import StrPath
+from miner.text.rows import REPLACED
 
 # Characters of a text that are shown, and how many of the pairs kept.
 CUT, KEPT = 400, 12

@@ -18,8 +18,8 @@ from miner.cleaning.decide import Choice, Cleaned
 from miner.cleaning.plan import Plan
 from miner.cleaning.run_checkpoint import State
 from miner.errors import ArtifactError, ResourceError
-from miner.text.bitext import Rows
 from miner.text.bitext_format import BitextFormat
+from miner.text.rows import Rows
 
 SIZE = 5
 

@@ -19,7 +19,7 @@ from support.raw_lines import lines_of, put
 
 from miner.cleaning import worker
 from miner.cli.filter import Count
-from miner.text.bitext import Rows
+from miner.text.rows import Rows
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from miner.encoder.encoder import Encoder
-from miner.text.corpus import Bitext
+from miner.text.bitext import Bitext
 from train.examples import Figures, Pairs, draw, figures, hardest, hardest_reference
 
 SOURCE = [

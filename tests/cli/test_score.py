@@ -19,9 +19,9 @@ from miner.cleaning.plan import scores_plan
 from miner.encoder.encoder import Encoder
 from miner.filters.filter_types import Context
 from miner.scoring.quality import Quality
-from miner.text.bitext import Rows
 from miner.text.bitext_format import BitextFormat
 from miner.text.output import codec
+from miner.text.rows import Rows
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from support.cleaning import cleaned, given_scores, plan_of
 from support.raw_lines import put
 
-from miner.text.bitext import Rows
+from miner.text.rows import Rows
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -17,7 +17,7 @@ from miner.errors import DependencyError
 from miner.filters.duplicates import plain
 from miner.filters.filter_types import Batch
 from miner.filters.near_duplicates import BAND, HASHES, SHINGLE, signatures, similarities
-from miner.text.bitext import Rows
+from miner.text.rows import Rows
 
 
 def near_reference(table: np.ndarray, score) -> list[float]:

@@ -11,7 +11,7 @@ from support.raw_lines import put
 
 from miner.filters.filter_types import GLOBAL, Batch, Comparison, Filter
 from miner.filters.registry import FILTERS
-from miner.text.bitext import Rows
+from miner.text.rows import Rows
 
 
 class SameLength(Comparison):

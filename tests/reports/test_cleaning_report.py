@@ -25,8 +25,8 @@ from miner.cleaning.worker import broken
 from miner.errors import DependencyError
 from miner.filters.filter_types import Context
 from miner.reports import cleaning_report
-from miner.text.bitext import Rows
 from miner.text.bitext_format import BitextFormat
+from miner.text.rows import Rows
 
 pytest.importorskip("bokeh")
 

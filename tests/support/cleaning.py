@@ -19,7 +19,7 @@ from miner.cleaning.plan import Plan, read_plan
 from miner.cleaning.write import write
 from miner.filters.filter_types import MODEL, Context
 from miner.filters.registry import FILTERS
-from miner.text.bitext import Rows
+from miner.text.rows import Rows
 
 Table = Mapping[str, Any]
 

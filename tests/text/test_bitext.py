@@ -1,281 +1,283 @@
-"""miner.text.bitext: raw rows in, the same rows out, whatever stands in them."""
+"""Tests of miner.text.bitext: two sides that stay aligned, from two files or from one."""
 
 from __future__ import annotations
 
-import bz2
 import gzip
 import json
-import lzma
-import sys
+import os
+import threading
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.raw_lines import hard, lines_of, put
+from support.texts import COMPRESS, LINES, QUICK, TEXT, feed, message, put, table
 
 from miner.errors import CorpusError
-from miner.text.bitext import READ, REPLACED, UNREADABLE, Block, Rows
+from miner.text.bitext import Bitext, parse_scores, read_bitext, stream_bitext
 from miner.text.bitext_format import BitextFormat
 
-
-def raws(rows: Rows, size: int = 3, skip: int = 0) -> list[tuple[bytes, ...]]:
-    return [raw for block in rows.blocks(size, skip) for raw in block.raw]
-
-
-def texts(rows: Rows) -> list[tuple[str, str, int]]:
-    found = []
-    for block in rows.blocks(3):
-        some = rows.layout.texts(block)
-        found += list(zip(some.source, some.target, some.state.tolist(), strict=True))
-    return found
+DE_EN = BitextFormat("de", "en")
+HEADER = BitextFormat(header=True)
+SKIP, REPLACE = BitextFormat(on_error="skip"), BitextFormat(on_error="replace")
 
 
-# --- reading ------------------------------------------------------------------------------------
+def two(tmp_path: Path, source: bytes | str, target: bytes | str) -> tuple[Path, Path]:
+    return put(tmp_path / "a.de", source), put(tmp_path / "a.en", target)
 
 
-@pytest.mark.parametrize("suffix", ["", ".tsv", ".tsv.gz", ".tsv.bz2", ".tsv.xz", ".tsv.zst"])
-def test_lines_come_as_they_stand(tmp_path: Path, suffix: str) -> None:
-    data = "a\tb\r\n\nä\u2028ö\tb\x85\x0bc\td\n \t\nlast\tline".encode()
-    rows = Rows(put(tmp_path / f"text{suffix}", data))
-    assert raws(rows) == [(line,) for line in lines_of(data)]
-    assert rows.count == 5
-    assert texts(rows)[0] == ("a", "b", READ) and texts(rows)[2][:2] == ("ä\u2028ö", "b\x85\x0bc")
+def counts(bitext: Bitext) -> tuple[int, int, int, int]:
+    return bitext.records, bitext.empty, bitext.undecodable, bitext.replaced
 
 
-@given(hard, st.integers(1, 5), st.integers(0, 4))
-def test_whatever_the_bytes(tmp_path_factory: pytest.TempPathFactory, data, size, skip) -> None:
-    path = tmp_path_factory.getbasetemp() / "whatever.tsv"
-    path.write_bytes(data)
-    expected = [(line,) for line in lines_of(data)]
-    for kind in ("tsv", "jsonl"):
-        rows = Rows(path, bitext_format=BitextFormat(format=kind, on_error="skip"))
-        assert rows.at_most(len(expected)) and not rows.at_most(len(expected) - 1)
-        assert raws(rows, size) == expected
-        assert raws(rows, size, min(skip, len(expected))) == expected[skip:]
-        assert rows.counted() == len(expected)
-        for block in rows.blocks(size):
-            assert len(rows.layout.texts(block).source) == len(block)
+@QUICK
+@given(rows=st.lists(st.tuples(TEXT, TEXT), max_size=10))
+def test_two_files_stay_aligned(tmp_path: Path, rows: list[tuple[str, str]]) -> None:
+    sides = ["\ufeff" + "".join(row[side] + "\r\n" for row in rows) for side in (0, 1)]
+    bitext = read_bitext(*two(tmp_path, *sides))
+    kept = [n for n, (a, b) in enumerate(rows) if a.strip() and b.strip()]
+    assert list(zip(bitext.source, bitext.target, strict=True)) == [rows[n] for n in kept]
+    assert bitext.lines.tolist() == [n + 1 for n in kept] and bitext.lines.dtype == np.int64
+    assert counts(bitext) == (len(rows), len(rows) - len(kept), 0, 0)
+    assert len(bitext) == len(kept)
 
 
-@given(hard, hard)
-def test_two_files_whatever_the_bytes(tmp_path_factory, left, right) -> None:
-    place = tmp_path_factory.getbasetemp()
-    paths = [place / "whatever.de", place / "whatever.en"]
-    for path, data in zip(paths, (left, right), strict=True):
-        path.write_bytes(data)
-    sides = lines_of(left), lines_of(right)
-    if len(sides[0]) != len(sides[1]):
-        with pytest.raises(CorpusError, match=f"{len(sides[0])} lines but .* {len(sides[1])}"):
-            Rows(*paths)
-        return
-    rows = Rows(*paths, bitext_format=BitextFormat(on_error="replace"))
-    assert rows.count == len(sides[0])
-    assert raws(rows) == list(zip(*sides, strict=True))
-    for (source, target, state), raw in zip(texts(rows), raws(rows), strict=True):
-        assert [source, target] == [line.decode("utf-8", "replace") for line in raw]
-        # What is written is what was read.
-        written = rows.layout.with_texts(raw, source, target)
-        assert written == (source.encode(), target.encode())
-        assert state == READ or written != raw
+@pytest.mark.parametrize(("source", "target"), [("a\nb\nc\n", "x\ny"), ("a\nb\nc", "x\ny\n")])
+def test_unequal_counts(tmp_path: Path, source: str, target: str) -> None:
+    paths = two(tmp_path, source, target)
+    with pytest.raises(CorpusError) as caught:
+        read_bitext(*paths)
+    assert f"{paths[0]} has 3 lines" in message(caught)
+    assert f"{paths[1]} has 2" in message(caught)
+    with pytest.raises(CorpusError, match="has 2 lines but .* has 3"):
+        read_bitext(paths[1], paths[0])
 
 
-def test_a_block_knows_its_line(tmp_path: Path) -> None:
-    path = put(tmp_path / "a.tsv", b"s\tt\n" + b"a\tb\n" * 7)
-    rows = Rows(path, bitext_format=BitextFormat(header=True, source_column="t", target_column="s"))
-    assert [(block.first, len(block)) for block in rows.blocks(3)] == [(2, 3), (5, 3), (8, 1)]
-    assert [(block.first, len(block)) for block in rows.blocks(3, 3)] == [(5, 3), (8, 1)]
-    assert rows.head == b"s\tt" and texts(rows)[0] == ("b", "a", READ)
-    assert rows.at_most(7) and not rows.at_most(6)
+def test_counts_are_compared_before_any_work(tmp_path: Path) -> None:
+    paths = two(tmp_path, b"\xff\nb\n", b"x\n")
+    with pytest.raises(CorpusError, match="has 2 lines but .* has 1"):
+        read_bitext(*paths)
 
 
-def test_an_empty_file_has_no_rows(tmp_path: Path) -> None:
-    path = put(tmp_path / "a.tsv", b"")
-    for named in ({}, {"header": True}, {"header": True, "source_column": "source"}):
-        rows = Rows(path, bitext_format=BitextFormat(**named))
-        assert rows.head is None and raws(rows) == [] and rows.counted() == 0 and rows.at_most(0)
-    header = Rows(
-        put(tmp_path / "b.tsv", b"source\ttarget"),
-        bitext_format=BitextFormat(header=True, source_column="source"),
+def test_empty_files_are_aligned(tmp_path: Path) -> None:
+    bitext = read_bitext(*two(tmp_path, "", ""))
+    assert counts(bitext) == (0, 0, 0, 0) and bitext.lines.shape == (0,)
+
+
+def test_bitext_bad_bytes(tmp_path: Path) -> None:
+    paths = two(tmp_path, b"a\n\xff\n\nd\n", b"w\nx\n\xff\n\n")
+    with pytest.raises(CorpusError, match=r"a\.de, line 2"):
+        read_bitext(*paths)
+    bitext = read_bitext(*paths, SKIP)
+    assert (bitext.source, bitext.target, bitext.lines.tolist()) == (["a"], ["w"], [1])
+    assert counts(bitext) == (4, 1, 2, 0)
+    bitext = read_bitext(*paths, REPLACE)
+    assert bitext.source == ["a", "\ufffd"] and counts(bitext) == (4, 2, 0, 2)
+
+
+def test_bitext_from_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = put(tmp_path / "a.en.gz", gzip.compress(b"x\ny"))
+    feed(monkeypatch, b"a\nb\n")
+    assert read_bitext("-", path).source == ["a", "b"]
+    feed(monkeypatch, b"a\n")
+    with pytest.raises(CorpusError, match=r"a\.en\.gz has 2 lines but standard input has 1"):
+        read_bitext(path, "-")
+    feed(monkeypatch, b"a\tx\nb\ty\n")
+    assert read_bitext("-").target == ["x", "y"]
+    with pytest.raises(CorpusError, match="both sides"):
+        read_bitext("-", "-")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_bitext_from_a_pipe(tmp_path: Path, suffix: str) -> None:
+    """What a shell's <(zcat a.gz) gives can be read once, and is counted all the same."""
+    pipe = tmp_path / f"pipe{suffix}"
+    os.mkfifo(pipe)
+    data = COMPRESS[suffix](b"a\nb\n")
+    writer = threading.Thread(target=pipe.write_bytes, args=(data,), daemon=True)
+    writer.start()
+    bitext = read_bitext(pipe, put(tmp_path / "a.en", "x\ny\n"))
+    writer.join()
+    assert bitext.source == ["a", "b"]
+
+
+def test_bitext_of_one_tsv(tmp_path: Path) -> None:
+    path = put(tmp_path / "a.tsv", "de\ten\tx\na\tb\t1\n\tc\t2\n\nd\t \t3\ne\tf\n")
+    bitext = read_bitext(path, bitext_format=BitextFormat("en", "de", header=True))
+    assert (bitext.source, bitext.target) == (["b", "f"], ["a", "e"])
+    assert bitext.lines.tolist() == [2, 6] and counts(bitext) == (5, 3, 0, 0)
+    assert read_bitext(path).source == ["de", "a", "e"]
+    plain = put(tmp_path / "a.gz", gzip.compress(b"a\tb\n"))
+    assert read_bitext(plain, bitext_format=BitextFormat(2, 1)).source == ["b"]
+    with pytest.raises(CorpusError, match="line 1: column 2 .* 1 found"):
+        read_bitext(put(path, "a b\n"))
+
+
+def test_bitext_of_one_jsonl_or_parquet(tmp_path: Path) -> None:
+    path = put(tmp_path / "a.jsonl", '{"de": "a", "en": "b"}\n{"de": "", "en": "c"}\n')
+    bitext = read_bitext(path, bitext_format=DE_EN)
+    assert (bitext.source, bitext.target, counts(bitext)) == (["a"], ["b"], (2, 1, 0, 0))
+    bitext = read_bitext(
+        table(tmp_path / "a.parquet", en=["b", "c"], de=["a", None]),
+        bitext_format=DE_EN,
     )
-    assert header.head == b"source\ttarget" and header.counted() == 0
-    both = Rows(path, path)
-    assert both.count == 0 and raws(both) == []
+    assert (bitext.source, bitext.target, counts(bitext)) == (["a"], ["b"], (2, 1, 0, 0))
+    with pytest.raises(CorpusError, match="key 'source' is missing"):
+        read_bitext(path)
 
 
-# --- unreadable ---------------------------------------------------------------------------------
+def test_columns_by_default(tmp_path: Path) -> None:
+    """Positions in tsv, even where the header has numbers for names; keys of jsonl and parquet."""
+    numbered = put(tmp_path / "a.tsv", "0\t1\n" + "a\tb\n")
+    bitext = read_bitext(numbered, bitext_format=HEADER)
+    assert (bitext.source, bitext.target) == (["a"], ["b"])
+    named = read_bitext(numbered, bitext_format=BitextFormat("1", "0", header=True))
+    assert (named.source, named.target) == (["b"], ["a"])
+    path = put(tmp_path / "a.jsonl", '{"target": "b", "source": "a"}\n')
+    assert read_bitext(path).target == ["b"]
+    assert read_bitext(table(tmp_path / "a.parquet", target=["b"], source=["a"])).target == ["b"]
 
 
-@pytest.mark.parametrize(
-    ("kind", "line", "words"),
-    [
-        ("tsv", b"a\tgr\xfcn", "byte offset 4: 0xFC is not UTF-8"),
-        ("tsv", b"only", "column 2 is asked for, 1 found"),
-        ("jsonl", b'{"source": "a"', "broken JSON"),
-        ("jsonl", b'{"source": "a"}', "key 'target' is missing"),
-        ("jsonl", b'{"source": "a", "target": 3}', "key 'target' is int, not text"),
-        ("jsonl", b'["source", "target"]', "not a JSON object"),
-        ("jsonl", b'{"source": "\\ud800", "target": "b"}', "half a surrogate pair"),
-        ("jsonl", b"[" * 100_000, "broken JSON"),
-    ],
+@pytest.mark.parametrize("named", [{"format": "csv"}, {"on_error": "ignore"}])
+def test_formats_that_do_not_exist(named: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match="must be one of"):
+        BitextFormat(**named)
+
+
+def test_bitext_with_more_columns(tmp_path: Path) -> None:
+    """As they stand, of the rows that are kept."""
+    path = put(tmp_path / "a.tsv", "de\ten\tx\ty\na\tb\t1\t\n\tc\t2\t\n\ne\tf\t .5 \tz\n")
+    bitext = read_bitext(path, bitext_format=HEADER, more=[3, "y"])
+    assert bitext.more == [("1", ""), (" .5 ", "z")]
+    assert bitext.lines.tolist() == [2, 5] and counts(bitext) == (4, 2, 0, 0)
+    assert read_bitext(path, more=["4"]).more == [("y",), ("",), ("z",)]
+    assert read_bitext(path).more == [(), (), ()]
+    assert read_bitext(*two(tmp_path, "a\nb\n", "x\ny\n")).more == [(), ()]
+    with pytest.raises(CorpusError, match="line 1: column 5 is asked for, 4 found"):
+        read_bitext(path, more=[5])
+    broken = put(tmp_path / "b.tsv", b"a\tb\t\xff\n")
+    with pytest.raises(CorpusError, match="line 1, byte offset 4"):
+        read_bitext(broken, more=[3])
+    assert read_bitext(broken, bitext_format=SKIP, more=[3]).undecodable == 1
+    assert read_bitext(broken, bitext_format=REPLACE, more=[3]).more == [("\ufffd",)]
+
+
+def test_more_columns_may_be_numbers(tmp_path: Path) -> None:
+    sides: dict[str, list[Any]] = {"de": ["a", "b", "c"], "en": ["x", "y", "z"]}
+    numbers: dict[str, list[Any]] = {"i": [3, -1, 0], "f": [0.1, 1e-7, 2.0], "b": [True, False, 1]}
+    numbers["b"][2] = True
+    rows = [
+        {key: values[i] for key, values in {**sides, **numbers, "t": ["1", "", "u"]}.items()}
+        for i in range(3)
+    ]
+    path = put(tmp_path / "a.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows))
+    parquet = table(tmp_path / "a.parquet", **sides, **numbers, t=["1", None, "u"])
+    for file in (path, parquet):
+        more = read_bitext(
+            file,
+            bitext_format=DE_EN,
+            more=["i", "f", "b", "t"],
+        ).more
+        assert [(int(i), float(f), b, t) for i, f, b, t in more] == [
+            (3, 0.1, "1", "1"),
+            (-1, 1e-7, "0", ""),
+            (0, 2.0, "1", "u"),
+        ]
+        for key in ("i", "f", "b"):  # a sentence is text
+            with pytest.raises(CorpusError, match="not text"):
+                read_bitext(file, bitext_format=BitextFormat("de", key))
+        with pytest.raises(CorpusError, match="'nowhere'"):
+            read_bitext(
+                file,
+                bitext_format=DE_EN,
+                more=["nowhere"],
+            )
+    listed = put(tmp_path / "b.jsonl", '{"de": "a", "en": "b", "s": [1]}\n')
+    with pytest.raises(CorpusError, match="'s' is list, not text"):
+        read_bitext(listed, bitext_format=DE_EN, more=["s"])
+
+
+def test_more_columns_need_one_file(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match="column 'score' is asked for.* in one tsv"):
+        read_bitext(*two(tmp_path, "a\n", "x\n"), more=["score"])
+
+
+def test_bitext_of_one_sided_file(tmp_path: Path) -> None:
+    for format in ("plain", "bucc"):
+        with pytest.raises(CorpusError, match="one side"):
+            read_bitext(put(tmp_path / "a", "a\tb\n"), bitext_format=BitextFormat(format=format))
+
+
+def test_bitext_of_two_files_with_columns(tmp_path: Path) -> None:
+    source = put(tmp_path / "a.tsv", "de\tx\na\t1\nb\t2\n")
+    target = put(tmp_path / "b.tsv", "en\nx\ny\n")
+    bitext = read_bitext(source, target, HEADER)
+    assert bitext.target == ["x", "y"] and bitext.lines.tolist() == [2, 3]
+    jsonl = put(tmp_path / "c.jsonl", '{"text": "x"}\n{"text": "y"}\n')
+    assert read_bitext(source, jsonl, HEADER).target == ["x", "y"]
+    parquet = table(tmp_path / "c.parquet", text=["x", "y", "z"])
+    assert read_bitext(source, parquet).source == ["de", "a", "b"]
+    with pytest.raises(CorpusError, match="has 3 lines but .* has 2"):
+        read_bitext(parquet, put(tmp_path / "d.txt", "x\ny\n"))
+
+
+def test_a_file_that_changes_between_count_and_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = two(tmp_path, "a\nb\n", "x\ny\n")
+    real, opened = open, []
+
+    def shrinking(path: Any, *arguments: Any, **named: Any) -> Any:
+        opened.append(path)
+        if len(opened) == 4:  # two openings to count, the third and fourth to read
+            put(paths[1], "x\n")
+        return real(path, *arguments, **named)
+
+    monkeypatch.setattr("miner.text.lines.open", shrinking, raising=False)
+    with pytest.raises(CorpusError, match="changed while it was read: 2 lines"):
+        read_bitext(*paths)
+
+
+@QUICK
+@given(
+    rows=st.lists(st.sampled_from(["a\tx", "b\ty", "\tz", "", "c\t ", "\udcff\tx"]), max_size=12),
+    block=st.integers(1, 5),
 )
-def test_a_row_that_cannot_be_read(tmp_path: Path, kind: str, line: bytes, words: str) -> None:
-    good = b"a\tb" if kind == "tsv" else b'{"source": "a", "target": "b"}'
-    path = put(tmp_path / "text", b"\n".join([good, line, b"", good]))
-    rows = Rows(path, bitext_format=BitextFormat(format=kind))
-    with pytest.raises(CorpusError, match=words) as caught:
-        texts(rows)
-    assert str(caught.value).startswith(f"{path}, line 2")
-    skipping = Rows(path, bitext_format=BitextFormat(format=kind, on_error="skip"))
-    assert texts(skipping) == [
-        ("a", "b", READ), ("", "", UNREADABLE), ("", "", READ), ("a", "b", READ)
-    ]  # fmt: skip
-    replacing = Rows(path, bitext_format=BitextFormat(format=kind, on_error="replace"))
-    if b"\xfc" in line or b"ud800" in line:
-        source, target, state = texts(replacing)[1]
-        assert "\ufffd" in source + target and state == REPLACED
-    else:  # there is nothing to put in place of a column
-        with pytest.raises(CorpusError, match=words):
-            texts(replacing)
+def test_blocks_are_the_whole(tmp_path: Path, rows: list[str], block: int) -> None:
+    data = "".join(f"{row}\n" for row in rows).encode("utf-8", "surrogateescape")
+    path = put(tmp_path / "a.tsv", data)
+    whole = read_bitext(path, bitext_format=SKIP)
+    blocks = list(stream_bitext(path, bitext_format=SKIP, block=block))
+    assert [one.records for one in blocks[:-1]] == [block] * (len(blocks) - 1)
+    assert len(blocks) == 1 or 1 <= blocks[-1].records <= block
+    assert [text for one in blocks for text in one.source] == whole.source
+    assert [text for one in blocks for text in one.target] == whole.target
+    assert [line for one in blocks for line in one.lines.tolist()] == whole.lines.tolist()
+    for one in blocks:
+        assert one.records == len(one) + one.empty + one.undecodable
+    assert tuple(np.sum([counts(one) for one in blocks], axis=0)) == counts(whole)
 
 
-def test_what_cannot_be_is_refused_at_once(tmp_path: Path) -> None:
-    path = put(tmp_path / "a.tsv", b"source\ttarget\na\tb\n")
-    other = put(tmp_path / "b.tsv", b"a\n")
-    for named, words in (
-        ({"source_column": 0}, "columns count from 1"),
-        ({"source_column": "source"}, "pass --header"),
-        ({"source_column": "Quelle", "header": True}, "there are: source, target"),
-        ({"format": "plain"}, "one side of a bitext"),
-        ({"format": "parquet"}, "cannot be written back"),
-        ({"format": "bucc"}, "cannot be written back"),
-    ):
-        with pytest.raises(CorpusError, match=words):
-            Rows(path, bitext_format=BitextFormat(**named))
-    header = BitextFormat(header=True)
-    for target, layout, more, words in (
-        (None, header, ["score"], "no column 'score'"),
-        (other, BitextFormat(), [], "2 lines but .* 1;"),
-        (path, header, [], "no header"),
-        (path, BitextFormat(), [3], "needs both sides in one"),
-        (tmp_path / "missing", BitextFormat(), [], "missing: cannot be read: No such file"),
-    ):
-        with pytest.raises(CorpusError, match=words):
-            Rows(path, target, layout, more=more)
-    for missing in (tmp_path / "missing.tsv", tmp_path):
-        with pytest.raises(CorpusError, match="cannot be read"):
-            Rows(missing)
+def test_blocks_are_read_as_they_are_asked_for(tmp_path: Path) -> None:
+    path = put(tmp_path / "a.tsv", "a\tx\t1\nb\ty\t2\nonly one\n")
+    blocks = stream_bitext(path, more=[3], block=2)
+    assert next(blocks).more == [("1",), ("2",)]
+    with pytest.raises(CorpusError, match="line 3: column 3"):
+        next(blocks)
+    with pytest.raises(ValueError, match="block is 0"):
+        next(stream_bitext(path, block=0))
 
 
-@pytest.mark.parametrize("library", [gzip, bz2, lzma])
-def test_a_file_that_is_cut_short(tmp_path: Path, library) -> None:
-    suffix = {gzip: "gz", bz2: "bz2", lzma: "xz"}[library]
-    noise = b"".join(f"{i * 7919 % 10007:x}\t{i * i:x}\n".encode() for i in range(20_000))
-    path = tmp_path / f"text.tsv.{suffix}"
-    path.write_bytes(library.compress(noise)[:-2000])
-    with pytest.raises(CorpusError, match="damaged after line .* fetch it again"):
-        raws(Rows(path))
-    path.write_bytes(noise)
-    with pytest.raises(CorpusError, match="not compressed"):
-        Rows(path)
+def test_scores() -> None:
+    found = parse_scores(["1", " -.5e1 ", "inf"], "a.tsv", LINES)
+    assert found.dtype == np.float64 and found.tolist() == [1.0, -5.0, np.inf]
+    assert len(parse_scores([], "a.tsv", LINES[:0])) == 0
 
 
-@pytest.mark.parametrize("change", [b"a\tb\n", b"a\tb\n" * 9, b""])
-def test_a_file_that_changes_while_it_is_read(tmp_path: Path, change: bytes) -> None:
-    path = put(tmp_path / "text.tsv", b"a\tb\n" * 4)
-    rows = Rows(path)
-    assert len(raws(rows)) == 4
-    path.write_bytes(change)
-    with pytest.raises(CorpusError, match="changed while it was read"):
-        raws(rows)
-    sides = [put(tmp_path / name, b"a\n" * 4) for name in ("de", "en")]
-    both = Rows(*sides)
-    sides[0].write_bytes(b"a\n")
-    with pytest.raises(CorpusError, match="changed while it was read"):
-        raws(both)
-
-
-# --- writing ------------------------------------------------------------------------------------
-
-
-def with_texts(line: bytes, source: str, target: str, path: Path, **named) -> bytes:
-    layout = Rows(path, bitext_format=BitextFormat(**named)).layout
-    return layout.with_texts((line,), source, target)[0]
-
-
-def test_other_texts_leave_other_columns_as_they_are(tmp_path: Path) -> None:
-    path = put(tmp_path / "a.tsv", b"id\tt\ts\tmore\n1\ta\tb\t 0.50\n")
-    named = {"path": path, "header": True, "source_column": "s", "target_column": "t"}
-    line = "1\tübel\tb\t 0.50 \r\u2028".encode()
-    assert with_texts(line, "B", "ü\tA\n", **named) == "1\tü A \tB\t 0.50 \r\u2028".encode()
-    assert with_texts(line, "b", "übel", **named) == line
-    assert with_texts(b" \xff\t\t", " \ufffd", "", path=path) == " \ufffd\t\t".encode()
-    assert with_texts(b" \t ", "", "", path=path) == b" \t "  # a blank row has no columns
-    assert with_texts(b"", "", "", **named) == b""
-
-
-def test_other_texts_of_json(tmp_path: Path) -> None:
-    named = {"path": put(tmp_path / "a.jsonl", b'{"source": "a", "target": "b"}\n')}
-    line = rb'{ "target":"b", "n": 1e5, "more": "\ud800", "source":"a\u00e4" }'
-    assert with_texts(line, "aä", "b", **named) == line
-    changed = with_texts(line, "neu\nß", "b", **named)
-    assert json.loads(changed) == json.loads(line) | {"source": "neu\nß"}
-    assert with_texts(b"", "", "", **named) == b""
-
-
-def test_other_texts_of_two_files_of_different_formats(tmp_path: Path) -> None:
-    plain, table = put(tmp_path / "a", b"x\ty\n"), put(tmp_path / "b.tsv", b"b\tmore\n")
-    layout = Rows(plain, table).layout
-    raw = (b"x\ty", b"b\tmore")
-    assert layout.texts(Block(1, [raw])).source == ["x\ty"]
-    assert layout.with_texts(raw, "x\ty", "b") == raw
-    assert layout.with_texts(raw, "x\tz", "c") == (b"x z", b"c\tmore")
-
-
-def test_more_cells(tmp_path: Path) -> None:
-    cells = {"filter": "a\tb", "value": 0.1234567}
-    layout = Rows(put(tmp_path / "a.tsv", b"a\tb\n")).layout
-    assert layout.with_cells((b"a\tgr\xfcn\t",), cells) == b"a\tgr\xfcn\t\ta b\t0.123457"
-    assert layout.with_cells((b"",), {"value": 3}) == b"\t3"
-    assert layout.with_cells((b"a",), {"value": float("inf")}) == b"a\tinf"
-    two = Rows(put(tmp_path / "a", b"a\n"), put(tmp_path / "b", b"b\n")).layout
-    assert two.with_cells((b"a\tb", b"c"), {"value": 3}) == b"a b\tc\t3"
-
-
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-    max_leaves=8,
-)
-
-
-@given(json_values, st.booleans())
-def test_more_keys_leave_the_line_as_it_stands(tmp_path_factory, value, ascii_only) -> None:
-    path = tmp_path_factory.getbasetemp() / "keys.jsonl"
-    path.write_bytes(b"")
-    layout = Rows(path).layout
-    text = json.dumps(value, ensure_ascii=ascii_only)
-    line = text.encode("utf-8", "replace")
-    out = layout.with_cells((b" " + line + b" ",), {"filter": "length", "value": float("inf")})
-    found = json.loads(out)
-    assert found["filter"] == "length" and found["value"] is None
-    if isinstance(value, dict):
-        assert out.startswith(b" " + line[:-1])
-    else:
-        assert found["line"] == f" {line.decode()} "
-
-
-def test_broken_json_is_kept_as_text(tmp_path: Path) -> None:
-    layout = Rows(
-        put(tmp_path / "a.jsonl", b""),
-        bitext_format=BitextFormat(source_column="source", target_column="target"),
-    ).layout
-    for line in (
-        b"",
-        b'{"a": ',
-        b"nonsense \xff",
-        b"[[1, 2]]",
-        b"[" * (10 * sys.getrecursionlimit()),
-    ):
-        found = json.loads(layout.with_cells((line,), {"value": 1}))
-        assert found == {"line": line.decode("utf-8", "replace"), "value": 1}
+@pytest.mark.parametrize("text", ["", "x", "nan", "NaN", "1,5", "0x1"])
+def test_what_is_no_score(text: str) -> None:
+    with pytest.raises(CorpusError, match=r"^a\.tsv, line 5: the score .* is no number"):
+        parse_scores(["1", text, "2"], "a.tsv", LINES)

@@ -1,0 +1,86 @@
+"""JSON objects, one a line: their texts by key, and lines with changed texts or further keys."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from miner.errors import CorpusError
+from miner.text.columns import Column, Parse, is_blank
+
+
+def parser(name: str, columns: Sequence[Column]) -> Parse:
+    """Return a parser of lines to the texts of ``columns``, all "" for a blank line."""
+    blank = ("",) * len(columns)
+
+    def parse(line: int, text: str) -> tuple[str, ...]:
+        if is_blank(text):
+            return blank
+        where = f"{name}, line {line}"
+        try:
+            record = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise CorpusError(
+                f"{where}: broken JSON ({str(error).partition(':')[0]} "
+                f"at character {getattr(error, 'pos', 0)}); mend the line"
+            ) from None
+        if not isinstance(record, dict):
+            raise CorpusError(f"{where}: not a JSON object; each line must be one")
+        return tuple([_text(where, record, column) for column in columns])
+
+    return parse
+
+
+def _text(where: str, record: dict[str, Any], column: Column) -> str:
+    key, required, is_id, is_annotation = column
+    value = record.get(str(key))
+    if key is None or (value is None and not required):
+        return ""
+    if is_annotation and isinstance(value, int | float):
+        return str(int(value) if isinstance(value, bool) else value)
+    if is_id and isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if not isinstance(value, str):
+        found = f"is {type(value).__name__}, not text" if key in record else "is missing"
+        raise CorpusError(f"{where}: key {key!r} {found}; there are: {', '.join(record)}")
+    return value
+
+
+def with_texts(text: str, texts: Mapping[str, str]) -> bytes:
+    """Return a line with other ``texts`` under their keys; unchanged if they are there already."""
+    record = json.loads(text)
+    if all(record[key] == text for key, text in texts.items()):
+        return text.encode()
+    # A lone surrogate in another key cannot be encoded; it becomes JSON's escape for it.
+    return json.dumps(record | dict(texts), ensure_ascii=False).encode("utf-8", "backslashreplace")
+
+
+def with_keys(line: bytes, cells: Mapping[str, str | float]) -> bytes:
+    """Return a line with more keys at its end; the rest stays as it stands.
+
+    A key that is there already gets a number: ``quality_2``. A line that is no JSON object becomes
+    the text of a key "line". An infinite number or NaN becomes null, since JSON has neither.
+    """
+    more = {key: _finite(cell) for key, cell in cells.items()}
+    text = line.decode("utf-8", "replace")
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        return json.dumps({"line": text, **more}, ensure_ascii=False).encode()
+    more = {_unused(key, found): cell for key, cell in more.items()}
+    end = json.dumps(more, ensure_ascii=False).encode()[1:]
+    return line.rstrip()[:-1] + (b", " if found else b"") + end
+
+
+def _unused(key: str, record: Mapping[str, Any]) -> str:
+    """Return ``key``, or with the first number that makes it one the record does not have."""
+    names = (key, *(f"{key}_{number}" for number in range(2, len(record) + 3)))
+    return next(name for name in names if name not in record)
+
+
+def _finite(cell: str | float) -> str | float | None:
+    return None if isinstance(cell, float) and not math.isfinite(cell) else cell

@@ -1,0 +1,119 @@
+"""Lines of a file: opening, decompression, and the split at line feeds.
+
+A file is read as bytes and split at ``\\n`` alone, because a sentence may hold U+2028, ``\\x0b``,
+``\\x85`` or a lone ``\\r``, and one line too many shifts every alignment after it.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import lzma
+import os
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from miner.errors import CorpusError
+from miner.text.output import MAGIC, codec
+
+
+def read_lines(origin: str, held: bytes | None = None) -> Iterator[bytes]:
+    """Yield each line, decompressed by suffix, without its end and without a byte-order mark.
+
+    ``held`` is the content of the file where it was read before, by :func:`hold`. A ``\\r`` before
+    the end of a line is dropped. Raises CorpusError for what cannot be read or is damaged.
+    """
+    name, library, done = display_name(origin), codec(origin), 0
+    damage = (
+        EOFError,
+        zlib.error,
+        lzma.LZMAError,
+        getattr(library, "ZstdError", EOFError),
+        OSError,
+    )
+    with opened(origin, held) as raw:
+        suffix = os.path.splitext(origin)[1]
+        magic = MAGIC[suffix.lower()] if library else b""
+        head = raw.peek(1)[: len(magic)] if library else b""
+        if not library:
+            _refuse_compressed(name, raw)
+        elif not head:  # gzip alone would take it for an empty text
+            raise CorpusError(
+                f"{name}: 0 bytes, not even a {suffix} header; probably an "
+                "incomplete download: fetch it again"
+            )
+        try:
+            for line in library.open(raw, "rb") if library else raw:
+                if line.endswith(b"\n"):
+                    line = line[:-1]
+                elif line == codecs.BOM_UTF8 and not done:
+                    return  # a file of nothing but the mark has no line
+                if not done:
+                    line = line.removeprefix(codecs.BOM_UTF8)
+                done += 1
+                yield line.removesuffix(b"\r")
+        except damage as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise  # the disk's doing, not the codec's
+            if not magic.startswith(head):
+                raise CorpusError(
+                    f"{name}: not compressed, although its suffix is {suffix}; rename it"
+                ) from error
+            raise CorpusError(
+                f"{name}: damaged after line {done} ({error}); probably an "
+                "incomplete download: fetch it again"
+            ) from error
+
+
+@contextmanager
+def opened(origin: str, held: bytes | None = None) -> Iterator[Any]:
+    """Open a file's bytes as they are stored; ``-`` is standard input, ``held`` its content.
+
+    Raises CorpusError for an OSError, also for one of the block's own reads.
+    """
+    try:
+        if held is not None:
+            yield io.BufferedReader(io.BytesIO(held))
+        elif origin == "-":
+            yield sys.stdin.buffer
+        else:
+            with open(origin, "rb") as file:
+                yield file
+    except OSError as error:
+        raise CorpusError(
+            f"{display_name(origin)}: cannot be read: {error.strerror or error}; "
+            "check the path and its permissions"
+        ) from error
+
+
+def hold(origin: str) -> bytes | None:
+    """Read the bytes of standard input or a pipe, which can be read only once; None for a file."""
+    if not is_read_once(origin):
+        return None
+    with opened(origin) as raw:
+        return bytes(raw.read())
+
+
+def is_read_once(origin: str) -> bool:
+    """Return whether ``origin`` is standard input or a pipe."""
+    return origin == "-" or (os.path.exists(origin) and not os.path.isfile(origin))
+
+
+def display_name(origin: str) -> str:
+    """Return the name of a file for messages."""
+    return "standard input" if origin == "-" else origin
+
+
+def _refuse_compressed(name: str, raw: Any) -> None:
+    """Raise CorpusError for compressed bytes without the suffix, before UTF-8 is blamed."""
+    start = raw.peek(10)[:10] if hasattr(raw, "peek") else b""
+    for suffix, magic in MAGIC.items():
+        # Text may begin with the three letters of bzip2, but hardly with the number after them.
+        if start.startswith(magic) and (suffix != ".bz2" or start[4:] == b"1AY&SY"):
+            remedy = "decompress it first" if name == display_name("-") else "rename it"
+            raise CorpusError(
+                f"{name}: compressed, but its name does not end in {suffix}; {remedy}"
+            )

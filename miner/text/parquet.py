@@ -1,0 +1,82 @@
+"""Parquet: named columns, read a batch of rows at a time."""
+
+from __future__ import annotations
+
+import importlib
+import io
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from miner.errors import CorpusError, DependencyError
+from miner.text.columns import Column, Parse, RawRecord
+from miner.text.lines import display_name, opened
+from miner.text.output import codec, one_line
+
+
+def parser() -> Parse:
+    """Return a parser of rows, whose texts are the wanted columns already."""
+    return lambda line, *texts: texts
+
+
+def raw_rows(origin: str, columns: Sequence[Column], held: bytes | None) -> Iterator[RawRecord]:
+    """Yield the bytes of the wanted ``columns`` of each row; null is empty.
+
+    Text is not decoded, so that bytes that are not UTF-8 get a line number like those of other
+    formats. Raises CorpusError (damage, columns) and DependencyError (pyarrow).
+    """
+    name = display_name(origin)
+    try:
+        pa: Any = importlib.import_module("pyarrow")
+        pq: Any = importlib.import_module("pyarrow.parquet")
+    except ImportError:
+        raise DependencyError(
+            f'{name}: reading Parquet needs pyarrow; run: pip install "bitext-miner[parquet]"'
+        ) from None
+    if any(isinstance(column.key, int) for column in columns):
+        raise CorpusError(f"{name}: Parquet columns have names; give those and not numbers")
+    if codec(origin):
+        raise CorpusError(f"{name}: Parquet is compressed within; decompress the file first")
+    done = 0
+    with opened(origin, held) as raw:
+        try:
+            # Parquet has its directory at the end: a stream that cannot seek is held in memory.
+            file = pq.ParquetFile(raw if raw.seekable() else io.BytesIO(raw.read()))
+            names = file.schema_arrow.names
+            for column in columns:
+                if column.key not in names and column.required and column.key is not None:
+                    raise CorpusError(
+                        f"{name}: no column {column.key!r}; there are: {', '.join(names)}"
+                    )
+            keys = [column.key if column.key in names else None for column in columns]
+            chosen = list(dict.fromkeys(key for key in keys if key is not None))
+            for batch in file.iter_batches(8192, columns=chosen):
+                found = [
+                    [None] * len(batch)
+                    if key is None
+                    else _bytes(pa, name, key, batch.column(key), column)
+                    for key, column in zip(keys, columns, strict=True)
+                ]
+                for row in zip(*found, strict=True):
+                    done += 1
+                    yield tuple([value or b"" for value in row])
+        except (pa.ArrowException, OSError) as error:
+            reason = one_line(str(error)).split(". ")[0]
+            raise CorpusError(
+                f"{name}: damaged after record {done} ({reason}); not Parquet, or "
+                "an incomplete download: fetch it again"
+            ) from error
+
+
+def _bytes(pa: Any, name: str, key: Any, values: Any, column: Column) -> list[bytes | None]:
+    """Return the values of one batch as bytes. Raises CorpusError for a type that is no text."""
+    if column.is_annotation and pa.types.is_boolean(values.type):
+        values = values.cast(pa.int8())
+    number = pa.types.is_integer(values.type) or pa.types.is_floating(values.type)
+    if number if column.is_annotation else column.is_id and pa.types.is_integer(values.type):
+        values = values.cast(pa.string())
+    try:
+        return list(values.cast(pa.large_binary()).to_pylist())
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        raise CorpusError(
+            f"{name}: column {key!r} is {values.type}, not text; choose another"
+        ) from None

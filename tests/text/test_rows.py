@@ -1,0 +1,322 @@
+"""Tests of miner.text.rows: raw rows in, the same rows out, whatever their bytes."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import lzma
+import os
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.raw_lines import hard, lines_of, put
+
+from miner.errors import CorpusError
+from miner.text.bitext_format import BitextFormat
+from miner.text.rows import READ, REPLACED, UNREADABLE, Block, Rows
+
+
+def raws(rows: Rows, size: int = 3, skip: int = 0) -> list[tuple[bytes, ...]]:
+    return [raw for block in rows.blocks(size, skip) for raw in block.raw]
+
+
+def texts(rows: Rows) -> list[tuple[str, str, int]]:
+    found = []
+    for block in rows.blocks(3):
+        some = rows.layout.texts(block)
+        found += list(zip(some.source, some.target, some.state.tolist(), strict=True))
+    return found
+
+
+# --- reading ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", ["", ".tsv", ".tsv.gz", ".tsv.bz2", ".tsv.xz", ".tsv.zst"])
+def test_lines_come_as_they_stand(tmp_path: Path, suffix: str) -> None:
+    data = "a\tb\r\n\nä\u2028ö\tb\x85\x0bc\td\n \t\nlast\tline".encode()
+    rows = Rows(put(tmp_path / f"text{suffix}", data))
+    assert raws(rows) == [(line,) for line in lines_of(data)]
+    assert rows.count == 5
+    assert texts(rows)[0] == ("a", "b", READ) and texts(rows)[2][:2] == ("ä\u2028ö", "b\x85\x0bc")
+
+
+@given(hard, st.integers(1, 5), st.integers(0, 4))
+def test_whatever_the_bytes(tmp_path_factory: pytest.TempPathFactory, data, size, skip) -> None:
+    path = tmp_path_factory.getbasetemp() / "whatever.tsv"
+    path.write_bytes(data)
+    expected = [(line,) for line in lines_of(data)]
+    for kind in ("tsv", "jsonl"):
+        rows = Rows(path, bitext_format=BitextFormat(format=kind, on_error="skip"))
+        assert rows.at_most(len(expected)) and not rows.at_most(len(expected) - 1)
+        assert raws(rows, size) == expected
+        assert raws(rows, size, min(skip, len(expected))) == expected[skip:]
+        assert rows.counted() == len(expected)
+        for block in rows.blocks(size):
+            assert len(rows.layout.texts(block).source) == len(block)
+
+
+@given(hard, hard)
+def test_two_files_whatever_the_bytes(tmp_path_factory, left, right) -> None:
+    place = tmp_path_factory.getbasetemp()
+    paths = [place / "whatever.de", place / "whatever.en"]
+    for path, data in zip(paths, (left, right), strict=True):
+        path.write_bytes(data)
+    sides = lines_of(left), lines_of(right)
+    if len(sides[0]) != len(sides[1]):
+        with pytest.raises(CorpusError, match=f"{len(sides[0])} lines but .* {len(sides[1])}"):
+            Rows(*paths)
+        return
+    rows = Rows(*paths, bitext_format=BitextFormat(on_error="replace"))
+    assert rows.count == len(sides[0])
+    assert raws(rows) == list(zip(*sides, strict=True))
+    for (source, target, state), raw in zip(texts(rows), raws(rows), strict=True):
+        assert [source, target] == [line.decode("utf-8", "replace") for line in raw]
+        # What is written is what was read.
+        written = rows.layout.with_texts(raw, source, target)
+        assert written == (source.encode(), target.encode())
+        assert state == READ or written != raw
+
+
+def test_a_block_knows_its_line(tmp_path: Path) -> None:
+    path = put(tmp_path / "a.tsv", b"s\tt\n" + b"a\tb\n" * 7)
+    rows = Rows(path, bitext_format=BitextFormat(header=True, source_column="t", target_column="s"))
+    assert [(block.first, len(block)) for block in rows.blocks(3)] == [(2, 3), (5, 3), (8, 1)]
+    assert [(block.first, len(block)) for block in rows.blocks(3, 3)] == [(5, 3), (8, 1)]
+    assert rows.head == b"s\tt" and texts(rows)[0] == ("b", "a", READ)
+    assert rows.at_most(7) and not rows.at_most(6)
+
+
+def test_an_empty_file_has_no_rows(tmp_path: Path) -> None:
+    path = put(tmp_path / "a.tsv", b"")
+    for named in ({}, {"header": True}, {"header": True, "source_column": "source"}):
+        rows = Rows(path, bitext_format=BitextFormat(**named))
+        assert rows.head is None and raws(rows) == [] and rows.counted() == 0 and rows.at_most(0)
+    header = Rows(
+        put(tmp_path / "b.tsv", b"source\ttarget"),
+        bitext_format=BitextFormat(header=True, source_column="source"),
+    )
+    assert header.head == b"source\ttarget" and header.counted() == 0
+    both = Rows(path, path)
+    assert both.count == 0 and raws(both) == []
+
+
+# --- unreadable ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "line", "words"),
+    [
+        ("tsv", b"a\tgr\xfcn", "byte offset 4: 0xFC is not UTF-8"),
+        ("tsv", b"only", "column 2 is asked for, 1 found"),
+        ("jsonl", b'{"source": "a"', "broken JSON"),
+        ("jsonl", b'{"source": "a"}', "key 'target' is missing"),
+        ("jsonl", b'{"source": "a", "target": 3}', "key 'target' is int, not text"),
+        ("jsonl", b'["source", "target"]', "not a JSON object"),
+        ("jsonl", b'{"source": "\\ud800", "target": "b"}', "half a surrogate pair"),
+        ("jsonl", b"[" * 100_000, "broken JSON"),
+    ],
+)
+def test_a_row_that_cannot_be_read(tmp_path: Path, kind: str, line: bytes, words: str) -> None:
+    good = b"a\tb" if kind == "tsv" else b'{"source": "a", "target": "b"}'
+    path = put(tmp_path / "text", b"\n".join([good, line, b"", good]))
+    rows = Rows(path, bitext_format=BitextFormat(format=kind))
+    with pytest.raises(CorpusError, match=words) as caught:
+        texts(rows)
+    assert str(caught.value).startswith(f"{path}, line 2")
+    skipping = Rows(path, bitext_format=BitextFormat(format=kind, on_error="skip"))
+    assert texts(skipping) == [
+        ("a", "b", READ), ("", "", UNREADABLE), ("", "", READ), ("a", "b", READ)
+    ]  # fmt: skip
+    replacing = Rows(path, bitext_format=BitextFormat(format=kind, on_error="replace"))
+    if b"\xfc" in line or b"ud800" in line:
+        source, target, state = texts(replacing)[1]
+        assert "\ufffd" in source + target and state == REPLACED
+    else:  # there is nothing to put in place of a column
+        with pytest.raises(CorpusError, match=words):
+            texts(replacing)
+
+
+def test_what_cannot_be_is_refused_at_once(tmp_path: Path) -> None:
+    path = put(tmp_path / "a.tsv", b"source\ttarget\na\tb\n")
+    other = put(tmp_path / "b.tsv", b"a\n")
+    for named, words in (
+        ({"source_column": 0}, "columns count from 1"),
+        ({"source_column": "source"}, "pass --header"),
+        ({"source_column": "Quelle", "header": True}, "there are: source, target"),
+        ({"format": "plain"}, "one side of a bitext"),
+        ({"format": "parquet"}, "cannot be written back"),
+        ({"format": "bucc"}, "cannot be written back"),
+    ):
+        with pytest.raises(CorpusError, match=words):
+            Rows(path, bitext_format=BitextFormat(**named), rewritable=True)
+    header = BitextFormat(header=True)
+    for target, layout, more, words in (
+        (None, header, ["score"], "no column 'score'"),
+        (other, BitextFormat(), [], "2 lines but .* 1;"),
+        (path, header, [], "no header"),
+        (path, BitextFormat(), [3], "needs both sides in one"),
+        (tmp_path / "missing", BitextFormat(), [], "missing: cannot be read: No such file"),
+    ):
+        with pytest.raises(CorpusError, match=words):
+            Rows(path, target, layout, more=more, rewritable=True)
+    for missing in (tmp_path / "missing.tsv", tmp_path):
+        with pytest.raises(CorpusError, match="cannot be read"):
+            Rows(missing)
+
+
+@pytest.mark.parametrize("library", [gzip, bz2, lzma])
+def test_a_file_that_is_cut_short(tmp_path: Path, library) -> None:
+    suffix = {gzip: "gz", bz2: "bz2", lzma: "xz"}[library]
+    noise = b"".join(f"{i * 7919 % 10007:x}\t{i * i:x}\n".encode() for i in range(20_000))
+    path = tmp_path / f"text.tsv.{suffix}"
+    path.write_bytes(library.compress(noise)[:-2000])
+    with pytest.raises(CorpusError, match="damaged after line .* fetch it again"):
+        raws(Rows(path))
+    path.write_bytes(noise)
+    with pytest.raises(CorpusError, match="not compressed"):
+        Rows(path)
+
+
+@pytest.mark.parametrize("change", [b"a\tb\n", b"a\tb\n" * 9, b""])
+def test_a_file_that_changes_while_it_is_read(tmp_path: Path, change: bytes) -> None:
+    path = put(tmp_path / "text.tsv", b"a\tb\n" * 4)
+    rows = Rows(path)
+    assert len(raws(rows)) == 4
+    path.write_bytes(change)
+    with pytest.raises(CorpusError, match="changed while it was read"):
+        raws(rows)
+    sides = [put(tmp_path / name, b"a\n" * 4) for name in ("de", "en")]
+    both = Rows(*sides)
+    sides[0].write_bytes(b"a\n")
+    with pytest.raises(CorpusError, match="changed while it was read"):
+        raws(both)
+
+
+# --- writing ------------------------------------------------------------------------------------
+
+
+def with_texts(line: bytes, source: str, target: str, path: Path, **named) -> bytes:
+    layout = Rows(path, bitext_format=BitextFormat(**named)).layout
+    return layout.with_texts((line,), source, target)[0]
+
+
+def test_other_texts_leave_other_columns_as_they_are(tmp_path: Path) -> None:
+    path = put(tmp_path / "a.tsv", b"id\tt\ts\tmore\n1\ta\tb\t 0.50\n")
+    named = {"path": path, "header": True, "source_column": "s", "target_column": "t"}
+    line = "1\tübel\tb\t 0.50 \r\u2028".encode()
+    assert with_texts(line, "B", "ü\tA\n", **named) == "1\tü A \tB\t 0.50 \r\u2028".encode()
+    assert with_texts(line, "b", "übel", **named) == line
+    assert with_texts(b" \xff\t\t", " \ufffd", "", path=path) == " \ufffd\t\t".encode()
+    assert with_texts(b" \t ", "", "", path=path) == b" \t "  # a blank row has no columns
+    assert with_texts(b"", "", "", **named) == b""
+
+
+def test_other_texts_of_json(tmp_path: Path) -> None:
+    named = {"path": put(tmp_path / "a.jsonl", b'{"source": "a", "target": "b"}\n')}
+    line = rb'{ "target":"b", "n": 1e5, "more": "\ud800", "source":"a\u00e4" }'
+    assert with_texts(line, "aä", "b", **named) == line
+    changed = with_texts(line, "neu\nß", "b", **named)
+    assert json.loads(changed) == json.loads(line) | {"source": "neu\nß"}
+    assert with_texts(b"", "", "", **named) == b""
+
+
+def test_other_texts_of_two_files_of_different_formats(tmp_path: Path) -> None:
+    plain, table = put(tmp_path / "a", b"x\ty\n"), put(tmp_path / "b.tsv", b"b\tmore\n")
+    layout = Rows(plain, table).layout
+    raw = (b"x\ty", b"b\tmore")
+    assert layout.texts(Block(1, [raw])).source == ["x\ty"]
+    assert layout.with_texts(raw, "x\ty", "b") == raw
+    assert layout.with_texts(raw, "x\tz", "c") == (b"x z", b"c\tmore")
+
+
+def test_more_cells(tmp_path: Path) -> None:
+    cells = {"filter": "a\tb", "value": 0.1234567}
+    layout = Rows(put(tmp_path / "a.tsv", b"a\tb\n")).layout
+    assert layout.with_cells((b"a\tgr\xfcn\t",), cells) == b"a\tgr\xfcn\t\ta b\t0.123457"
+    assert layout.with_cells((b"",), {"value": 3}) == b"\t3"
+    assert layout.with_cells((b"a",), {"value": float("inf")}) == b"a\tinf"
+    two = Rows(put(tmp_path / "a", b"a\n"), put(tmp_path / "b", b"b\n")).layout
+    assert two.with_cells((b"a\tb", b"c"), {"value": 3}) == b"a b\tc\t3"
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(json_values, st.booleans())
+def test_more_keys_leave_the_line_as_it_stands(tmp_path_factory, value, ascii_only) -> None:
+    path = tmp_path_factory.getbasetemp() / "keys.jsonl"
+    path.write_bytes(b"")
+    layout = Rows(path).layout
+    text = json.dumps(value, ensure_ascii=ascii_only)
+    line = text.encode("utf-8", "replace")
+    out = layout.with_cells((b" " + line + b" ",), {"filter": "length", "value": float("inf")})
+    found = json.loads(out)
+    assert found["filter"] == "length" and found["value"] is None
+    if isinstance(value, dict):
+        assert out.startswith(b" " + line[:-1])
+    else:
+        assert found["line"] == f" {line.decode()} "
+
+
+def test_broken_json_is_kept_as_text(tmp_path: Path) -> None:
+    layout = Rows(
+        put(tmp_path / "a.jsonl", b""),
+        bitext_format=BitextFormat(source_column="source", target_column="target"),
+    ).layout
+    for line in (
+        b"",
+        b'{"a": ',
+        b"nonsense \xff",
+        b"[[1, 2]]",
+        b"[" * (10 * sys.getrecursionlimit()),
+    ):
+        found = json.loads(layout.with_cells((line,), {"value": 1}))
+        assert found == {"line": line.decode("utf-8", "replace"), "value": 1}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+@pytest.mark.parametrize("header", [False, True])
+def test_a_pipe_is_read_once(tmp_path: Path, header: bool) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    data = b"s\tt\n" * header + b"a\tb\nc\td\n"
+    writer = threading.Thread(target=pipe.write_bytes, args=(data,), daemon=True)
+    writer.start()
+    rows = Rows(pipe, bitext_format=BitextFormat(header=header))
+    found = texts(rows)
+    writer.join()
+    assert found == [("a", "b", READ), ("c", "d", READ)] and rows.count == 2
+
+
+def test_two_files_of_json(tmp_path: Path) -> None:
+    """Each has its text under the key "text"; other keys stay."""
+    sides = [
+        put(tmp_path / f"{name}.jsonl", b'{"id": 3, "text": "%s"}\n' % name.encode())
+        for name in ("de", "en")
+    ]
+    rows = Rows(*sides, rewritable=True)
+    assert texts(rows) == [("de", "en", READ)]
+    changed = rows.layout.with_texts(raws(rows)[0], "neu", "en")
+    assert [json.loads(line) for line in changed] == [
+        {"id": 3, "text": "neu"},
+        {"id": 3, "text": "en"},
+    ]
+
+
+def test_lines_behind_a_header_in_one_of_two_files(tmp_path: Path) -> None:
+    """Each file's lines are counted by its own header in messages."""
+    source = put(tmp_path / "a.tsv", b"de\na\nb\n")
+    target = put(tmp_path / "b.jsonl", b'{"text": "x"}\nbroken\n')
+    rows = Rows(source, target, BitextFormat(header=True))
+    with pytest.raises(CorpusError, match=r"b\.jsonl, line 2: broken JSON"):
+        texts(rows)
+    assert next(rows.blocks(1)).first == 2
