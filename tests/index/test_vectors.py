@@ -166,9 +166,10 @@ def test_rows_come_out_in_unit_length(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_unit_rows_stay_to_the_bit(dtype: Any) -> None:
-    """Normalising twice changes nothing, though lengths of rounded rows are not exactly 1."""
-    random = np.random.default_rng(1).normal(size=(500, 64))
-    array = (random / np.linalg.norm(random, axis=1, keepdims=True)).astype(dtype)
+    """Rows that a model normalised in float32 are not divided by the rounding of their length."""
+    random = np.random.default_rng(1).normal(size=(500, 512)).astype(np.float32)
+    length = np.linalg.norm(random, axis=1, keepdims=True)
+    array = (random / length).astype(dtype)
     given = array.astype(np.float32)
     lengths = np.linalg.norm(given.astype(np.float64), axis=1, keepdims=True)
     divided = (given / lengths).astype(np.float32)
