@@ -146,7 +146,8 @@ def verifying_model(
     vocabulary: bytes, weights: np.ndarray, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
     """The tiny model with a verifier that likes what matches, and decoys of shuffled words."""
-    from miner.scoring.verifier import ALONE, AMONG
+    from miner.scoring.context_features import CONTEXT_FEATURES
+    from miner.scoring.pair_features import PAIR_FEATURES
 
     tokenizer = PieceTokenizer(vocabulary)
     likes = {"alignment": 8.0, "translated": 4.0, "length_ratio": -1.0, "numbers_differ": -1.0}
@@ -158,7 +159,10 @@ def verifying_model(
             "weight": {feature: weight.get(feature, 0.0) for feature in features},
             "mean": {feature: means.get(feature, 0.0) for feature in features},
         }
-        for name, features, weight in (("alone", ALONE, likes), ("among", AMONG, leads))
+        for name, features, weight in (
+            ("alone", PAIR_FEATURES, likes),
+            ("among", CONTEXT_FEATURES, leads),
+        )
     }
     generator = np.random.default_rng(11)
     words = " ".join(sentences("en")).split()

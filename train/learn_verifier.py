@@ -13,8 +13,10 @@ from miner.encoder.encoder import Encoder
 from miner.knn.knn_search import nearest_both
 from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
+from miner.scoring.context_features import CONTEXT_FEATURES, context_features
+from miner.scoring.logistic import Logistic
 from miner.scoring.margin import candidates
-from miner.scoring.verifier import ALONE, AMONG, Logistic, Pieces, compare_neighbours, prepare
+from miner.scoring.pair_features import PAIR_FEATURES, TokenTable, prepare
 
 # Neighbours in each direction, as a search has by default.
 NEIGHBORS = 8
@@ -78,14 +80,14 @@ def learn_verifier(
     true = numbers[0][found.source_row] == numbers[1][found.target_row]
     source, target = (prepare(encoder.tokenizer, side, encoder.threads) for side in sentences)
     assert encoder.model.verifying is not None
-    own = Pieces(encoder.model.verifying.table(), lexicon).compare(
+    own = TokenTable(encoder.model.verifying.table(), lexicon).pair_features(
         source, target, found.source_row, found.target_row
     )
     if not FEWEST <= true.sum() < len(true):
         return None
-    alone = fit(own, true, ALONE)
-    neighbours = compare_neighbours(found, forward, backward, alone.logit(own))
-    among = fit(neighbours, true, AMONG)
+    alone = fit(own, true, PAIR_FEATURES)
+    neighbours = context_features(found, forward, backward, alone.logit(own))
+    among = fit(neighbours, true, CONTEXT_FEATURES)
     return {
         "alone": alone.as_dict(),
         "among": among.as_dict(),

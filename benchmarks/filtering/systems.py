@@ -88,7 +88,9 @@ class Baselines:
         """What the verifier says of the two sentences, rivals aside: a logit."""
         source, target = (self.verifier.prepare(side) for side in sides(pairs))
         rows = np.arange(len(pairs))
-        return self.verifier.alone.logit(self.verifier.pieces.compare(source, target, rows, rows))
+        return self.verifier.pair_function.logit(
+            self.verifier.tokens.pair_features(source, target, rows, rows)
+        )
 
 
 def length_ratio(pairs: Sequence[Pair], languages: str) -> np.ndarray:

@@ -25,7 +25,7 @@ from miner.knn.neighbors import Neighbors
 from miner.knn.vector_set import VectorSet
 from miner.machine import thread_count
 from miner.mining.search import Search, choose, side
-from miner.scoring.verifier import Text, prepare
+from miner.scoring.pair_features import PreparedText, prepare
 
 # Decoys in all, and how often at most they are drawn: never more at once than there are targets,
 # or else they would crowd each other out.
@@ -280,7 +280,7 @@ def _doubts(found: Search, decoy_score: np.ndarray, decoys: np.ndarray) -> tuple
 
 
 def _compete(
-    found: Search, encoder: Encoder, sentences: list[str], text: Text
+    found: Search, encoder: Encoder, sentences: list[str], text: PreparedText
 ) -> tuple[np.ndarray, np.ndarray]:
     """Scores and positions of the decoys that are matched when they join the targets."""
     assert found.target_text is not None
@@ -319,7 +319,7 @@ def _merged(lists: Neighbors, more: Neighbors, first: int) -> Neighbors:
 
 
 def _alike(
-    targets: Text, rows: np.ndarray, decoys: Text, usable: np.ndarray, size: int
+    targets: PreparedText, rows: np.ndarray, decoys: PreparedText, usable: np.ndarray, size: int
 ) -> np.ndarray:
     """``(m,) bool``: which of the ``usable`` decoys could stand among the targets, by vocabulary.
 
@@ -329,7 +329,7 @@ def _alike(
     """
     count = np.bincount(targets.ids, minlength=size)
 
-    def likelihood(text: Text, rows: np.ndarray, own: int) -> np.ndarray:
+    def likelihood(text: PreparedText, rows: np.ndarray, own: int) -> np.ndarray:
         part = text.take(rows)
         lengths = np.diff(part.offsets)
         logs = np.log(np.maximum(count[part.ids] - own, 0) + 0.5)

@@ -19,7 +19,8 @@ from miner.mining.pairs import Pairs, each_copy
 from miner.progress import Reporter, silent
 from miner.scoring import margin as margins
 from miner.scoring.margin import Candidates
-from miner.scoring.verifier import Alone, Text, Verifier
+from miner.scoring.pair_features import PreparedText
+from miner.scoring.verifier import PairLogits, Verifier
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +38,9 @@ class Search:
     forward: Neighbors
     backward: Neighbors
     verifier: Verifier | None
-    source_text: Text | None
-    target_text: Text | None
-    alone: Alone | None = None
+    source_text: PreparedText | None
+    target_text: PreparedText | None
+    alone: PairLogits | None = None
     recall: tuple[float, float] | None = None
 
 
@@ -138,7 +139,7 @@ def run(
     recall = None
     if left.ann is not None or right.ann is not None:
         recall = measured_recall(left, right, forward), measured_recall(right, left, backward)
-    texts: Sequence[Text | None] = (None, None)
+    texts: Sequence[PreparedText | None] = (None, None)
     if verifier is not None:
         texts = [
             verifier.prepare(index.store.texts.slice(0, len(index)), settings.threads)
@@ -179,10 +180,10 @@ def choose(
     forward: Neighbors,
     backward: Neighbors,
     verifier: Verifier | None,
-    source: Text | None,
-    target: Text | None,
-    known: Alone | None = None,
-) -> tuple[Candidates, np.ndarray | None, Alone | None]:
+    source: PreparedText | None,
+    target: PreparedText | None,
+    known: PairLogits | None = None,
+) -> tuple[Candidates, np.ndarray | None, PairLogits | None]:
     """The pairs that the retrieval keeps of all candidates, best first.
 
     With a verifier also their features, but for those of ``known`` candidates, and what is known of
@@ -191,11 +192,11 @@ def choose(
     found = margins.candidates(forward, backward, settings.margin)
     if verifier is None or source is None or target is None:
         return margins.retrieve(found, settings.retrieval), None, None
-    probability, among, alone = verifier.look(found, forward, backward, source, target, known)
+    probability, among, alone = verifier.verify(found, forward, backward, source, target, known)
     chosen = margins.retrieve(replace(found, score=probability), settings.retrieval)
     if known is not None:
         return chosen, None, alone
     # Of the chosen alone: kept of all, they would be the most that a search holds.
-    own = verifier.pieces.compare(source, target, chosen.source_row, chosen.target_row)
+    own = verifier.tokens.pair_features(source, target, chosen.source_row, chosen.target_row)
     place = alone.place(chosen.source_row, chosen.target_row)
     return chosen, np.concatenate([own, among[place]], axis=1), alone

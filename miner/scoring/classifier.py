@@ -1,7 +1,7 @@
-"""How likely a sentence is good: written by people, say, and not by a machine (P17, section 5.6).
+"""Classifier of single sentences: good or bad, written by people or by a machine (P17, section 5.6).
 
-The vector of one encoder, as it comes, and a softmax over two classes. :mod:`train.learn_classifier`
-learns both from a corpus of each class.
+A softmax over two classes takes the vector of one encoder, not normalised.
+:mod:`train.learn_classifier` learns both from a corpus of each class.
 """
 
 from collections.abc import Sequence
@@ -15,8 +15,8 @@ from miner.errors import ArtifactError
 
 # Rows of the softmax's weights and biases.
 BAD, GOOD = 0, 1
-# What is said of a sentence without a token that the classifier knows. Its vector is zero, of which
-# the softmax would say how many of its training text were good: a fact, but not of this sentence.
+# Probability of a sentence without known tokens. Its vector is zero, for which the softmax would
+# return the share of good sentences in the training text.
 UNKNOWN = 0.5
 
 
@@ -24,7 +24,7 @@ class Classifier:
     """A classifier of single sentences, ready for use.
 
     ``model`` carries ``classifier``: ``weight (2, d) float32`` and ``bias (2,) float32`` of the
-    classes `BAD` and `GOOD`. ``threads`` read sentences [all cores]. Raises ArtifactError for a
+    classes `BAD` and `GOOD`. ``threads``: None for all cores. Raises ArtifactError for a
     model that is no classifier or whose files do not fit each other, and DependencyError for an
     LSTM without torch.
 
@@ -59,7 +59,7 @@ class Classifier:
 
     @classmethod
     def load(cls, path: str | Path, threads: int | None = None) -> "Classifier":
-        """Open a directory that ``miner train-classifier`` made; errors as the class."""
+        """Open a directory that ``miner train-classifier`` made. Raises as the class does."""
         if not Path(path).is_dir():
             raise ArtifactError(
                 f"{path}: no such directory; make a classifier with 'miner train-classifier'"
@@ -67,9 +67,9 @@ class Classifier:
         return cls(models.load(path), threads)
 
     def probability(self, sentences: Sequence[str]) -> np.ndarray:
-        """P(good) of each sentence: ``(n,) float32`` in [0, 1]; `UNKNOWN` without a known token.
+        """Return P(good) of each sentence: ``(n,) float32`` in [0, 1]; `UNKNOWN` without known tokens.
 
-        It does not depend on the number of threads or on the other sentences, bit for bit.
+        Does not depend on the number of threads or on the batch, bit for bit.
         """
         vectors = self.encoder.encode(sentences)
         # By the row: a matrix product may round differently for another number of rows.

@@ -1,30 +1,32 @@
-"""Why a pair is taken for a translation or not: which pieces match, what speaks for and against."""
+"""Explanation of one pair: its matching tokens, and the evidence for and against a translation."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from miner.scoring.verifier import ALONE, Verifier, sigmoid
+from miner.scoring.logistic import sigmoid
+from miner.scoring.pair_features import PAIR_FEATURES
+from miner.scoring.verifier import Verifier
 
-# A piece with a translation of this probability on the other side is matched, however similar.
+# A token with a translation of this probability on the other side is matched, however similar.
 TRANSLATED = 0.1
-# Parts that measure one thing in several ways, which only together mean something.
+# Pair features that measure one thing in several ways; only their sum is meaningful.
 GROUPS = {
-    "counterparts of the pieces": ALONE[:4],
-    "known translations": ALONE[4:8],
-    "lengths": ALONE[8:11],
-    "numbers": ALONE[11:13],
-    "same pieces on both sides": ALONE[13:],
+    "counterparts of the tokens": PAIR_FEATURES[:4],
+    "known translations": PAIR_FEATURES[4:8],
+    "lengths": PAIR_FEATURES[8:11],
+    "numbers": PAIR_FEATURES[11:13],
+    "same tokens on both sides": PAIR_FEATURES[13:],
 }
 
 
 @dataclass(frozen=True)
 class Token:
-    """A piece as it stands in the sentence, and its best counterpart.
+    """A token as it stands in the sentence, and its best counterpart.
 
-    ``partner`` is the counterpart's place on the other side, None where nothing matches;
-    ``similarity`` the cosine of the two, ``probability`` that of one being translated by the other,
-    the likelier direction.
+    ``partner`` is the counterpart's position on the other side, None where nothing matches.
+    ``similarity`` is their cosine in [-1, 1], ``probability`` that of one being a translation of
+    the other, in the likelier direction.
     """
 
     text: str
@@ -37,8 +39,8 @@ class Token:
 class Explanation:
     """One pair, explained.
 
-    ``probability`` of being a translation as far as the two sentences alone tell; ``features`` by
-    name; ``parts`` of its log-odds by group, what this pair has beyond a usual translation.
+    ``probability`` of being a translation, by the pair features alone; ``features`` by name;
+    ``parts``: difference of the log-odds from a usual translation, by group of features.
     """
 
     source: list[Token]
@@ -50,33 +52,34 @@ class Explanation:
 
 
 def explain(verifier: Verifier, source: str, target: str) -> Explanation:
-    """Explain a pair; either sentence may have no piece that the model knows."""
+    """Explain a pair. Either sentence may be without known tokens."""
     left, right = verifier.prepare([source], 1), verifier.prepare([target], 1)
     first = np.zeros(1, dtype=np.int64)
-    features = verifier.pieces.compare(left, right, first, first)
+    features = verifier.tokens.pair_features(left, right, first, first)
     vectors = verifier.encoder.encode([source, target])
-    parts = dict(zip(ALONE, verifier.alone.parts(features)[0].tolist(), strict=True))
+    parts = dict(
+        zip(PAIR_FEATURES, verifier.pair_function.parts(features)[0].tolist(), strict=True)
+    )
     tokens = match(verifier, source, target)
     return Explanation(
         *tokens,
         cosine=float(vectors[0] @ vectors[1]),
-        probability=float(sigmoid(verifier.alone.logit(features))[0]),
-        features=dict(zip(ALONE, features[0].tolist(), strict=True)),
+        probability=float(sigmoid(verifier.pair_function.logit(features))[0]),
+        features=dict(zip(PAIR_FEATURES, features[0].tolist(), strict=True)),
         parts={group: sum(parts[name] for name in names) for group, names in GROUPS.items()},
     )
 
 
 def match(verifier: Verifier, source: str, target: str) -> tuple[list[Token], list[Token]]:
-    """The pieces of both sentences, each with its best counterpart on the other side."""
+    """Return the tokens of both sentences, each with its best counterpart on the other side."""
     from miner.kernels.tokens import LONGEST
 
     texts, ids = zip(
         *(verifier.encoder.tokenizer.surfaces(text) for text in (source, target)), strict=True
     )
-    # What is beyond is not looked at when a pair is scored, either.
+    # Scoring ignores the tokens beyond, too.
     left, right = ids[0][:LONGEST], ids[1][:LONGEST]
-    pieces = verifier.pieces
-    similarity = pieces.similarity(left, right)
+    similarity = verifier.tokens.similarity(left, right)
     probability = np.maximum(
         _translated(verifier, left, right), _translated(verifier, right, left).T
     )
@@ -89,10 +92,10 @@ def match(verifier: Verifier, source: str, target: str) -> tuple[list[Token], li
 
 
 def _translated(verifier: Verifier, own: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """``(n, m)``: probability of each of ``others`` given each of ``own``."""
+    """Return the probability of each of ``others`` given each of ``own``: ``(n, m) float32``."""
     out = np.zeros((len(own), len(others)), dtype=np.float32)
-    for i, piece in enumerate(own):
-        found, probability = verifier.pieces.lexicon.translations(piece)
+    for i, token in enumerate(own):
+        found, probability = verifier.tokens.lexicon.translations(token)
         if len(found):
             place = np.minimum(np.searchsorted(found, others), len(found) - 1)
             out[i] = np.where(found[place] == others, probability[place], 0)

@@ -2,12 +2,12 @@
 
 The method is that of Artetxe & Schwenk 2019, *Margin-based Parallel Corpus Mining with
 Multilingual Sentence Embeddings* (A19 below), section 3: a cosine alone is not comparable
-between sentences, because some sentences are close to everything, so it is set against the
-mean cosine of both sentences to their nearest neighbours.
+between sentences, because some sentences are close to everything. So it is compared with the mean
+cosine of both sentences to their nearest neighbours.
 
-The data's path is ``Neighbors`` in both directions -> :func:`candidates` -> :func:`retrieve`.
-Everything is pure numpy and deterministic: ties are broken by row, so the order in which
-candidates arrive never shows in the result.
+Data passes from ``Neighbors`` in both directions through :func:`candidates` to :func:`retrieve`.
+Everything is pure numpy and deterministic: ties are broken by row, so the result does not depend on
+the order of candidates.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from miner.names import MARGINS, RETRIEVALS, canonical
 RATIO_FLOOR = 0.1
 """The least denominator of the ratio margin.
 
-A sentence that resembles nothing has a neighbourhood mean near zero or below it. Divided by
-that, a poor cosine becomes a huge score, or two negatives a good one. Under the floor the
-score is ten times the cosine: it still rises with the cosine and keeps its sign.
+The neighbourhood mean of a sentence that resembles nothing is near zero or negative. Divided by it,
+a poor cosine would become a huge score, and two negatives a good one. Below the floor the score is
+ten times the cosine: it rises with the cosine and keeps its sign.
 """
 
 
@@ -33,10 +33,10 @@ score is ten times the cosine: it still rises with the cosine and keeps its sign
 class Candidates:
     """Scored sentence pairs as columns of one length, each pair (source, target) once.
 
-    score: (m,) float64, by the margin asked for; what a threshold applies to
+    score: (m,) float64, by the chosen margin; thresholds apply to it
     source_row, target_row: (m,) int64
     similarity: (m,) float32, the cosine
-    margin_ratio: (m,) float64, the ratio margin, whichever margin ``score`` is
+    margin_ratio: (m,) float64, the ratio margin, also where ``score`` is another one
     forward_rank: (m,) int16, 1-based place of the target among the source's neighbours;
         0 = not among them
     backward_rank: (m,) int16, the same for the source among the target's neighbours
@@ -65,15 +65,15 @@ class Candidates:
         return len(self.score)
 
     def take(self, keep: NDArray[np.int64] | NDArray[np.bool_]) -> Candidates:
-        """The pairs at these positions, in this order, or those where a (m,) mask is true."""
+        """Return the pairs at these positions, in this order, or where a (m,) mask is true."""
         return Candidates(*(getattr(self, field.name)[keep] for field in fields(self)))
 
 
 def neighborhood_mean(neighbors: Neighbors) -> NDArray[np.float32]:
-    """The mean similarity of each sentence to the neighbours it has: a(x) of A19, eq. 2.
+    """Return the mean similarity of each sentence to its neighbours, (n,) float32: A19, eq. 2.
 
-    Returns (n,) float32. A list shorter than k (a corpus smaller than k) is averaged over what
-    there is; a sentence without neighbours has 0.
+    Lists shorter than k, in a corpus smaller than k, are averaged over their length. A sentence
+    without neighbours has 0.
     """
     exists = neighbors.row >= 0
     # A float64 sum of a few float32 cosines is exact but for the last bits, which the rounding
@@ -111,16 +111,15 @@ def margin_score(
 
 
 def candidates(forward: Neighbors, backward: Neighbors, margin: str = "ratio") -> Candidates:
-    """Every pair that either direction's lists hold, once, scored (A19, section 3).
+    """Score every pair in the lists of either direction, once (A19, section 3).
 
     forward: the neighbours of the n source sentences among the targets
     backward: the neighbours of the m target sentences among the sources
     margin: one of ``MARGINS``
 
-    Returns the pairs sorted by (source_row, target_row). A pair in both lists has both ranks,
-    and its similarity is the forward one: the two are the same number wherever the search
-    scores its hits exactly. A rank is the place in the list, so a target listed twice, which a
-    search should not do, has the better of its two.
+    Returns the pairs sorted by (source_row, target_row). A pair in both lists has both ranks and
+    the forward similarity, which equals the backward one wherever the search scores exactly. A rank
+    is the position in the list; of a target listed twice it is the better one.
 
     Raises ``ValueError`` for an unknown margin or a row outside the other corpus.
     """
@@ -163,7 +162,7 @@ def candidates(forward: Neighbors, backward: Neighbors, margin: str = "ratio") -
     backward_rank = np.zeros(len(key), dtype=np.int16)
     backward_rank[in_backward] = backward_place + 1
 
-    # Where there is no target sentence there is no pair either: the 1 only avoids 0 // 0.
+    # Without target sentences there are no pairs: the 1 only avoids 0 // 0.
     source_row, target_row = np.divmod(key, max(n_target, 1))
     source_mean = neighborhood_mean(forward)[source_row]
     target_mean = neighborhood_mean(backward)[target_row]
@@ -207,8 +206,8 @@ def match_one_to_one(
 ) -> NDArray[np.int64]:
     """Greedy one-to-one matching: the last step of A19's ``max`` retrieval.
 
-    Pairs are visited by (score descending, source_row, target_row) and kept when neither
-    sentence is taken yet. A million pairs take about a second.
+    Visits pairs by (score descending, source_row, target_row) and keeps those of which neither
+    sentence is matched yet. A million pairs take about a second.
 
     score, source_row, target_row: (m,) arrays; rows are any integers
     Returns the positions kept, (<= m,) int64, in the order visited.
@@ -218,7 +217,7 @@ def match_one_to_one(
         raise ValueError("scores and rows to match differ in length")
     _refuse_nan(score)
     order = _order(score, source_row, target_row)
-    # Numbering the sentences that occur keeps the marks small, whatever range the rows span.
+    # Consecutive numbers keep the marks small, however far the rows spread.
     sources, source = np.unique(source_row, return_inverse=True)
     targets, target = np.unique(target_row, return_inverse=True)
     source_taken, target_taken = bytearray(len(sources)), bytearray(len(targets))
@@ -233,13 +232,13 @@ def match_one_to_one(
 
 
 def _forward_best(pairs: Candidates) -> NDArray[np.bool_]:
-    """(m,) mask of each source's best-scoring target in its own list."""
+    """Return a (m,) mask of each source's best-scoring target in its own list."""
     listed = pairs.forward_rank > 0
     return _best_each(listed, pairs.source_row, pairs.target_row, pairs.score)
 
 
 def _backward_best(pairs: Candidates) -> NDArray[np.bool_]:
-    """(m,) mask of each target's best-scoring source in its own list."""
+    """Return a (m,) mask of each target's best-scoring source in its own list."""
     listed = pairs.backward_rank > 0
     return _best_each(listed, pairs.target_row, pairs.source_row, pairs.score)
 
@@ -250,7 +249,7 @@ def _best_each(
     answer_row: NDArray[np.int64],
     score: NDArray[np.float64],
 ) -> NDArray[np.bool_]:
-    """(m,) mask of the best-scoring listed pair of each query; ties go to the lower answer."""
+    """Return a (m,) mask of the best listed pair of each query; ties go to the lower answer."""
     position = np.nonzero(listed)[0]
     order = np.lexsort((answer_row[position], -score[position], query_row[position]))
     position = position[order]
@@ -260,7 +259,7 @@ def _best_each(
 
 
 def _run_starts(values: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """(m,) mask of the first of each run of equal values."""
+    """Return a (m,) mask of the first of each run of equal values."""
     starts = np.ones(len(values), dtype=np.bool_)
     starts[1:] = values[1:] != values[:-1]
     return starts
@@ -269,7 +268,7 @@ def _run_starts(values: NDArray[np.int64]) -> NDArray[np.bool_]:
 def _order(
     score: NDArray[np.floating], source_row: NDArray[np.int64], target_row: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Positions sorted by (score descending, source_row ascending, target_row ascending)."""
+    """Sort positions by (score descending, source_row ascending, target_row ascending)."""
     return np.lexsort((target_row, source_row, -score)).astype(np.int64, copy=False)
 
 

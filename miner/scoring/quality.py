@@ -1,9 +1,9 @@
-"""How good a pair of a bitext is: the probability that both sides say the same, all of it.
+"""Quality of a given pair: the probability that both sides say the same, and all of it.
 
-Mining asks which of many sentences is the translation. Filtering asks of a pair that is given
-whether it is one: not half of one, nor one with other numbers, other names, or its words shuffled.
-So the weights are another function's, learned without labels by :mod:`train.learn_quality` from held-out
-bitext and the same bitext spoilt on purpose. A pair's score depends on nothing but the pair.
+Mining asks which of many sentences is the translation. Filtering asks of a given pair whether it is
+one: not of half the sentence, nor with other numbers, other names or shuffled words. So the weights
+are those of another function, which :mod:`train.learn_quality` learns without labels, from held-out
+bitext and the same bitext corrupted. The score of a pair depends on nothing but the pair.
 """
 
 from collections.abc import Sequence
@@ -12,18 +12,20 @@ import numpy as np
 
 from miner.encoder.encoder import Encoder
 from miner.errors import ArtifactError
-from miner.scoring.verifier import ALONE, Logistic, Verifier, sigmoid
+from miner.scoring.logistic import Logistic, sigmoid
+from miner.scoring.pair_features import PAIR_FEATURES
+from miner.scoring.verifier import Verifier
 
-# What is known of a pair: what a second look sees, the cosine of the vectors, and order.
-FEATURES = (*ALONE, "cosine", "adjacent", "adjacent_min", "order", "order_min")
-# The function's place in a model's verifier.
+# Pair features, the cosine of the vectors, and order.
+FEATURES = (*PAIR_FEATURES, "cosine", "adjacent", "adjacent_min", "order", "order_min")
+# Key of the function in a model's verifier.
 NAME = "quality"
 
 
 class Quality:
     """The quality function of one model.
 
-    Raises :class:`~miner.errors.ArtifactError` for a model without, or with a faulty, one.
+    Raises :class:`~miner.errors.ArtifactError` for a model without one or with a faulty one.
     """
 
     def __init__(self, encoder: Encoder):
@@ -33,31 +35,31 @@ class Quality:
             self.function = Logistic.from_dict(encoder.model.verifier[NAME], FEATURES)
         except (KeyError, TypeError, ValueError) as error:
             raise ArtifactError(
-                f"{encoder.name}: knows no quality of pairs, or a faulty one ({error}); train the "
+                f"{encoder.name}: has no quality function, or a faulty one ({error}); train the "
                 "model again, or score by cosine or margin"
             ) from None
 
     def score(self, source: Sequence[str], target: Sequence[str]) -> np.ndarray:
-        """Probability of each pair ``(n,) float64``; 0 where a side has no piece that is known.
+        """Return the probability of each pair: ``(n,) float64``, 0 where a side has no known token.
 
-        The same for any number of threads, and whatever else is scored in the same call.
+        Scores do not depend on the number of threads or on the batch.
         """
-        figures, known = features(self.verifier, source, target)
-        return np.where(known, sigmoid(self.function.logit(figures)), 0.0)
+        metrics, known = features(self.verifier, source, target)
+        return np.where(known, sigmoid(self.function.logit(metrics)), 0.0)
 
 
 def features(
     verifier: Verifier, source: Sequence[str], target: Sequence[str]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The ``FEATURES`` of pairs ``(n, f) float32``, and which have known pieces on both sides."""
+    """Return ``FEATURES`` of pairs ``(n, f) float32``, and a mask of pairs with known tokens."""
     from miner.kernels.order import COLUMNS
 
     left, right = (verifier.prepare(side) for side in (source, target))
     rows = np.arange(len(left), dtype=np.int64)
     out = np.empty((len(rows), len(FEATURES)), dtype=np.float32)
-    own = len(ALONE)
+    own = len(PAIR_FEATURES)
     places = np.empty((len(rows), COLUMNS), dtype=np.float32)
-    out[:, :own] = verifier.pieces.compare(left, right, rows, rows, places)
+    out[:, :own] = verifier.tokens.pair_features(left, right, rows, rows, places)
     vectors = [
         verifier.encoder.encode_pieces(text.ids, text.offsets, side)
         for side, text in ((source, left), (target, right))
@@ -71,7 +73,7 @@ def features(
 
 
 def cosines(source: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """Of unit vectors, row by row: ``(n,) float32``, each the same in whatever company."""
+    """Return row-wise cosines of two sets of unit vectors, ``(n,) float32``, for any batch alike."""
     from miner.kernels.exact import rescore
 
     out = np.empty((len(source), 1), dtype=np.float32)

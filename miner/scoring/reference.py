@@ -1,4 +1,4 @@
-"""Margins of given pairs against the neighbours that their sentences have in a reference bitext."""
+"""Margins of given pairs against the neighbours of their sentences in a reference bitext."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ Vectors = tuple[np.ndarray, np.ndarray]
 class Reference:
     """A bitext to compare pairs with (Artetxe & Schwenk 2019, section 3).
 
-    texts, vectors: both sides of it, unit rows ``(n, d) float32``. The ``k`` neighbours of a
-    sentence are the nearest distinct sentences of the reference's other side; its own translation,
-    if the reference has it, is not one of them. The reference is fixed before, so a pair's margin
-    does not depend on those that are scored with it.
+    texts, vectors: both sides, unit rows ``(n, d) float32``. The ``k`` neighbours of a sentence are
+    the nearest distinct sentences of the other side, without its own partner in the pair. The
+    reference is fixed, so a margin does not depend on the batch.
     """
 
     def __init__(self, texts: Texts, vectors: Vectors, k: int):
@@ -38,7 +37,7 @@ class Reference:
             self.sides.append(VectorSet(distinct, np.flatnonzero(distinct.any(axis=1))))
 
     def margins(self, texts: Texts, vectors: Vectors, margin: str = "ratio") -> np.ndarray:
-        """``(n,) float64`` margins of n pairs, by ``ratio`` or ``distance``."""
+        """Return the margins ``(n,) float64`` of n pairs, by ``ratio`` or ``distance``."""
         cosine = cosines(*vectors).astype(np.float64)
         # A source's neighbours are targets, and the other way round.
         near = [self._mean(vectors[side], texts[1 - side], 1 - side) for side in (0, 1)]
@@ -48,7 +47,7 @@ class Reference:
         return cosine / np.maximum(mean, RATIO_FLOOR)
 
     def _mean(self, vectors: np.ndarray, partners: Sequence[str], other: int) -> np.ndarray:
-        """Mean similarity of each vector to its nearest of the ``other`` side: ``(n,) float64``."""
+        """Return the mean similarity of each vector to its k nearest of the ``other`` side."""
         base = self.sides[other]
         queries = VectorSet(vectors, np.flatnonzero(vectors.any(axis=1)))
         out = np.zeros(len(vectors))

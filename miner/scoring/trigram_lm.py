@@ -1,4 +1,4 @@
-"""A language model of three words at a time, learned from a few sentences in a second."""
+"""Trigram language model with Kneser-Ney smoothing, trained in memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from miner.errors import CorpusError
 from miner.ragged import offsets_of
 
-# A discount where the text is too small to estimate one.
+# Discount where the text is too small to estimate one.
 DISCOUNT = 0.5
 _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 
@@ -21,19 +21,18 @@ _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 class Trigrams:
     """Interpolated Kneser-Ney smoothing of order 3 (Chen & Goodman 1998, section 2.7).
 
-    One absolute discount D for each order, ``n1 / (n1 + 2 n2)`` of the n-grams seen once and twice
-    (Ney et al. 1994). Before a sentence stand two marks of its start, after it one of its end::
+    Each order has one absolute discount D, ``n1 / (n1 + 2 n2)`` of the n-grams seen once and twice
+    (Ney et al. 1994). Two start marks precede each sentence, one end mark follows it::
 
         P(w | u v) = (c(u v w) - D3) / c(u v) + D3 N(u v .) / c(u v) * P(w | v)
 
-    where N counts the distinct words that a dot stands for. P(w | v) is the same with N(. v w) for
-    the count c(u v w), and P(w) with N(. w); what is left there is shared equally by all words, the
-    end, and one unknown word, which every word that was not seen counts as. So every word has a
-    probability above 0, and those of the seen words, the end and the unknown word sum to 1.
+    where N counts the distinct words in place of a dot. P(w | v) has N(. v w) instead of c(u v w),
+    P(w) has N(. w). The rest of P(w) is shared equally by all words, the end mark and one unknown
+    word, which stands for every unseen word. So every word has a probability above 0, and those of
+    the seen words, the end mark and the unknown word sum to 1.
 
-    numbers: of each word seen, from 3. discounts: of words, pairs and triples, each in (0, 1).
-    words, pairs, triples: as in :mod:`miner.kernels.ngrams`. The same sentences give the same
-    tables, bit by bit.
+    numbers: id of each word seen, from 3. discounts: of words, pairs and triples, each in (0, 1).
+    words, pairs, triples: as in :mod:`miner.kernels.ngrams`. Training is deterministic, bit by bit.
     """
 
     numbers: Mapping[str, int]
@@ -49,10 +48,10 @@ class Trigrams:
         name: str,
         discounts: tuple[float, float, float] | None = None,
     ) -> Trigrams:
-        """Learn from sentences, lists of words; those without words are passed over.
+        """Train on sentences, which are lists of words; empty ones are ignored.
 
-        ``discounts`` are estimated where none are given. Raises CorpusError, which calls the text
-        ``name``, if there are no words, and ValueError for a discount not in (0, 1).
+        ``discounts`` are estimated where none are given. Raises CorpusError, which names the text
+        ``name``, if there are no words, and ValueError for a discount outside (0, 1).
         """
         from miner.kernels.ngrams import END, START, UNKNOWN
         from miner.kernels.units import table
@@ -72,7 +71,7 @@ class Trigrams:
             )
         text, size = np.array(flat, dtype=np.int64), len(numbers) + lowest
 
-        # Every word of the text, and ends, with the pair that it ends and the one before that.
+        # For every word and end mark: the pair that ends there, and the pair before.
         pair_keys, pair = np.unique(_key(text[:-1], text[1:]), return_inverse=True)
         here = np.flatnonzero(text != START)
         context, pair, third = pair[here - 2], pair[here - 1], text[here]
@@ -81,7 +80,7 @@ class Trigrams:
         )
         context, pair, third = context[place], pair[place], third[place]
 
-        # What stands for counts in the shorter n-grams: how many distinct words come before.
+        # Counts of the shorter n-grams are numbers of distinct preceding words.
         pair_count = np.bincount(pair, minlength=len(pair_keys))
         first, second = (part.astype(np.int64) for part in (pair_keys >> _HALF, pair_keys & _LOW))
         word_count = np.bincount(second[pair_count > 0], minlength=size)
@@ -107,15 +106,15 @@ class Trigrams:
 
     @property
     def unknown(self) -> float:
-        """Perplexity of an unknown word without context: about that of text that is all unknown."""
+        """Perplexity of an unknown word without context."""
         from miner.kernels.ngrams import UNKNOWN
 
         return math.exp(-self.words[0][UNKNOWN])
 
     def perplexity(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
-        """``exp`` of the mean ``-log P`` over a sentence's words and its end: ``(n,) float64``.
+        """Return ``exp`` of the mean ``-log P`` of each sentence's words and end mark: ``(n,) float64``.
 
-        Above 1 and finite; a sentence without words has the perplexity of its end alone.
+        Above 1 and finite; a sentence without words has the perplexity of its end mark.
         """
         from miner.kernels.ngrams import UNKNOWN, surprise
 
@@ -135,18 +134,17 @@ def _key(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 def _discount(count: np.ndarray) -> float:
     once, twice = (int((count == times).sum()) for times in (1, 2))
-    # Without n-grams seen once nothing would be left for the unknown; without any seen twice
-    # everything would.
+    # Without n-grams seen once the unknown word would get nothing; without any seen twice, all.
     return once / (once + 2 * twice) if once and twice else DISCOUNT
 
 
 def _discounted(
     count: np.ndarray, context: np.ndarray, discount: float, contexts: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Each n-gram's own part of its probability, and what each context leaves to shorter ones.
+    """Return each n-gram's discounted probability, and the rest of each context for shorter n-grams.
 
-    ``count (m,)``, which may be 0; ``context (m,)`` below ``contexts``. A context without
-    n-grams leaves all.
+    ``count (m,)`` may be 0; ``context (m,)`` is below ``contexts``. A context without n-grams
+    leaves all of its probability.
     """
     total = np.bincount(context, count, contexts)
     kinds = np.bincount(context, count > 0, contexts)

@@ -13,7 +13,7 @@ from miner.encoder.model import quantise
 from miner.kernels import dots
 from miner.kernels.dots import OTHERS, ROWS, STEP
 from miner.kernels.tile import has_avx2
-from miner.scoring.verifier import unit_codes
+from miner.scoring.pair_features import unit_codes
 
 NEEDS_AVX2 = pytest.mark.skipif(not has_avx2(), reason="this processor has no AVX2")
 LOOPS = [pytest.param(dots._by_tiles, marks=NEEDS_AVX2), dots._one_by_one]

@@ -16,7 +16,9 @@ from miner.index.index import Index
 from miner.knn.neighbors import Neighbors
 from miner.mining.precision import Estimate, _alike, _merged, estimate, false_discovery, rounded
 from miner.mining.search import run, verifier_for
-from miner.scoring.verifier import Pieces, Text, Verifier, prepare, sigmoid
+from miner.scoring.logistic import sigmoid
+from miner.scoring.pair_features import PreparedText, TokenTable, prepare
+from miner.scoring.verifier import Verifier
 
 
 def world(
@@ -165,13 +167,15 @@ def test_what_the_search_knows_is_not_computed_again(
     assert found.alone is not None and np.isfinite(found.alone.logit).all()
     anew = estimate(replace(found, alone=None))
     compared: list[int] = []  # targets that were searched already
-    original = Pieces.compare
+    original = TokenTable.pair_features
 
-    def counted(self: Pieces, source: Text, target: Text, *rows: np.ndarray) -> np.ndarray:
+    def counted(
+        self: TokenTable, source: PreparedText, target: PreparedText, *rows: np.ndarray
+    ) -> np.ndarray:
         compared.append(int(np.count_nonzero(rows[1] < len(found.backward))))
         return original(self, source, target, *rows)
 
-    monkeypatch.setattr(Pieces, "compare", counted)
+    monkeypatch.setattr(TokenTable, "pair_features", counted)
     reused = estimate(found)
     assert compared and not sum(compared)
     for name in ("score", "wrong", "q_value"):

@@ -19,8 +19,9 @@ from miner.errors import ArtifactError
 from miner.kernels.order import COLUMNS
 from miner.kernels.tokens import COLUMNS as FIGURES
 from miner.kernels.tokens import LONGEST, compare
+from miner.scoring.pair_features import unit_codes
 from miner.scoring.quality import FEATURES, NAME, Quality, cosines, features
-from miner.scoring.verifier import Verifier, unit_codes
+from miner.scoring.verifier import Verifier
 
 
 def flat(lists: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:

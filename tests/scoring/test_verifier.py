@@ -38,18 +38,11 @@ from miner.kernels.tokens import COLUMNS, LONGEST, compare
 from miner.knn.neighbors import Neighbors
 from miner.knn.settings import SearchSettings
 from miner.mining.search import run, search, verifier_for
+from miner.scoring.context_features import CONTEXT_FEATURES, MAX_LEAD, context_features
+from miner.scoring.logistic import Logistic, sigmoid
 from miner.scoring.margin import candidates
-from miner.scoring.verifier import (
-    ALONE,
-    AMONG,
-    FAR,
-    FEATURES,
-    Logistic,
-    Verifier,
-    compare_neighbours,
-    sigmoid,
-    unit_codes,
-)
+from miner.scoring.pair_features import PAIR_FEATURES, unit_codes
+from miner.scoring.verifier import FEATURES, Verifier
 
 NO_ORDER = np.empty((0, 4), dtype=np.float32)
 
@@ -250,12 +243,14 @@ def test_leads_gaps_and_ranks() -> None:
     pairs = list(zip(found.source_row.tolist(), found.target_row.tolist(), strict=True))
     assert pairs == [(0, 0), (0, 1), (1, 0), (1, 1)]
     alone = np.array([3.0, -1.0, -2.0, 1.0])
-    features = dict(zip(AMONG, compare_neighbours(found, forward, backward, alone).T, strict=True))
+    features = dict(
+        zip(CONTEXT_FEATURES, context_features(found, forward, backward, alone).T, strict=True)
+    )
     assert features["alone"].tolist() == alone.tolist()
     # (0, 0): leads (0, 1) by 4 and (1, 0) by 5; (1, 1): (1, 0) by 3 and (0, 1) by 2.
     assert features["lead"].tolist() == [4.5, -3.0, -4.0, 2.5]
     assert features["lead_min"].tolist() == [4.0, -4.0, -5.0, 2.0]
-    assert (features["lead_second"] == FAR).all()  # nobody has two rivals
+    assert (features["lead_second"] == MAX_LEAD).all()  # nobody has two rivals
     np.testing.assert_allclose(features["gap_min"], [0.5, -0.5, -0.6, 0.1], atol=1e-6)
     np.testing.assert_allclose(features["rank"], np.log([1, 2, 3, 1]), atol=1e-6)
 
@@ -266,9 +261,9 @@ def test_swapping_the_sides_changes_nothing(
     verifier = Verifier(Encoder.load(verifying_model))
     left, right = verifier.prepare(german), verifier.prepare(english)
     source, target = (grid.ravel() for grid in np.mgrid[:60, :60])
-    one = verifier.pieces.compare(left, right, source, target)
-    other = verifier.pieces.compare(right, left, target, source)
-    symmetric = [name != "shared_pieces" for name in ALONE]
+    one = verifier.tokens.pair_features(left, right, source, target)
+    other = verifier.tokens.pair_features(right, left, target, source)
+    symmetric = [name != "shared_pieces" for name in PAIR_FEATURES]
     np.testing.assert_allclose(one[:, symmetric], other[:, symmetric], atol=1e-5)
 
 
@@ -278,15 +273,15 @@ def test_translations_look_better_than_others(
     verifier = Verifier(Encoder.load(verifying_model))
     left, right = verifier.prepare(german), verifier.prepare(english)
     rows = np.arange(60)
-    true = verifier.pieces.compare(left, right, rows, rows)
-    false = verifier.pieces.compare(left, right, rows, np.roll(rows, 7))
+    true = verifier.tokens.pair_features(left, right, rows, rows)
+    false = verifier.tokens.pair_features(left, right, rows, np.roll(rows, 7))
     for name, more in (
         ("alignment", True),
         ("unmatched", False),
         ("association", True),
         ("translated", True),
     ):
-        column = ALONE.index(name)
+        column = PAIR_FEATURES.index(name)
         difference = true[:, column].mean() - false[:, column].mean()
         assert (difference > 0) == more, name
 
@@ -295,7 +290,7 @@ def test_sentences_without_pieces_have_figures_too(verifying_model: Path) -> Non
     verifier = Verifier(Encoder.load(verifying_model))
     left, right = verifier.prepare(["", "漢字", "12"]), verifier.prepare(["Haus", ""])
     source, target = (grid.ravel() for grid in np.mgrid[:3, :2])
-    assert np.isfinite(verifier.pieces.compare(left, right, source, target)).all()
+    assert np.isfinite(verifier.tokens.pair_features(left, right, source, target)).all()
     assert len(verifier.prepare([])) == 0
 
 
@@ -380,11 +375,11 @@ def test_features_belong_to_their_pairs(verifying: tuple[Index, Index]) -> None:
     found = run(*verifying, verifier_for(verifying[0]))
     pairs = found.pairs
     assert found.verifier and found.source_text and found.target_text and pairs.features is not None
-    own = found.verifier.pieces.compare(
+    own = found.verifier.tokens.pair_features(
         found.source_text, found.target_text, pairs.source_row, pairs.target_row
     )
-    assert (pairs.features[:, : len(ALONE)] == own).all()
-    again = found.verifier.among.logit(pairs.features[:, len(ALONE) :])
+    assert (pairs.features[:, : len(PAIR_FEATURES)] == own).all()
+    again = found.verifier.context_function.logit(pairs.features[:, len(PAIR_FEATURES) :])
     assert (sigmoid(again) == pairs.score).all()
 
 

@@ -15,7 +15,9 @@ import train.learn_verifier
 import train.pipeline
 from miner.encoder.encoder import Encoder
 from miner.encoder.model import Model, load
-from miner.scoring.verifier import ALONE, Verifier, sigmoid
+from miner.scoring.logistic import sigmoid
+from miner.scoring.pair_features import PAIR_FEATURES
+from miner.scoring.verifier import Verifier
 from train.config import TrainConfig
 from train.data import prepare
 from train.learn_lexicon import learn_lexicon
@@ -84,8 +86,10 @@ def test_a_verifier_tells_translations_from_others(encoder: Encoder):
     verifier = Verifier(Encoder(dataclasses.replace(known.model, verifier=learned)))
     left, right = (verifier.prepare(side) for side in pairs)
     rows = np.arange(60)
-    true = verifier.alone.logit(verifier.pieces.compare(left, right, rows, rows))
-    false = verifier.alone.logit(verifier.pieces.compare(left, right, rows, np.roll(rows, 7)))
+    true = verifier.pair_function.logit(verifier.tokens.pair_features(left, right, rows, rows))
+    false = verifier.pair_function.logit(
+        verifier.tokens.pair_features(left, right, rows, np.roll(rows, 7))
+    )
     assert (true > np.quantile(false, 0.95)).mean() > 0.8
 
 
@@ -111,7 +115,7 @@ def test_a_training_ends_with_a_verifier(tmp_path, small):
     lines: list[object] = []
     model = train_model([TextPair(*files)], config, tmp_path / "model", report=lines.append)
     assert "learning to verify candidates" in lines
-    assert set(model.verifier["alone"]["weight"]) == set(ALONE)
+    assert set(model.verifier["alone"]["weight"]) == set(PAIR_FEATURES)
     Verifier(Encoder(load(tmp_path / "model")))
     assert isinstance(model, Model) and model.fingerprint
     train_model([TextPair(*files)], config, tmp_path / "again")

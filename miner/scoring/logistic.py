@@ -1,0 +1,62 @@
+"""A logistic function over named features, and its form in a model's JSON."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Logistic:
+    """``sigmoid(intercept + (x - mean) · weight)`` over features ``names``.
+
+    ``mean (f,) float64`` of each feature over the translations of the training text: with it, the
+    part of a feature in a logit is its difference from a usual translation. ``weight (f,)
+    float64``.
+    """
+
+    names: tuple[str, ...]
+    intercept: float
+    weight: np.ndarray
+    mean: np.ndarray
+
+    def parts(self, features: np.ndarray) -> np.ndarray:
+        """Return the part of each feature in the logit: ``(m, f) float64``."""
+        return (features.astype(np.float64) - self.mean) * self.weight
+
+    def logit(self, features: np.ndarray) -> np.ndarray:
+        """Return the logits ``(m,) float64`` of features ``(m, f)``.
+
+        Sums run feature by feature, so that a logit does not depend on the number of rows.
+        """
+        total = np.full(len(features), self.intercept)
+        for column in range(len(self.names)):
+            centred = features[:, column].astype(np.float64) - self.mean[column]
+            total += centred * self.weight[column]
+        return total
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the function ready for JSON."""
+        return {
+            "intercept": self.intercept,
+            "weight": dict(zip(self.names, self.weight.tolist(), strict=True)),
+            "mean": dict(zip(self.names, self.mean.tolist(), strict=True)),
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any], names: tuple[str, ...]) -> "Logistic":
+        """Invert :meth:`as_dict`. Raises ValueError or KeyError for features other than ``names``."""
+        if set(values["weight"]) != set(names) or set(values["mean"]) != set(names):
+            raise ValueError("it has other features")
+        weight = np.array([values["weight"][name] for name in names], dtype=np.float64)
+        mean = np.array([values["mean"][name] for name in names], dtype=np.float64)
+        intercept = float(values["intercept"])
+        if not (np.isfinite(weight).all() and np.isfinite(mean).all() and np.isfinite(intercept)):
+            raise ValueError("a number in it is not finite")
+        return cls(names, intercept, weight, mean)
+
+
+def sigmoid(logit: np.ndarray) -> np.ndarray:
+    """Map logits to probabilities, without overflow."""
+    return np.exp(-np.logaddexp(0, -logit))

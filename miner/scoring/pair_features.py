@@ -1,0 +1,205 @@
+"""Features of a pair of sentences that depend on the pair alone: tokens, lengths, numbers."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from miner.encoder.encoder import CHUNK
+from miner.encoder.lexicon import Lexicon
+from miner.encoder.model import quantise
+from miner.encoder.tokenizer import Tokenizer
+from miner.ragged import offsets_of, take_lists
+
+# Metrics of the two sides come as their mean and their worse one, so that it does not matter which
+# language is called the source.
+PAIR_FEATURES = (
+    "alignment",
+    "alignment_min",
+    "unmatched",
+    "unmatched_max",
+    "association",
+    "association_min",
+    "translated",
+    "translated_min",
+    "length_ratio",
+    "length",
+    "length_squared",
+    "numbers_differ",
+    "numbers_shared",
+    "shared_pieces",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedText:
+    """n sentences, tokenised, with their numbers.
+
+    ``ids (t,) int32`` with ``offsets (n + 1,) int64``: ragged token ids. ``characters (n,) int64``:
+    lengths in code points. ``numbers (m,) uint64`` with ``number_offsets (n + 1,) int64``: the
+    distinct numbers of each sentence, ascending.
+    """
+
+    ids: np.ndarray
+    offsets: np.ndarray
+    characters: np.ndarray
+    numbers: np.ndarray
+    number_offsets: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.characters)
+
+    def take(self, rows: np.ndarray) -> "PreparedText":
+        """Return the sentences ``rows``, in that order."""
+        ids, offsets = take_lists(self.ids, self.offsets, rows)
+        return PreparedText(
+            ids,
+            offsets,
+            self.characters[rows],
+            *take_lists(self.numbers, self.number_offsets, rows),
+        )
+
+    def join(self, more: "PreparedText") -> "PreparedText":
+        """Append the sentences of ``more``."""
+        return PreparedText(
+            np.concatenate([self.ids, more.ids]),
+            np.concatenate([self.offsets, self.offsets[-1] + more.offsets[1:]]),
+            np.concatenate([self.characters, more.characters]),
+            np.concatenate([self.numbers, more.numbers]),
+            np.concatenate(
+                [self.number_offsets, self.number_offsets[-1] + more.number_offsets[1:]]
+            ),
+        )
+
+
+def prepare(tokenizer: Tokenizer, sentences: Sequence[str], threads: int) -> PreparedText:
+    """Tokenise sentences, count their characters, find their numbers."""
+    from miner.kernels.numbers import find_numbers
+
+    def work(start: int) -> tuple[np.ndarray, ...]:
+        part = sentences[start : start + CHUNK]
+        ids, offsets = tokenizer(part)
+        encoded = [sentence.encode("utf-8", "surrogatepass") for sentence in part]
+        places = np.cumsum([0, *map(len, encoded)])
+        text = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+        numbers, number_offsets = find_numbers(text, places)
+        return ids, np.diff(offsets), numbers, np.diff(number_offsets)
+
+    with ThreadPoolExecutor(threads) as pool:
+        parts = list(pool.map(work, range(0, max(len(sentences), 1), CHUNK)))
+    ids, counts, numbers, number_counts = (
+        np.concatenate(column) for column in zip(*parts, strict=True)
+    )
+    characters = np.fromiter(map(len, sentences), dtype=np.int64, count=len(sentences))
+    return PreparedText(ids, offsets_of(counts), characters, numbers, offsets_of(number_counts))
+
+
+def lengths(offsets: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return the lengths of the lists ``rows`` of a ragged array."""
+    return offsets[rows + 1] - offsets[rows]
+
+
+def unit_codes(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Quantise rows ``(V, d) float32`` to int8; return codes ``(V, p)`` and scales ``(V,) float32``.
+
+    Codes times scale are unit rows; the scale of a zero row is 0. ``p`` is ``d`` rounded up, with
+    zeros, to the step of the compiled loops. Rows that a model stores as int8 lose nothing.
+    """
+    from miner.kernels.dots import STEP
+
+    codes, _ = quantise(table)
+    padded = np.zeros((len(codes), -(-codes.shape[1] // STEP) * STEP), dtype=np.int8)
+    padded[:, : codes.shape[1]] = codes
+    length = np.sqrt(np.einsum("vd,vd->v", codes, codes, dtype=np.int64))
+    return padded, np.where(length > 0, 1 / np.maximum(length, 1), 0).astype(np.float32)
+
+
+class TokenTable:
+    """The direction, weight and translations of every token id.
+
+    ``codes (V, p) int8`` times ``scale (V,) float32`` are unit rows, or zero rows, padded with
+    zeros to p. ``weight (V,) float32`` > 0 is the length of the token's vector: training lengthens
+    the vectors of meaningful tokens.
+    """
+
+    def __init__(self, table: np.ndarray, lexicon: Lexicon):
+        length = np.linalg.norm(table, axis=1)
+        self.weight = np.maximum(length, 1e-9).astype(np.float32)
+        self.codes, self.scale = unit_codes(table)
+        self.lexicon = lexicon
+
+    def similarity(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Return the cosines of token ids with token ids, ``(n, m) float32``."""
+        from miner.kernels.dots import cosines
+
+        return cosines(self.codes, self.scale, left, right)
+
+    def pair_features(
+        self,
+        source: PreparedText,
+        target: PreparedText,
+        source_row: np.ndarray,
+        target_row: np.ndarray,
+        order: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Compute ``PAIR_FEATURES`` of pairs of rows: ``(m, f) float32``.
+
+        ``length`` is the natural logarithm of the mean number of tokens, ``length_ratio`` that of a
+        ratio of characters; ``association`` is in nats a token; the others are shares, cosines or
+        counts. ``order (m, 4) float32``, if given, receives the metrics of
+        :mod:`miner.kernels.order`.
+        """
+        from miner.kernels.tokens import COLUMNS, compare
+
+        metrics = np.empty((len(source_row), COLUMNS), dtype=np.float32)
+        lexicon = self.lexicon
+        compare(
+            source.ids,
+            source.offsets,
+            target.ids,
+            target.offsets,
+            source_row,
+            target_row,
+            self.codes,
+            self.scale,
+            self.weight,
+            lexicon.frequency,
+            lexicon.offsets,
+            lexicon.pieces,
+            lexicon.probability,
+            metrics,
+            np.empty((0, 4), dtype=np.float32) if order is None else order,
+        )
+        out = np.empty((len(source_row), len(PAIR_FEATURES)), dtype=np.float32)
+        for column, worse in enumerate((np.minimum, np.maximum, np.minimum, np.minimum)):
+            left, right = metrics[:, 2 * column], metrics[:, 2 * column + 1]
+            out[:, 2 * column] = (left + right) / 2
+            out[:, 2 * column + 1] = worse(left, right)
+        # Five more characters: one of two short sentences is easily twice as long.
+        characters = (source.characters[source_row] + 5) / (target.characters[target_row] + 5)
+        out[:, 8] = np.abs(np.log(characters))
+        tokens = lengths(source.offsets, source_row) + lengths(target.offsets, target_row)
+        out[:, 9] = np.log(tokens / 2 + 1)
+        out[:, 10] = out[:, 9] ** 2
+        out[:, 11:13] = _numbers(source, target, source_row, target_row)
+        out[:, 13] = metrics[:, 8]
+        return out
+
+
+def _numbers(
+    source: PreparedText, target: PreparedText, source_row: np.ndarray, target_row: np.ndarray
+) -> np.ndarray:
+    """Return ``(m, 2) float32``: 1 where a number lacks its counterpart; the numbers in common."""
+    from miner.kernels.numbers import shared_numbers
+
+    shared = shared_numbers(
+        source.numbers,
+        source.number_offsets,
+        target.numbers,
+        target.number_offsets,
+        source_row,
+        target_row,
+    )
+    total = lengths(source.number_offsets, source_row) + lengths(target.number_offsets, target_row)
+    return np.stack([total > 2 * shared, shared], axis=1).astype(np.float32)
