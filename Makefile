@@ -29,15 +29,15 @@ lint: $(VENV)/developing
 
 bench: $(VENV)/developing
 	$(BIN)/pip install -q -c constraints.txt -e '.[$(EXTRA),train,filter,dev,bench]'
-	$(BIN)/python -m benchmarks.quality --data $(DATA)
-	$(BIN)/python -m benchmarks.precision --data $(DATA)
-	$(BIN)/python -m benchmarks.secondlook --data $(DATA)
-	$(BIN)/python -m benchmarks.training --data $(DATA)
-	$(BIN)/python -m benchmarks.speed --data $(DATA)
-	$(BIN)/python -m benchmarks.filtering --data $(DATA)
-	$(BIN)/python -m benchmarks.evaluations --data $(DATA)
-	$(BIN)/python -m benchmarks.experiments --data $(DATA)
-	$(BIN)/python -m benchmarks.readme
+	$(BIN)/python -m benchmarks mining --data $(DATA)
+	$(BIN)/python -m benchmarks precision --data $(DATA)
+	$(BIN)/python -m benchmarks verification --data $(DATA)
+	$(BIN)/python -m benchmarks training --data $(DATA)
+	$(BIN)/python -m benchmarks speed --data $(DATA)
+	$(BIN)/python -m benchmarks filtering --data $(DATA)
+	$(BIN)/python -m benchmarks evaluations --data $(DATA)
+	$(BIN)/python -m benchmarks experiments --data $(DATA)
+	$(BIN)/python -m benchmarks pages
 
 $(VENV)/installed: setup.cfg constraints.txt
 	test -d $(VENV) || $(PYTHON) -m venv $(VENV)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import report
-from benchmarks.evaluations.tables import figures, rate
+from benchmarks.models.evaluation_tables import figures, rate
 
 PLACE = Path(__file__).parent / "plots"
 # The encoders' pair of languages; of whole models the figures of that pair are shown, too.
@@ -141,7 +141,3 @@ def _scatter(axes: Any, points: Sequence[Point], colour: str, label: str) -> lis
     """Draws points; returns their names, to be moved apart."""
     axes.scatter([x for x, _, _ in points], [y for _, y, _ in points], color=colour, label=label)
     return [axes.text(*point, fontsize=7, color=colour) for point in points]
-
-
-if __name__ == "__main__":
-    draw()

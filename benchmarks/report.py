@@ -1,4 +1,4 @@
-"""What benchmarks share: their options, and what a result says of itself where it is written."""
+"""Options that benchmarks share, and the record of command, versions and machine of a result."""
 
 import argparse
 import importlib.metadata
@@ -28,7 +28,7 @@ def parser(doc: str | None, result: str, models: bool = False) -> argparse.Argum
 
 def write(path: Path, name: str, results: Any) -> None:
     """Write ``results`` with what is needed to judge and repeat them."""
-    _write(path, {"benchmark": name, **record(name, results)})
+    _write(path, {"benchmark": name, **record(results)})
 
 
 def read(name: str) -> dict[str, Any]:
@@ -42,14 +42,14 @@ def merge(path: Path, name: str, section: str, results: Any, libraries: Sequence
     ``libraries`` are named with their versions, beside those that all benchmarks name.
     """
     old = json.loads(path.read_text(encoding="utf-8"))["sections"] if path.exists() else {}
-    new = {**old, section: record(name, results, libraries)}
+    new = {**old, section: record(results, libraries)}
     _write(path, {"benchmark": name, "sections": new})
 
 
-def record(name: str, results: Any, libraries: Sequence[str] = ()) -> dict[str, Any]:
+def record(results: Any, libraries: Sequence[str] = ()) -> dict[str, Any]:
     """``results`` with the command, versions and hardware that they come from."""
     return {
-        "command": f"python -m {name} {' '.join(sys.argv[1:])}".strip(),
+        "command": " ".join(sys.argv),
         "versions": versions(libraries),
         "hardware": hardware(),
         "results": results,

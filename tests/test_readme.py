@@ -110,5 +110,5 @@ def test_linked_files_are_there(page: str) -> None:
 
 
 def test_tables_are_those_of_the_results() -> None:
-    done = subprocess.run([sys.executable, "-m", "benchmarks.readme", "--check"], cwd=ROOT)
+    done = subprocess.run([sys.executable, "-m", "benchmarks", "pages", "--check"], cwd=ROOT)
     assert done.returncode == 0

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.speed import text
+from benchmarks.speed import speed_text
 from benchmarks.speed.process import Job, run
 from miner import Encoder
 from miner.knn.knn_search import nearest_both
@@ -92,13 +92,13 @@ def job(paths: list[str], count: int, dimensions: list[int], threads: int) -> di
 
     encoder = Encoder.load("default", threads)
     encoded = (
-        encoder.encode(text.read(paths[0], count)),
-        encoder.encode(text.read(paths[1], count)),
+        encoder.encode(speed_text.read(paths[0], count)),
+        encoder.encode(speed_text.read(paths[1], count)),
     )
     top = peak()
     rows: list[dict[str, Any]] = []
     for d in dimensions:
-        source, target = text.resized(encoded, d)
+        source, target = speed_text.resized(encoded, d)
         wide = [vectors.astype(np.float32) for vectors in (source, target)]
 
         contenders: dict[str, Callable[[], object]] = {

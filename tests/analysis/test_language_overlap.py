@@ -27,7 +27,7 @@ from miner.errors import CorpusError
 from miner.ragged import offsets_of
 
 SCORES = {"de": 0.7, "fr": 0.6, "es": 0.65, "ru": 0.5}
-TABLE = Path(__file__).parents[2] / "benchmarks" / "experiments" / "distances.tsv"
+TABLE = Path(__file__).parents[2] / "benchmarks" / "models" / "distances.tsv"
 
 
 class Letters:
@@ -250,7 +250,7 @@ def test_help_says_what_everything_is() -> None:
 
 
 def test_places_on_the_globe() -> None:
-    from benchmarks.experiments.distances import cosine_distance, great_circle, place, unit
+    from benchmarks.models.distances import cosine_distance, great_circle, place, unit
 
     generator = np.random.default_rng(4)
     points = np.array([unit(*row) for row in generator.uniform((-90, -180), (90, 180), (99, 2))])

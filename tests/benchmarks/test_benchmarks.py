@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import miner
-from benchmarks import quality, readme, unseen
-from benchmarks.encoders import plan, tables, text
-from benchmarks.evaluations import seen
+from benchmarks import pages
+from benchmarks.mining import mining_quality
+from benchmarks.models import encoder_plan, encoder_tables, encoder_text, seen, unseen
 from miner import MinerError
 from miner.encoder.model import Model, Part
 from miner.text.output import open_output
@@ -42,7 +42,16 @@ def lay_out(directory: Path, suffix: str, test_gold: bool = True, foreign: str =
 
 
 def bucc(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "benchmarks.bucc", "--pair", "de-en", "--model", "default"]
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks",
+        "bucc",
+        "--pair",
+        "de-en",
+        "--model",
+        "default",
+    ]
     return subprocess.run(
         [*command, *map(str, arguments)], cwd=ROOT, capture_output=True, text=True, timeout=300
     )
@@ -84,7 +93,7 @@ def test_pivoting_pairs_what_translates_the_same_sentence() -> None:
         ("ja.", "Indeed."),  # another foreign sentence
         ("Ja.", "Of course."),
     ]
-    assert list(text.pivot(pairs)) == [
+    assert list(encoder_text.pivot(pairs)) == [
         ("Of course.", "Right."),
         ("Of course.", "Yes."),
         ("Right.", "Yes."),
@@ -93,18 +102,20 @@ def test_pivoting_pairs_what_translates_the_same_sentence() -> None:
 
 def test_draw() -> None:
     pairs = [(str(number), str(-number)) for number in range(50)]
-    drawn = text.draw(pairs, 20)
-    assert len(set(drawn)) == 20 and set(drawn) < set(pairs) and drawn == text.draw(pairs, 20)
-    assert sorted(text.draw(pairs, 100)) == sorted(pairs)
+    drawn = encoder_text.draw(pairs, 20)
+    assert (
+        len(set(drawn)) == 20 and set(drawn) < set(pairs) and drawn == encoder_text.draw(pairs, 20)
+    )
+    assert sorted(encoder_text.draw(pairs, 100)) == sorted(pairs)
 
 
 def test_text_is_drawn_once_and_short(tmp_path: Path) -> None:
     place = tmp_path / "train" / "fr-en"
     place.mkdir(parents=True)
-    long = "mot " * (text.LONGEST + 1)
+    long = "mot " * (encoder_text.LONGEST + 1)
     (place / "a.tsv").write_text(f"un\tone\ndeux\ttwo\n{long}\tword\n", encoding="utf-8")
     (place / "b.tsv").write_text("deux\ttwo\ndeux\ta pair\n", encoding="utf-8")
-    drawn = text.prepare("fr-en", tmp_path, tmp_path / "work", 10)
+    drawn = encoder_text.prepare("fr-en", tmp_path, tmp_path / "work", 10)
     assert sorted(drawn.path.read_text(encoding="utf-8").splitlines()) == [
         "deux\ta pair",
         "deux\ttwo",
@@ -112,28 +123,34 @@ def test_text_is_drawn_once_and_short(tmp_path: Path) -> None:
     ]
     assert drawn.described["pairs"] == 3
     (place / "tatoeba.tsv").write_text("deux\ttwo\ndeux\tTWO!\ndeux\ta pair\n", encoding="utf-8")
-    assert text.prepare("fr-en", tmp_path, tmp_path / "work", 10) == drawn
-    assert text.paraphrases(tmp_path) == [("a pair", "two")]
+    assert encoder_text.prepare("fr-en", tmp_path, tmp_path / "work", 10) == drawn
+    assert encoder_text.paraphrases(tmp_path) == [("a pair", "two")]
     with pytest.raises(MinerError, match="no training text"):
-        text.bilingual(tmp_path / "elsewhere")
+        encoder_text.bilingual(tmp_path / "elsewhere")
 
 
 def test_plan() -> None:
-    for group in plan.GROUPS.values():
+    for group in encoder_plan.GROUPS.values():
         assert len({row.key for row in group.rows}) == len(group.rows)
         negatives = {row.config.negatives_from for row in group.rows if row.config.epochs > 0}
         assert group.bilingual or negatives == {"either"}
-    rows = {row.name: row.config for row in plan.GROUPS["bilingual"].rows}
-    assert rows["sp"] == plan.P19 and rows["sp, 20k pieces, random"].epochs == 0
-    assert rows["sp, 1 epoch"] == replace(plan.P19, epochs=1)
+    rows = {row.name: row.config for row in encoder_plan.GROUPS["bilingual"].rows}
+    assert rows["sp"] == encoder_plan.P19 and rows["sp, 20k pieces, random"].epochs == 0
+    assert rows["sp, 1 epoch"] == replace(encoder_plan.P19, epochs=1)
     lstm, gran = rows["lstm"], rows["gran-gru"]
     assert (lstm.epochs, lstm.scramble, gran.epochs, gran.scramble) == (1, 0.3, 1, 0)
-    assert gran.initial < plan.P19.initial < lstm.initial
-    mixed = {row.name: row.config for row in plan.GROUPS["english"].rows}["word+trigram+lstm"]
-    assert (mixed.epochs, mixed.scramble, mixed.initial) == (3, 0.3, plan.P19.initial)
+    assert gran.initial < encoder_plan.P19.initial < lstm.initial
+    mixed = {row.name: row.config for row in encoder_plan.GROUPS["english"].rows}[
+        "word+trigram+lstm"
+    ]
+    assert (mixed.epochs, mixed.scramble, mixed.initial) == (3, 0.3, encoder_plan.P19.initial)
     # Every question has an answer that is the recipe itself.
-    asked = {row.question for row in plan.GROUPS["questions"].rows}
-    answered = {row.question for row in plan.GROUPS["questions"].rows if row.config == plan.P19}
+    asked = {row.question for row in encoder_plan.GROUPS["questions"].rows}
+    answered = {
+        row.question
+        for row in encoder_plan.GROUPS["questions"].rows
+        if row.config == encoder_plan.P19
+    }
     assert answered == asked
 
 
@@ -148,7 +165,7 @@ def test_parameters() -> None:
 
 def test_seconds_of_a_killed_training_count(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="benchmarks.encoders trains")
-    from benchmarks.encoders.measure import Clock
+    from benchmarks.models.encoder_metrics import Clock
     from train.loop import Progress
 
     note = tmp_path / "seconds"
@@ -185,11 +202,13 @@ def test_encoders_are_compared_and_a_killed_run_goes_on(
     data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("torch", reason="benchmarks.encoders trains")
-    from benchmarks.encoders import __main__ as command
+    from benchmarks.models import encoders as command
 
-    rows = {row.name: row for row in plan.GROUPS["bilingual"].rows}
+    rows = {row.name: row for row in encoder_plan.GROUPS["bilingual"].rows}
     few = rows["sp"], rows["trigram"], rows["sp, 1 epoch"]
-    monkeypatch.setitem(plan.GROUPS, "softmax", replace(plan.GROUPS["softmax"], rows=few))
+    monkeypatch.setitem(
+        encoder_plan.GROUPS, "softmax", replace(encoder_plan.GROUPS["softmax"], rows=few)
+    )
     result, models = data / "encoders.json", data / "models"
     options = ["--quick", "--only", "softmax", "--data", data, "--models", models, "--json", result]
     monkeypatch.setattr(sys, "argv", ["encoders", *map(str, options)])
@@ -203,7 +222,7 @@ def test_encoders_are_compared_and_a_killed_run_goes_on(
     assert sp["figures"]["sts 12-16"] > 50 and sp["figures"]["bucc"]["test"]["gold"] > 50
     assert set(sp["figures"]["sts"]) == {"2012.MSRpar", "2016.headlines", "stsb.en.test"}
     assert sp["training seconds"] > 0
-    lines = tables.tables(json.loads(result.read_text()), readme.conditions)
+    lines = encoder_tables.tables(json.loads(result.read_text()), pages.conditions)
     assert any(line.startswith("| trigram | 1 | 0.") for line in lines)
 
     # As if killed before the last two rows were written: only their figures are taken again.
@@ -221,7 +240,7 @@ def test_tables_go_between_their_marks() -> None:
     wanted = "a\n<!-- x -->\nnew\nest\n<!-- /x -->\nb\n<!-- y-z -->\n<!-- /y-z -->\n"
     sections = {"x": lambda: ["new", "est", ""], "y-z": list[str]}
     for page in (marked, wanted):
-        assert readme.filled(page, sections) == wanted
+        assert pages.filled(page, sections) == wanted
 
 
 def test_the_recipes_are_kept_from_the_sentences_of_all_test_sets(tmp_path: Path) -> None:
@@ -248,9 +267,11 @@ def test_recipes_are_trained_without_test_sentences(
         file.write("ein Haus\ta house\n")
     given: dict[str, list[str]] = {}
     monkeypatch.setattr(
-        quality, "train_model", lambda texts, config, output, **more: given.update(more)
+        mining_quality, "train_model", lambda texts, config, output, **more: given.update(more)
     )
-    quality.trained(quality.RECIPES["p19"], "de-en", tmp_path, tmp_path / "models" / "p19")
+    mining_quality.trained(
+        mining_quality.RECIPES["p19"], "de-en", tmp_path, tmp_path / "models" / "p19"
+    )
     (path,) = given["exclude"]
     first = (DEMO / "demo.de").read_text(encoding="utf-8").splitlines()[0]
     assert first in Path(path).read_text(encoding="utf-8").splitlines()

@@ -10,27 +10,25 @@ import numpy as np
 import pytest
 
 import miner
-from benchmarks import readme
-from benchmarks.encoders.text import BILINGUAL, LONGEST, Pair
+from benchmarks import pages
+from benchmarks.models.encoder_text import BILINGUAL, LONGEST, Pair
 from miner import MinerError
 from miner.text.output import open_output
 
 pytest.importorskip("torch", reason="benchmarks.experiments trains")
 
-from benchmarks.experiments import (
-    __main__ as command,
-)
-from benchmarks.experiments import (
+from benchmarks.models import (
     choose,
-    filters,
-    languages,
-    measure,
-    scale,
+    experiment_metrics,
+    experiment_tables,
+    experiment_text,
+    filter_experiments,
+    language_experiments,
+    size_experiments,
     sources,
-    tables,
-    text,
 )
-from benchmarks.experiments.measure import Bench
+from benchmarks.models import experiments as command
+from benchmarks.models.experiment_metrics import Bench
 
 DEMO = Path(miner.__file__).parent / "demo"
 WORDS = ["a", "house", "the", "tree", "green", "runs", "home", "late", "every", "day", "nobody"]
@@ -102,39 +100,39 @@ def last(section: Any, bench: Any) -> dict[str, Any]:
 def test_sources_are_short_and_distinct(data: Path) -> None:
     long = " ".join(["mot"] * (LONGEST + 1))
     put(data, "train/fr-en/more.tsv", [("un", "one"), ("un", "one"), (long, "words"), ("un", "a")])
-    found = text.sources(data, BILINGUAL)
+    found = experiment_text.sources(data, BILINGUAL)
     assert list(found) == ["large", "more", "other", "small", "tatoeba"]
     assert found["more"] == [("un", "one"), ("un", "a")]
     with pytest.raises(MinerError, match="no training text"):
-        text.sources(data, "xx-en")
+        experiment_text.sources(data, "xx-en")
 
 
 def test_a_mix_has_equally_many_of_each() -> None:
     parts = {"a": made(50, "a "), "b": made(50, "b "), "c": made(3, "c ")}
-    found = text.mixed(parts, 20)
+    found = experiment_text.mixed(parts, 20)
     counts = [sum(source.startswith(name) for source, _ in found) for name in parts]
     assert counts == [7, 7, 3]  # of one that is too small, all
-    assert found == text.mixed(parts, 20) and len(set(found)) == len(found)
+    assert found == experiment_text.mixed(parts, 20) and len(set(found)) == len(found)
 
 
 def test_pools(data: Path) -> None:
-    laws, half = text.noisy(data), text.half_noisy(data)
+    laws, half = experiment_text.noisy(data), experiment_text.half_noisy(data)
     assert len(laws) == 90 and len(half) == 180 and sum(pair in set(laws) for pair in half) == 90
     assert {source.split()[0] for source, _ in half[:90]} > {"loi", "maison"}, "in no order"
     with pytest.raises(MinerError, match=r"no fr-en\.laws-positional"):
-        text.noisy(data / "train")
+        experiment_text.noisy(data / "train")
 
 
 def test_text_is_written_once(tmp_path: Path) -> None:
-    one = text.written("a name", made(4), tmp_path)
+    one = experiment_text.written("a name", made(4), tmp_path)
     assert one.path.read_text(encoding="utf-8").startswith("maison 0 a\thouse 0 a\n")
     stamp = one.path.stat().st_mtime_ns
-    assert text.written("a name", made(4), tmp_path) == one
+    assert experiment_text.written("a name", made(4), tmp_path) == one
     assert one.path.stat().st_mtime_ns == stamp
-    assert text.written("a name", made(5), tmp_path).path != one.path
+    assert experiment_text.written("a name", made(5), tmp_path).path != one.path
     assert (one.described["pairs"], one.described["mean words"]) == (4, [3.0, 3.0])
     with pytest.raises(MinerError, match="a name: no pair is left"):
-        text.written("a name", [], tmp_path)
+        experiment_text.written("a name", [], tmp_path)
 
 
 # --- choosing -----------------------------------------------------------------------------------
@@ -170,9 +168,12 @@ def test_a_pool_is_not_scored_by_what_has_seen_it(
     bench = Bench(data, data / "models", 20, {})
     pool = choose.pool("half noisy", bench)
     assert (len(pool.sample), len(pool.pairs), pool.keep) == (20, 160, 20)
-    assert not set(pool.sample) & set(pool.pairs) and pool.config == measure.P19
-    english = choose.pool(text.ENGLISH, bench)
-    assert english.languages == text.ENGLISH and english.config == measure.PARAPHRASE
+    assert not set(pool.sample) & set(pool.pairs) and pool.config == experiment_metrics.P19
+    english = choose.pool(experiment_text.ENGLISH, bench)
+    assert (
+        english.languages == experiment_text.ENGLISH
+        and english.config == experiment_metrics.PARAPHRASE
+    )
     monkeypatch.setattr(choose, "MOST", 30)
     assert len(choose.pool("half noisy", bench).pairs) == 30
 
@@ -190,36 +191,36 @@ def test_sources(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         *(("5 pairs", name, 5) for name in ("large", "other", "small", "tatoeba", sources.MIX)),
     ]
     assert results["left out"] == {"50 pairs": {"small": 7}, "5 pairs": {}}
-    assert "Too small: small (7)." in tables.section("sources", results)
+    assert "Too small: small (7)." in experiment_tables.section("sources", results)
     # Where few are asked for there is one group.
     assert len(last(sources, Dry(data, 4))["rows"]) == 5
 
 
 def test_filters(data: Path) -> None:
     bench = Dry(data, 20)
-    results = last(filters, bench)
+    results = last(filter_experiments, bench)
     assert all(row["pairs"] == 20 for row in results["rows"])
-    assert list(results["pools"]) == list(text.POOLS)
-    assert {row["group"] for row in results["rows"]} == set(text.POOLS)
+    assert list(results["pools"]) == list(experiment_text.POOLS)
+    assert {row["group"] for row in results["rows"]} == set(experiment_text.POOLS)
     names = {
         group: [row["name"] for row in results["rows"] if row["group"] == group]
-        for group in text.POOLS
+        for group in experiment_text.POOLS
     }
     scored = [f"{name} by {whose}" for whose in ("the default model", "the pool's own")
               for name in ("cosine", "margin")]  # fmt: skip
     for group, found in names.items():
         assert found[0] == "none: random, draw 1" and found[-4:] == scored
-        assert ("quality" in found) == (group != text.ENGLISH)
+        assert ("quality" in found) == (group != experiment_text.ENGLISH)
     assert names["half noisy"][3:5] == ["tokens, 0 to 10", "overlap of words, 0.2 to 0.6"]
     drawn = [bench.given["half noisy", name] for name in names["half noisy"][:3]]
     assert len({pair for part in drawn for pair in part}) == 60
-    assert "overlap of 1-grams, 0.6 to 1" in names[text.ENGLISH]
+    assert "overlap of 1-grams, 0.6 to 1" in names[experiment_text.ENGLISH]
     for (group, _), pairs in bench.given.items():
         assert set(pairs) <= set(choose.pool(group, bench).pairs)  # type: ignore[arg-type]
 
 
 def test_deciles(data: Path) -> None:
-    from benchmarks.experiments import deciles
+    from benchmarks.models import deciles
 
     bench = Dry(data, 20)
     results = last(deciles, bench)
@@ -232,17 +233,17 @@ def test_deciles(data: Path) -> None:
         assert edges == sorted(edges)
         parts = [bench.given[row["group"], row["name"]] for row in rows]
         assert len({pair for part in parts for pair in part}) == sum(map(len, parts))
-    assert "| cosines |" in "\n".join(tables.section("deciles", results))
+    assert "| cosines |" in "\n".join(experiment_tables.section("deciles", results))
 
 
 def test_scale(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scale, "SIZES", (10, 100, 1000))
+    monkeypatch.setattr(size_experiments, "SIZES", (10, 100, 1000))
     bench = Dry(data, 20)
-    rows = last(scale, bench)["rows"]
+    rows = last(size_experiments, bench)["rows"]
     assert [(row["group"], row["pairs"]) for row in rows] == [
         (recipe, size) for size in (10, 100, 197) for recipe in ("p19", "fast")
     ]
-    lines = tables.section("scale", {"rows": rows})
+    lines = experiment_tables.section("scale", {"rows": rows})
     assert "| 10 | 0.010 (0.000–0.020) | 0.010 (0.000–0.020) | 1.0 (0.0–2.0) |" in lines[4]
     small, large, most = (bench.given["p19", name] for name in ("10", "100", "197"))
     assert large[:10] == small and most[:100] == large
@@ -251,7 +252,10 @@ def test_scale(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_cipher() -> None:
     words = [f"{one}{other}" for one in WORDS for other in WORDS]
     sentence = " ".join(words)
-    changed = [languages.ciphered(sentence, share).split() for share in languages.SHARES]
+    changed = [
+        language_experiments.ciphered(sentence, share).split()
+        for share in language_experiments.SHARES
+    ]
     counts = [sum(a != b for a, b in zip(found, words, strict=True)) for found in changed]
     assert counts[0] == 0 and counts[-1] == len(words) and counts == sorted(counts)
     assert counts[2] == pytest.approx(len(words) / 2, abs=20)
@@ -259,7 +263,7 @@ def test_cipher() -> None:
     assert all(one in (word, full) for one, word, full in zip(changed[1], words, changed[-1],
                                                               strict=True))  # fmt: skip
     assert len(set(changed[-1])) == len(set(words))
-    found = languages.ciphered("The tree, the TREE: 42!", 1.0)
+    found = language_experiments.ciphered("The tree, the TREE: 42!", 1.0)
     the, tree = found[:3], found[4:8]
     assert found == f"{the} {tree}, {the.lower()} {tree.upper()}: 42!"
     assert all(one != other for one, other in zip(f"{the}{tree}", "Thetree", strict=True))
@@ -270,23 +274,23 @@ def test_languages_have_the_same_english(data: Path, monkeypatch: pytest.MonkeyP
     put(data, "train/cs-en/a.tsv", [("jeden", "one"), ("dva", "two"), ("tři", "three")])
     put(data, "train/ru-en/a.tsv", [("два", "two"), ("один", "one"), ("раз", "one")])
     put(data, "train/ru-en/b.tsv", [("три", "three")])
-    monkeypatch.setattr(languages, "GROUPS", {"few": (("a",), ("cs", "ru"))})
+    monkeypatch.setattr(language_experiments, "GROUPS", {"few": (("a",), ("cs", "ru"))})
     bench = Dry(data, 20)
-    found = languages.aligned(bench)["few"]  # type: ignore[arg-type]
+    found = language_experiments.aligned(bench)["few"]  # type: ignore[arg-type]
     assert sorted(found["cs"]) == [("dva", "two"), ("jeden", "one")]
     assert sorted(found["ru"]) == [("два", "two"), ("один", "one")], "the first translation"
     assert [pair[1] for pair in found["cs"]] == [pair[1] for pair in found["ru"]]
 
-    results = last(languages, bench)
-    groups = [f"{group}, {kind} vocabularies" for kind in languages.VOCABULARIES
-              for group in ("few", languages.SYNTHETIC)]  # fmt: skip
+    results = last(language_experiments, bench)
+    groups = [f"{group}, {kind} vocabularies" for kind in language_experiments.VOCABULARIES
+              for group in ("few", language_experiments.SYNTHETIC)]  # fmt: skip
     assert list(dict.fromkeys(row["group"] for row in results["rows"])) == groups
     cipher = [row["overlap"]["share"] for row in results["rows"] if row["group"] == groups[1]]
     assert cipher == sorted(cipher, reverse=True) and cipher[0] > cipher[-1] + 0.1
     # Two languages are too few, and the figures of the cipher are made to be the same.
     assert results["spearman"][groups[0]]["genetic"] == {"value": None, "languages": 2}
     assert results["spearman"][groups[1]] == {"overlap": {"value": None, "languages": 5}}
-    lines = tables.section("languages", results)
+    lines = experiment_tables.section("languages", results)
     assert any(line.startswith("Spearman with STS 12–16: overlap undefined (5") for line in lines)
 
 
@@ -325,7 +329,7 @@ def test_a_killed_run_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lay_out(tmp_path)
-    config = replace(measure.P19, epochs=1, pieces=300, dimension=16)
+    config = replace(experiment_metrics.P19, epochs=1, pieces=300, dimension=16)
     monkeypatch.setattr(command, "quickly", lambda _: config)
     result, models = tmp_path / "found.json", tmp_path / "models"
     options = ["--data", tmp_path, "--models", models, "--json", result, "--only", "sources"]
@@ -344,7 +348,7 @@ def test_a_killed_run_goes_on(
     command.main()  # neither trained nor measured again
     assert "epoch 1 of 1" not in capsys.readouterr().out
     assert json.loads(result.read_text())["sections"]["sources"] == section
-    lines = tables.tables(json.loads(result.read_text()), readme.conditions)
+    lines = experiment_tables.tables(json.loads(result.read_text()), pages.conditions)
     assert any(line.startswith("| demo | 100 | ") for line in lines)
 
 
@@ -352,7 +356,7 @@ def test_a_row_that_fails_is_told(tmp_path: Path) -> None:
     bench = Bench(tmp_path, tmp_path / "models", 10, {})
     row = bench.row("group", "name", [("un", "one")])
     assert row["failed"] and "figures" not in row
-    lines = tables.section("sources", {"rows": [row]})
+    lines = experiment_tables.section("sources", {"rows": [row]})
     assert lines[-1].startswith("| name | 1 | ")
     with pytest.raises(MinerError, match="2012-2016: not among the sets"):
-        measure.pick([], "2012-2016", "pearson")
+        experiment_metrics.pick([], "2012-2016", "pearson")

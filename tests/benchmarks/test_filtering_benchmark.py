@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import readme
-from benchmarks.filtering import metrics, tables, text, throughput
+from benchmarks import pages
+from benchmarks.filtering import filter_metrics, filter_tables, noisy_text, throughput
+from benchmarks.filtering.filter_peers import Peers
 from benchmarks.filtering.noise import KINDS, Corpus, Pair, names
-from benchmarks.filtering.peers import Peers
 from benchmarks.filtering.systems import Missing, Ours, System, length_ratio, run
 from miner import MinerError
 
@@ -105,18 +105,18 @@ def test_names_are_inside_sentences_and_on_both_sides() -> None:
 
 def test_a_mixture_is_half_noise_in_equal_shares() -> None:
     pairs = [(f"Satz {row} von vielen Sätzen", f"sentence {row} of many") for row in range(400)]
-    corpus, rows = text.unordered([*pairs, *pairs[:9], ("gleich", "gleich")], THIRD)
+    corpus, rows = noisy_text.unordered([*pairs, *pairs[:9], ("gleich", "gleich")], THIRD)
     assert list(corpus.pairs) == pairs
-    mixed = text.mix([(corpus, rows)], KINDS, seed=3)
+    mixed = noisy_text.mix([(corpus, rows)], KINDS, seed=3)
     assert mixed.good.sum() == 200
     able = [kind for kind in KINDS if kind not in ("next pair's target", "name swapped")]
     assert {mixed.counts[kind] for kind in able} <= {22, 23}
     assert mixed.counts["name swapped"] == 0
     for pair, mine, kind in zip(pairs, mixed.pairs, mixed.kinds, strict=True):
-        assert (pair == mine) == (kind == text.GOOD)
-    again = text.mix([(corpus, rows)], KINDS, seed=3)
+        assert (pair == mine) == (kind == noisy_text.GOOD)
+    again = noisy_text.mix([(corpus, rows)], KINDS, seed=3)
     assert (again.pairs, again.kinds) == (mixed.pairs, mixed.kinds)
-    assert text.mix([(corpus, rows)], KINDS, seed=4).kinds != mixed.kinds
+    assert noisy_text.mix([(corpus, rows)], KINDS, seed=4).kinds != mixed.kinds
 
 
 SCORES = np.array([5.0, 4.0, 4.0, 3.0, 2.0, -np.inf])
@@ -124,7 +124,7 @@ GOOD = np.array([True, True, False, True, False, False])
 
 
 def test_rankings() -> None:
-    found = metrics.ranking(SCORES, GOOD)
+    found = filter_metrics.ranking(SCORES, GOOD)
     assert found["auc"] == pytest.approx((3 + 2.5 + 2) / 9, abs=1e-4)
     assert found["average precision"] == pytest.approx((1 + 2 / 3 + 3 / 4) / 3, abs=1e-4)
     best = found["best f1"]
@@ -134,19 +134,21 @@ def test_rankings() -> None:
 
 
 def test_thresholds_at_a_precision() -> None:
-    assert metrics.keeping(SCORES, GOOD, 1.0) == 5.0
-    assert metrics.keeping(SCORES, GOOD, 0.75) == 3.0  # past a threshold that is less precise
-    assert metrics.keeping(SCORES, ~GOOD, 0.9) is None
-    lowest = metrics.removing(SCORES, GOOD, 1.0)
+    assert filter_metrics.keeping(SCORES, GOOD, 1.0) == 5.0
+    assert (
+        filter_metrics.keeping(SCORES, GOOD, 0.75) == 3.0
+    )  # past a threshold that is less precise
+    assert filter_metrics.keeping(SCORES, ~GOOD, 0.9) is None
+    lowest = filter_metrics.removing(SCORES, GOOD, 1.0)
     assert lowest is not None and (lowest > SCORES).tolist() == [False] * 4 + [True] * 2
-    assert metrics.removing(SCORES, ~GOOD, 0.9) is None
+    assert filter_metrics.removing(SCORES, ~GOOD, 0.9) is None
     generator = np.random.default_rng(1)
     for _ in range(50):
         scores, good = generator.integers(0, 9, 40).astype(float), generator.random(40) < 0.6
-        cut = metrics.keeping(scores, good, 0.7)
+        cut = filter_metrics.keeping(scores, good, 0.7)
         enough = [t for t in np.unique(scores) if good[scores >= t].mean() >= 0.7]
         assert cut == (min(enough) if enough else None)
-        cut = metrics.removing(scores, good, 0.7)
+        cut = filter_metrics.removing(scores, good, 0.7)
         enough = [t for t in np.unique(scores) if (~good)[scores <= t].mean() >= 0.7]
         assert (cut is None) == (not enough)
         if enough:
@@ -155,7 +157,7 @@ def test_thresholds_at_a_precision() -> None:
 
 def test_removed_by_kind() -> None:
     kept = np.array([True, False, False, True])
-    assert metrics.removed(kept, ["", "a", "a", "b"]) == {"": 0.0, "a": 1.0, "b": 0.0}
+    assert filter_metrics.removed(kept, ["", "a", "a", "b"]) == {"": 0.0, "a": 1.0, "b": 0.0}
 
 
 # A command that stands for the miner: scores are lengths, pairs with a digit are removed.
@@ -224,7 +226,7 @@ def test_baselines_know_translations() -> None:
         scores = system.score(pairs, "de-en")
         assert scores.shape == (13,) and np.isfinite(scores).all()
         if name != "length ratio":
-            assert metrics.ranking(scores[:12], np.arange(12) < 6)["auc"] > 0.9, name
+            assert filter_metrics.ranking(scores[:12], np.arange(12) < 6)["auc"] > 0.9, name
 
 
 @pytest.fixture
@@ -244,10 +246,10 @@ def data(tmp_path: Path) -> Path:
         with lzma.open(tmp_path / path, "wt", encoding="utf-8") as file:
             file.write(lines)
 
-    for one in text.SETS:
+    for one in noisy_text.SETS:
         rows = [(*pair, n % 2) for n, pair in enumerate(sentences(20, one.name))]
         tsv(f"noisy/{one.file}.xz", rows)
-    for name in text.CAPTIONS.values():
+    for name in noisy_text.CAPTIONS.values():
         tsv(f"heldout/de-en.{name}.tsv.xz", list(sentences(60, name)))
     laws = [(*pair, f"L-{n // 10}") for n, pair in enumerate(sentences(80, "Gesetz"))]
     tsv("heldout/fr-en.laws.tsv.xz", laws)
@@ -263,27 +265,27 @@ def data(tmp_path: Path) -> Path:
 
 
 def test_development_and_test_text_are_apart(data: Path) -> None:
-    for languages in text.LANGUAGES:
-        dev, test = (text.mixture(data, languages, split) for split in text.SPLITS)
+    for languages in noisy_text.LANGUAGES:
+        dev, test = (noisy_text.mixture(data, languages, split) for split in noisy_text.SPLITS)
         assert len(dev.pairs) == len(test.pairs) == (80 if languages == "de-en" else 60)
         sources = [{pair[0] for pair in one.pairs} for one in (dev, test)]
         assert not sources[0] & sources[1] and dev.good.sum() == len(dev.pairs) / 2
         assert bool(dev.counts["next pair's target"]) == (languages == "fr-en")
     with pytest.raises(MinerError, match="no de-en.paracrawl-labelled.tsv"):
-        text.labelled(data / "elsewhere", text.SETS[0])
+        noisy_text.labelled(data / "elsewhere", noisy_text.SETS[0])
 
 
 def test_labels_are_0_and_1(data: Path) -> None:
-    pairs, good = text.labelled(data, text.SETS[0])
+    pairs, good = noisy_text.labelled(data, noisy_text.SETS[0])
     assert len(pairs) == 20 and good.tolist() == [False, True] * 10
-    with lzma.open(data / "noisy" / f"{text.SETS[0].file}.xz", "wt") as file:
+    with lzma.open(data / "noisy" / f"{noisy_text.SETS[0].file}.xz", "wt") as file:
         file.write("ein\ta\t1\nzwei\ttwo\tyes\n")
     with pytest.raises(MinerError, match="column 3"):
-        text.labelled(data, text.SETS[0])
+        noisy_text.labelled(data, noisy_text.SETS[0])
 
 
 def test_figures_become_tables(data: Path) -> None:
-    from benchmarks.filtering import __main__ as command
+    from benchmarks.filtering import filter_quality as command
 
     def absent(pairs: Any, languages: str) -> np.ndarray:
         raise Missing("no such thing")
@@ -312,7 +314,7 @@ def test_figures_become_tables(data: Path) -> None:
     sections = {name: {**about, "results": one} for name, one in results.items()}
     # As it is read again: JSON has all of it.
     record = json.loads(json.dumps({"sections": sections}))
-    lines = tables.tables(record, readme.conditions)
+    lines = filter_tables.tables(record, pages.conditions)
     assert any(line.startswith("| absent | missing: no such thing") for line in lines)
     assert sum(line.startswith("| decides |") for line in lines) == 3
     heads = [line for line in lines if line.startswith("|  | AUC")]
@@ -323,7 +325,9 @@ def test_throughput(data: Path, stub: str) -> None:
     found = throughput.measure(data, stub, rounds=2)
     assert found["pairs"] == 55 and found["kept"] == 0 and found["pairs/s"] > 0
     assert found["shares"] == {"length": 0.25, "numbers": 0.75}
-    assert "numbers 75%, length 25%." in tables.throughput(found)[-1]
+    assert "numbers 75%, length 25%." in filter_tables.throughput(found)[-1]
     missing = throughput.measure(data, f"{sys.executable} -c raise(OSError(404))")
     assert missing == {"pairs": 55, "missing": "OSError: 404"}
-    assert tables.throughput(missing) == ["Throughput of `miner filter`: missing: OSError: 404."]
+    assert filter_tables.throughput(missing) == [
+        "Throughput of `miner filter`: missing: OSError: 404."
+    ]

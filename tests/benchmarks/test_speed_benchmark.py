@@ -11,8 +11,8 @@ import pytest
 
 import miner
 from benchmarks import report
-from benchmarks.speed import mine, peers, process, tables, text
-from benchmarks.speed.search import recall
+from benchmarks.speed import mine_speed, process, speed_peers, speed_tables, speed_text
+from benchmarks.speed.search_speed import recall
 
 pytest.importorskip("torch", reason="benchmarks/speed compares with torch")
 
@@ -78,13 +78,13 @@ def test_exponents() -> None:
     points = [
         {"a side": n, "seconds": n**2 + 0.0, "stages": {"search": n + 0.0}} for n in (10, 20, 40)
     ]
-    assert mine.exponents(points) == {"all": 2.0, "search": 1.0}
-    assert mine.exponents([*points[:1], {"a side": 99, "failed": "why"}]) == {}
+    assert mine_speed.exponents(points) == {"all": 2.0, "search": 1.0}
+    assert mine_speed.exponents([*points[:1], {"a side": 99, "failed": "why"}]) == {}
 
 
 def test_batches_keep_every_row_and_the_limit() -> None:
     lengths = [3, 9, 1, 12, 2, 5]
-    batches = list(peers._batches(lengths, lambda count, longest: count * longest <= 12))
+    batches = list(speed_peers._batches(lengths, lambda count, longest: count * longest <= 12))
     assert sorted(row for batch in batches for row in batch) == list(range(6))
     assert all(len(b) == 1 or len(b) * lengths[b[0]] <= 12 for b in batches)
 
@@ -94,7 +94,7 @@ def test_resized_vectors_keep_their_length_and_neighbours(d: int) -> None:
     generator = np.random.default_rng(1)
     narrow = generator.normal(size=(40, 4)) @ generator.normal(size=(4, 10))
     unit = (narrow / np.linalg.norm(narrow, axis=1, keepdims=True)).astype(np.float32)
-    first, second = text.resized((unit[:20], unit[20:]), d)
+    first, second = speed_text.resized((unit[:20], unit[20:]), d)
     assert first.shape == second.shape == (20, d) and first.dtype == np.float16
     np.testing.assert_allclose(first @ second.T, unit[:20] @ unit[20:].T, atol=5e-3)
 
@@ -102,12 +102,12 @@ def test_resized_vectors_keep_their_length_and_neighbours(d: int) -> None:
 def test_sections_are_merged(tmp_path: Path) -> None:
     path = tmp_path / "speed.json"
     for value in (1, 2):
-        report.merge(path, "benchmarks.speed", "limits", {"threads": value, "copy, GB/s": 9}, ())
-        report.merge(path, "benchmarks.speed", f"other {value}", {}, ["pytest"])
+        report.merge(path, "speed", "limits", {"threads": value, "copy, GB/s": 9}, ())
+        report.merge(path, "speed", f"other {value}", {}, ["pytest"])
     sections = json.loads(path.read_text())["sections"]
     assert list(sections) == ["limits", "other 1", "other 2"]
     assert "pytest" in sections["other 1"]["versions"]
-    lines = tables.tables(json.loads(path.read_text()), lambda section: section["command"])
+    lines = speed_tables.tables(json.loads(path.read_text()), lambda section: section["command"])
     assert "2 threads: copy, GB/s 9." in lines[0]
 
 
@@ -117,12 +117,12 @@ def test_it_runs(tmp_path: Path) -> None:
     sides = [(DEMO / f"demo.{side}").read_text(encoding="utf-8") for side in ("de", "en")]
     rows = zip(*(side.splitlines() for side in sides), strict=False)
     (place / "demo.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in rows), encoding="utf-8")
-    command = [sys.executable, "-m", "benchmarks.speed", "--quick", "--only", "mine"]
+    command = [sys.executable, "-m", "benchmarks", "speed", "--quick", "--only", "mine"]
     done = subprocess.run(
         [*command, "--data", str(tmp_path), "--json", str(tmp_path / "speed.json")],
         cwd=ROOT,
         capture_output=True,
-        text=True,
+        speed_text=True,
         timeout=300,
     )
     assert done.returncode == 0, done.stderr

@@ -1,8 +1,8 @@
 """Precision asked for against precision reached, without gold.
 
-    python -m benchmarks.precision --data DIR [--models models/bench]
+    python -m benchmarks precision --data DIR [--models models/bench]
 
-On the test split of the BUCC-style sets, with the pair's own model of ``benchmarks.quality``: as it
+On the test split of the BUCC-style sets, with the pair's own model of ``benchmarks.mining.mining_quality``: as it
 is, with the parallel share thinned to a tenth (the partners of nine gold pairs in ten taken out),
 and raised to 30% (sentences of no gold pair taken out). The tool mines each and chooses thresholds
 for a precision of 0.90, 0.95 and 0.98 by its decoys alone; the gold then says what was reached. The
@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import bucc, report
+from benchmarks import report
+from benchmarks.mining import bucc_protocol
 from miner import Encoder, Index
 from miner.evaluation import metrics
 from miner.evaluation.mining_sets import read_gold_of
@@ -60,7 +61,7 @@ def subset(
 def measure(model: str, data: Path, pair: str) -> Iterator[dict[str, Any]]:
     """The figures of one language pair, one share after the other."""
     encoder = Encoder.load(model)
-    task = bucc.located(data, pair)
+    task = bucc_protocol.located(data, pair)
     gold = read_gold_of(task, "test")
     whole = []
     for language in pair.split("-"):
@@ -119,9 +120,5 @@ def main() -> None:
         for row in measure(model, arguments.data / "bucc-style", pair):
             results.append(row)
             print(table(results[-1:]).split("\n")[1], flush=True)
-    report.write(arguments.json, "benchmarks.precision", results)
+    report.write(arguments.json, "precision", results)
     print(table(results))
-
-
-if __name__ == "__main__":
-    report.run(main)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from benchmarks.encoders.text import BILINGUAL
+from benchmarks.models.encoder_text import BILINGUAL
 from train.config import RECIPES, TrainConfig
 
 RECURRENT = ("lstm", "blstm", "lstm-sp", "blstm-sp", "gran-lstm", "gran-gru")

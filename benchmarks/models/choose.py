@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.encoders.text import BILINGUAL, Pair, draw
-from benchmarks.experiments import text
-from benchmarks.experiments.measure import P19, PARAPHRASE, Bench
+from benchmarks.models import experiment_text
+from benchmarks.models.encoder_text import BILINGUAL, Pair, draw
+from benchmarks.models.experiment_metrics import P19, PARAPHRASE, Bench
 from miner.filters.filter_types import Batch, Context
 from miner.filters.registry import FILTERS
 from train.config import TrainConfig
@@ -38,7 +38,7 @@ class Pool:
 
     @property
     def config(self) -> TrainConfig:
-        return PARAPHRASE if self.languages == text.ENGLISH else P19
+        return PARAPHRASE if self.languages == experiment_text.ENGLISH else P19
 
     def own(self, bench: Bench) -> str:
         """The directory of the model of its sample."""
@@ -47,11 +47,11 @@ class Pool:
 
 def pool(name: str, bench: Bench) -> Pool:
     """A pool of :data:`text.POOLS`, in an order by the seed."""
-    pairs = text.POOLS[name](bench.data)
+    pairs = experiment_text.POOLS[name](bench.data)
     pairs = draw(pairs, len(pairs))
-    english = name == text.ENGLISH
+    english = name == experiment_text.ENGLISH
     keep = min(FEW, bench.pairs) if english else bench.pairs
-    languages = text.ENGLISH if english else BILINGUAL
+    languages = experiment_text.ENGLISH if english else BILINGUAL
     return Pool(name, languages, pairs[:keep], pairs[keep:][:MOST], keep)
 
 

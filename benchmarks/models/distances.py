@@ -1,6 +1,6 @@
 """Write distances of languages to English, from URIEL (Littell et al. 2017).
 
-    python -m benchmarks.experiments.distances [--output distances.tsv]
+    python -m benchmarks distances [--output distances.tsv]
 
 Needs the package ``lang2vec`` (1.1.2; CC BY-SA 4.0), which nothing else does: pip install lang2vec.
 Its arrays are read as they lie there, without pickle. As URIEL defines distances: ``syntactic``,
@@ -17,7 +17,6 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import report
 from miner.errors import DependencyError
 from miner.text.output import open_output
 
@@ -48,7 +47,7 @@ POINTS = "geocoord_features"
 NOTES = (
     "# Distances to English. Source: URIEL (Littell et al. 2017, EACL), of the package lang2vec",
     "# 1.1.2 by P. Littell, D. Mortensen and A. Anastasopoulos, licence CC BY-SA 4.0; this table",
-    "# has the same licence. Written by: python -m benchmarks.experiments.distances",
+    "# has the same licence. Written by: python -m benchmarks distances",
 )
 
 
@@ -118,7 +117,3 @@ def main() -> None:
     table = rows(Path(package.origin).parent / "data")
     with open_output(arguments.output) as file:
         file.writelines(f"{line}\n" for line in (*NOTES, *map("\t".join, table)))
-
-
-if __name__ == "__main__":
-    report.run(main)

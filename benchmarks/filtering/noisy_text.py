@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.bucc import located
 from benchmarks.filtering.noise import KINDS, Corpus, Noise, Pair
+from benchmarks.mining.bucc_protocol import located
 from miner import MinerError
 from miner.evaluation.labelled_text import find
 from miner.evaluation.mining_sets import read_gold_of

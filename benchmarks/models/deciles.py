@@ -6,11 +6,11 @@ from each. P18 takes the two best tenths.
 
 from collections.abc import Iterator
 
-from benchmarks.encoders.text import draw
-from benchmarks.experiments import choose, text
-from benchmarks.experiments.measure import Bench, Results
+from benchmarks.models import choose, experiment_text
+from benchmarks.models.encoder_text import draw
+from benchmarks.models.experiment_metrics import Bench, Results
 
-POOLS = ("half noisy", text.ENGLISH)
+POOLS = ("half noisy", experiment_text.ENGLISH)
 
 
 def measure(bench: Bench) -> Iterator[Results]:

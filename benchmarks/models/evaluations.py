@@ -1,8 +1,8 @@
 """All evaluations of the papers for the model that ships, our recipes, and untrained baselines.
 
-    python -m benchmarks.evaluations --data DIR [--models models/bench]
+    python -m benchmarks evaluations --data DIR [--models models/bench]
 
-The models of ``benchmarks.quality`` are trained where they are not there yet; the untrained ones of
+The models of ``benchmarks.mining.mining_quality`` are trained where they are not there yet; the untrained ones of
 P19 (table 2) get their pieces or trigrams from the de-en text. A model of one pair of languages is
 evaluated on the sets of that pair, and on English. It is ``miner evaluate all``, model by model,
 and a count of the test sentences that the training text holds.
@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import report
-from benchmarks.evaluations import seen
-from benchmarks.quality import trained
+from benchmarks.mining.mining_quality import trained
+from benchmarks.models import seen
 from miner.evaluation import summary
 from miner.evaluation.results import Outcome
 from miner.evaluation.subject import Trained
@@ -30,7 +30,7 @@ RECIPE_NAMES = ("fast", "p19")
 
 @dataclass(frozen=True)
 class Row:
-    """One model. ``place``: its directory below those of ``benchmarks.quality``.
+    """One model. ``place``: its directory below those of ``benchmarks.mining.mining_quality``.
 
     config, pair: what it is trained by, and on, if it is not there. None for the model that ships,
     which has more than one pair.
@@ -108,8 +108,4 @@ def main() -> None:
         apart = [each.as_dict() for each in summary.apart(found[one], found[other])]
         results.append({"name": f"{one} less {other}", "differences": apart})
     results.append({"name": "seen", "seen": seen.count(arguments.data, PAIRS)})
-    report.write(arguments.json, "benchmarks.evaluations", results)
-
-
-if __name__ == "__main__":
-    report.run(main)
+    report.write(arguments.json, "evaluations", results)

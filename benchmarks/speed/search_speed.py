@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.speed import text
+from benchmarks.speed import speed_text
 from benchmarks.speed.process import Job, Meter, alternate, need, rows
 from miner import Encoder
 from miner.knn.knn_search import nearest_both
@@ -147,10 +147,10 @@ def prepare(paths: list[str], count: int, d: int, threads: int, work: str) -> di
     torch.set_num_threads(threads)
     encoder = Encoder.load("default", threads)
     encoded = (
-        encoder.encode(text.read(paths[0], count)),
-        encoder.encode(text.read(paths[1], count)),
+        encoder.encode(speed_text.read(paths[0], count)),
+        encoder.encode(speed_text.read(paths[1], count)),
     )
-    sides = text.resized(encoded, d)
+    sides = speed_text.resized(encoded, d)
     for side, vectors in zip(("source", "target"), sides, strict=True):
         np.save(Path(work) / f"{side}.npy", vectors)
     double = [torch.from_numpy(vectors.astype(np.float64)) for vectors in sides]

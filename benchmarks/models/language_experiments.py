@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.encoders.text import SEED, Pair, draw
-from benchmarks.experiments import text
-from benchmarks.experiments.distances import TABLE
-from benchmarks.experiments.measure import P19, Bench, Results, Row
+from benchmarks.models import experiment_text
+from benchmarks.models.distances import TABLE
+from benchmarks.models.encoder_text import SEED, Pair, draw
+from benchmarks.models.experiment_metrics import P19, Bench, Results, Row
 from miner import Encoder
 from miner.analysis.language_overlap import choice, overlap, read_distances
 from train.config import TrainConfig
@@ -46,7 +46,7 @@ def measure(bench: Bench) -> Iterator[Results]:
         config = replace(P19, vocabularies=kind)
         for group, parts in {**aligned(bench), SYNTHETIC: synthetic(bench)}.items():
             for name, pairs in parts.items():
-                languages = text.ENGLISH if group == SYNTHETIC else f"{name}-en"
+                languages = experiment_text.ENGLISH if group == SYNTHETIC else f"{name}-en"
                 row = bench.row(
                     f"{group}, {kind} vocabularies", name, pairs, config, languages, mine=False
                 )
@@ -62,9 +62,9 @@ def aligned(bench: Bench) -> dict[str, dict[str, list[Pair]]]:
     for group, (names, languages) in GROUPS.items():
         first: dict[str, dict[str, str]] = {}
         for language in languages:
-            parts = text.sources(bench.data, f"{language}-en")
+            parts = experiment_text.sources(bench.data, f"{language}-en")
             first[language] = {}
-            for pair in text.together(parts.get(name, []) for name in names):
+            for pair in experiment_text.together(parts.get(name, []) for name in names):
                 first[language].setdefault(pair[1], pair[0])
         common = [one for one in first[languages[0]] if all(one in each for each in first.values())]
         english = draw([(one, one) for one in common], bench.pairs)
@@ -77,7 +77,7 @@ def aligned(bench: Bench) -> dict[str, dict[str, list[Pair]]]:
 
 def synthetic(bench: Bench) -> dict[str, list[Pair]]:
     """Paraphrases whose first sentence is in the cipher, by the share of word types that are."""
-    pairs = draw(text.paraphrases(bench.data), bench.pairs)
+    pairs = draw(experiment_text.paraphrases(bench.data), bench.pairs)
     return {
         f"{share:g}": [(ciphered(source, share), target) for source, target in pairs]
         for share in SHARES

@@ -1,6 +1,6 @@
 """Every encoder on the same text, by the same objective: what do they find, and what do they cost?
 
-    python -m benchmarks.encoders --data DIR [--models models/encoders] [--only GROUP] [--quick]
+    python -m benchmarks encoders --data DIR [--models models/encoders] [--only GROUP] [--quick]
 
 The questions of Wieting et al. 2019 and Wieting & Gimpel 2018, with figures of ours. Groups:
 ``bilingual`` all encoders by the P19 objective on 100,000 pairs of French and English; ``softmax``
@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import report
-from benchmarks.encoders import measure, tables, text
-from benchmarks.encoders.plan import GROUPS, Row, quickly
+from benchmarks.models import encoder_metrics, encoder_tables, encoder_text
+from benchmarks.models.encoder_plan import GROUPS, Row, quickly
 from miner import MinerError
 from miner.encoder.model import load
 
-NAME = "benchmarks.encoders"
+NAME = "encoders"
 LIBRARIES = ("morfessor",)
 QUICK_PAIRS = 5000
 
@@ -62,8 +62,8 @@ class Bench:
     def group(self, name: str) -> Iterator[dict[str, Any]]:
         """Text and rows, after each row; earlier rows that are still to be repeated included."""
         group = GROUPS[name]
-        most = QUICK_PAIRS if self.quick else text.PAIRS
-        drawn = text.prepare(group.text, self.data, self.models / "text", most)
+        most = QUICK_PAIRS if self.quick else encoder_text.PAIRS
+        drawn = encoder_text.prepare(group.text, self.data, self.models / "text", most)
         rows = dict(self.old.get(name, {}))
         for row in group.rows:
             print(f"{time.strftime('%H:%M:%S')}  {name}: {row.question} {row.name}", flush=True)
@@ -73,19 +73,19 @@ class Bench:
             listed = [rows[one.key] for one in group.rows if one.key in rows]
             yield {"text": drawn.described, "rows": listed}
 
-    def row(self, row: Row, drawn: text.Text, bilingual: bool) -> dict[str, Any]:
+    def row(self, row: Row, drawn: encoder_text.Text, bilingual: bool) -> dict[str, Any]:
         """One line of a table; what went wrong, where that is what there is to tell."""
         result: dict[str, Any] = {
             "question": row.question,
             "name": row.name,
             "epochs": row.config.epochs,
-            "settings": measure.settings(row.config),
+            "settings": encoder_metrics.settings(row.config),
         }
         try:
-            model, seconds = measure.trained(row.config, drawn, self.models)
+            model, seconds = encoder_metrics.trained(row.config, drawn, self.models)
             fingerprint = load(model).fingerprint
             if fingerprint not in self.figures:
-                self.figures[fingerprint] = measure.figures(model, self.data, bilingual)
+                self.figures[fingerprint] = encoder_metrics.figures(model, self.data, bilingual)
         except MinerError as error:  # one that diverges, say; the others are still of interest
             print(f"error: {error}", flush=True)
             return {**result, "failed": type(error).__name__}
@@ -110,8 +110,4 @@ def main() -> None:
         for results in bench.group(name):
             if keep:
                 report.merge(arguments.json, NAME, name, results, LIBRARIES)
-        print("\n".join(tables.group(name, results)), flush=True)
-
-
-if __name__ == "__main__":
-    report.run(main)
+        print("\n".join(encoder_tables.group(name, results)), flush=True)

@@ -1,6 +1,6 @@
 """Training throughput: our step against plain torch, on the same batches, in one run.
 
-    python -m benchmarks.training --data DIR [--pair de-en]
+    python -m benchmarks training --data DIR [--pair de-en]
 
 Plain torch is what one would write first: ``EmbeddingBag(mode="mean")``, normalise, one matrix of
 cosines, cross-entropy over its rows and its columns (``fast``), or the hardest negatives of a
@@ -187,8 +187,4 @@ def main() -> None:
                 f"ours is {row['ours is faster by']:.2f} x that",
                 flush=True,
             )
-    report.write(arguments.json, "benchmarks.training", results)
-
-
-if __name__ == "__main__":
-    report.run(main)
+    report.write(arguments.json, "training", results)

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from benchmarks.encoders.text import Pair
-from benchmarks.experiments import choose, text
-from benchmarks.experiments.choose import Pool, pool, scores
-from benchmarks.experiments.measure import Bench, Results
+from benchmarks.models import choose, experiment_text
+from benchmarks.models.choose import Pool, pool, scores
+from benchmarks.models.encoder_text import Pair
+from benchmarks.models.experiment_metrics import Bench, Results
 
 DRAWS = 3
 # Bounds, in tokens and in shares.
@@ -23,7 +23,7 @@ OVERLAPS = ((0.0, 0.2), (0.2, 0.6), (0.6, 1.0))
 def measure(bench: Bench) -> Iterator[Results]:
     rows = []
     pools = {}
-    for name in text.POOLS:
+    for name in experiment_text.POOLS:
         found = pool(name, bench)
         pools[name] = {
             "pairs": len(found.pairs),
@@ -43,7 +43,7 @@ def chosen(found: Pool, bench: Bench) -> Iterator[tuple[str, list[Pair]]]:
         yield f"none: random, draw {number + 1}", pairs[number * keep :]
     length = -scores("length", pairs)
     yield from bounded("tokens", length, LENGTHS, found)
-    if found.languages == text.ENGLISH:
+    if found.languages == experiment_text.ENGLISH:
         for n in (1, 2, 3):
             value = -scores("ngram_overlap", pairs, n=n)
             yield from bounded(f"overlap of {n}-grams", value, OVERLAPS, found)

@@ -1,6 +1,6 @@
 """How well do scores and filters tell good pairs from noise, and how fast is the default?
 
-    python -m benchmarks.filtering --data DIR [--only labelled,synthetic] [--peers PYTHON]
+    python -m benchmarks filtering --data DIR [--only labelled,synthetic] [--peers PYTHON]
 
 Sections, each merged into the JSON: ``labelled`` sets with labels by hand, AUC, average precision
 and best F1 (filters are developed on paracrawl and opensubs; commoncrawl is for the report);
@@ -22,22 +22,22 @@ from typing import Any
 import numpy as np
 
 from benchmarks import report
-from benchmarks.filtering import metrics, tables, text, throughput
+from benchmarks.filtering import filter_metrics, filter_tables, noisy_text, throughput
+from benchmarks.filtering.filter_peers import Peers
 from benchmarks.filtering.noise import KINDS
-from benchmarks.filtering.peers import Peers
 from benchmarks.filtering.systems import MINER, Baselines, Missing, Ours, System
+from miner.machine import thread_count
 
-NAME = "benchmarks.filtering"
+NAME = "filtering"
 LIBRARIES = ("scikit-learn",)
-SECTIONS = tuple(tables.SECTIONS)
+SECTIONS = tuple(filter_tables.SECTIONS)
 PRECISION = 0.95
-THREADS = 4
 
 Table = dict[str, System]
 
 
 def labelled(data: Path, systems: Table) -> dict[str, Any]:
-    sets = {one.name: (one, *text.labelled(data, one)) for one in text.SETS}
+    sets = {one.name: (one, *noisy_text.labelled(data, one)) for one in noisy_text.SETS}
 
     def figures(system: System) -> dict[str, Any]:
         found = {}
@@ -45,9 +45,9 @@ def labelled(data: Path, systems: Table) -> dict[str, Any]:
             with _Attempt() as attempt:
                 scores = system.score(pairs, one.languages)
                 attempt.figures = (
-                    metrics.decision(scores > 0, good)
+                    filter_metrics.decision(scores > 0, good)
                     if system.decides
-                    else metrics.ranking(scores, good)
+                    else filter_metrics.ranking(scores, good)
                 )
             found[name] = attempt.figures
         return {"sets": found}
@@ -66,8 +66,10 @@ def labelled(data: Path, systems: Table) -> dict[str, Any]:
 
 def synthetic(data: Path, systems: Table) -> dict[str, Any]:
     texts = {
-        languages: {split: text.mixture(data, languages, split) for split in text.SPLITS}
-        for languages in text.LANGUAGES
+        languages: {
+            split: noisy_text.mixture(data, languages, split) for split in noisy_text.SPLITS
+        }
+        for languages in noisy_text.LANGUAGES
     }
 
     def figures(system: System) -> dict[str, Any]:
@@ -85,7 +87,9 @@ def synthetic(data: Path, systems: Table) -> dict[str, Any]:
     return {"precision": PRECISION, "texts": counts, "rows": _rows(systems, figures)}
 
 
-def told_apart(system: System, mixtures: dict[str, text.Mixture], languages: str) -> dict[str, Any]:
+def told_apart(
+    system: System, mixtures: dict[str, noisy_text.Mixture], languages: str
+) -> dict[str, Any]:
     """Precision, recall, and the removed share of each kind, on the test text.
 
     A ``decision`` is taken as it is. Scores are cut at thresholds chosen on the development text:
@@ -102,16 +106,19 @@ def told_apart(system: System, mixtures: dict[str, text.Mixture], languages: str
         "dev": (system.score(dev.pairs, languages), dev.good),
         "oracle": (scores, test.good),
     }
-    found: dict[str, Any] = {"auc": metrics.ranking(scores, test.good)["auc"]}
+    found: dict[str, Any] = {"auc": filter_metrics.ranking(scores, test.good)["auc"]}
     kinds = np.array(test.kinds)
     # Of the good against this kind alone: what a score sees, whatever the threshold. Of numbers and
     # names, which captions lack, a part of that is that news has other scores.
     found["auc by kind"] = {
-        kind: metrics.ranking(scores[part], test.good[part])["auc"]
+        kind: filter_metrics.ranking(scores[part], test.good[part])["auc"]
         for kind in KINDS
         if (part := test.good | (kinds == kind)).sum() > test.good.sum()
     }
-    for name, choose in (("removing", metrics.removing), ("keeping", metrics.keeping)):
+    for name, choose in (
+        ("removing", filter_metrics.removing),
+        ("keeping", filter_metrics.keeping),
+    ):
         found[name] = {}
         for where, (values, good) in chosen_on.items():
             threshold = choose(values, good, PRECISION)
@@ -123,10 +130,10 @@ def told_apart(system: System, mixtures: dict[str, text.Mixture], languages: str
     return found
 
 
-def _kept(kept: np.ndarray, mixture: text.Mixture) -> dict[str, Any]:
-    removed = metrics.removed(kept, mixture.kinds)
-    removed.pop(text.GOOD)
-    return {**metrics.decision(kept, mixture.good), "removed": removed}
+def _kept(kept: np.ndarray, mixture: noisy_text.Mixture) -> dict[str, Any]:
+    removed = filter_metrics.removed(kept, mixture.kinds)
+    removed.pop(noisy_text.GOOD)
+    return {**filter_metrics.decision(kept, mixture.good), "removed": removed}
 
 
 class _Attempt:
@@ -166,7 +173,7 @@ def main() -> None:
     )
     parser.add_argument("--peers", type=Path, help="Python of the environment that has them")
     parser.add_argument("--miner", default=MINER, help="the command [that of this Python]")
-    parser.add_argument("--threads", type=int, default=THREADS, help=f"cores [{THREADS}]")
+    parser.add_argument("--threads", type=int, default=thread_count(), help="cores [all]")
     arguments = parser.parse_args()
     # So many cores for all that is measured: what is started here inherits it.
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: arguments.threads])
@@ -184,8 +191,4 @@ def main() -> None:
             measure = labelled if name == "labelled" else synthetic
             found = {**measure(arguments.data, systems), "peers": peers.versions()}
         report.merge(arguments.json, NAME, name, found, LIBRARIES)
-        print("\n".join(tables.SECTIONS[name](found)), flush=True)
-
-
-if __name__ == "__main__":
-    report.run(main)
+        print("\n".join(filter_tables.SECTIONS[name](found)), flush=True)

@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks import bucc
-from benchmarks.encoders.text import BILINGUAL, Text
+from benchmarks.mining import bucc_protocol
+from benchmarks.models.encoder_text import BILINGUAL, Text
 from miner import Encoder, MinerError
 from miner.encoder.model import load as load_model
 from miner.evaluation import sts, tatoeba
@@ -90,7 +90,7 @@ def figures(model: Path, data: Path, bilingual: bool) -> dict[str, Any]:
     subject = Trained(str(model))
     found: dict[str, Any] = {}
     if bilingual:
-        mined = bucc.measure(
+        mined = bucc_protocol.measure(
             str(model), data / "bucc-style", BILINGUAL, None, SearchSettings(rank="margin")
         )
         found["bucc"] = {name: mined[name] for name in ("training", "test", "test oracle")}
@@ -134,7 +134,7 @@ def retrieved(subject: Trained, data: Path) -> dict[str, float]:
 
 def speed(encoder: Encoder, data: Path) -> dict[str, int]:
     """Text to vectors, in memory."""
-    task = bucc.located(data / "bucc-style", BILINGUAL)
+    task = bucc_protocol.located(data / "bucc-style", BILINGUAL)
     sentences = read(task.need("test.en"), format="bucc").sentences
     sample = sentences[:SENTENCES]
     encoder.encode(sample[: SENTENCES // 20])  # compile, warm up

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.speed import peers, search, text
+from benchmarks.speed import search_speed, speed_peers, speed_text
 from benchmarks.speed.process import Job, Meter, alternate, rows, run
 from miner import Encoder, Index
 from miner.knn.settings import SearchSettings
@@ -48,7 +48,7 @@ def ours(
         sides[0],
         sides[1],
         verifier,
-        SearchSettings(memory=search.MEMORY, device="cpu", threads=threads),
+        SearchSettings(memory=search_speed.MEMORY, device="cpu", threads=threads),
         # Called with all done once the last block of the similarity matrix is.
         report=lambda _, done, total: stage("neighbours") if done == total else None,
     )
@@ -62,7 +62,7 @@ def ours(
     return len(pairs), seconds
 
 
-def theirs(encode: peers.Encode, source: Path, target: Path, work: Path, threads: int) -> int:
+def theirs(encode: speed_peers.Encode, source: Path, target: Path, work: Path, threads: int) -> int:
     """The number of pairs."""
     texts = [
         list(dict.fromkeys(path.read_text(encoding="utf-8").removesuffix("\n").split("\n")))
@@ -102,20 +102,20 @@ def _nearest(queries: np.ndarray, base: np.ndarray) -> tuple[np.ndarray, np.ndar
 
     index = faiss.IndexFlatIP(base.shape[1])
     index.add(base)
-    return index.search(queries, search.K)
+    return index.search(queries, search_speed.K)
 
 
 def job(name: str, paths: list[str], work: str, threads: int) -> dict[str, Any]:
     """One contender, measured once."""
     place = Path(work)
     warm = [
-        text.write(place / f"warm{number}.txt", text.read(path, WARM))
+        speed_text.write(place / f"warm{number}.txt", speed_text.read(path, WARM))
         for number, path in enumerate(paths)
     ]
     source, target = (Path(path) for path in paths)
     seconds: dict[str, float] = {}
     if name == THEIRS:
-        encode = peers.static_embedding(threads, source)
+        encode = speed_peers.static_embedding(threads, source)
         theirs(encode, warm[0], warm[1], place, threads)
         meter = Meter()
         with meter:
@@ -149,7 +149,7 @@ def growth(
         points = []
         for n in sizes:
             paths = [
-                text.write(work / f"side{number}.txt", side[:n])
+                speed_text.write(work / f"side{number}.txt", side[:n])
                 for number, side in enumerate(sides)
             ]
             (one,) = _jobs([name], paths, threads, work)

@@ -6,9 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.encoders import measure
-from benchmarks.encoders.text import BILINGUAL, Pair
-from benchmarks.experiments import text
+from benchmarks.models import encoder_metrics, experiment_text
+from benchmarks.models.encoder_text import BILINGUAL, Pair
 from miner import MinerError
 from miner.encoder.model import load
 from miner.evaluation import bucc, mining_sets, sts, tatoeba
@@ -51,10 +50,10 @@ class Bench:
 
     def train(
         self, name: str, pairs: Sequence[Pair], config: TrainConfig
-    ) -> tuple[Path, text.Text]:
+    ) -> tuple[Path, experiment_text.Text]:
         """The directory of a model of these pairs, and the text on disk."""
-        prepared = text.written(name, pairs, self.work)
-        return measure.trained(self.change(config), prepared, self.models)[0], prepared
+        prepared = experiment_text.written(name, pairs, self.work)
+        return encoder_metrics.trained(self.change(config), prepared, self.models)[0], prepared
 
     def row(
         self,
@@ -72,7 +71,7 @@ class Bench:
         """
         print(f"{time.strftime('%H:%M:%S')}  {group}: {name}, {len(pairs):,} pairs", flush=True)
         found: Row = {"group": group, "name": name, "pairs": len(pairs), **more}
-        found["settings"] = measure.settings(self.change(config))
+        found["settings"] = encoder_metrics.settings(self.change(config))
         try:
             model, prepared = self.train(f"{group} {name}", pairs, config)
             fingerprint = load(model).fingerprint
@@ -98,7 +97,7 @@ def figures(model: Path, data: Path, languages: str, mine: bool) -> dict[str, An
         if task is None:
             raise MinerError(f"{data}: no {languages} in the format of BUCC")
         found["bucc"] = bucc.figures_of(bucc.measure(subject, task, ("margin",))[0])[0]
-    if languages != text.ENGLISH:
+    if languages != experiment_text.ENGLISH:
         outcome = tatoeba.evaluate(subject, data)
         found["tatoeba"] = pick(outcome.figures, languages, "both ways by margin")
     outcome = sts.evaluate(subject, data)

@@ -1,6 +1,6 @@
 """The BUCC protocol: tune the threshold on the training split, report the test split.
 
-    python -m benchmarks.bucc --data DIR --pair de-en --model M [--model M2 ...]
+    python -m benchmarks bucc --data DIR --pair de-en --model M [--model M2 ...]
 
 DIR holds the files of BUCC 2018, or of any set in its format: ``de-en.training.de``,
 ``de-en.training.en``, ``de-en.training.gold`` and the same for ``test``, plain or compressed, in
@@ -114,8 +114,4 @@ def main() -> None:
     ]
     print(table(results))
     if arguments.json:
-        report.write(arguments.json, "benchmarks.bucc", results)
-
-
-if __name__ == "__main__":
-    report.run(main)
+        report.write(arguments.json, "bucc", results)

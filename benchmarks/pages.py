@@ -1,6 +1,6 @@
 """Write the tables of the README and of RESULTS.md, and its plots, from ``results/*.json``.
 
-    python -m benchmarks.readme [--check]
+    python -m benchmarks pages [--check]
 
 Everything between ``<!-- NAME -->`` and ``<!-- /NAME -->`` is replaced by the tables of that name.
 ``--check`` only compares tables, and ends with 1 where a page is not what the results say.
@@ -15,11 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import plots, report
-from benchmarks.encoders import tables as encoder_tables
-from benchmarks.evaluations import tables as evaluation_tables
-from benchmarks.experiments import tables as experiment_tables
-from benchmarks.filtering import tables as filtering_tables
-from benchmarks.speed import tables as speed_tables
+from benchmarks.filtering import filter_tables as filtering_tables
+from benchmarks.models import encoder_tables, evaluation_tables, experiment_tables
+from benchmarks.speed import speed_tables
 
 PAGES = Path(__file__).parent.parent / "README.md", Path(__file__).parent / "RESULTS.md"
 NAMES = {
@@ -171,7 +169,3 @@ def main() -> None:
             sys.exit(f"{path} is not what benchmarks/results say")
     if not arguments.check:
         plots.draw()
-
-
-if __name__ == "__main__":
-    main()

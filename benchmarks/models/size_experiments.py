@@ -6,8 +6,8 @@ Each draw holds the smaller ones.
 from collections.abc import Iterator
 from dataclasses import replace
 
-from benchmarks.encoders.text import bilingual, draw
-from benchmarks.experiments.measure import EPOCHS, Bench, Results
+from benchmarks.models.encoder_text import bilingual, draw
+from benchmarks.models.experiment_metrics import EPOCHS, Bench, Results
 from train.config import RECIPES
 
 SIZES = (1000, 3000, 10_000, 30_000, 100_000, 300_000)

@@ -7,7 +7,16 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.encoders.text import BILINGUAL, LONGEST, SEED, Pair, Text, draw, paraphrases, short
+from benchmarks.models.encoder_text import (
+    BILINGUAL,
+    LONGEST,
+    SEED,
+    Pair,
+    Text,
+    draw,
+    paraphrases,
+    short,
+)
 from miner import MinerError
 from miner.text.bitext import read_bitext
 from miner.text.output import open_output

@@ -1,10 +1,10 @@
 """Mining quality on the BUCC-style sets: our recipes and the default model, from one command.
 
-    python -m benchmarks.quality --data DIR [--models models/bench]
+    python -m benchmarks mining --data DIR [--models models/bench]
 
 For each language pair, trains one model by the ``fast`` recipe and one by ``p19`` (Wieting et al.
 2019) on the pair's full training text, unless a model of the same configuration and files lies in
-``--models`` already, and measures both and the default model by :mod:`benchmarks.bucc`, ranked by
+``--models`` already, and measures both and the default model by :mod:`benchmarks.mining.bucc_protocol`, ranked by
 margin and by probability. Sentences of the test sets of ``miner evaluate`` are left out of the
 training text.
 """
@@ -12,7 +12,9 @@ training text.
 import time
 from pathlib import Path
 
-from benchmarks import bucc, report, unseen
+from benchmarks import report
+from benchmarks.mining import bucc_protocol
+from benchmarks.models import unseen
 from miner import MinerError
 from miner.encoder.model import load
 from miner.knn.settings import SearchSettings
@@ -62,13 +64,11 @@ def main() -> None:
             # The paper's recipe is measured with the scoring of its time.
             for rank in ("margin", "probability")[: 1 if name == "p19" else 2]:
                 settings = SearchSettings(rank=rank)
-                result = bucc.measure(model, arguments.data / "bucc-style", pair, None, settings)
+                result = bucc_protocol.measure(
+                    model, arguments.data / "bucc-style", pair, None, settings
+                )
                 results.append({"name": name, "training seconds": seconds, **result})
-                print(bucc.table(results[-1:]), flush=True)
+                print(bucc_protocol.table(results[-1:]), flush=True)
                 # Each time, so that a run that is cut short leaves what it measured.
-                report.write(arguments.json, "benchmarks.quality", results)
-    print(bucc.table(results))
-
-
-if __name__ == "__main__":
-    report.run(main)
+                report.write(arguments.json, "mining", results)
+    print(bucc_protocol.table(results))

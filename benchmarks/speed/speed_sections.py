@@ -1,6 +1,6 @@
 """Speed and memory, ours and others', alternating in one run: medians, extremes, ratios.
 
-    python -m benchmarks.speed --data DIR [--only encode,search] [--quick]
+    python -m benchmarks speed --data DIR [--only encode,search] [--quick]
 
 Sections, each merged into the JSON with the command, versions and machine it was measured on:
 ``limits`` what the machine can do at best; ``encode`` text to vectors; ``search`` neighbours in
@@ -15,10 +15,19 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import report
-from benchmarks.speed import cuda, encode, limits, mine, search, tables, text
+from benchmarks.speed import (
+    cuda,
+    encode_speed,
+    limits,
+    mine_speed,
+    search_speed,
+    speed_tables,
+    speed_text,
+)
+from miner.machine import thread_count
 
-SECTIONS = tuple(tables.SECTIONS)
-THREADS, ROUNDS = 4, 3
+SECTIONS = tuple(speed_tables.SECTIONS)
+ROUNDS = 3
 PEERS = ("sentence-transformers", "tokenizers", "model2vec", "fasttext-numpy2-wheel", "usearch")
 A_SIDE = 50_000
 DIMENSION = 300
@@ -46,7 +55,7 @@ def measure(
 
         def written(count: int) -> list[Path]:
             return [
-                text.write(work / f"{side}.txt", texts[:count])
+                speed_text.write(work / f"{side}.txt", texts[:count])
                 for side, texts in zip(("source", "target"), sides, strict=True)
             ]
 
@@ -54,20 +63,20 @@ def measure(
             return limits.measure(rounds, threads)
         if name == "encode":
             both = [one for pair in zip(*sides, strict=False) for one in pair]
-            mixed = both[: round(encode.SENTENCES * scale)]
-            path = text.write(work / "mixed.txt", mixed)
-            found = encode.measure(path, len(mixed), rounds, threads)
+            mixed = both[: round(encode_speed.SENTENCES * scale)]
+            path = speed_text.write(work / "mixed.txt", mixed)
+            found = encode_speed.measure(path, len(mixed), rounds, threads)
             return {"text": described(mixed), "rows": found}
         if name == "search":
-            found = search.measure(written(a_side), a_side, DIMENSION, rounds, threads, work)
+            found = search_speed.measure(written(a_side), a_side, DIMENSION, rounds, threads, work)
             return {"rows": found}
         if name == "mine":
             texts = [one for side in sides for one in side[:a_side]]
-            found = mine.measure(written(a_side), rounds, threads, work)
+            found = mine_speed.measure(written(a_side), rounds, threads, work)
             return {"text": described(texts), "rows": found}
         if name == "growth":
             sizes = [round(size * scale) for size in GROWTH]
-            return {"rows": mine.growth(list(sides), sizes, threads, work)}
+            return {"rows": mine_speed.growth(list(sides), sizes, threads, work)}
         count = round(GROWTH[-1] * scale)
         return cuda.measure(written(count), count, GPU_DIMENSIONS, threads)
 
@@ -88,7 +97,7 @@ def main() -> None:
         "--only", type=sections, default=list(SECTIONS), help=f"of {','.join(SECTIONS)}"
     )
     parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--threads", type=int, default=THREADS)
+    parser.add_argument("--threads", type=int, default=thread_count())
     parser.add_argument(
         "--quick",
         action="store_true",
@@ -97,7 +106,7 @@ def main() -> None:
     arguments = parser.parse_args()
     scale, rounds = (QUICK, 1) if arguments.quick else (1.0, arguments.rounds)
     keep = not arguments.quick or arguments.json != parser.get_default("json")
-    sides = text.sides(arguments.data, arguments.pair)
+    sides = speed_text.sides(arguments.data, arguments.pair)
     short = min(map(len, sides))
     if not arguments.quick and short < GROWTH[-1]:
         print(f"{arguments.pair}: {short:,} sentences a side, so that is the largest size")
@@ -105,10 +114,6 @@ def main() -> None:
         print(f"{name}:", flush=True)
         settings = {"threads": arguments.threads, "rounds": rounds, "pair": arguments.pair}
         found = {**settings, **measure(name, sides, scale, rounds, arguments.threads)}
-        print("\n".join(tables.SECTIONS[name](found)), flush=True)
+        print("\n".join(speed_tables.SECTIONS[name](found)), flush=True)
         if keep:
-            report.merge(arguments.json, "benchmarks.speed", name, found, PEERS)
-
-
-if __name__ == "__main__":
-    report.run(main)
+            report.merge(arguments.json, "speed", name, found, PEERS)

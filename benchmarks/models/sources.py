@@ -5,9 +5,9 @@ Every source that has so many, and beside them equally many pairs of each.
 
 from collections.abc import Iterator
 
-from benchmarks.encoders.text import BILINGUAL, draw
-from benchmarks.experiments import text
-from benchmarks.experiments.measure import Bench, Results
+from benchmarks.models import experiment_text
+from benchmarks.models.encoder_text import BILINGUAL, draw
+from benchmarks.models.experiment_metrics import Bench, Results
 
 # So few that nearly all sources have them.
 FEW = 4000
@@ -15,7 +15,7 @@ MIX = "all of these, equally"
 
 
 def measure(bench: Bench) -> Iterator[Results]:
-    parts = text.sources(bench.data, BILINGUAL)
+    parts = experiment_text.sources(bench.data, BILINGUAL)
     rows = []
     left_out = {}
     for most in sorted({bench.pairs, min(FEW, bench.pairs)}, reverse=True):
@@ -26,5 +26,5 @@ def measure(bench: Bench) -> Iterator[Results]:
             rows.append(bench.row(group, name, draw(pairs, most)))
             yield {"left out": left_out, "rows": rows}
         if len(enough) > 1:
-            rows.append(bench.row(group, MIX, text.mixed(enough, most)))
+            rows.append(bench.row(group, MIX, experiment_text.mixed(enough, most)))
             yield {"left out": left_out, "rows": rows}

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.speed import peers, text
+from benchmarks.speed import speed_peers, speed_text
 from benchmarks.speed.process import Job, Meter, alternate, rows
 from miner import Encoder
 from miner.encoder.encoder import CHUNK
@@ -24,13 +24,13 @@ COMPARED = 2000
 SAME = "sentence-transformers StaticEmbedding", "model2vec"
 
 
-def ours(threads: int, sample: Path) -> peers.Encode:
+def ours(threads: int, sample: Path) -> speed_peers.Encode:
     return Encoder.load("default", threads).encode
 
 
-def sentencepiece(threads: int, sample: Path) -> peers.Encode:
+def sentencepiece(threads: int, sample: Path) -> speed_peers.Encode:
     """Only the pieces; returns how many, in place of vectors."""
-    processor = peers.shipped_pieces()
+    processor = speed_peers.shipped_pieces()
 
     def pieces(chunk: list[str]) -> int:
         return sum(map(len, processor.encode(chunk, num_threads=1)))
@@ -47,17 +47,17 @@ def sentencepiece(threads: int, sample: Path) -> peers.Encode:
 CONTENDERS = {
     OURS: (ours, 1),
     "(sentencepiece alone)": (sentencepiece, 1),
-    SAME[0]: (peers.static_embedding, 1),
-    SAME[1]: (peers.model2vec, 1),
-    "fastText average, d=300": (peers.fasttext, 1 / 4),
-    "BiLSTM of LASER's size": (peers.bilstm, 1 / 200),
-    "transformer of BERT-base's size": (peers.transformer, 1 / 400),
+    SAME[0]: (speed_peers.static_embedding, 1),
+    SAME[1]: (speed_peers.model2vec, 1),
+    "fastText average, d=300": (speed_peers.fasttext, 1 / 4),
+    "BiLSTM of LASER's size": (speed_peers.bilstm, 1 / 200),
+    "transformer of BERT-base's size": (speed_peers.transformer, 1 / 400),
 }
 
 
 def job(name: str, path: str, count: int, threads: int) -> dict[str, Any]:
     """One contender, measured once."""
-    texts = text.read(path, count)
+    texts = speed_text.read(path, count)
     encode = CONTENDERS[name][0](threads, Path(path))
     encode(texts[: max(1, count // 10)])
     meter = Meter()

@@ -1,6 +1,6 @@
 """What the second look and the estimate cost, beside the search they follow.
 
-    python -m benchmarks.secondlook --data DIR [--models models/bench]
+    python -m benchmarks verification --data DIR [--models models/bench]
 
 On bucc-style de-en test, about 54k x 68k sentences, with the pair's own model: the neighbour search
 alone (k = 8), the second look with everything it needs (tokenising both sides included), and the
@@ -13,7 +13,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import bucc, report
+from benchmarks import report
+from benchmarks.mining import bucc_protocol
 from miner import Encoder, Index
 from miner.knn.settings import SearchSettings
 from miner.mining.precision import estimate
@@ -32,7 +33,7 @@ def timed(work: Callable[[], object]) -> float:
 def main() -> None:
     arguments = report.parser(__doc__, "secondlook.json", models=True).parse_args()
     encoder = Encoder.load(arguments.models / "de-en-fast")
-    task = bucc.located(arguments.data / "bucc-style", "de-en")
+    task = bucc_protocol.located(arguments.data / "bucc-style", "de-en")
     seconds: dict[str, list[float]] = {"search": [], "search and look": [], "estimate": []}
     with tempfile.TemporaryDirectory(prefix="secondlook-") as work:
         source, target = (
@@ -62,10 +63,6 @@ def main() -> None:
         "estimate, share of the search": round(median["estimate"] / median["search"], 3),
         "decoys": estimate(found).decoys,
     }
-    report.write(arguments.json, "benchmarks.secondlook", result)
+    report.write(arguments.json, "verification", result)
     for name, value in result.items():
         print(f"{name}: {value}")
-
-
-if __name__ == "__main__":
-    report.run(main)

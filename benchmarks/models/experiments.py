@@ -1,6 +1,6 @@
 """The data experiments of the papers: what should one train on?
 
-    python -m benchmarks.experiments --data DIR [--only SECTION ...] [--pairs 24000] [--models DIR]
+    python -m benchmarks experiments --data DIR [--only SECTION ...] [--pairs 24000] [--models DIR]
 
 The questions of Wieting et al. 2017, 2018 and 2019, on our text, with the P19 recipe in as many
 passes for every row. Sections: ``sources`` compares sources of text at a fixed number of pairs,
@@ -18,19 +18,26 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import report
-from benchmarks.encoders.plan import quickly
-from benchmarks.experiments import deciles, filters, languages, scale, sources, tables
-from benchmarks.experiments.measure import Bench, Results, Row
+from benchmarks.models import (
+    deciles,
+    experiment_tables,
+    filter_experiments,
+    language_experiments,
+    size_experiments,
+    sources,
+)
+from benchmarks.models.encoder_plan import quickly
+from benchmarks.models.experiment_metrics import Bench, Results, Row
 
-NAME = "benchmarks.experiments"
+NAME = "experiments"
 PAIRS = 24_000
 QUICK_PAIRS = 1000
 SECTIONS: dict[str, Callable[[Bench], Iterator[Results]]] = {
     "sources": sources.measure,
-    "filters": filters.measure,
+    "filters": filter_experiments.measure,
     "deciles": deciles.measure,
-    "scale": scale.measure,
-    "languages": languages.measure,
+    "scale": size_experiments.measure,
+    "languages": language_experiments.measure,
 }
 
 
@@ -89,8 +96,4 @@ def main() -> None:
                 report.merge(arguments.json, NAME, name, results, ())
 
         results = run(name, bench, old.get(name, []), write)
-        print("\n".join(tables.section(name, results)), flush=True)
-
-
-if __name__ == "__main__":
-    report.run(main)
+        print("\n".join(experiment_tables.section(name, results)), flush=True)

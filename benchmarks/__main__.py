@@ -1,0 +1,39 @@
+"""One runner for all benchmarks: ``python -m benchmarks SECTION [options]``; SECTION --help tells.
+
+Sections write their results to ``benchmarks/results``; ``pages`` writes tables and plots of them.
+"""
+
+import importlib
+import sys
+
+from benchmarks import report
+
+SECTIONS = {
+    "bucc": "benchmarks.mining.bucc_protocol",
+    "mining": "benchmarks.mining.mining_quality",
+    "precision": "benchmarks.mining.precision_reached",
+    "verification": "benchmarks.mining.verification_cost",
+    "encoders": "benchmarks.models.encoders",
+    "evaluations": "benchmarks.models.evaluations",
+    "experiments": "benchmarks.models.experiments",
+    "distances": "benchmarks.models.distances",
+    "filtering": "benchmarks.filtering.filter_quality",
+    "speed": "benchmarks.speed.speed_sections",
+    "training": "benchmarks.speed.training_steps",
+    "reliability": "benchmarks.reliability.campaign",
+    "pages": "benchmarks.pages",
+}
+
+
+def main() -> None:
+    """Run the section that the first argument names, with the other arguments."""
+    name = sys.argv[1] if len(sys.argv) > 1 else ""
+    if name not in SECTIONS:
+        print(f"usage: python -m benchmarks {{{','.join(SECTIONS)}}} [options]", file=sys.stderr)
+        sys.exit(0 if name in ("-h", "--help") else 2)
+    sys.argv = [f"python -m benchmarks {name}", *sys.argv[2:]]
+    report.run(importlib.import_module(SECTIONS[name]).main)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,1 +1,0 @@
-"""All evaluations of the papers, for our models and untrained ones."""
