@@ -1,19 +1,20 @@
-"""Tables of plain text."""
+"""Layout of the tables that commands print."""
 
 from collections.abc import Iterable, Sequence
 
 
 def aligned(rows: Iterable[Sequence[str]], left: int = 1) -> list[str]:
-    """A line for each row, in columns of equal width: the first ``left`` to the left, others right.
+    """Return the lines of a table: the first ``left`` columns to the left, others to the right.
 
-    Raises ValueError for rows of unequal length.
+    Widths are those on a terminal, where a Chinese character takes two columns. Cells are printed
+    as they are, without white space at their ends.
     """
-    every = list(rows)
-    widths = [max(map(len, column)) for column in zip(*every, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) if place < left else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in every
-    ]
+    from tabulate import tabulate  # here, so that a help text loads fast
+
+    return tabulate(
+        list(rows),
+        tablefmt="plain",
+        disable_numparse=True,
+        colglobalalign="right",
+        colalign=("left",) * left,
+    ).splitlines()
