@@ -14,7 +14,7 @@ from support.subjects import write_every
 
 import miner
 from miner.cli import main
-from miner.evaluation.metrics import read_gold
+from miner.evaluation.gold import read_gold
 from miner.text.output import open_output
 
 pytest.importorskip("torch", reason="the README trains a model")

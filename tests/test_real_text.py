@@ -9,8 +9,8 @@ import pytest
 
 from miner import Encoder
 from miner.evaluation import sts, tatoeba
-from miner.evaluation.labelled_text import judged
-from miner.evaluation.subject import Trained
+from miner.evaluation.evaluated_model import MinerModel
+from miner.evaluation.labelled_text import read_labelled
 
 DATA = Path(os.environ.get("MINER_DATA", Path(__file__).parent.parent.parent / "shared" / "data"))
 TATOEBA, STS = DATA / "tatoeba", DATA / "sts"
@@ -29,9 +29,10 @@ def test_translations_are_nearest(language: str) -> None:
 
 @pytest.mark.skipif(not TATOEBA.is_dir(), reason=f"no Tatoeba sets in {TATOEBA} (set MINER_DATA)")
 def test_tatoeba_as_it_is_evaluated() -> None:
-    figures, missing = tatoeba.measured(Trained("default"), "de-en", tatoeba.sets(DATA)["de-en"])
+    model, path = MinerModel("default"), tatoeba.sets(DATA)["de-en"]
+    found, missing = tatoeba.accuracies(model, "de-en", path)
     assert not missing
-    value = {one.metric: one.value for one in figures}
+    value = {one.name: one.value for one in found}
     assert value["both ways by margin"] > 0.95
     assert value["both ways by margin"] > value["both ways by cosine"] > 0.9
 
@@ -39,9 +40,9 @@ def test_tatoeba_as_it_is_evaluated() -> None:
 @pytest.mark.skipif(not STS.is_dir(), reason=f"no STS sets in {STS} (set MINER_DATA)")
 def test_the_sts_benchmark_as_it_is_evaluated() -> None:
     name = sts.BENCHMARK.format("en")
-    pairs = judged(sts.sets(DATA)[name])
+    pairs = read_labelled(sts.sets(DATA)[name])
     assert len(pairs) == 1379
-    (pearson, spearman), missing = sts.correlations(Trained("default"), name, pairs)
+    (pearson, spearman), missing = sts.correlations(MinerModel("default"), name, pairs)
     assert not missing
     assert 0.70 < spearman.value < 0.82 and 0.70 < pearson.value < 0.82
     low, high = pearson.interval or (0, 1)

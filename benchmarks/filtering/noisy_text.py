@@ -19,8 +19,7 @@ import numpy as np
 from benchmarks.filtering.noise import KINDS, Corpus, Noise, Pair
 from benchmarks.mining.bucc_protocol import located
 from miner import MinerError
-from miner.evaluation.labelled_text import find
-from miner.evaluation.mining_sets import read_gold_of
+from miner.evaluation.labelled_text import find_file
 from miner.text.bitext import read_bitext
 from miner.text.corpus import read
 
@@ -175,7 +174,7 @@ def news(data: Path, languages: str) -> list[Pair]:
     for side in languages.split("-"):
         corpus = read(task.need(f"training.{side}"), format="bucc")
         sentences.append(dict(zip(corpus.ids, corpus.sentences, strict=True)))
-    gold = sorted(read_gold_of(task, "training"))
+    gold = sorted(task.gold("training"))
     return [(sentences[0][source], sentences[1][target]) for source, target in gold]
 
 
@@ -186,7 +185,7 @@ def _bucc(third: tuple[str, str]) -> str:
 
 def one(directory: Path, name: str) -> Path:
     """The file of that name, compressed or not. Raises MinerError where it is not there."""
-    found = find(directory, name)
+    found = find_file(directory, name)
     if found is None:
         raise MinerError(f"{directory}: no {name}, plain or compressed")
     return found

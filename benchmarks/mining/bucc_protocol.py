@@ -21,17 +21,17 @@ from typing import Any
 from benchmarks import report
 from miner import MinerError
 from miner.evaluation import bucc
-from miner.evaluation.mining_sets import Task
-from miner.evaluation.subject import Trained
+from miner.evaluation.evaluated_model import MinerModel
+from miner.evaluation.mining_sets import MiningSet
 from miner.knn.settings import SearchSettings
 from miner.names import MARGINS, RANKS, RETRIEVALS
 
 
-def located(data: Path, pair: str) -> Task:
+def located(data: Path, pair: str) -> MiningSet:
     """The files of a pair under ``data`` or ``data/PAIR``."""
     source = pair.split("-")[0]
     for directory in (data / pair, data):
-        task = Task(pair, directory, pair)
+        task = MiningSet(pair, directory, pair)
         if task.file(f"training.{source}") or task.file(f"test.{source}"):
             return task
     raise MinerError(
@@ -43,9 +43,9 @@ def measure(
     model: str, data: Path, pair: str, submit: Path | None, settings: SearchSettings
 ) -> dict[str, Any]:
     """The figures of one model on one language pair, as a dict for JSON."""
-    subject = Trained(model)
-    rank = settings.rank or ("probability" if subject.verifies else "margin")
-    (found,) = bucc.measure(subject, located(data, pair), (rank,), settings=settings)
+    evaluated = MinerModel(model)
+    rank = settings.rank or ("probability" if evaluated.verifies else "margin")
+    (found,) = bucc.mine_set(evaluated, located(data, pair), (rank,), settings=settings)
     if submit is not None:
         if "test" not in found.mined:
             raise MinerError(f"{data}: no {pair}.test, of which pairs could be submitted")
@@ -57,7 +57,7 @@ def measure(
         submit.write_text("".join(lines), encoding="utf-8")
     return {
         "model": model,
-        "fingerprint": subject.fingerprint,
+        "fingerprint": evaluated.fingerprint,
         "pair": pair,
         "settings": {
             "rank": rank,

@@ -20,7 +20,6 @@ from benchmarks import report
 from benchmarks.mining import bucc_protocol
 from miner import Encoder, Index
 from miner.evaluation import metrics
-from miner.evaluation.mining_sets import read_gold_of
 from miner.mining.pairs import each_copy
 from miner.mining.precision import estimate
 from miner.mining.search import run, verifier_for
@@ -62,7 +61,7 @@ def measure(model: str, data: Path, pair: str) -> Iterator[dict[str, Any]]:
     """The figures of one language pair, one share after the other."""
     encoder = Encoder.load(model)
     task = bucc_protocol.located(data, pair)
-    gold = read_gold_of(task, "test")
+    gold = task.gold("test")
     whole = []
     for language in pair.split("-"):
         corpus = read(task.need(f"test.{language}"), format="bucc")

@@ -12,7 +12,7 @@ from benchmarks.models.encoder_text import BILINGUAL, Text
 from miner import Encoder, MinerError
 from miner.encoder.model import load as load_model
 from miner.evaluation import sts, tatoeba
-from miner.evaluation.subject import ENGLISH, Trained
+from miner.evaluation.evaluated_model import ENGLISH, MinerModel
 from miner.knn.settings import SearchSettings
 from miner.text.corpus import read
 from train.config import TrainConfig
@@ -87,25 +87,25 @@ def there(output: Path, config: TrainConfig, text: Text) -> bool:
 
 def figures(model: Path, data: Path, bilingual: bool) -> dict[str, Any]:
     """What a model reaches, on which data, and what it costs to use."""
-    subject = Trained(str(model))
+    evaluated = MinerModel(str(model))
     found: dict[str, Any] = {}
     if bilingual:
         mined = bucc_protocol.measure(
             str(model), data / "bucc-style", BILINGUAL, None, SearchSettings(rank="margin")
         )
         found["bucc"] = {name: mined[name] for name in ("training", "test", "test oracle")}
-        found["tatoeba"] = retrieved(subject, data)
-    outcome = sts.evaluate(subject, data)
+        found["tatoeba"] = retrieved(evaluated, data)
+    result = sts.evaluate(evaluated, data)
     by_set: dict[str, dict[str, float]] = {}
-    for one in outcome.figures:
-        by_set.setdefault(one.name, {"pairs": one.items})[one.metric] = one.value
-    mean = sts.mean_in(outcome.figures, sts.ALL_YEARS)
+    for one in result.metrics:
+        by_set.setdefault(one.dataset, {"pairs": one.items})[one.name] = one.value
+    mean = sts.mean_in(result.metrics, sts.ALL_YEARS)
     if mean is None:
         raise MinerError(f"{data / 'sts'}: no data sets of STS 2012 to 2016 (2012.*.tsv)")
     found["sts 12-16"] = 100 * mean.value
     found["sts-b"] = 100 * by_set[ENGLISH_STS][sts.PEARSON]
     found["sts"] = {name: one for name, one in by_set.items() if one["pairs"] and in_table(name)}
-    english = subject.encoder(ENGLISH)
+    english = evaluated.encoder(ENGLISH)
     found["sentences/s"] = speed(english, data)
     found["parameters"] = english.model.parameters
     return found
@@ -119,12 +119,12 @@ def in_table(name: str) -> bool:
     return name == ENGLISH_STS or name.split(".")[0] in sts.YEARS
 
 
-def retrieved(subject: Trained, data: Path) -> dict[str, float]:
+def retrieved(model: MinerModel, data: Path) -> dict[str, float]:
     """Accuracy on Tatoeba by the cosine."""
     path = tatoeba.sets(data).get(BILINGUAL)
     if path is None:
-        raise MinerError(f"{data / tatoeba.PLACE}: no {BILINGUAL}.tsv, plain or compressed")
-    by_metric = {one.metric: one for one in tatoeba.measured(subject, BILINGUAL, path)[0]}
+        raise MinerError(f"{data / tatoeba.TASK}: no {BILINGUAL}.tsv, plain or compressed")
+    by_metric = {one.name: one for one in tatoeba.accuracies(model, BILINGUAL, path)[0]}
     ways = {"to_target": "there", "to_source": "back", "mean": "both ways"}
     found: dict[str, float] = {
         name: by_metric[f"{way} by cosine"].value for name, way in ways.items()

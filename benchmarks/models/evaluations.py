@@ -16,9 +16,9 @@ from typing import Any
 from benchmarks import report
 from benchmarks.mining.mining_quality import trained
 from benchmarks.models import seen
-from miner.evaluation import summary
-from miner.evaluation.results import Outcome
-from miner.evaluation.subject import Trained
+from miner.evaluation import suite, summary
+from miner.evaluation.evaluated_model import MinerModel
+from miner.evaluation.results import TaskResult
 from train.config import RECIPES, TrainConfig
 
 # What the names of sets say of languages other than English.
@@ -72,22 +72,26 @@ def view(data: Path, directory: Path, pair: str | None) -> Path:
     return directory
 
 
-def measure(row: Row, data: Path, models: Path) -> tuple[dict[str, Any], list[Outcome]]:
+def measure(row: Row, data: Path, models: Path) -> tuple[dict[str, Any], list[TaskResult]]:
     """The figures of one model, as a dict for JSON and as they are."""
     model = "default"
     if row.config is not None:
         assert row.pair is not None
         # A second look would mine by the translations of words, and not by the encoder.
         model, _ = trained(row.config, row.pair, data, models / row.place, not row.random)
-    subject = Trained(model)
-    outcomes: list[Outcome] = []
+    evaluated = MinerModel(model)
+    task_results: list[TaskResult] = []
     with tempfile.TemporaryDirectory(prefix="sets-") as work:
         sets = view(data, Path(work), row.pair)
-        for name, task in summary.TASKS.items():
+        for name, task in suite.TASKS.items():
             # Speeds are of one text, whatever languages a model has.
-            outcomes.append(task.evaluate(subject, data if name == "speed" else sets, show))
-            print(f"{row.name}\n{summary.summary(outcomes[-1:])}", flush=True)
-    return {"name": row.name, "pair": row.pair, **summary.record(subject, outcomes)}, outcomes
+            task_results.append(task.evaluate(evaluated, data if name == "speed" else sets, show))
+            print(f"{row.name}\n{summary.summary_text(task_results[-1:])}", flush=True)
+    return {
+        "name": row.name,
+        "pair": row.pair,
+        **suite.record(evaluated, task_results),
+    }, task_results
 
 
 def show(task: str, done: int, total: int | None) -> None:
@@ -99,13 +103,13 @@ def show(task: str, done: int, total: int | None) -> None:
 def main() -> None:
     arguments = report.parser(__doc__, "evaluations.json", models=True).parse_args()
     results: list[dict[str, Any]] = []
-    found: dict[str, list[Outcome]] = {}
+    found: dict[str, list[TaskResult]] = {}
     for row in ROWS:
         result, found[row.name] = measure(row, arguments.data, arguments.models)
         results.append(result)
     for pair in PAIRS:
         one, other = (f"{recipe} {pair}" for recipe in RECIPE_NAMES)
-        apart = [each.as_dict() for each in summary.apart(found[one], found[other])]
+        apart = [each.as_dict() for each in summary.compare(found[one], found[other])]
         results.append({"name": f"{one} less {other}", "differences": apart})
     results.append({"name": "seen", "seen": seen.count(arguments.data, PAIRS)})
     report.write(arguments.json, "evaluations", results)

@@ -11,8 +11,8 @@ from benchmarks.models.encoder_text import BILINGUAL, Pair
 from miner import MinerError
 from miner.encoder.model import load
 from miner.evaluation import bucc, mining_sets, sts, tatoeba
-from miner.evaluation.results import Figure
-from miner.evaluation.subject import Trained
+from miner.evaluation.evaluated_model import MinerModel
+from miner.evaluation.results import Metric
 from train.config import RECIPES, TrainConfig
 
 # Passes over the text, the same in every row: enough that more of them change little.
@@ -90,28 +90,28 @@ class Bench:
 
 def figures(model: Path, data: Path, languages: str, mine: bool) -> dict[str, Any]:
     """What a model reaches on what its languages allow, each with its interval, ready for JSON."""
-    subject = Trained(str(model))
-    found: dict[str, Figure] = {}
+    evaluated = MinerModel(str(model))
+    found: dict[str, Metric] = {}
     if mine and languages == BILINGUAL:
         task = next((one for one in mining_sets.sets(data) if one.pair == languages), None)
         if task is None:
             raise MinerError(f"{data}: no {languages} in the format of BUCC")
-        found["bucc"] = bucc.figures_of(bucc.measure(subject, task, ("margin",))[0])[0]
+        found["bucc"] = bucc.metrics_of(bucc.mine_set(evaluated, task, ("margin",))[0])[0]
     if languages != experiment_text.ENGLISH:
-        outcome = tatoeba.evaluate(subject, data)
-        found["tatoeba"] = pick(outcome.figures, languages, "both ways by margin")
-    outcome = sts.evaluate(subject, data)
-    mean = sts.mean_in(outcome.figures, sts.ALL_YEARS)
+        result = tatoeba.evaluate(evaluated, data)
+        found["tatoeba"] = pick(result.metrics, languages, "both ways by margin")
+    result = sts.evaluate(evaluated, data)
+    mean = sts.mean_in(result.metrics, sts.ALL_YEARS)
     if mean is None:
-        raise MinerError(f"{data / sts.PLACE}: no sets of STS 2012 to 2016")
+        raise MinerError(f"{data / sts.TASK}: no sets of STS 2012 to 2016")
     found["sts 12-16"] = mean
-    found["sts-b"] = pick(outcome.figures, sts.BENCHMARK.format("en"), sts.PEARSON)
-    return {name: figure.as_dict() for name, figure in found.items()}
+    found["sts-b"] = pick(result.metrics, sts.BENCHMARK.format("en"), sts.PEARSON)
+    return {name: metric.as_dict() for name, metric in found.items()}
 
 
-def pick(found: Sequence[Figure], name: str, metric: str) -> Figure:
-    """The figure of that set and metric."""
-    for figure in found:
-        if (figure.name, figure.metric) == (name, metric):
-            return figure
-    raise MinerError(f"{name}: not among the sets; the data is not all there")
+def pick(found: Sequence[Metric], dataset: str, name: str) -> Metric:
+    """Return the metric of that set and name."""
+    for metric in found:
+        if (metric.dataset, metric.name) == (dataset, name):
+            return metric
+    raise MinerError(f"{dataset}: not among the sets; the data is not all there")

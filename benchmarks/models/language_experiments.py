@@ -21,7 +21,7 @@ from benchmarks.models.distances import TABLE
 from benchmarks.models.encoder_text import SEED, Pair, draw
 from benchmarks.models.experiment_metrics import P19, Bench, Results, Row
 from miner import Encoder
-from miner.analysis.language_overlap import choice, overlap, read_distances
+from miner.analysis.language_overlap import correlate, overlap, read_distances
 from train.config import TrainConfig
 
 # The sources of each group, and the languages that have them.
@@ -141,5 +141,5 @@ def correlation(rows: list[Row], distances: Mapping[str, dict[str, float]]) -> d
     """The same of one group."""
     scores = {row["name"]: row["figures"][SCORE]["value"] for row in rows}
     columns = {OVERLAP: {row["name"]: row[OVERLAP]["share"] for row in rows}, **distances}
-    found = choice(scores, columns)
+    found = correlate(scores, columns)
     return {name: asdict(one) for name, one in found.items() if one.languages}

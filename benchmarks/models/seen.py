@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from miner.evaluation import mining_sets, noisy, paraphrase, sts, tatoeba
-from miner.evaluation.labelled_text import judged
+from miner.evaluation.labelled_text import read_labelled
 from miner.text.bitext import read_bitext
 from miner.text.corpus import read
 from train import selection
@@ -60,14 +60,14 @@ def test_sentences(data: Path) -> dict[str, list[str]]:
         *((noisy, name, path, 2) for name, path in noisy.sets(data).items()),
     ]
     for task, name, path, column in files:
-        pairs = judged(path, column=column)
-        found[f"{task.PLACE} {name}"] = [*pairs.first, *pairs.second]
+        pairs = read_labelled(path, column=column)
+        found[f"{task.TASK} {name}"] = [*pairs.first, *pairs.second]
     for name, path in tatoeba.sets(data).items():
         bitext = read_bitext(path)
-        found[f"{tatoeba.PLACE} {name}"] = [*bitext.source, *bitext.target]
+        found[f"{tatoeba.TASK} {name}"] = [*bitext.source, *bitext.target]
     for task in mining_sets.sets(data):
         split = task.reported
-        gold = mining_sets.read_gold_of(task, split)
+        gold = task.gold(split)
         for side, language in enumerate(task.languages):
             corpus = read(task.need(f"{split}.{language}"), format="bucc")
             text = dict(zip(corpus.ids, corpus.sentences, strict=True))

@@ -6,8 +6,8 @@ from functools import cache
 from pathlib import Path
 
 from miner.errors import NoTestSetError
-from miner.evaluation.subject import SENTENCES, write_sentences
-from miner.evaluation.summary import TASKS, sentences
+from miner.evaluation.evaluated_model import SENTENCES, write_sentences
+from miner.evaluation.suite import TASKS, sentences
 from train import selection
 
 

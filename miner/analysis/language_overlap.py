@@ -1,37 +1,42 @@
-"""Which language helps? Scores of languages against what is known of each (P19, section 5).
+"""Languages compared: vocabulary overlap and distances, correlated with scores (P19, section 5).
 
-Wieting et al. 2019 train one model for each foreign language beside English, and ask what goes
-with a high score on English sentences: how many pieces the two languages share, or how near they
-are in their grammar, sounds, family or place. Here are that share, and Spearman's correlation of
-any such column with the scores. With few languages a correlation says little, so each comes with
-their number.
+Wieting et al. 2019 train one model for each foreign language beside English, and ask what
+correlates with a high score on English sentences: the share of vocabulary that the two languages
+have in common, or how near they are in grammar, sounds, family or place. With few languages a
+correlation says little, so each comes with their number.
 """
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
-from miner.analysis.text_statistics import spearman
+from miner.encoder.encoder import Encoder
 from miner.encoder.tokenizer import Tokenizer
 from miner.errors import CorpusError
+from miner.evaluation.metrics import spearman, value_of
+from miner.text.bitext import read_bitext
 from miner.text.corpus import Reader
 from miner.text.lines import display_name
 from miner.text.output import StrPath
+from miner.text_table import aligned
 
-# Two points always lie on a line.
+# Fewest languages for a correlation: two points always lie on a line.
 FEWEST = 3
-# Before a line that is no data, such as where a table is from.
-NOTE = "#"
+# Starts a line that is a comment, for example on the source of a table.
+COMMENT = "#"
+# Name of the column of vocabulary overlaps.
+OVERLAP = "overlap"
 
-# Figures of languages by their codes, columns of them by their names.
+# Values by language code.
 Column = dict[str, float]
 
 
 @dataclass(frozen=True)
 class Overlap:
-    """How many distinct pieces the text of each side uses, and how many of them both use."""
+    """Numbers of distinct pieces that the source and the target text use, and that both use."""
 
     source: int
     target: int
@@ -46,52 +51,114 @@ class Overlap:
 
 @dataclass(frozen=True)
 class Correlation:
-    """Spearman's correlation over so many languages.
+    """Spearman's correlation over a number of languages.
 
-    value: -1 to 1; None for fewer than `FEWEST` languages, or where all have one figure or score.
+    value: -1 to 1; None for fewer than `FEWEST` languages, or where a column is constant.
     """
 
     value: float | None
     languages: int
 
 
-def overlap(tokenizer: Tokenizer, source: Sequence[str], target: Sequence[str]) -> Overlap:
-    """The pieces that two texts use, cut by one tokenizer.
+@dataclass(frozen=True)
+class LanguageComparison:
+    """Scores of languages, further columns, and the correlation of each column with the scores.
 
-    That of either side of a model with separate vocabularies will do as well: pieces that are spelt
-    alike are then one, though the model has an embedding of each for both sides.
+    overlaps: counts behind the column `OVERLAP`, by language.
+    """
+
+    scores: Column
+    columns: dict[str, Column]
+    overlaps: dict[str, Overlap]
+    correlations: dict[str, Correlation]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the comparison ready for JSON."""
+        return {
+            "scores": self.scores,
+            "columns": self.columns,
+            "pieces": {name: asdict(one) for name, one in self.overlaps.items()},
+            "spearman": {name: asdict(one) for name, one in self.correlations.items()},
+        }
+
+
+def compare_languages(
+    scores: str, distances: str | None, models: Mapping[str, str], texts: Mapping[str, str]
+) -> LanguageComparison:
+    """Correlate the scores of a file with the columns of another and with vocabulary overlaps.
+
+    models and texts: by language, a model directory and a bitext in TSV. Raises CorpusError.
+    """
+    known = read_scores(scores)
+    if not known:
+        raise CorpusError(f"{scores}: holds no score; give lines of 'language, tab, score'")
+    unknown = [language for language in models if language not in known]
+    if unknown:
+        raise CorpusError(f"{scores}: has no score of {unknown[0]}, which --model names; add it")
+    columns = {} if distances is None else read_distances(distances)
+    if models and OVERLAP in columns:
+        raise CorpusError(f"{distances}: has a column {OVERLAP!r}, as --model has; rename it")
+    overlaps = {}
+    for language, model in models.items():
+        tokenizer = Encoder.load(model, side="source").tokenizer
+        bitext = read_bitext(texts[language])
+        overlaps[language] = overlap(tokenizer, bitext.source, bitext.target)
+    if overlaps:
+        columns[OVERLAP] = {language: one.share for language, one in overlaps.items()}
+    return LanguageComparison(known, columns, overlaps, correlate(known, columns))
+
+
+def overlap(tokenizer: Tokenizer, source: Sequence[str], target: Sequence[str]) -> Overlap:
+    """Count the distinct pieces that two texts use, tokenised by one tokenizer.
+
+    For a model with separate vocabularies, give the tokenizer of either side: pieces of one
+    spelling count as one, though the model has an embedding of each for both sides.
     """
     used = []
     for side in (source, target):
-        seen = np.zeros(tokenizer.size, dtype=bool)
+        seen = np.zeros(tokenizer.size, dtype=bool)  # (vocabulary,)
         seen[tokenizer(side)[0]] = True
         used.append(seen)
     one, other = used
     return Overlap(int(one.sum()), int(other.sum()), int((one & other).sum()))
 
 
-def overlap_reference(tokenizer: Tokenizer, source: Sequence[str], target: Sequence[str]) -> float:
-    """The share of :func:`overlap` as the paper has it, by sets: what it is tested against."""
-    one, other = (set(tokenizer(side)[0].tolist()) for side in (source, target))
-    return len(one & other) / len(one | other) if one | other else 0.0
-
-
-def choice(scores: Column, columns: Mapping[str, Column]) -> dict[str, Correlation]:
-    """Spearman's correlation of each column with the scores, over the languages that have both."""
+def correlate(scores: Column, columns: Mapping[str, Column]) -> dict[str, Correlation]:
+    """Return Spearman's correlation of each column with the scores, over their common languages."""
     found = {}
     for name, column in columns.items():
         both = [language for language in scores if language in column]
         x, y = (np.array([values[one] for one in both]) for values in (scores, column))
         enough = len(both) >= FEWEST and x.min() < x.max() and y.min() < y.max()
-        found[name] = Correlation(spearman(x, y) if enough else None, len(both))
+        value = value_of(spearman(x, y), len(both)) if enough else None
+        found[name] = Correlation(value, len(both))
     return found
+
+
+def table(found: LanguageComparison) -> list[str]:
+    """Lines of a table of the languages, from the best, and below them the correlations."""
+    rows = [["language", "score", *found.columns]]
+    for language in sorted(found.scores, key=lambda one: (-found.scores[one], one)):
+        values = [found.scores[language], *(one.get(language) for one in found.columns.values())]
+        rows.append([language, *map(_cell, values)])
+    if not found.columns:
+        return aligned(rows)
+    correlations = [found.correlations[name] for name in found.columns]
+    rows.append(["Spearman", "", *(_cell(one.value) for one in correlations)])
+    rows.append(["languages", "", *(str(one.languages) for one in correlations)])
+    lines = aligned(rows)
+    return [*lines[:-2], "", *lines[-2:]]
+
+
+def _cell(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
 
 
 def read_scores(path: StrPath) -> Column:
     """Read ``language⇥score`` lines, in the order of the file.
 
-    Empty lines, and those that start with ``#``, are passed over. Raises CorpusError with file and
-    line for others, for what is no finite number, and for a language that stands there twice.
+    Empty lines and comments are skipped. Raises CorpusError with file and line for other lines,
+    for a score that is no finite number, and for a language with two lines.
     """
     found: Column = {}
     for line, cells in _rows(path):
@@ -102,9 +169,9 @@ def read_scores(path: StrPath) -> Column:
 
 
 def read_distances(path: StrPath) -> dict[str, Column]:
-    """Read a table whose first line is ``language⇥name⇥name…``: its columns, by name.
+    """Read a table with the header ``language⇥name⇥name…``: its columns, by name.
 
-    A language may lack a figure: its cell is empty. Otherwise as :func:`read_scores`.
+    An empty cell means that the language has no value. Otherwise as :func:`read_scores`.
     """
     rows = _rows(path)
     line, head = next(rows, (1, []))
@@ -126,13 +193,15 @@ def read_distances(path: StrPath) -> dict[str, Column]:
 
 
 def _rows(path: StrPath) -> Iterator[tuple[int, list[str]]]:
+    """Yield line number and cells of each line that is no comment."""
     for block in Reader(path, format="plain"):
         for line, text in zip(block.lines.tolist(), block.sentences, strict=True):
-            if not text.startswith(NOTE):
+            if not text.startswith(COMMENT):
                 yield line, [cell.strip() for cell in text.split("\t")]
 
 
 def _put(column: Column, language: str, cell: str, path: StrPath, line: int) -> None:
+    """Add a cell to a column. Raises CorpusError for a duplicate or a cell that is no number."""
     if not language or language in column:
         which = f"{language} stands there already; remove one" if language else "no language"
         raise _fault(path, line, which)
@@ -141,7 +210,7 @@ def _put(column: Column, language: str, cell: str, path: StrPath, line: int) -> 
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise _fault(path, line, f"{cell!r} is not a number; a heading begins with {NOTE}")
+        raise _fault(path, line, f"{cell!r} is not a number; a heading begins with {COMMENT}")
     column[language] = value
 
 

@@ -1,9 +1,9 @@
-"""The nearest sentences of a corpus that is read block by block, to judge a model by (P17, S18).
+"""The k nearest sentences of a corpus that is read block by block, to inspect a model (P17, S18).
 
-Vectors are float16, as an index keeps them, so that text and an index of it give one result. The
-cosine of two such unit vectors is exact in float64, in whatever order it is summed: products are
+Vectors are float16, as an index keeps them, so that a text and its index give one result. The
+cosine of two such unit vectors is exact in float64 in any order of summation: products are
 multiples of 2^-48, and no partial sum reaches 2. So order and ties depend on neither blocks nor
-threads, and copies of a sentence tie.
+threads, and duplicates of a sentence tie.
 """
 
 from bisect import insort
@@ -20,18 +20,18 @@ from miner.index.index import Index
 from miner.text.corpus import Corpus
 from miner.text.output import one_line
 
-# Sentences and their names, n of each, and their vectors (n, d) float16.
+# n sentences, their n names, and their vectors (n, d) float16.
 Block = tuple[Sequence[str], Sequence[str], np.ndarray]
-# Queries whose cosines with a block are in memory at a time: with CHUNK sentences, 16 MB of them.
-TOGETHER = 1024
+# Queries that are compared with a block at a time: with CHUNK sentences, 16 MB of cosines.
+QUERIES_AT_ONCE = 1024
 
 
 @dataclass
 class Neighbor:
-    """A sentence of a corpus and its cosine with a query, in [-1, 1] but for rounding.
+    """A sentence of a corpus and its cosine with a query, in [-1, 1] up to rounding.
 
-    row: how many sentences stand before it; of copies, before the first. name: its id or line.
-    copies: how often the corpus has it, at least 1.
+    row: number of sentences before its first occurrence. name: its id or line number.
+    copies: number of its occurrences in the corpus, at least 1.
     """
 
     cosine: float
@@ -42,18 +42,18 @@ class Neighbor:
 
 
 def nearest(queries: np.ndarray, blocks: Iterable[Block], k: int) -> list[list[Neighbor]]:
-    """The k nearest sentences of each of ``queries (q, d) float16``, copies counting as one.
+    """Return the k nearest sentences of each of ``queries (q, d) float16``.
 
-    Best first, of equals the first in the corpus; fewer than k where there are no more. Rows are
-    unit vectors or zero: a zero query has no neighbours, and a zero row of a block is none. Copies
-    of a sentence must have equal vectors. Memory holds one block and the lists. Raises ValueError
-    for k < 1.
+    Duplicates count as one. Best first, equal ones in corpus order; fewer than k where the corpus
+    has no more. Rows are unit vectors or zero: a zero query has no neighbours, and a zero row of a
+    block is none. Duplicates of a sentence must have equal vectors. Memory holds one block and the
+    lists. Raises ValueError for k < 1.
     """
     if k < 1:
         raise ValueError(f"k is {k}; it must be at least 1")
     found: list[list[Neighbor]] = [[] for _ in queries]
-    # The sentences of each list. A copy needs no longer memory: what has left a list, or did not
-    # enter it, stays out with all later copies, which are as near and come after it.
+    # The sentences of each list. Sentences outside a list need not be remembered: their later
+    # duplicates have the same cosine, lose the tie, and stay outside too.
     listed: list[dict[str, Neighbor]] = [{} for _ in queries]
     wide = queries.astype(np.float64)
     known = np.flatnonzero(wide.any(axis=1))
@@ -61,10 +61,10 @@ def nearest(queries: np.ndarray, blocks: Iterable[Block], k: int) -> list[list[N
     for sentences, names, vectors in blocks:
         block = vectors.astype(np.float64)
         zero = ~block.any(axis=1)
-        for start in range(0, len(known), TOGETHER):
-            part = known[start : start + TOGETHER]
+        for start in range(0, len(known), QUERIES_AT_ONCE):
+            part = known[start : start + QUERIES_AT_ONCE]
             similarity = wide[part] @ block.T  # (t, b)
-            similarity[:, zero] = np.nan  # which is in front of nothing
+            similarity[:, zero] = np.nan  # is >= nothing
             least = [found[q][-1].cosine if len(found[q]) == k else -np.inf for q in part]
             near = similarity >= np.array(least)[:, None]
             for i in np.flatnonzero(near.any(axis=1)).tolist():
@@ -87,25 +87,11 @@ def nearest(queries: np.ndarray, blocks: Iterable[Block], k: int) -> list[list[N
     return found
 
 
-def nearest_reference(queries: np.ndarray, block: Block, k: int) -> list[list[Neighbor]]:
-    """What :func:`nearest` finds in a single block, one pair of sentences at a time."""
-    found = []
-    for query in queries.astype(np.float64):
-        by_text: dict[str, Neighbor] = {}
-        for row, (sentence, name, vector) in enumerate(zip(*block, strict=True)):
-            if sentence in by_text:
-                by_text[sentence].copies += 1
-            elif query.any() and vector.any():
-                cosine = float(query @ vector.astype(np.float64))
-                by_text[sentence] = Neighbor(cosine, row, name, sentence)
-        found.append(sorted(by_text.values(), key=lambda one: (-one.cosine, one.row))[:k])
-    return found
-
-
 def text_blocks(encoder: Encoder, corpus: Iterable[Corpus]) -> Iterator[Block]:
-    """Text as it is read, with vectors; white space within a sentence as in an index of it.
+    """Yield the blocks of a text with their vectors; white space is normalised as in an index.
 
-    Blocks of some :data:`miner.encoder.encoder.CHUNK` sentences are right. Raises what reading does.
+    ``corpus`` should have blocks of about :data:`miner.encoder.encoder.CHUNK` sentences. Raises
+    the errors of reading.
     """
     waiting: deque[tuple[list[str], list[str]]] = deque()
 
@@ -121,7 +107,7 @@ def text_blocks(encoder: Encoder, corpus: Iterable[Corpus]) -> Iterator[Block]:
 
 
 def index_blocks(encoder: Encoder, index: Index) -> Iterator[Block]:
-    """The sentences of an index with their vectors; a compressed one is read just so.
+    """Yield the sentences of an index, compressed or not, with the vectors it stores.
 
     Raises MismatchError, before the first block, where ``encoder`` is not the model of the index.
     """

@@ -1,22 +1,21 @@
-"""Figures of a text and of its sentences: length, rarity, entropy, repetition; and correlations.
+"""Statistics of a text and of its sentences: length, word rarity, entropy, repetition.
 
 Wieting, Mallinson & Gimpel 2017 (section 6) compare references with their back-translations by
-such figures, and scores of pairs with those of their sentences. Tokens are those of `miner.text.words`:
-words, marks and, of scripts without spaces, characters; in lower case. What the figures are, of a
-whole text or of one sentence of it:
+these statistics, and correlate scores of pairs with those of their sentences. Tokens are those of
+`miner.text.words`, in lower case: words, punctuation marks and, in scripts without spaces,
+characters. The statistics of a whole text or of one sentence are:
 
-- idf: the mean over its tokens of ln(sentences of the text / sentences with the token). High for
-  rare words.
-- entropy, of a text alone: the mean over its tokens of -log2(count of the token / all tokens), in
+- idf: mean over its tokens of ln(sentences of the text / sentences with the token). High for rare
+  words.
+- entropy, of a whole text: mean over its tokens of -log2(count of the token / all tokens), in
   bits; of trigrams likewise. High for a rich vocabulary. It grows with the text, so compare texts
   of one size. The mean over the tokens of one sentence is that sentence's surprisal.
-- repetition: the share of its tokens that stand earlier in their sentence too, among tokens of at
+- repetition: share of its tokens that stand earlier in their sentence too, among tokens of at
   least 3 characters. trigram_repetition: that of all trigrams, three tokens in a row.
 """
 
 from __future__ import annotations
 
-import math
 import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -24,32 +23,41 @@ from itertools import chain, islice
 
 import numpy as np
 
+from miner.evaluation.metrics import spearman, value_of
 from miner.text.counts import Counts, entropy, hash_of
 from miner.text.output import resource_error
 from miner.text.words import tokens
 
-# The figures of a sentence, in the order of the rows of `Side.sentences`.
-SENTENCE = ("tokens", "characters", "idf", "surprisal", "repetition", "trigram_repetition")
-# The shortest token whose repetition counts: shorter ones are mostly articles and the like.
+# Statistics of a sentence, in the order of the rows of `TextCounter.sentence_statistics`.
+SENTENCE_STATISTICS = (
+    "tokens",
+    "characters",
+    "idf",
+    "surprisal",
+    "repetition",
+    "trigram_repetition",
+)
+# Characters of the shortest token whose repetition counts: shorter ones are mostly articles.
 LONG = 3
-# Distinct trigrams that are counted, each, which takes some 170 MB; of more, a share is.
+# Distinct trigrams that are counted exactly, in some 170 MB; of more, a sample is counted.
 TRIGRAMS = 1 << 23
-# What is kept of sentences beyond this many bytes goes to a temporary file.
+# Bytes about sentences that are kept in memory; more go to a temporary file.
 HELD = 1 << 26
-# Figures that are compared as target / source; the others as target - source.
+# Statistics that are compared as target / source; the others as target - source.
 RATIOS = ("sentences", "tokens", "types", "mean_tokens", "mean_characters")
 
 
 @dataclass(frozen=True)
-class Figures:
-    """Figures of a whole text; the head of the module says what they are.
+class TextStatistics:
+    """Statistics of a whole text; the module docstring defines them.
 
-    sentences, tokens, types: how many; types are distinct tokens. mean_tokens, mean_characters: of
-    a sentence, white space at its ends aside. idf, entropy, trigram_entropy, repetition,
-    trigram_repetition: over all of its tokens and trigrams. counted: the share of rare trigrams
-    that were counted, 1 where the trigram entropy is exact and less where it is an estimate.
+    sentences, tokens, types: counts; types are distinct tokens
+    mean_tokens, mean_characters: length of a sentence without white space at its ends
+    idf, entropy, trigram_entropy, repetition, trigram_repetition: over all tokens and trigrams
+    counted: share of rare trigrams that were counted; 1 where the trigram entropy is exact, less
+        where it is an estimate
 
-    A figure of nothing, such as the repetition in a text without long tokens, is None.
+    A statistic without data is None: the repetition in a text without long tokens, for example.
     """
 
     sentences: int
@@ -65,51 +73,52 @@ class Figures:
     counted: float
 
     def as_dict(self) -> dict[str, float | int | None]:
-        """The fields by name, in order, ready for JSON."""
+        """Return the fields by name, in order, ready for JSON."""
         return asdict(self)
 
-    def against(self, other: Figures) -> dict[str, float | None]:
-        """How these compare with those of a source: ratios of `RATIOS`, differences of others.
+    def compared_with(self, source: TextStatistics) -> dict[str, float | None]:
+        """Compare with the statistics of a source: ratios of `RATIOS`, differences of others.
 
         None where either is None, or a ratio is to 0.
         """
         found: dict[str, float | None] = {}
-        there = other.as_dict()
-        for name, mine in self.as_dict().items():
-            theirs = there[name]
-            if mine is None or theirs is None or (name in RATIOS and not theirs):
+        others = source.as_dict()
+        for name, own in self.as_dict().items():
+            other = others[name]
+            if own is None or other is None or (name in RATIOS and not other):
                 found[name] = None
             else:
-                found[name] = mine / theirs if name in RATIOS else mine - theirs
+                found[name] = own / other if name in RATIOS else own - other
         del found["counted"]
         return found
 
 
-class Side:
-    """One side of a bitext, or any text, counted as it is read.
+class TextCounter:
+    """Counts of a text, or of one side of a bitext, that is read block by block.
 
-    keep: keep what the figures of each sentence take: 4 bytes a token and 16 a sentence, which
-        go to a temporary file beyond 64 MB. trigrams: how many distinct ones are counted.
+    keep: also keep 4 bytes a token and 16 a sentence for the statistics of each sentence; beyond
+        64 MB they go to a temporary file
+    trigrams: number of distinct trigrams that are counted exactly
 
-    Else memory grows with the distinct tokens alone. It is a context manager, whose end removes
-    the temporary file.
+    Otherwise memory grows with the distinct tokens alone. Leaving the context manager removes the
+    temporary file.
     """
 
     def __init__(self, keep: bool = False, trigrams: int = TRIGRAMS) -> None:
         self._numbers: dict[str, int] = {}
-        # Of each token: whether it is long, how often it occurs, and in how many sentences.
+        # By token number: is it long, its occurrences, the sentences that hold it.
         self._long = np.zeros(0, dtype=bool)
         self._count = np.zeros(0, dtype=np.int64)
         self._holders = np.zeros(0, dtype=np.int64)
         self._trigrams = Counts(trigrams)
         self._sentences = self._characters = 0
-        # Of long tokens and of trigrams: how many there are, and how many of them repeat one.
+        # Numbers of long tokens and of trigrams, and how many of them repeat an earlier one.
         self._every = np.zeros(2, dtype=np.int64)
         self._repeated = np.zeros(2, dtype=np.int64)
         self._file = tempfile.SpooledTemporaryFile(HELD) if keep else None  # noqa: SIM115
-        self._blocks: list[tuple[int, int]] = []  # sentences and tokens of what the file holds
+        self._blocks: list[tuple[int, int]] = []  # (sentences, tokens) of each block in the file
 
-    def __enter__(self) -> Side:
+    def __enter__(self) -> TextCounter:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -117,48 +126,51 @@ class Side:
             self._file.close()
 
     def add(self, texts: Sequence[str]) -> None:
-        """Count n more sentences; raises ResourceError where the temporary file has no room."""
+        """Count n more sentences. Raises ResourceError where the temporary file has no room."""
         n = len(texts)
-        lengths, token = self._tokens(texts)
-        row = np.repeat(np.arange(n), lengths)
+        lengths, token = self._tokens(texts)  # (n,), (t,)
+        row = np.repeat(np.arange(n), lengths)  # (t,), the sentence of each token
         characters = np.array([len(text.strip()) for text in texts], dtype=np.int64)
 
-        # What is distinct in its sentence.
+        # Distinct tokens of each sentence.
         size = len(self._numbers)
         pairs, count = np.unique(row * size + token, return_counts=True)
         holder, kind = np.divmod(pairs, max(1, size))
         np.add.at(self._count, kind, count)
         np.add.at(self._holders, kind, 1)
 
-        # A trigram stands where the token after the next is of the same sentence.
+        # A trigram starts where the token after the next is of the same sentence.
         start = np.flatnonzero(row[2:] == row[:-2])
         trigram = hash_of(token[start], token[start + 1], token[start + 2])
         self._trigrams.add(trigram)
         _, first = np.unique(hash_of(trigram, row[start]), return_index=True)
 
-        def of_rows(rows: np.ndarray) -> np.ndarray:
+        def per_sentence(rows: np.ndarray) -> np.ndarray:
             return np.bincount(rows, minlength=n)
 
-        every = np.stack([of_rows(row[self._long[token]]), of_rows(row[start])])
-        distinct = np.stack([of_rows(holder[self._long[kind]]), of_rows(row[start[first]])])
+        # (2, n): long tokens, trigrams.
+        every = np.stack([per_sentence(row[self._long[token]]), per_sentence(row[start])])
+        distinct = np.stack(
+            [per_sentence(holder[self._long[kind]]), per_sentence(row[start[first]])]
+        )
         self._sentences += n
         self._characters += int(characters.sum())
         self._every += every.sum(axis=1)
         self._repeated += (every - distinct).sum(axis=1)
         if self._file is not None:
             repetition = (every - distinct) / np.maximum(every, 1)
-            figures = np.stack([lengths, characters, *repetition]).astype(np.float32)
-            self._keep(figures, token.astype(np.int32))
+            known = np.stack([lengths, characters, *repetition]).astype(np.float32)  # (4, n)
+            self._keep(known, token.astype(np.int32))
 
-    def figures(self) -> Figures:
-        """The figures of all that was added."""
+    def statistics(self) -> TextStatistics:
+        """Return the statistics of all that was added."""
         count = self._count[: len(self._numbers)]
         total = int(count.sum())
         repetition, trigram_repetition = (
             float(repeated / every) if every else None
             for repeated, every in zip(self._repeated, self._every, strict=True)
         )
-        return Figures(
+        return TextStatistics(
             sentences=self._sentences,
             tokens=total,
             types=len(count),
@@ -172,17 +184,17 @@ class Side:
             counted=self._trigrams.share,
         )
 
-    def sentences(self) -> np.ndarray:
-        """The figures of each sentence, ``(6, n) float32``: the rows are those of `SENTENCE`.
+    def sentence_statistics(self) -> np.ndarray:
+        """Return the statistics of each sentence, ``(6, n) float32``; rows: `SENTENCE_STATISTICS`.
 
-        0 where there is nothing to have the figure, such as a trigram in a sentence of two tokens.
-        Raises ValueError where they were not kept.
+        0 where a sentence has no data: no trigram in a sentence of two tokens, for example. Raises
+        ValueError where they were not kept.
         """
         if self._file is None:
-            raise ValueError("the figures of sentences were not kept; pass keep=True")
+            raise ValueError("the statistics of sentences were not kept; pass keep=True")
         count = self._count[: len(self._numbers)]
         by_token = self._idf(), np.log2(max(1, count.sum()) / count)
-        found = np.zeros((len(SENTENCE), self._sentences), dtype=np.float32)
+        found = np.zeros((len(SENTENCE_STATISTICS), self._sentences), dtype=np.float32)
         done = 0
         self._file.seek(0)
         for rows, size in self._blocks:
@@ -198,7 +210,7 @@ class Side:
         return found
 
     def _tokens(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """How many tokens each text has, and the numbers of all of them, new ones included."""
+        """Return the token counts of the texts and the numbers of all tokens; number new tokens."""
         numbers = self._numbers
         before = len(numbers)
         rows = [[numbers.setdefault(token, len(numbers)) for token in tokens(t)] for t in texts]
@@ -213,11 +225,12 @@ class Side:
         lengths = np.array([len(row) for row in rows], dtype=np.int64)
         return lengths, np.fromiter(chain.from_iterable(rows), np.int64, int(lengths.sum()))
 
-    def _keep(self, figures: np.ndarray, token: np.ndarray) -> None:
+    def _keep(self, known: np.ndarray, token: np.ndarray) -> None:
+        """Write one block: ``known (4, n) float32`` and the token numbers."""
         assert self._file is not None
-        self._blocks.append((figures.shape[1], len(token)))
+        self._blocks.append((known.shape[1], len(token)))
         try:
-            self._file.write(figures.tobytes() + token.tobytes())
+            self._file.write(known.tobytes() + token.tobytes())
         except OSError as error:
             raise resource_error(error, tempfile.gettempdir()) from error
 
@@ -225,34 +238,15 @@ class Side:
         return np.log(self._sentences / self._holders[: len(self._numbers)])
 
 
-def correlations(score: np.ndarray, figures: np.ndarray) -> dict[str, float | None]:
-    """Spearman's correlation of ``score (n,)`` with each row of ``figures (6, n)``, by `SENTENCE`.
+def correlations(score: np.ndarray, statistics: np.ndarray) -> dict[str, float | None]:
+    """Correlate ``score (n,)`` with each row of ``statistics (6, n)``: Spearman's, by name.
 
-    None where it is not defined: either has one value throughout.
+    The names are `SENTENCE_STATISTICS`. None where either is constant or n is 0.
     """
-    scores = ranks(score)
 
-    def correlation(figure: np.ndarray) -> float | None:
-        if not len(score) or score.min() == score.max() or figure.min() == figure.max():
+    def correlation(row: np.ndarray) -> float | None:
+        if not len(score) or score.min() == score.max() or row.min() == row.max():
             return None
-        return pearson(scores, ranks(figure))
+        return value_of(spearman(score, row), len(score))
 
-    return dict(zip(SENTENCE, map(correlation, figures), strict=True))
-
-
-def pearson(x: np.ndarray, y: np.ndarray) -> float:
-    """Pearson's correlation of ``x (n,)`` and ``y (n,)``, n >= 1; 0 where either is constant."""
-    x, y = (values - values.mean() for values in (x.astype(np.float64), y.astype(np.float64)))
-    scale = math.sqrt(float(x @ x) * float(y @ y))
-    return float(x @ y) / scale if scale else 0.0
-
-
-def spearman(x: np.ndarray, y: np.ndarray) -> float:
-    """Spearman's: Pearson's of the ranks."""
-    return pearson(ranks(x), ranks(y))
-
-
-def ranks(values: np.ndarray) -> np.ndarray:
-    """The rank of each, from 1, equal values sharing the mean of theirs: ``(n,) float64``."""
-    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(count) - (count - 1) / 2)[place]
+    return dict(zip(SENTENCE_STATISTICS, map(correlation, statistics), strict=True))

@@ -1,16 +1,54 @@
-"""``miner evaluate``: how good is it."""
+"""``miner evaluate``: precision and recall of mined pairs, and models on public test sets.
 
+One group of ten commands with common options and one run; its 400 lines stay together.
+"""
+
+import inspect
 import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 import click
 
-from miner.cli.evaluations import COMMANDS
-from miner.cli.languages import languages
-from miner.cli.options import Number
-from miner.errors import CorpusError
-from miner.evaluation.metrics import best_threshold, explain_mismatch, read_gold, read_pairs
-from miner.evaluation.metrics import evaluate as evaluate_pairs
-from miner.text.output import open_output
+from miner.cli import options
+from miner.cli.progress_bars import Progress
+from miner.errors import ArtifactError, CorpusError, NoTestSetError
+from miner.text.output import open_output, resource_error
+
+TASKS = ("sts", "tatoeba", "bucc", "paraphrase", "noisy", "speed")
+# Tasks with sentences of their own; speed encodes those of the others.
+TEXT_TASKS = TASKS[:-1]
+
+data_option = click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="DIR",
+    help="Test sets, laid out as by 'miner data get'.",
+)
+json_option = click.option(
+    "--json", "json_file", metavar="FILE", help="Write all metrics to FILE as JSON."
+)
+common = options.several(
+    click.option(
+        "--model",
+        default="default",
+        show_default=True,
+        metavar="DIR",
+        help="Model directory; or a directory with the sentences of 'miner evaluate sentences' "
+        "and vectors.npy (or .h5) from any other tool, a row for each sentence.",
+    ),
+    data_option,
+    click.option(
+        "--against",
+        metavar="DIR",
+        help="Another model: also print its metrics, and the differences with intervals and p.",
+    ),
+    json_option,
+    options.device,
+    options.threads,
+)
 
 
 @click.group(
@@ -34,9 +72,11 @@ Examples:
 @click.argument("pairs")
 @click.argument("gold")
 @click.option(
-    "--threshold", type=Number(), help="Evaluate at this threshold too, e.g. one tuned elsewhere."
+    "--threshold",
+    type=options.Number(),
+    help="Evaluate at this threshold too, e.g. one tuned elsewhere.",
 )
-@click.option("--json", "json_file", metavar="FILE", help="Write the figures to FILE as JSON.")
+@json_option
 def mined(pairs: str, gold: str, threshold: float | None, json_file: str | None) -> None:
     """Precision, recall and F1 of PAIRS (score, source id, target id) against GOLD.
 
@@ -44,29 +84,317 @@ def mined(pairs: str, gold: str, threshold: float | None, json_file: str | None)
     so that the best one can be found. The best threshold is the one that maximises F1 on this
     very GOLD: report it as tuned, and take it to other data with --threshold.
     """
+    from miner.evaluation import metrics
+    from miner.evaluation.gold import explain_mismatch, read_gold, read_pairs
+    from miner.text_table import aligned
+
     scored, expected = read_pairs(pairs), read_gold(gold)
     if not expected:
         raise CorpusError(f"{gold}: holds no pair; nothing can be evaluated against it")
-    best = best_threshold(scored, expected)
-    results = {"pairs as given": evaluate_pairs(scored, expected)}
+    results = {"pairs as given": metrics.evaluate(scored, expected)}
     if threshold is not None:
-        results["at --threshold"] = evaluate_pairs(scored, expected, threshold)
-    results["best threshold"] = best
-    click.echo("                  threshold  precision   recall       F1      kept  correct")
+        results["at --threshold"] = metrics.evaluate(scored, expected, threshold)
+    results["best threshold"] = metrics.best_threshold(scored, expected)
+    rows = [["", "threshold", "precision", "recall", "F1", "kept", "correct"]]
     for name, result in results.items():
         cut = "all" if result.threshold is None else f"{result.threshold:.4f}"
-        click.echo(
-            f"{name:16} {cut:>10} {result.precision:10.2%} {result.recall:8.2%} {result.f1:8.2%}"
-            f" {result.proposed:9d} {result.correct:8d}"
-        )
+        shares = (f"{share:.2%}" for share in (result.precision, result.recall, result.f1))
+        rows.append([name, cut, *shares, str(result.proposed), str(result.correct)])
+    click.echo("\n".join(aligned(rows)))
     click.echo(f"gold pairs: {len(expected)}")
     if warning := explain_mismatch(scored, expected):
         click.echo(f"warning: {warning}", err=True)
     if json_file:
         record = {name: result.as_dict() for name, result in results.items()}
-        with open_output(json_file) as file:
-            file.write(json.dumps(record, indent=2) + "\n")
+        _write_json(json_file, record, indent=2)
 
 
-for command in (*COMMANDS, languages):
-    evaluate.add_command(command)
+def model_task(name: str, examples: str) -> Callable[[Any], click.Command]:
+    """Make the command of one evaluation task; the decorated function only holds its help."""
+
+    def decorate(described: Any) -> click.Command:
+        def command(**settings: Any) -> None:
+            _run((name,), **settings)
+
+        lines = "\n".join(f"  {line}" for line in examples.splitlines())
+        epilog = f"\b\nExamples:\n{lines}"
+        help = inspect.getdoc(described)
+        return evaluate.command(name, help=help, epilog=epilog)(common(command))
+
+    return decorate
+
+
+@model_task(
+    "sts",
+    "miner evaluate sts --data data\n"
+    "miner evaluate sts --data data --model models/p19 --against default --json sts.json",
+)
+def sts() -> None:
+    """Correlation of cosines with human judgements (STS 2012 to 2017, STS-B, SICK-R).
+
+    Reads DIR/sts/*.tsv ('score, tab, sentence, tab, sentence'). Means of a year, and of all years,
+    are over data sets, unweighted; sets that are not there are named.
+    """
+
+
+@model_task(
+    "tatoeba",
+    "miner evaluate tatoeba --data data --model models/de-en\n"
+    "miner evaluate tatoeba --data data --model laser",
+)
+def tatoeba() -> None:
+    """Share of sentences whose nearest sentence is their translation, each way.
+
+    Reads DIR/tatoeba/XX-en.tsv. Nearest by cosine, and by ratio margin.
+    """
+
+
+@model_task(
+    "bucc",
+    "miner data get bucc2018 -o data\n"
+    "miner evaluate bucc --data data --model models/de-en --json bucc.json",
+)
+def bucc() -> None:
+    """Mine translations hidden in two corpora, by the protocol of BUCC 2018.
+
+    Reads DIR/bucc*/de-en/de-en.{training,test}.{de,en,gold}. The threshold is tuned on the training
+    gold and applied to test. The task that the mteb suite calls BUCC.v2 is listed apart.
+    """
+
+
+@model_task(
+    "paraphrase",
+    "miner evaluate paraphrase --data data\n"
+    "miner evaluate paraphrase --data data --against models/p18 --json paraphrase.json",
+)
+def paraphrase() -> None:
+    """Detect paraphrases by a small classifier on two vectors, and by the cosine alone.
+
+    Reads DIR/paraphrase/NAME.{train,dev,test}.tsv, of MSRPC or Opusparcus. Also prints the mean
+    similarity of every human grade. Needs scikit-learn.
+    """
+
+
+@model_task(
+    "noisy",
+    "miner evaluate noisy --data data --model models/de-en\n"
+    "miner evaluate noisy --data data --against models/p19",
+)
+def noisy() -> None:
+    """AUC and average precision of scores on labelled noisy bitext.
+
+    Reads DIR/noisy/de-en.NAME-labelled.tsv, the label 1 or 0 in column 3.
+    """
+
+
+@model_task(
+    "speed",
+    "miner evaluate speed --data data --model models/de-en\n"
+    "miner evaluate speed --data data --threads 2",
+)
+def speed() -> None:
+    """Sentences/s from text to vectors, and from token ids to vectors.
+
+    On one thread and on all, on the English text of the other evaluations in DIR.
+    """
+
+
+@evaluate.command(
+    "all",
+    epilog="""\b
+Examples:
+  miner evaluate all --data data
+  miner evaluate all --data data --model models/de-en --against default --json all.json""",
+)
+@common
+def every(**settings: Any) -> None:
+    """Run all evaluations that DIR has text for, and print one table of their main metrics."""
+    _run(TASKS, **settings)
+
+
+@evaluate.command(
+    epilog="""\b
+Examples:
+  miner evaluate sentences --data data -o laser
+  miner evaluate sentences --data data --task sts --task tatoeba -o laser
+  miner evaluate all --data data --model laser"""
+)
+@data_option
+@click.option(
+    "--task",
+    "names",
+    multiple=True,
+    type=click.Choice(TEXT_TASKS),
+    help="Of this evaluation alone; repeatable [all that DIR has].",
+)
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="DIR",
+    help="A directory for sentences.txt; it is made if it is not there.",
+)
+def sentences(data: Path, names: tuple[str, ...], output: str) -> None:
+    """Write the sentences of the evaluations, each once, for other tools to encode.
+
+    Encode the lines of DIR/sentences.txt in their order, and put the vectors beside them as
+    vectors.npy or vectors.h5: DIR is then a --model of every evaluation but speed.
+    """
+    from miner.evaluation import suite
+    from miner.evaluation.evaluated_model import SENTENCES, vector_files, write_sentences
+
+    tasks, left_out = suite.choose(data, names or TEXT_TASKS, skip_missing=not names)
+    place = Path(output)
+    if there := vector_files(place):
+        raise ArtifactError(
+            f"{place}: has {there[0]}, which new sentences would not fit; remove it, or choose "
+            "another directory"
+        )
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise resource_error(error, place) from error
+    for one in left_out:
+        click.echo(one, err=True)
+    count = write_sentences(suite.sentences(data, tasks.values()), place / SENTENCES)
+    click.echo(f"{place / SENTENCES}: {count:,} sentences of {', '.join(tasks)}", err=True)
+
+
+class LanguagePlace(click.ParamType):
+    """LANG=PLACE: a language's code, and a file or directory."""
+
+    name = "named"
+
+    def convert(self, value: object, param: object, ctx: object) -> tuple[str, str]:
+        if isinstance(value, tuple):
+            return value
+        language, equals, place = str(value).partition("=")
+        if not (language and equals and place):
+            self.fail(f"{value!r} is not LANG=PLACE, such as de=models/de-en")
+        return language, place
+
+
+@evaluate.command(
+    epilog="""\b
+Examples:
+  miner evaluate languages scores.tsv --distances benchmarks/models/distances.tsv
+  miner evaluate languages scores.tsv --model de=models/de-en --text de=de-en.tsv.gz
+  miner evaluate languages scores.tsv --model de=m/de --text de=de.tsv --json found.json"""
+)
+@click.argument("scores")
+@click.option(
+    "--distances",
+    metavar="FILE",
+    help="A table 'language, tab, name, tab, name ...' with numbers for each language.",
+)
+@click.option(
+    "--model",
+    "models",
+    type=LanguagePlace(),
+    metavar="LANG=DIR",
+    multiple=True,
+    help="The model of a language, whose vocabulary splits --text; repeatable.",
+)
+@click.option(
+    "--text",
+    "texts",
+    type=LanguagePlace(),
+    metavar="LANG=FILE",
+    multiple=True,
+    help="A bitext in TSV of that language and the other one (English, say); repeatable.",
+)
+@json_option
+def languages(
+    scores: str,
+    distances: str | None,
+    models: Sequence[tuple[str, str]],
+    texts: Sequence[tuple[str, str]],
+    json_file: str | None,
+) -> None:
+    """Correlate scores of languages with language distances and vocabulary overlap.
+
+    SCORES is 'language, tab, score': for example the score of one model for each language, on the
+    same English sentences. Prints SCORES beside the columns of --distances and the overlap of both
+    sides of --text (distinct pieces of the vocabulary that both sides use / that either uses), and
+    Spearman's correlation of each column with the scores. Lines that start with # are comments.
+    """
+    from miner.analysis import language_overlap as overlap
+
+    if dict(models).keys() != dict(texts).keys():
+        raise click.UsageError("give --model and --text for the same languages")
+    if len(dict(models)) < len(models) or len(dict(texts)) < len(texts):
+        raise click.UsageError("a language has --model or --text twice; give one of each")
+    found = overlap.compare_languages(scores, distances, dict(models), dict(texts))
+    click.echo("\n".join(overlap.table(found)))
+    if json_file:
+        _write_json(json_file, found.as_dict(), indent=2, ensure_ascii=False)
+
+
+def _run(
+    names: Sequence[str],
+    model: str,
+    data: Path,
+    against: str | None,
+    json_file: str | None,
+    device: str,
+    threads: int | None,
+) -> None:
+    """Run tasks and print: all metrics of a single task, the main metrics of several."""
+    import miner
+    from miner.evaluation import suite, summary
+    from miner.evaluation.bootstrap import RESAMPLES
+    from miner.evaluation.evaluated_model import open_model
+
+    # Find out before the work, not after it.
+    if json_file is not None and not Path(json_file).parent.is_dir():
+        parent = Path(json_file).parent
+        raise CorpusError(f"{parent}: no such directory; make it, or write elsewhere")
+    several = len(names) > 1
+    tasks, left_out = suite.choose(data, names, skip_missing=several)
+    opened = [open_model(one, threads, device) for one in (model, against) if one is not None]
+    found = []
+    for one in opened:
+        with Progress("sets") as bar:
+            found.append(suite.run_tasks(tasks, one, data, left_out if several else None, bar))
+    for one, results in zip(opened, found, strict=True):
+        text = (
+            summary.summary_text(results) if several else "\n".join(map(summary.task_text, results))
+        )
+        click.echo(f"{one.name}\n\n{text}\n")
+    if any(metric.interval for result in found[0] for metric in result.metrics):
+        click.echo(f"Intervals hold 95% of {RESAMPLES:,} bootstrap resamples of the test set.")
+    differences = summary.compare(found[0], found[-1]) if against is not None else []
+    if differences:
+        main = {
+            (result.task, one.dataset, one.name) for result in found[0] for one in result.headline
+        }
+        shown = [
+            one for one in differences if not several or (one.task, one.dataset, one.name) in main
+        ]
+        table = summary.difference_table(shown)
+        click.echo(f"\n{model} minus {against}, on the same resamples:\n\n{table}")
+        if single := summary.unpaired(found[0], found[-1]):
+            click.echo(f"\nof one model alone: {', '.join(single)}")
+    if left_out:
+        click.echo("\n".join(["", *map(str, left_out)]))
+    if json_file:
+        record: dict[str, Any] = {
+            "miner": miner.__version__,
+            "data": str(data),
+            "models": [suite.record(*one) for one in zip(opened, found, strict=True)],
+        }
+        if left_out:
+            record["left out"] = [one.as_dict() for one in left_out]
+        if against is not None:
+            record["differences"] = [one.as_dict() for one in differences]
+        _write_json(json_file, record, indent=1)
+    for left in left_out:
+        if isinstance(left.error, CorpusError) and not isinstance(left.error, NoTestSetError):
+            raise left.error
+    if not any(result.metrics for result in found[0]) and several:
+        raise CorpusError(f"{data}: nothing could be evaluated; see above what is left out")
+
+
+def _write_json(path: str, record: dict[str, Any], **layout: Any) -> None:
+    with open_output(path) as file:
+        file.write(json.dumps(record, **layout) + "\n")

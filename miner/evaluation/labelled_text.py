@@ -1,4 +1,4 @@
-"""The test sets in a directory: where they are, and how they are read.
+"""Test sets of labelled sentence pairs: where their files are, and how they are read.
 
 The layout is that of ``miner data get``. Every file may be compressed: ``.gz .bz2 .xz .zst``.
 """
@@ -17,8 +17,8 @@ SUFFIXES = ("", ".gz", ".bz2", ".xz", ".zst")
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
-    """Pairs of sentences with what people say of each: ``score (n,) float64``."""
+class LabelledPairs:
+    """Sentence pairs with a human label each: ``score (n,) float64``."""
 
     score: np.ndarray
     first: list[str]
@@ -28,8 +28,8 @@ class Judged:
         return len(self.first)
 
 
-def find(directory: Path, name: str) -> Path | None:
-    """The file ``name`` in a directory, compressed or not."""
+def find_file(directory: Path, name: str) -> Path | None:
+    """Return the file ``name`` of a directory, compressed or not; None where there is none."""
     for suffix in SUFFIXES:
         path = directory / f"{name}{suffix}"
         if path.is_file():
@@ -37,32 +37,32 @@ def find(directory: Path, name: str) -> Path | None:
     return None
 
 
-def stem(path: Path) -> str:
-    """A file's name without the suffixes of its format and compression."""
+def tsv_files(directory: Path) -> dict[str, Path]:
+    """List the files ``NAME.tsv`` of a directory, compressed or not, by name, sorted.
+
+    Raises CorpusError for a name with two files.
+    """
+    found: dict[str, Path] = {}
+    for path in sorted(directory.iterdir()) if directory.is_dir() else []:
+        if any(path.name.endswith(f".tsv{suffix}") for suffix in SUFFIXES):
+            other = found.setdefault(_stem(path), path)
+            if other != path:
+                raise CorpusError(f"{directory}: has {other.name} and {path.name}; remove one")
+    return found
+
+
+def _stem(path: Path) -> str:
+    """Strip the suffixes of format and compression from a file's name."""
     name = path.name
     for suffix in SUFFIXES[1:]:
         name = name.removesuffix(suffix)
     return name.removesuffix(".tsv")
 
 
-def tables(directory: Path) -> dict[str, Path]:
-    """All files ``NAME.tsv``, compressed or not, of a directory, by name and in its order.
+def language_pair(name: str, path: Path) -> tuple[str, str]:
+    """Parse the language codes at the start of a set's name (``de-en.web`` → ``de``, ``en``).
 
-    Raises CorpusError where one stands there twice.
-    """
-    found: dict[str, Path] = {}
-    for path in sorted(directory.iterdir()) if directory.is_dir() else []:
-        if any(path.name.endswith(f".tsv{suffix}") for suffix in SUFFIXES):
-            other = found.setdefault(stem(path), path)
-            if other != path:
-                raise CorpusError(f"{directory}: has {other.name} and {path.name}; remove one")
-    return found
-
-
-def two_languages(name: str, path: Path) -> tuple[str, str]:
-    """Those of source and target, with which a set's name begins, such as ``de-en.web``.
-
-    ``path`` is where it lies. Raises CorpusError for another name.
+    ``path`` is named in the error. Raises CorpusError for a name without two codes.
     """
     languages = name.split(".")[0].split("-")
     if len(languages) != 2 or not all(languages):
@@ -70,11 +70,13 @@ def two_languages(name: str, path: Path) -> tuple[str, str]:
     return languages[0], languages[1]
 
 
-def judged(path: Path, least: int = 1, column: int = 0, labels: tuple[float, ...] = ()) -> Judged:
-    """Read ``score⇥sentence⇥sentence``; ``column`` says where the score is, 0 or 2.
+def read_labelled(
+    path: Path, least: int = 1, column: int = 0, labels: tuple[float, ...] = ()
+) -> LabelledPairs:
+    """Read lines of a score and two sentences, separated by tabs.
 
-    ``labels``: what alone may stand there. Raises CorpusError with file and line for a file that
-    is none, or of fewer than ``least`` pairs.
+    column: position of the score, 0 or 2. labels: the only scores allowed; any number by default.
+    Raises CorpusError with file and line for a malformed line, and for fewer than ``least`` pairs.
     """
     scores, first, second = [], [], []
     for block in Reader(path, format="plain"):
@@ -83,12 +85,12 @@ def judged(path: Path, least: int = 1, column: int = 0, labels: tuple[float, ...
             if len(columns) != 3:
                 where = "a score and two sentences" if not column else "two sentences and a score"
                 raise CorpusError(f"{path}, line {line}: expected {where}, separated by tabs")
-            score, said = math.nan, columns.pop(column)
+            score, cell = math.nan, columns.pop(column)
             with suppress(ValueError):
-                score = float(said)
+                score = float(cell)
             if not math.isfinite(score):
                 raise CorpusError(
-                    f"{path}, line {line}: column {column + 1} has {said[:40]!r}, not a number"
+                    f"{path}, line {line}: column {column + 1} has {cell[:40]!r}, not a number"
                 )
             if labels and score not in labels:
                 known = " or ".join(f"{label:g}" for label in labels)
@@ -98,4 +100,4 @@ def judged(path: Path, least: int = 1, column: int = 0, labels: tuple[float, ...
             second.append(columns[1])
     if len(scores) < least:
         raise CorpusError(f"{path}: {len(scores)} pairs; {least} or more are needed")
-    return Judged(np.array(scores, dtype=np.float64), first, second)
+    return LabelledPairs(np.array(scores, dtype=np.float64), first, second)

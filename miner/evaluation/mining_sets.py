@@ -1,4 +1,4 @@
-"""Sets in the format of BUCC 2018: translations hidden in two corpora.
+"""Mining test sets in the format of BUCC 2018: translations hidden in two corpora.
 
 Files ``PAIR.SPLIT.LANGUAGE`` with ``id⇥sentence``, and ``PAIR.SPLIT.gold`` with
 ``source_id⇥target_id``; plain or compressed.
@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from miner.errors import CorpusError, NoTestSetError
-from miner.evaluation.labelled_text import SUFFIXES, find, two_languages
-from miner.evaluation.metrics import read_gold
+from miner.evaluation.gold import read_gold
+from miner.evaluation.labelled_text import SUFFIXES, find_file, language_pair
 
 SPLITS = ("training", "test")
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
-    """One language pair of one set; ``directory`` holds its files."""
+class MiningSet:
+    """One language pair of one test set; ``directory`` holds its files."""
 
     name: str
     directory: Path
@@ -24,11 +24,11 @@ class Task:
 
     @property
     def languages(self) -> tuple[str, str]:
-        return two_languages(self.pair, self.directory)
+        return language_pair(self.pair, self.directory)
 
     @property
     def splits(self) -> list[str]:
-        """The splits whose text is there; training always is one."""
+        """Splits whose text is there; training is always listed."""
         return [
             split
             for split in SPLITS
@@ -37,24 +37,32 @@ class Task:
 
     @property
     def reported(self) -> str:
-        """The split that figures are of: test, or training where test has no text or no gold."""
-        there = SPLITS[1] in self.splits and self.file(f"{SPLITS[1]}.gold") is not None
-        return SPLITS[there]
+        """Split that metrics are reported on: test, or training where test has no text or gold."""
+        has_test = SPLITS[1] in self.splits and self.file(f"{SPLITS[1]}.gold") is not None
+        return SPLITS[has_test]
 
     def file(self, name: str) -> Path | None:
-        """``PAIR.NAME``, compressed or not; None where it is not there."""
-        return find(self.directory, f"{self.pair}.{name}")
+        """Return ``PAIR.NAME``, compressed or not; None where it is not there."""
+        return find_file(self.directory, f"{self.pair}.{name}")
 
     def need(self, name: str) -> Path:
-        """The same. Raises CorpusError where it is not there."""
+        """Return ``PAIR.NAME``, compressed or not. Raises CorpusError where it is not there."""
         path = self.file(name)
         if path is None:
             raise CorpusError(f"{self.directory}: no {self.pair}.{name}, plain or compressed")
         return path
 
+    def gold(self, split: str) -> set[tuple[str, str]]:
+        """Read the gold pairs of a split. Raises CorpusError where there are none."""
+        path = self.need(f"{split}.gold")
+        gold = read_gold(path)
+        if not gold:
+            raise CorpusError(f"{path}: holds no pair; there is nothing to evaluate against")
+        return gold
 
-def sets(data: Path) -> list[Task]:
-    """The sets in all directories ``bucc*`` of ``data``, or else in ``data`` itself, by name.
+
+def sets(data: Path) -> list[MiningSet]:
+    """List the sets in the directories ``bucc*`` of ``data``, or else in ``data`` itself, by name.
 
     Raises CorpusError where there are none, two have one name, or a pair is not named by two
     languages.
@@ -62,26 +70,17 @@ def sets(data: Path) -> list[Task]:
     golds = sorted(data.glob("bucc*/**/*.training.gold*"))
     if not golds:
         golds = [*sorted(data.glob("*.training.gold*")), *sorted(data.glob("*/*.training.gold*"))]
-    found: dict[str, Task] = {}
+    found: dict[str, MiningSet] = {}
     for path in golds:
         pair = path.name.split(".")[0]
-        above = path.relative_to(data).parts[0]
-        if path.name.removeprefix(f"{pair}.training.gold") in SUFFIXES:
-            two_languages(pair, path)
-            where = above if above.startswith("bucc") else data.resolve().name
-            name = f"{where} {pair}"
-            task = found.setdefault(name, Task(name, path.parent, pair))
-            if task.directory != path.parent:
-                raise CorpusError(f"{path}: {task.directory} has a set of that name; remove one")
+        if path.name.removeprefix(f"{pair}.training.gold") not in SUFFIXES:
+            continue
+        language_pair(pair, path)
+        top = path.relative_to(data).parts[0]
+        name = f"{top if top.startswith('bucc') else data.resolve().name} {pair}"
+        known = found.setdefault(name, MiningSet(name, path.parent, pair))
+        if known.directory != path.parent:
+            raise CorpusError(f"{path}: {known.directory} has a set of that name; remove one")
     if not found:
         raise NoTestSetError(data / "bucc*", "bucc2018/de-en/de-en.training.gold")
     return list(found.values())
-
-
-def read_gold_of(task: Task, split: str) -> set[tuple[str, str]]:
-    """The gold pairs of a split. Raises CorpusError where there are none."""
-    path = task.need(f"{split}.gold")
-    gold = read_gold(path)
-    if not gold:
-        raise CorpusError(f"{path}: holds no pair; there is nothing to evaluate against")
-    return gold

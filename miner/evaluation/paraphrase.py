@@ -1,10 +1,10 @@
-"""Paraphrase detection: can a small classifier tell paraphrases by two vectors?
+"""Paraphrase detection: accuracy of a small classifier on the vectors of two sentences.
 
 The protocol of Sjöblom, Creutz & Aulamo 2018 (section 4): a perceptron with one hidden layer of
-200 units on the vectors of both sentences learns on the smaller labelled part, and is tested on the
-other. Beside it stand the commoner answer, and the best threshold of the cosine, both of what the
-classifier learned from. Sets are MSRPC (labels 0 and 1) and Opusparcus (grades 1 to 4, of which
-3 and more are paraphrases, 2 and less are none, and those between are left out).
+200 units learns from the vectors of both sentences of the smaller labelled part, and is tested on
+the other part. Two baselines learn from the same part: the more frequent label, and the best
+threshold of the cosine. Sets are MSRPC (labels 0 and 1) and Opusparcus (grades 1 to 4; 3 and more
+are paraphrases, 2 and less are not, and grades between are left out).
 """
 
 from collections.abc import Callable, Iterator
@@ -16,31 +16,31 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from miner.errors import CorpusError, DependencyError, NoTestSetError
-from miner.evaluation import bootstrap
-from miner.evaluation.labelled_text import Judged, judged, tables
-from miner.evaluation.results import Figure, Outcome, measure
+from miner.evaluation import metrics
+from miner.evaluation.evaluated_model import EvaluatedModel
+from miner.evaluation.labelled_text import LabelledPairs, read_labelled, tsv_files
+from miner.evaluation.results import Metric, TaskResult, measure
 from miner.evaluation.sts import languages
-from miner.evaluation.subject import Subject
 from miner.progress import Reporter, silent
 from miner.scoring.quality import cosines
 from miner.text_table import aligned
 
-PLACE = "paraphrase"
-# What the classifier learns from: the first of these that is there.
+TASK = "paraphrase"
+# Parts that the classifier may learn from: it takes the first that is there.
 LEARNED = ("train", "dev", "val")
 TESTED = "test"
 HIDDEN = 200
-# Of either kind: the perceptron holds a tenth back to know when to stop.
+# Fewest pairs with each label to learn from: the perceptron holds out a tenth for early stopping.
 LEAST = 10
-# Trained so many times from other beginnings; accuracy is their mean, F1 that of mean counts.
+# Trained once with each seed; accuracy is the mean over seeds, F1 is computed from mean counts.
 SEEDS = range(3)
-# Grades of Opusparcus, the mean of two people's: what is a paraphrase, and what is none.
+# Grades of Opusparcus, the mean of two annotators: from GOOD up a paraphrase, up to BAD none.
 GOOD, BAD = 3.0, 2.0
 
 
 @dataclass(frozen=True, eq=False)
-class Labelled:
-    """Vectors of pairs, unit rows ``(n, d) float32``, and which are paraphrases: ``(n,) bool``."""
+class LabelledVectors:
+    """Vectors of pairs, unit rows ``(n, d) float32``, and their labels ``good (n,) bool``."""
 
     first: np.ndarray
     second: np.ndarray
@@ -48,13 +48,13 @@ class Labelled:
 
     @property
     def similarity(self) -> np.ndarray:
-        """``(n,) float64``, so that there is a number between any two of them."""
+        """Cosines, ``(n,) float64``, so that there is a number between any two of them."""
         return cosines(self.first, self.second).astype(np.float64)
 
 
 def sets(data: Path) -> dict[str, tuple[Path, Path]]:
-    """Files to learn from and to test on, by name. Raises CorpusError where there are none."""
-    files = tables(data / PLACE)
+    """List the files to learn from and to test on, by name. Raises CorpusError for none."""
+    files = tsv_files(data / TASK)
     found = {}
     for test in files:
         name, _, part = test.rpartition(".")
@@ -62,67 +62,63 @@ def sets(data: Path) -> dict[str, tuple[Path, Path]]:
         if part == TESTED and learned is not None:
             found[name] = files[learned], files[test]
     if not found:
-        raise NoTestSetError(data / PLACE, "msrpc.train.tsv and msrpc.test.tsv")
+        raise NoTestSetError(data / TASK, "msrpc.train.tsv and msrpc.test.tsv")
     return found
 
 
 def texts(data: Path) -> Iterator[tuple[str, list[str]]]:
-    """All sentences of the evaluation, with the language of each lot."""
+    """Yield all sentences of the evaluation in lists, with the language of each list."""
     for name, paths in sets(data).items():
-        for pairs in map(judged, paths):
+        for pairs in map(read_labelled, paths):
             yield from zip(languages(name), (pairs.first, pairs.second), strict=True)
 
 
-def evaluate(subject: Subject, data: Path, report: Reporter = silent) -> Outcome:
-    """Accuracy and F1 on every set of ``data``, and the mean similarity of every grade.
+def evaluate(model: EvaluatedModel, data: Path, report: Reporter = silent) -> TaskResult:
+    """Measure accuracy and F1 on every set of ``data``, and the mean similarity of every grade.
 
     Raises CorpusError, and DependencyError without scikit-learn.
     """
-    figures: list[Figure] = []
+    every: list[Metric] = []
     grades: dict[str, list[dict[str, Any]]] = {}
     found = sets(data)
     for done, (name, paths) in enumerate(found.items()):
-        report(PLACE, done, len(found))
+        report(TASK, done, len(found))
         language = languages(name)[0]
-        parts = [judged(path) for path in paths]
+        parts = [read_labelled(path) for path in paths]
         vectors = [
-            (subject.encode(pairs.first, language), subject.encode(pairs.second, language))
+            (model.encode(pairs.first, language), model.encode(pairs.second, language))
             for pairs in parts
         ]
-        learned = labelled(parts[0], vectors[0], paths[0], LEAST)
-        tested = labelled(parts[1], vectors[1], paths[1])
-        figures += _figures(name, learned, tested)
+        learned = with_labels(parts[0], vectors[0], paths[0], LEAST)
+        tested = with_labels(parts[1], vectors[1], paths[1])
+        every += _detection_metrics(name, learned, tested)
         grades[name] = by_grade(parts[1].score, cosines(*vectors[1]))
-    report(PLACE, len(found), len(found))
-    headline = tuple(figure for figure in figures if figure.metric.startswith("accuracy"))
+    report(TASK, len(found), len(found))
+    headline = tuple(metric for metric in every if metric.name.startswith("accuracy"))
     rows = [["test set", "grade", "pairs", "mean similarity", "deviation"]]
-    rows += [
-        [
-            name,
-            f"{one['grade']:g}",
-            str(one["pairs"]),
-            f"{one['mean']:.3f}",
-            f"{one['deviation']:.3f}",
-        ]
-        for name, every in grades.items()
-        for one in every
-    ]
+    for name, of_set in grades.items():
+        for one in of_set:
+            numbers = f"{one['grade']:g}", f"{one['pairs']}"
+            rows.append([name, *numbers, f"{one['mean']:.3f}", f"{one['deviation']:.3f}"])
     more = {"mean similarity by grade": grades}
-    return Outcome(PLACE, tuple(figures), headline, notes=tuple(aligned(rows)), more=more)
+    return TaskResult(TASK, tuple(every), headline, notes=tuple(aligned(rows)), more=more)
 
 
 def labels(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Which pairs are kept, and which of those are paraphrases; both ``bool``."""
+    """Turn scores ``(n,)`` into a mask of the pairs to keep and the labels of those; both bool."""
     if set(np.unique(scores)) <= {0.0, 1.0}:
         return np.ones(len(scores), dtype=bool), scores == 1
     kept = (scores >= GOOD) | (scores <= BAD)
     return kept, scores[kept] >= GOOD
 
 
-def labelled(
-    pairs: Judged, vectors: tuple[np.ndarray, np.ndarray], path: Path, least: int = 1
-) -> Labelled:
-    """The pairs of one file. Raises CorpusError for one with fewer than ``least`` of a kind."""
+def with_labels(
+    pairs: LabelledPairs, vectors: tuple[np.ndarray, np.ndarray], path: Path, least: int = 1
+) -> LabelledVectors:
+    """Combine the labels of one file with its vectors.
+
+    Raises CorpusError for a file with fewer than ``least`` pairs of either label.
+    """
     kept, good = labels(pairs.score)
     count = int(good.sum())
     if min(count, len(good) - count) < least:
@@ -130,11 +126,11 @@ def labelled(
             f"{path}: holds {count} paraphrases and {len(good) - count} pairs that are none; "
             f"{least} of each are needed"
         )
-    return Labelled(vectors[0][kept], vectors[1][kept], good)
+    return LabelledVectors(vectors[0][kept], vectors[1][kept], good)
 
 
 def by_grade(score: np.ndarray, similarity: np.ndarray) -> list[dict[str, Any]]:
-    """Of every grade that people gave: pairs, their mean similarity and its deviation."""
+    """List each distinct grade with its pairs, their mean similarity and standard deviation."""
     groups = {grade: similarity[score == grade] for grade in np.unique(score).tolist()}
     return [
         {
@@ -147,16 +143,16 @@ def by_grade(score: np.ndarray, similarity: np.ndarray) -> list[dict[str, Any]]:
     ]
 
 
-def by_threshold(learned: Labelled, tested: Labelled) -> np.ndarray:
-    """Paraphrases by the cosine, at the threshold that is right most often on what is learned.
+def predict_by_threshold(learned: LabelledVectors, tested: LabelledVectors) -> np.ndarray:
+    """Predict labels ``(n,) bool`` by the cosine threshold with the best accuracy on ``learned``.
 
-    ``(n,) bool``. Of thresholds as good the highest.
+    Among thresholds of equal accuracy the highest wins.
     """
     order = np.argsort(-learned.similarity, kind="stable")
     score, good = learned.similarity[order], learned.good[order]
-    # Right, if the first i are taken and the others are not; equal scores go together.
+    # right[i]: correct labels if the first i are taken and the others are not, (n + 1,).
     right = np.r_[0, np.cumsum(good)] + np.r_[np.cumsum(~good[::-1])[::-1], 0]
-    cuts = np.r_[True, score[1:] != score[:-1], True]
+    cuts = np.r_[True, score[1:] != score[:-1], True]  # equal scores are taken together
     best = int(np.argmax(np.where(cuts, right, -1)))
     edges = np.r_[np.inf, score, -np.inf]
     return tested.similarity >= (
@@ -164,25 +160,29 @@ def by_threshold(learned: Labelled, tested: Labelled) -> np.ndarray:
     )
 
 
-def side_by_side(pairs: Labelled) -> np.ndarray:
-    """Both vectors as they are, ``(2n, 2d)``: all pairs as given, then all the other way round."""
+def concatenated(pairs: LabelledVectors) -> np.ndarray:
+    """Concatenate both vectors: ``(2n, 2d)``, all pairs as given, then with sides swapped."""
     ways = (pairs.first, pairs.second), (pairs.second, pairs.first)
     return np.concatenate([np.concatenate(way, axis=1) for way in ways])
 
 
-def compared(pairs: Labelled) -> np.ndarray:
-    """Their absolute difference and product, number by number, ``(n, 2d)``."""
-    apart = np.abs(pairs.first - pairs.second)
-    return np.concatenate([apart, pairs.first * pairs.second], axis=1)
+def differences_and_products(pairs: LabelledVectors) -> np.ndarray:
+    """Concatenate the absolute difference and the product of both vectors: ``(n, 2d)``."""
+    difference = np.abs(pairs.first - pairs.second)
+    return np.concatenate([difference, pairs.first * pairs.second], axis=1)
 
 
-def by_classifier(
-    learned: Labelled, tested: Labelled, features: Callable[[Labelled], np.ndarray], seed: int
+def predict_by_classifier(
+    learned: LabelledVectors,
+    tested: LabelledVectors,
+    features: Callable[[LabelledVectors], np.ndarray],
+    seed: int,
 ) -> np.ndarray:
-    """Paraphrases by the perceptron: ``(n,) bool``.
+    """Predict labels ``(n,) bool`` by a perceptron trained on ``learned``.
 
-    It learns from every pair as given: both orders would put copies of what it learns among the
-    tenth on which it decides when to stop. It is asked in both, and the mean decides.
+    It learns from every pair in the given order of sides: with both orders, duplicates of training
+    pairs would be in the tenth held out for early stopping. Prediction takes the mean of both
+    orders. Raises DependencyError without scikit-learn.
     """
     try:
         from sklearn.neural_network import MLPClassifier
@@ -191,30 +191,33 @@ def by_classifier(
             'the classifier needs scikit-learn; run: pip install "bitext-miner[train]"'
         ) from None
     classifier = MLPClassifier((HIDDEN,), early_stopping=True, random_state=seed)
-    with threadpool_limits(1):  # the same sums in the same order, whatever the machine
+    with threadpool_limits(1):  # the same order of additions on every machine
         classifier.fit(features(learned)[: len(learned.good)], learned.good)
         probability = classifier.predict_proba(features(tested))[:, 1]
     return probability.reshape(-1, len(tested.good)).mean(axis=0) >= 0.5
 
 
-# By what the perceptron sees.
-CLASSIFIERS = {"MLP (u, v)": side_by_side, "MLP (|u-v|, u*v)": compared}
+# Features of the perceptron, by the name under which its accuracy is reported.
+CLASSIFIERS = {"MLP (u, v)": concatenated, "MLP (|u-v|, u*v)": differences_and_products}
 
 
-def _figures(name: str, learned: Labelled, tested: Labelled) -> tuple[Figure, ...]:
+def _detection_metrics(
+    name: str, learned: LabelledVectors, tested: LabelledVectors
+) -> tuple[Metric, ...]:
+    """Measure accuracy and F1 of the baselines and the classifiers on one set."""
     good = tested.good
     guesses = {
         "majority": [np.full(len(good), learned.good.mean() >= 0.5)],
-        "cosine": [by_threshold(learned, tested)],
+        "cosine": [predict_by_threshold(learned, tested)],
     }
     for by, features in CLASSIFIERS.items():
-        guesses[by] = [by_classifier(learned, tested, features, seed) for seed in SEEDS]
+        guesses[by] = [predict_by_classifier(learned, tested, features, seed) for seed in SEEDS]
     statistics = {}
     for by, each in guesses.items():
         right = np.mean([guess == good for guess in each], axis=0)
-        statistics[f"accuracy by {by}"] = bootstrap.mean(right)
+        statistics[f"accuracy by {by}"] = metrics.mean(right)
     for by, each in guesses.items():
         both = np.mean([guess & good for guess in each], axis=0)
         guessed = np.mean(each, axis=0)
-        statistics[f"f1 by {by}"] = bootstrap.ratio(2 * both, guessed + good)
+        statistics[f"f1 by {by}"] = metrics.ratio(2 * both, guessed + good)
     return measure(name, statistics, len(good))

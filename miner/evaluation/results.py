@@ -1,4 +1,4 @@
-"""What an evaluation finds: figures, each with the interval that a bootstrap gives it."""
+"""Results of an evaluation: metrics with bootstrap intervals, and differences of two models."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,38 +7,36 @@ from typing import Any
 import numpy as np
 
 from miner.errors import MismatchError
-from miner.evaluation import bootstrap
-
-# The share of draws that an interval holds.
-SHARE = 0.95
-
-# (the evaluation, sets done, sets in all)
+from miner.evaluation.bootstrap import interval, resample
+from miner.evaluation.metrics import Statistic, value_of
 
 
 @dataclass(frozen=True, eq=False)
-class Figure:
-    """One number: ``metric`` of a model on the set ``name``.
+class Metric:
+    """One metric of a model on one test set.
 
-    value: as the metric has it; correlations, accuracies and F1 are shares, not percent
-    items: how many of which it is the figure; 0 for a mean over sets
-    draws: ``(DRAWS,) float64``, the same figure on every draw of the bootstrap; None where the
-        metric has none (a speed)
+    dataset: name of the test set
+    name: name of the metric
+    value: correlations, accuracies and F1 are shares (0..1), not percent
+    items: number of items that it is computed from; 0 for a mean over sets
+    resamples: ``(RESAMPLES,) float64``, the metric on every bootstrap resample; None where it has
+        none (a speed)
     """
 
+    dataset: str
     name: str
-    metric: str
     value: float
     items: int
-    draws: np.ndarray | None = None
+    resamples: np.ndarray | None = None
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Between these lie 95% of the draws."""
-        return None if self.draws is None else _interval(self.draws)
+        """95% bootstrap interval."""
+        return None if self.resamples is None else interval(self.resamples)
 
     def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
-        found: dict[str, Any] = {"set": self.name, "metric": self.metric, "value": self.value}
+        """Return the metric ready for JSON."""
+        found: dict[str, Any] = {"set": self.dataset, "metric": self.name, "value": self.value}
         if self.items:
             found["items"] = self.items
         if self.interval:
@@ -48,25 +46,26 @@ class Figure:
 
 @dataclass(frozen=True)
 class Difference:
-    """How much higher one model's figure is than that of another, on the same items.
+    """Difference of a metric between two models, with a paired bootstrap interval.
 
-    interval: between these lie 95% of the differences on the same draws. p: how often a difference
-    of the other sign would turn up, both ways; at least 2 / (draws + 1). task: the evaluation.
+    dataset, name: those of the metric. task: the evaluation it belongs to. interval: 95% of the
+    differences on the same resamples. p: two-sided probability of a difference of the other sign,
+    at least 2 / (resamples + 1).
     """
 
+    dataset: str
     name: str
-    metric: str
     value: float
     interval: tuple[float, float]
     p: float
     task: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """Return the difference ready for JSON."""
         return {
             "evaluation": self.task,
-            "set": self.name,
-            "metric": self.metric,
+            "set": self.dataset,
+            "metric": self.name,
             "difference": self.value,
             "interval": list(self.interval),
             "p": self.p,
@@ -74,86 +73,82 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """All that one evaluation found.
+class TaskResult:
+    """Result of one evaluation task.
 
-    figures: in the order to show. headline: those of them that stand in a summary. missing: what
-    was not measured, and why, a line each. notes: what else to show, as lines; more: and to write,
-    ready for JSON.
+    task: name of the evaluation
+    metrics: all metrics, in the order to show
+    headline: the metrics that stand in a summary of several tasks
+    missing: a line for everything that was not measured, with the reason
+    notes: further lines to print
+    more: further entries of the JSON record
     """
 
     task: str
-    figures: tuple[Figure, ...]
-    headline: tuple[Figure, ...]
+    metrics: tuple[Metric, ...]
+    headline: tuple[Metric, ...]
     missing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     more: dict[str, Any] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """Return the result ready for JSON."""
         return {
-            "figures": [figure.as_dict() for figure in self.figures],
+            "figures": [metric.as_dict() for metric in self.metrics],
             "missing": list(self.missing),
             **self.more,
         }
 
 
-def measure(
-    name: str, statistics: Mapping[str, bootstrap.Statistic], items: int
-) -> tuple[Figure, ...]:
-    """A figure for each metric of ``statistics``, with its draws; ``items`` >= 1."""
-    drawn = bootstrap.draws(tuple(statistics.values()), items, name)
+def measure(dataset: str, statistics: Mapping[str, Statistic], items: int) -> tuple[Metric, ...]:
+    """Compute each metric of ``statistics`` and its resamples; ``items`` >= 1."""
+    resampled = resample(tuple(statistics.values()), items, dataset)
     return tuple(
-        Figure(name, metric, bootstrap.once(statistic, items), items, values)
-        for (metric, statistic), values in zip(statistics.items(), drawn, strict=True)
+        Metric(dataset, name, value_of(statistic, items), items, values)
+        for (name, statistic), values in zip(statistics.items(), resampled, strict=True)
     )
 
 
-def mean_of(name: str, figures: Sequence[Figure]) -> Figure:
-    """The mean of figures of one metric over several sets, each drawn by itself."""
-    (metric,) = {figure.metric for figure in figures}
-    value = float(np.mean([figure.value for figure in figures]))
-    drawn = [figure.draws for figure in figures if figure.draws is not None]
-    return Figure(name, metric, value, 0, np.mean(drawn, axis=0) if drawn else None)
+def mean_of(dataset: str, metrics: Sequence[Metric]) -> Metric:
+    """Return the mean of one metric over several sets, which are resampled independently."""
+    (name,) = {metric.name for metric in metrics}
+    value = float(np.mean([metric.value for metric in metrics]))
+    resamples = [metric.resamples for metric in metrics if metric.resamples is not None]
+    return Metric(dataset, name, value, 0, np.mean(resamples, axis=0) if resamples else None)
 
 
-def without_vector(name: str, *sides: np.ndarray) -> list[str]:
-    """A line on the sentences of a set that have the zero vector, if any have."""
+def without_vector(dataset: str, *sides: np.ndarray) -> list[str]:
+    """Return a line that counts the zero vectors of a set; no line where there are none."""
     every = sum(map(len, sides))
     zero = every - sum(int(rows.any(axis=1).sum()) for rows in sides)
     if not zero:
         return []
-    return [f"{name}: vectors of {zero:,} of {every:,} sentences; their cosines count as 0"]
+    return [f"{dataset}: vectors of {zero:,} of {every:,} sentences; their cosines count as 0"]
 
 
-def differences(one: Iterable[Figure], other: Iterable[Figure]) -> list[Difference]:
-    """Each figure of ``one`` against that of ``other``, where both have it, and draws of it.
+def differences(one: Iterable[Metric], other: Iterable[Metric]) -> list[Difference]:
+    """Compare each metric of ``one`` with that of ``other``, where both have resamples of it.
 
     Raises MismatchError for a set that is not of the same size.
     """
-    known = {(figure.name, figure.metric): figure for figure in other}
+    known = {(metric.dataset, metric.name): metric for metric in other}
     found = []
-    for figure in one:
-        against = known.get((figure.name, figure.metric))
-        if against is None or figure.draws is None or against.draws is None:
+    for metric in one:
+        against = known.get((metric.dataset, metric.name))
+        if against is None or metric.resamples is None or against.resamples is None:
             continue
-        if against.items != figure.items:
+        if against.items != metric.items:
             raise MismatchError(
-                f"{figure.name}: {figure.items} and {against.items} items; the same text is needed"
+                f"{metric.dataset}: {metric.items} and {against.items} items; the same text is "
+                "needed"
             )
-        apart = figure.draws - against.draws
-        # One is added, so that no finite number of draws makes a difference certain.
-        least = min((apart <= 0).sum(), (apart >= 0).sum())
-        p = min(1.0, 2 * (int(least) + 1) / (len(apart) + 1))
+        change = metric.resamples - against.resamples
+        # One is added, so that no finite number of resamples makes a difference certain.
+        opposite = min((change <= 0).sum(), (change >= 0).sum())
+        p = min(1.0, 2 * (int(opposite) + 1) / (len(change) + 1))
         found.append(
             Difference(
-                figure.name, figure.metric, figure.value - against.value, _interval(apart), p
+                metric.dataset, metric.name, metric.value - against.value, interval(change), p
             )
         )
     return found
-
-
-def _interval(values: np.ndarray) -> tuple[float, float]:
-    rest = (1 - SHARE) / 2
-    low, high = np.quantile(values, (rest, 1 - rest))
-    return float(low), float(high)

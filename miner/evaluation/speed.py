@@ -1,8 +1,8 @@
-"""How many sentences a second become vectors, with and without cutting them into pieces.
+"""Encoding throughput in sentences/s, from text to vectors and from token ids to vectors.
 
-The text is the English of the other evaluations in the directory, so that figures of two models on
-one machine can be compared; those of two machines cannot. The median of several rounds; loading
-and compiling are not counted.
+The text is the English of the other evaluations in the directory, so that two models on one machine
+can be compared; two machines cannot. Each value is the median of several rounds; loading and
+compiling are not counted.
 """
 
 import statistics
@@ -18,18 +18,20 @@ from typing import Any
 from miner.encoder.encoder import Encoder
 from miner.errors import CorpusError, NoTestSetError
 from miner.evaluation import bucc, sts, tatoeba
-from miner.evaluation.results import Figure, Outcome
-from miner.evaluation.subject import ENGLISH, Subject, Trained
+from miner.evaluation.evaluated_model import ENGLISH, EvaluatedModel, MinerModel
+from miner.evaluation.results import Metric, TaskResult
 from miner.progress import Reporter, silent
 
-PLACE = "speed"
-# What is encoded, at the most, so often and not longer than this in all; of slow models it is less.
+TASK = "speed"
+# Most sentences that a round encodes; rounds; seconds for all rounds, which limit slow models.
 SENTENCES, ROUNDS, SECONDS = 50_000, 5, 20.0
-WARMING = 500
+WARM_UP = 500
+TEXT_TO_VECTORS = "sentences/s to vectors"
+IDS_TO_VECTORS = "sentences/s pieces to vectors"
 
 
 def sets(data: Path) -> list[ModuleType]:
-    """The evaluations in ``data`` whose text is encoded. Raises CorpusError for none."""
+    """List the evaluations in ``data`` whose text is encoded. Raises CorpusError for none."""
     found = []
     for task in (bucc, tatoeba, sts):
         with suppress(NoTestSetError):
@@ -41,7 +43,7 @@ def sets(data: Path) -> list[ModuleType]:
 
 
 def sample(data: Path) -> list[str]:
-    """The first English sentences of the evaluations in ``data``, each once. Raises CorpusError."""
+    """Return the first distinct English sentences of the evaluations. Raises CorpusError."""
     lots = chain.from_iterable(task.texts(data) for task in sets(data))
     english = chain.from_iterable(lot for language, lot in lots if language == ENGLISH)
     found = list(islice(dict.fromkeys(english), SENTENCES))
@@ -50,60 +52,55 @@ def sample(data: Path) -> list[str]:
     return found
 
 
-def evaluate(subject: Subject, data: Path, report: Reporter = silent) -> Outcome:
-    """Sentences a second on one thread and on all.
+def evaluate(model: EvaluatedModel, data: Path, report: Reporter = silent) -> TaskResult:
+    """Measure sentences/s on one thread and on all.
 
-    Nothing is found of vectors from elsewhere, whose making nobody can time. Raises CorpusError.
+    Precomputed vectors have no speed: the result then has no metrics. Raises CorpusError.
     """
-    if not isinstance(subject, Trained):
-        gone = f"{subject.name} holds vectors, not what makes them"
-        return Outcome(PLACE, (), (), (gone,))
+    if not isinstance(model, MinerModel):
+        return TaskResult(TASK, (), (), (f"{model.name} holds vectors, not what makes them",))
     text = sample(data)
-    own = subject.encoder(ENGLISH)
-    figures: list[Figure] = []
+    own = model.encoder(ENGLISH)
+    found: list[Metric] = []
     more: dict[str, Any] = {"rounds": {}}
     threads = sorted({1, own.threads})
     for done, count in enumerate(threads):
-        report(PLACE, done, len(threads))
+        report(TASK, done, len(threads))
         encoder = Encoder(own.model, count, own.device, own.side)
-        text = text[: within(encoder, text)]
+        text = text[: sentences_in_time(encoder, text)]
         name = f"{count} thread{'s' * (count > 1)}"
-        for metric, work in works(encoder, text).items():
-            rates = rounds(work, len(text))
-            figures.append(Figure(name, metric, statistics.median(rates), len(text)))
+        for metric, work in timed_work(encoder, text).items():
+            rates = rates_of(work, len(text))
+            found.append(Metric(name, metric, statistics.median(rates), len(text)))
             more["rounds"][f"{name}, {metric}"] = rates
-    report(PLACE, len(threads), len(threads))
+    report(TASK, len(threads), len(threads))
     words = sum(len(one.split()) for one in text) / len(text)
     notes = (f"English sentences of {words:.1f} words in the mean; the median of {ROUNDS} rounds",)
     more["mean words"] = round(words, 1)
-    headline = tuple(figure for figure in figures if figure.metric == TO_VECTORS)
-    return Outcome(PLACE, tuple(figures), headline, notes=notes, more=more)
+    headline = tuple(metric for metric in found if metric.name == TEXT_TO_VECTORS)
+    return TaskResult(TASK, tuple(found), headline, notes=notes, more=more)
 
 
-TO_VECTORS = "sentences/s to vectors"
-
-
-def works(encoder: Encoder, text: list[str]) -> dict[str, Callable[[], object]]:
-    """What is timed, by name."""
-    found: dict[str, Callable[[], object]] = {TO_VECTORS: partial(encoder.encode, text)}
+def timed_work(encoder: Encoder, text: list[str]) -> dict[str, Callable[[], object]]:
+    """Return the functions to time, by the name of their metric."""
+    found: dict[str, Callable[[], object]] = {TEXT_TO_VECTORS: partial(encoder.encode, text)}
     if encoder.averages:
         ids, offsets = encoder.tokenizer(text)
-        found["sentences/s pieces to vectors"] = partial(encoder.encode_pieces, ids, offsets, text)
+        found[IDS_TO_VECTORS] = partial(encoder.encode_pieces, ids, offsets, text)
     return found
 
 
-def within(encoder: Encoder, text: list[str]) -> int:
-    """How many sentences all rounds can encode in time; at least as many as warm it up."""
+def sentences_in_time(encoder: Encoder, text: list[str]) -> int:
+    """Number of sentences that fit in the time budget (never fewer than the warm-up needs)."""
+    encoder.encode(text[:WARM_UP])  # compiles the loops, too
     begun = time.perf_counter()
-    encoder.encode(text[:WARMING])  # compiles, too
-    begun = time.perf_counter()
-    encoder.encode(text[:WARMING])
-    rate = len(text[:WARMING]) / (time.perf_counter() - begun)
-    return min(len(text), max(WARMING, int(rate * SECONDS / ROUNDS)))
+    encoder.encode(text[:WARM_UP])
+    rate = len(text[:WARM_UP]) / (time.perf_counter() - begun)
+    return min(len(text), max(WARM_UP, int(rate * SECONDS / ROUNDS)))
 
 
-def rounds(work: Callable[[], object], sentences: int) -> list[float]:
-    """Sentences a second of each round."""
+def rates_of(work: Callable[[], object], sentences: int) -> list[float]:
+    """Time every round of ``work`` on so many sentences, in sentences/s."""
     found = []
     for _ in range(ROUNDS):
         begun = time.perf_counter()

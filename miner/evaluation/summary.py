@@ -1,135 +1,104 @@
-"""The evaluations by name, and what they found as text."""
+"""Tables of evaluation results for people to read, and comparisons of two models."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
-from types import ModuleType
-from typing import Any
 
-from miner.evaluation import bucc, noisy, paraphrase, speed, sts, tatoeba
-from miner.evaluation.bootstrap import DRAWS
-from miner.evaluation.results import Difference, Figure, Outcome, differences
-from miner.evaluation.subject import Subject
+from miner.evaluation.bootstrap import RESAMPLES
+from miner.evaluation.results import Difference, Metric, TaskResult, differences
 from miner.text_table import aligned
 
-# In the order in which all of them run. Each has evaluate(subject, data, report) and sets(data);
-# those that look at given text have texts(data), too.
-TASKS: dict[str, ModuleType] = {
-    "sts": sts,
-    "tatoeba": tatoeba,
-    "bucc": bucc,
-    "paraphrase": paraphrase,
-    "noisy": noisy,
-    "speed": speed,
-}
 
+def metric_tables(metrics: Sequence[Metric]) -> list[str]:
+    """Lines of tables with a row for each set and a column for each metric.
 
-def sentences(data: Path, tasks: Iterable[ModuleType]) -> Iterator[str]:
-    """All sentences that evaluations look at, as often as they stand there."""
-    for task in tasks:
-        for _, lot in task.texts(data):
-            yield from lot
-
-
-def shown(figures: Sequence[Figure]) -> list[str]:
-    """A line for each set and a column for each metric; sets with other metrics in further tables.
-
-    Behind each figure stands the interval that holds 95% of the bootstrap's draws.
+    Sets with other metrics stand in a further table. An interval follows its metric.
     """
-    rows: dict[str, dict[str, Figure]] = {}
-    for figure in figures:
-        rows.setdefault(figure.name, {})[figure.metric] = figure
+    rows: dict[str, dict[str, Metric]] = {}
+    for metric in metrics:
+        rows.setdefault(metric.dataset, {})[metric.name] = metric
     tables: dict[tuple[str, ...], list[list[str]]] = {}
-    for name, row in rows.items():
+    for dataset, row in rows.items():
         table = tables.setdefault(tuple(row), [["", *row]])
-        table.append([name, *map(cell, row.values())])
+        table.append([dataset, *map(_cell, row.values())])
     lines: list[str] = []
     for table in tables.values():
         lines += ["", *aligned(table)]
     return lines[1:]
 
 
-def cell(figure: Figure) -> str:
-    """A figure with its interval."""
-    between = _between(figure)
-    return f"{_value(figure)} ({between})" if between else _value(figure)
+def task_text(result: TaskResult) -> str:
+    """Return all metrics of one task, its notes and what is missing."""
+    return _paragraphs(metric_tables(result.metrics), result.notes, _missing([result]))
 
 
-def text(outcome: Outcome) -> str:
-    """An outcome for people to read."""
-    parts = [shown(outcome.figures), outcome.notes, missing([outcome])]
-    return "\n\n".join("\n".join(part) for part in parts if part)
+def summary_text(results: Sequence[TaskResult]) -> str:
+    """Return one table of the headline metrics of several tasks, and what is missing."""
+    rows = [["evaluation", "set", "metric", "value", "95% interval"]]
+    for result in results:
+        for metric in result.headline:
+            place = [result.task, metric.dataset, metric.name]
+            rows.append([*place, _value(metric), _interval(metric)])
+    return _paragraphs(aligned(rows, left=3), _missing(results))
 
 
-def summary(outcomes: Sequence[Outcome]) -> str:
-    """One table of what counts of several evaluations."""
-    rows = [["evaluation", "set", "metric", "value", "95% of draws"]]
-    for outcome in outcomes:
-        for figure in outcome.headline:
-            between = _between(figure)
-            rows.append([outcome.task, figure.name, figure.metric, _value(figure), between])
-    parts = [aligned(rows, left=3), missing(outcomes)]
-    return "\n\n".join("\n".join(part) for part in parts if part)
-
-
-def missing(outcomes: Sequence[Outcome]) -> list[str]:
-    """What was not measured, or not in full, a line each."""
-    return [f"missing: {line}" for outcome in outcomes for line in outcome.missing]
-
-
-def apart(one: Sequence[Outcome], other: Sequence[Outcome]) -> list[Difference]:
-    """All differences between two models, of what both have. Raises MismatchError."""
-    against = {outcome.task: outcome.figures for outcome in other}
+def compare(one: Sequence[TaskResult], other: Sequence[TaskResult]) -> list[Difference]:
+    """Compare two models on every metric that both have. Raises MismatchError."""
+    against = {result.task: result.metrics for result in other}
     return [
-        replace(difference, task=mine.task)
-        for mine in one
-        for difference in differences(mine.figures, against.get(mine.task, ()))
-        if not difference.metric.endswith("majority")  # the same for any model
+        replace(difference, task=result.task)
+        for result in one
+        for difference in differences(result.metrics, against.get(result.task, ()))
+        if not difference.name.endswith("majority")  # the same for any model
     ]
 
 
-def unpaired(one: Sequence[Outcome], other: Sequence[Outcome]) -> list[str]:
-    """Figures with an interval that one model has and the other has not, by set and metric."""
+def unpaired(one: Sequence[TaskResult], other: Sequence[TaskResult]) -> list[str]:
+    """List metrics with an interval that only one of two models has, as "set metric"."""
     keys = [
         dict.fromkeys(
-            f"{figure.name} {figure.metric}"
-            for outcome in outcomes
-            for figure in outcome.figures
-            if figure.draws is not None
+            f"{metric.dataset} {metric.name}"
+            for result in results
+            for metric in result.metrics
+            if metric.resamples is not None
         )
-        for outcomes in (one, other)
+        for results in (one, other)
     ]
     return [key for key in keys[0] | keys[1] if not (key in keys[0] and key in keys[1])]
 
 
-def compared(differences: Sequence[Difference]) -> str:
-    """A line for each difference."""
-    rows = [["evaluation", "set", "metric", "difference", "95% of draws", "p"]]
-    least = 2 / (DRAWS + 1)
+def difference_table(differences: Sequence[Difference]) -> str:
+    """Return a table with a line for each difference."""
+    rows = [["evaluation", "set", "metric", "difference", "95% interval", "p"]]
+    least = 2 / (RESAMPLES + 1)
     for one in differences:
         low, high = one.interval
-        between = f"{low:+.3f} to {high:+.3f}"
         p = f"{'≤' if one.p <= least else ''}{one.p:.3f}"
-        rows.append([one.task, one.name, one.metric, f"{one.value:+.3f}", between, p])
+        numbers = [f"{one.value:+.3f}", f"{low:+.3f} to {high:+.3f}", p]
+        rows.append([one.task, one.dataset, one.name, *numbers])
     return "\n".join(aligned(rows, left=3))
 
 
-def record(subject: Subject, outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """A model and what was found of it, by evaluation, ready for JSON."""
-    return {
-        "model": subject.name,
-        "fingerprint": getattr(subject, "fingerprint", None),
-        "evaluations": {outcome.task: outcome.as_dict() for outcome in outcomes},
-    }
+def _paragraphs(*parts: Sequence[str]) -> str:
+    """Join blocks of lines by empty lines; empty blocks are left out."""
+    return "\n\n".join("\n".join(part) for part in parts if part)
 
 
-def _value(figure: Figure) -> str:
+def _missing(results: Sequence[TaskResult]) -> list[str]:
+    return [f"missing: {line}" for result in results for line in result.missing]
+
+
+def _cell(metric: Metric) -> str:
+    interval = _interval(metric)
+    return f"{_value(metric)} ({interval})" if interval else _value(metric)
+
+
+def _value(metric: Metric) -> str:
     # Speeds are whole numbers; all else is a share.
-    return f"{figure.value:,.0f}" if abs(figure.value) >= 10 else f"{figure.value:.3f}"
+    return f"{metric.value:,.0f}" if abs(metric.value) >= 10 else f"{metric.value:.3f}"
 
 
-def _between(figure: Figure) -> str:
-    if figure.interval is None:
+def _interval(metric: Metric) -> str:
+    if metric.interval is None:
         return ""
-    low, high = figure.interval
+    low, high = metric.interval
     return f"{low:.3f} to {high:.3f}"

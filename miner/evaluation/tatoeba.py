@@ -1,8 +1,8 @@
-"""Tatoeba: is the nearest sentence of the other language the translation?
+"""Tatoeba: accuracy of retrieving each sentence's translation as its nearest sentence.
 
-Accuracy over a set of translations (Artetxe & Schwenk 2019b, the sets that came with LASER), each
-way: by the cosine, and by the ratio margin among the k nearest (Artetxe & Schwenk 2019). A sentence
-is right when it finds the row of its own translation; a copy of that in another row is wrong.
+The sets are those that came with LASER (Artetxe & Schwenk 2019b). Accuracy is measured each way:
+by the cosine, and by the ratio margin among the k nearest (Artetxe & Schwenk 2019). A sentence is
+right when it finds the row of its own translation; a duplicate of that in another row is wrong.
 """
 
 from collections.abc import Iterator
@@ -12,16 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from miner.errors import CorpusError, NoTestSetError
-from miner.evaluation import bootstrap
-from miner.evaluation.labelled_text import tables, two_languages
-from miner.evaluation.results import (
-    Figure,
-    Outcome,
-    mean_of,
-    measure,
-    without_vector,
-)
-from miner.evaluation.subject import Subject
+from miner.evaluation import metrics
+from miner.evaluation.evaluated_model import EvaluatedModel
+from miner.evaluation.labelled_text import language_pair, tsv_files
+from miner.evaluation.results import Metric, TaskResult, mean_of, measure, without_vector
 from miner.knn.knn_search import nearest_both
 from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
@@ -29,79 +23,81 @@ from miner.progress import Reporter, silent
 from miner.scoring.margin import candidates, retrieve
 from miner.text.bitext import Bitext, read_bitext
 
-PLACE = "tatoeba"
+TASK = "tatoeba"
 # Neighbours for the margin.
 K = 4
-# What finds the translation.
-BY = {"cosine": "absolute", "margin": "ratio"}
+# Margin functions by the name under which their accuracy is reported.
+MARGIN_OF = {"cosine": "absolute", "margin": "ratio"}
 
 
 def sets(data: Path) -> dict[str, Path]:
-    """The files of the evaluation, by language pair.
+    """List the files of the evaluation, by language pair.
 
-    Raises CorpusError where there are none, or one is not named so.
+    Raises CorpusError where there are none, or one is not named by two languages.
     """
-    found = tables(data / PLACE)
+    found = tsv_files(data / TASK)
     if not found:
-        raise NoTestSetError(data / PLACE, "de-en.tsv")
+        raise NoTestSetError(data / TASK, "de-en.tsv")
     for pair, path in found.items():
-        two_languages(pair, path)
+        language_pair(pair, path)
     return found
 
 
 def texts(data: Path) -> Iterator[tuple[str, list[str]]]:
-    """All sentences of the evaluation, with the language of each lot."""
+    """Yield all sentences of the evaluation in lists, with the language of each list."""
     for pair, path in sets(data).items():
         bitext = _read(path)
-        yield from zip(two_languages(pair, path), (bitext.source, bitext.target), strict=True)
+        yield from zip(language_pair(pair, path), (bitext.source, bitext.target), strict=True)
 
 
-def evaluate(subject: Subject, data: Path, report: Reporter = silent) -> Outcome:
-    """Accuracies on every set of ``data``. Raises CorpusError."""
-    found: list[tuple[Figure, ...]] = []
+def evaluate(model: EvaluatedModel, data: Path, report: Reporter = silent) -> TaskResult:
+    """Measure accuracies on every set of ``data``. Raises CorpusError."""
+    by_set: list[tuple[Metric, ...]] = []
     missing: list[str] = []
     every = sets(data)
     for done, (pair, path) in enumerate(every.items()):
-        report(PLACE, done, len(every))
-        figures, unknown = measured(subject, pair, path)
+        report(TASK, done, len(every))
+        found, unknown = accuracies(model, pair, path)
         missing += unknown
-        if figures:
-            found.append(figures)
-    report(PLACE, len(every), len(every))
-    if len(found) > 1:
-        found.append(tuple(mean_of("mean", one) for one in zip(*found, strict=True)))
-    headline = tuple(one for one in chain(*found) if one.metric.startswith("both ways"))
-    return Outcome(PLACE, tuple(chain(*found)), headline, tuple(missing))
+        if found:
+            by_set.append(found)
+    report(TASK, len(every), len(every))
+    if len(by_set) > 1:
+        by_set.append(tuple(mean_of("mean", same) for same in zip(*by_set, strict=True)))
+    headline = tuple(one for one in chain(*by_set) if one.name.startswith("both ways"))
+    return TaskResult(TASK, tuple(chain(*by_set)), headline, tuple(missing))
 
 
-def measured(subject: Subject, pair: str, path: Path) -> tuple[tuple[Figure, ...], list[str]]:
-    """Accuracies on one set, of the languages that ``pair`` names, and what was not measured.
+def accuracies(
+    model: EvaluatedModel, pair: str, path: Path
+) -> tuple[tuple[Metric, ...], list[str]]:
+    """Measure accuracies on one set of the languages ``pair``; also list what was not measured.
 
-    There are none where no sentence of one side has a vector.
+    There are no accuracies where no sentence of one side has a vector.
     """
     bitext = _read(path)
-    source, target = two_languages(pair, path)
-    vectors = subject.encode(bitext.source, source), subject.encode(bitext.target, target)
+    source, target = language_pair(pair, path)
+    vectors = model.encode(bitext.source, source), model.encode(bitext.target, target)
     missing = without_vector(pair, *vectors)
     if bitext.empty:
-        missing.append(f"{pair}: {bitext.empty:,} pairs of which a side is empty")
+        missing.append(f"{pair}: {bitext.empty:,} pairs with an empty side")
     if not all(rows.any() for rows in vectors):
         return (), missing
     statistics = {}
-    for by, margin in BY.items():
-        there, back = (rows.astype(np.float64) for rows in right(*vectors, margin))
+    for by, margin in MARGIN_OF.items():
+        there, back = (rows.astype(np.float64) for rows in found_own_row(*vectors, margin))
         for way, values in (("there", there), ("back", back), ("both ways", (there + back) / 2)):
-            statistics[f"{way} by {by}"] = bootstrap.mean(values)
+            statistics[f"{way} by {by}"] = metrics.mean(values)
     return measure(pair, statistics, len(bitext)), missing
 
 
-def nearest(
+def nearest_rows(
     source: np.ndarray, target: np.ndarray, margin: str = "absolute", k: int = K
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The best row of the other side, each way: ``(n,)`` and ``(m,) int64``, -1 for none.
+    """Find the best row of the other side, each way: ``(n,)`` and ``(m,) int64``, -1 for none.
 
-    Of unit vectors ``(n, d)`` and ``(m, d)``, by cosine (``absolute``) or by another margin among
-    the k nearest. Equal scores find the first row, zero rows nothing.
+    source, target: unit vectors ``(n, d)`` and ``(m, d)``. The score is the cosine (``absolute``)
+    or another margin among the k nearest. Equal scores find the first row, zero rows nothing.
     """
     sides = [VectorSet(rows, np.flatnonzero(rows.any(axis=1))) for rows in (source, target)]
     found = tuple(np.full(len(rows), -1, dtype=np.int64) for rows in (source, target))
@@ -115,9 +111,11 @@ def nearest(
     return found[0], found[1]
 
 
-def right(source: np.ndarray, target: np.ndarray, margin: str) -> tuple[np.ndarray, np.ndarray]:
-    """Which rows find their own: ``(n,) bool`` each way (see :func:`nearest`)."""
-    there, back = nearest(source, target, margin)
+def found_own_row(
+    source: np.ndarray, target: np.ndarray, margin: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Tell which rows find their own translation: ``(n,) bool`` each way."""
+    there, back = nearest_rows(source, target, margin)
     rows = np.arange(len(source))
     return there == rows, back == rows
 

@@ -65,7 +65,7 @@ class Pairs:
         return Pairs(**columns)
 
     def ids(self) -> Iterator[tuple[float, str, str]]:
-        """``(score, source id, target id)`` of every pair, as :func:`miner.evaluation.metrics` takes them."""
+        """``(score, source id, target id)`` of every pair, as :mod:`miner.evaluation.metrics` takes them."""
         for part in self._blocks():
             yield from zip(
                 part.score.tolist(),

@@ -14,13 +14,12 @@ from hypothesis import strategies as st
 
 from miner.analysis.language_overlap import (
     Overlap,
-    choice,
+    correlate,
     overlap,
-    overlap_reference,
     read_distances,
     read_scores,
 )
-from miner.cli.languages import languages
+from miner.cli.evaluate import languages
 from miner.encoder.encoder import Encoder
 from miner.encoder.tokenizer import MarkedTokenizer
 from miner.errors import CorpusError
@@ -47,6 +46,13 @@ class Letters:
 
 # --- overlap ------------------------------------------------------------------------------------
 
+
+def overlap_reference(tokenizer, source: Sequence[str], target: Sequence[str]) -> float:
+    """Compute the share of common pieces as the paper defines it, by sets."""
+    one, other = (set(tokenizer(side)[0].tolist()) for side in (source, target))
+    return len(one & other) / len(one | other) if one | other else 0.0
+
+
 texts = st.lists(st.text("abcdefghij", max_size=6), max_size=6)
 
 
@@ -71,7 +77,7 @@ def test_overlap() -> None:
 # --- correlations -------------------------------------------------------------------------------
 
 
-def test_choice() -> None:
+def test_correlate() -> None:
     columns = {
         "falls": {"de": 1.0, "es": 2.0, "fr": 3.0, "ru": 4.0, "it": 0.0},
         "of three": {"de": 3.0, "es": 2.0, "ru": 1.0},
@@ -79,7 +85,7 @@ def test_choice() -> None:
         "alike": dict.fromkeys(SCORES, 1.0),
         "none": {},
     }
-    found = choice(SCORES, columns)
+    found = correlate(SCORES, columns)
     assert list(found) == list(columns)
     assert found["falls"].value == pytest.approx(-1) and found["falls"].languages == 4
     assert found["of three"].value == pytest.approx(1) and found["of three"].languages == 3
@@ -91,7 +97,7 @@ def test_choice() -> None:
 def test_choice_is_as_scipy_has_it(rows: list[tuple[int, int]]) -> None:
     stats = pytest.importorskip("scipy.stats")
     scores, column = ({str(n): float(row[side]) for n, row in enumerate(rows)} for side in (0, 1))
-    value = choice(scores, {"x": column})["x"].value
+    value = correlate(scores, {"x": column})["x"].value
     if len(set(scores.values())) == 1 or len(set(column.values())) == 1:
         assert value is None
     else:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miner.analysis.nearest_sentences import Block, nearest, nearest_reference
+from miner.analysis.nearest_sentences import Block, Neighbor, nearest
 from miner.encoder.encoder import Encoder
 from miner.index.index import Index
 
@@ -51,6 +51,21 @@ def cut(block: Block, ends: list[int]) -> Iterator[Block]:
         yield sentences[start:end], names[start:end], vectors[start:end]
 
 
+def nearest_reference(queries: np.ndarray, block: Block, k: int) -> list[list[Neighbor]]:
+    """Find the nearest sentences of a single block, one pair of sentences at a time."""
+    found = []
+    for query in queries.astype(np.float64):
+        by_text: dict[str, Neighbor] = {}
+        for row, (sentence, name, vector) in enumerate(zip(*block, strict=True)):
+            if sentence in by_text:
+                by_text[sentence].copies += 1
+            elif query.any() and vector.any():
+                cosine = float(query @ vector.astype(np.float64))
+                by_text[sentence] = Neighbor(cosine, row, name, sentence)
+        found.append(sorted(by_text.values(), key=lambda one: (-one.cosine, one.row))[:k])
+    return found
+
+
 @given(corpora(), st.integers(1, 12), st.lists(st.integers(0, 30), max_size=6))
 def test_lists_are_those_of_the_definition(problem, k: int, ends: list[int]) -> None:
     block, queries = problem
@@ -75,7 +90,7 @@ def test_queries_by_the_thousand_do_not_see_each_other(monkeypatch: pytest.Monke
     table = (generator.integers(-2, 3, size=(40, 8)) / 16).astype(np.float16)
     names = [str(row) for row in range(40)]
     expected = nearest(table, [(names, names, table)], 5)
-    monkeypatch.setattr("miner.analysis.nearest_sentences.TOGETHER", 3)
+    monkeypatch.setattr("miner.analysis.nearest_sentences.QUERIES_AT_ONCE", 3)
     assert nearest(table, [(names, names, table)], 5) == expected
 
 

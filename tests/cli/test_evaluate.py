@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.subjects import write, write_every
+from support.evaluated_models import write, write_every
 
 import miner as package
-from miner.cli.evaluations import NAMES
+from miner.cli.evaluate import TASKS
 from miner.encoder.encoder import Encoder
 
 Run = Callable[..., tuple[int, str, str]]
@@ -40,8 +40,8 @@ def test_all(miner: Run, data: Path, tmp_path: Path) -> None:
     (model,) = record["models"]
     assert model["model"] == "default"
     assert model["fingerprint"] == Encoder.load("default").fingerprint
-    assert tuple(model["evaluations"]) == NAMES and "differences" not in record
-    for name in NAMES:
+    assert tuple(model["evaluations"]) == TASKS and "differences" not in record
+    for name in TASKS:
         assert f"\n{name} " in out
     assert figures(record, "tatoeba")["de-en", "both ways by margin"] > 0.9
     assert figures(record, "noisy")["de-en.web", "auc by quality"] > 0.9
@@ -71,7 +71,7 @@ def test_a_model_against_itself_and_another(
     place = tmp_path / "against.json"
     against = ["--against", "default", "--json", place]
     code, out, _ = miner("evaluate", "sts", "--data", data, *against)
-    assert code == 0 and "default less default, on the same draws:" in out
+    assert code == 0 and "default minus default, on the same resamples:" in out
     record = json.loads(place.read_text())
     assert len(record["models"]) == 2 and record["differences"]
     for one in record["differences"]:
@@ -115,14 +115,14 @@ def test_no_sets_at_all(miner: Run, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name", [*NAMES, "all"])
+@pytest.mark.parametrize("name", [*TASKS, "all"])
 def test_a_directory_that_does_not_exist(miner: Run, tmp_path: Path, name: str) -> None:
     code, out, err = miner("evaluate", name, "--data", tmp_path / "nowhere")
     assert (code, out) == (1, "") and err.count("\n") == 1
     assert f"{tmp_path / 'nowhere'}: no such directory; 'miner data get'" in err
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", TASKS)
 def test_a_set_that_is_not_there(miner: Run, tmp_path: Path, name: str, tiny_model: Path) -> None:
     code, out, err = miner("evaluate", name, "--data", tmp_path, "--model", tiny_model)
     assert (code, out) == (1, "") and err.startswith("miner: error: ") and err.count("\n") == 1
@@ -168,7 +168,7 @@ def test_vectors_from_elsewhere_are_a_model(
     place.mkdir()
     code, out, err = miner("evaluate", "sentences", "--data", data, "-o", place)
     assert (code, out) == (0, "")
-    assert err == f"{place / 'sentences.txt'}: 120 sentences of {', '.join(NAMES[:-1])}\n"
+    assert err == f"{place / 'sentences.txt'}: 120 sentences of {', '.join(TASKS[:-1])}\n"
     code, _, err = miner("evaluate", "sts", "--data", data, "--model", place)
     assert code == 1 and "no vectors.npy" in err
     texts, vectors = place / "sentences.txt", place / "vectors.npy"

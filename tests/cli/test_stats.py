@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from miner.analysis.text_statistics import SENTENCE
+from miner.analysis.text_statistics import SENTENCE_STATISTICS
 
 Miner = Callable[..., tuple[int, str, str]]
 DATA = Path(os.environ.get("MINER_DATA", Path(__file__).parents[3] / "shared" / "data"))
@@ -27,9 +28,9 @@ def scored(tmp_path: Path, german: list[str], english: list[str]) -> Path:
 
 
 def cells(table: str) -> dict[str, list[str]]:
-    """The figures after each label."""
+    """Split a printed table: the cells of each line by its label."""
     lines = [line for line in table.splitlines() if line.strip()]
-    return {line[:26].strip(): line[26:].split() for line in lines}
+    return {label: rest for label, *rest in (re.split(r"\s{2,}", line) for line in lines)}
 
 
 def test_both_sides_in_one_file(miner: Miner, scored: Path, tmp_path: Path) -> None:
@@ -37,14 +38,14 @@ def test_both_sides_in_one_file(miner: Miner, scored: Path, tmp_path: Path) -> N
     assert code == 0 and "lines left out, empty or with an empty side: 1" in err
     record = json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))
     table = cells(out)
-    assert table[""] == ["source", "target", "target", "to", "source"]
-    assert table["sentences"] == ["60", "60", "x", "1.000"]
+    assert table[""] == ["source", "target", "target to source"]
+    assert table["sentences"] == ["60", "60", "x 1.000"]
     ratio = record["target"]["types"] / record["source"]["types"]
-    assert table["types (distinct tokens)"][-1] == f"{ratio:.3f}"
+    assert table["types (distinct tokens)"][-1] == f"x {ratio:.3f}"
     assert record["target_to_source"]["types"] == pytest.approx(ratio)
     gain = record["target"]["entropy"] - record["source"]["entropy"]
     assert table["entropy of tokens, bits"][-1] == f"{gain:+.3f}"
-    assert table["repeated tokens"][-1] == "points"
+    assert table["repeated tokens"][-1].endswith(" points")
     assert record["spearman"] == {} and record["left_out"] == {"empty": 1, "undecodable": 0}
 
 
@@ -66,16 +67,16 @@ def test_scores(miner: Miner, scored: Path, tmp_path: Path) -> None:
     assert "+1.000" in out and out.splitlines()[-1].split()[-1] == "-"
 
 
-def test_figures_of_each_pair(miner: Miner, scored: Path, tmp_path: Path) -> None:
+def test_statistics_of_each_pair(miner: Miner, scored: Path, tmp_path: Path) -> None:
     file = tmp_path / "pairs.tsv.gz"
     assert miner("stats", scored, "--score-col", 3, "--per-pair", file)[0] == 0
     code, out, err = miner("stats", scored, "--score-col", 3, "--per-pair", "-")
-    assert code == 0 and "mean IDF" in err, "the table makes way"
+    assert code == 0 and "mean IDF" in err, "the table goes to standard error"
     rows = list(csv.DictReader(out.splitlines(), delimiter="\t"))
-    names = [f"{side}_{name}" for side in ("source", "target") for name in SENTENCE]
+    names = [f"{side}_{name}" for side in ("source", "target") for name in SENTENCE_STATISTICS]
     assert list(rows[0]) == ["line", "score_3", *names] and len(rows) == 60
     assert all(float(row["score_3"]) == float(row["target_characters"]) for row in rows)
-    # What was written can be read.
+    # The file that was written can be read.
     again = miner("stats", file, "--header", "--format", "tsv", "--column", "line",
                   "--score-col", "target_tokens")  # fmt: skip
     assert again[0] == 0 and "Spearman, column target_tokens" in again[1]

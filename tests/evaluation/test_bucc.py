@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.evaluated_models import Fixed, Recording, of_all, write, write_hidden
 from support.sides import QUICK
-from support.subjects import Fixed, Recording, of_all, write, write_hidden
 
 from miner.errors import CorpusError
 from miner.evaluation import bootstrap, bucc, mining_sets, top_one
+from miner.evaluation.evaluated_model import MinerModel
 from miner.evaluation.metrics import best_threshold, evaluate
-from miner.evaluation.subject import Trained
 
 GOLD = {"training": [(i, i) for i in range(0, 60, 2)], "test": [(i, i) for i in range(1, 60, 2)]}
 
@@ -45,8 +45,8 @@ def data(german: list[str], english: list[str], tmp_path_factory: pytest.TempPat
 
 
 @pytest.fixture(scope="module")
-def verifying_subject(verifying_model: Path) -> Trained:
-    return Trained(str(verifying_model), threads=2)
+def verifying_model(verifying_model: Path) -> MinerModel:
+    return MinerModel(str(verifying_model), threads=2)
 
 
 # --- where sets lie -------------------------------------------------------------------------------
@@ -117,7 +117,7 @@ def test_a_gold_without_pairs(tmp_path: Path, german: list[str], english: list[s
 def test_an_empty_corpus(tmp_path: Path, tiny_model: Path, english: list[str]) -> None:
     lay_out(tmp_path / "bucc", [], english)
     with pytest.raises(CorpusError, match="no id of de-en.test.gold is in the corpora"):
-        bucc.evaluate(Trained(str(tiny_model)), tmp_path)
+        bucc.evaluate(MinerModel(str(tiny_model)), tmp_path)
     with pytest.raises(CorpusError, match="de-en.training.de: is empty"):
         bucc.evaluate(Recording(), tmp_path)
 
@@ -126,13 +126,13 @@ def test_an_empty_corpus(tmp_path: Path, tiny_model: Path, english: list[str]) -
 
 
 def test_the_threshold_is_tuned_on_training_and_applied_to_test(
-    data: Path, verifying_subject: Trained
+    data: Path, verifying_model: MinerModel
 ) -> None:
     (task,) = mining_sets.sets(data)
-    results = bucc.measure(verifying_subject, task, ("probability", "margin"))
+    results = bucc.mine_set(verifying_model, task, ("probability", "margin"))
     for result, rank in zip(results, ("probability", "margin"), strict=True):
         assert result.rank == rank
-        gold = {split: mining_sets.read_gold_of(task, split) for split in GOLD}
+        gold = {split: task.gold(split) for split in GOLD}
         mined = {split: one.pairs for split, one in result.mined.items()}
         tuned = best_threshold(mined["training"], gold["training"])
         assert result.tuned == tuned and result.threshold == tuned.threshold
@@ -142,39 +142,41 @@ def test_the_threshold_is_tuned_on_training_and_applied_to_test(
         record = result.as_dict()
         assert record["test"]["threshold"] == record["training"]["threshold"]
         assert set(record["seconds"]) == {"training", "test"}
-        assert result.mined["training"].own is None and (rank == "probability" or not result.own)
+        assert result.mined["training"].own_threshold is None and (
+            rank == "probability" or not result.own
+        )
 
 
-def test_figures_are_those_of_the_protocol(data: Path, verifying_subject: Trained) -> None:
-    outcome = bucc.evaluate(verifying_subject, data)
-    value = {(one.name, one.metric): one.value for one in outcome.figures}
-    assert [one["rank"] for one in outcome.more["mining"]] == ["margin", "probability"]
-    for mined in outcome.more["mining"]:
+def test_figures_are_those_of_the_protocol(data: Path, verifying_model: MinerModel) -> None:
+    found = bucc.evaluate(verifying_model, data)
+    value = {(one.dataset, one.name): one.value for one in found.metrics}
+    assert [one["rank"] for one in found.more["mining"]] == ["margin", "probability"]
+    for mined in found.more["mining"]:
         for metric in ("f1", "precision", "recall"):
             key = "bucc2018 de-en", f"{metric} by {mined['rank']}"
             assert value[key] == pytest.approx(mined["test"][metric])
-    assert outcome.missing == () and outcome.figures[0].items == 60
-    assert [one.metric for one in outcome.headline] == [
+    assert found.missing == () and found.metrics[0].items == 60
+    assert [one.name for one in found.headline] == [
         "f1 by margin",
         "f1 by probability",
         "f1 of top 1",
     ]
-    assert {one.name for one in outcome.figures[-2:]} == {"bucc2018 de-en test, as mteb's BUCC.v2"}
-    notes = "\n".join(outcome.notes)
-    for mined in outcome.more["mining"]:
+    assert {one.dataset for one in found.metrics[-2:]} == {"bucc2018 de-en test, as mteb's BUCC.v2"}
+    notes = "\n".join(found.notes)
+    for mined in found.more["mining"]:
         assert f"{mined['training']['threshold']:.4f}" in notes
         assert f"{mined['test oracle']['f1']:.3f}" in notes
-    json.dumps(outcome.as_dict(), allow_nan=False)
+    json.dumps(found.as_dict(), allow_nan=False)
 
 
-def test_draws_are_those_of_plain_resampling(data: Path, verifying_subject: Trained) -> None:
+def test_draws_are_those_of_plain_resampling(data: Path, verifying_model: MinerModel) -> None:
     """Drawn by source sentence: what was mined and what is gold of it goes with it."""
     (task,) = mining_sets.sets(data)
-    (result,) = bucc.measure(verifying_subject, task, ("margin",))
-    figure = bucc.figures_of(result)[0]
+    (result,) = bucc.mine_set(verifying_model, task, ("margin",))
+    figure = bucc.metrics_of(result)[0]
     cut = result.threshold
     kept = [(s, t) for score, s, t in result.mined["test"].pairs if score >= cut]
-    gold = mining_sets.read_gold_of(task, "test")
+    gold = task.gold("test")
 
     def f1(weights: np.ndarray) -> np.ndarray:
         found = []
@@ -185,9 +187,9 @@ def test_draws_are_those_of_plain_resampling(data: Path, verifying_subject: Trai
             found.append(2 * correct / (proposed + sum(often[s] for s, _ in gold)))
         return np.array(found)
 
-    expected = bootstrap.draws([f1], 60, figure.name, 50)[0]
-    assert figure.draws is not None
-    np.testing.assert_allclose(figure.draws[:50], expected)
+    expected = bootstrap.resample([f1], 60, figure.dataset, 50)[0]
+    assert figure.resamples is not None
+    np.testing.assert_allclose(figure.resamples[:50], expected)
 
 
 @pytest.mark.parametrize("text", [True, False])
@@ -196,13 +198,16 @@ def test_without_test_gold_training_is_reported_and_said_so(
 ) -> None:
     splits = ("training", "test") if text else ("training",)
     lay_out(tmp_path / "bucc", german, english, splits=splits, golds=("training",), suffix=".xz")
-    outcome = bucc.evaluate(Trained(str(tiny_model)), tmp_path)
-    (mined,) = outcome.more["mining"]
+    found = bucc.evaluate(MinerModel(str(tiny_model)), tmp_path)
+    (mined,) = found.more["mining"]
     assert "test" not in mined and set(mined["seconds"]) == {"training"}
-    figure = outcome.figures[0]
-    assert (figure.name, figure.metric) == ("bucc de-en, training, tuned on itself", "f1 by margin")
+    figure = found.metrics[0]
+    assert (figure.dataset, figure.name) == (
+        "bucc de-en, training, tuned on itself",
+        "f1 by margin",
+    )
     assert figure.value == pytest.approx(mined["training"]["f1"])
-    assert outcome.missing == (
+    assert found.missing == (
         "bucc de-en: test, whose text or gold is not there; its F1 is that of training, on whose "
         "gold the threshold was tuned",
     )
@@ -211,13 +216,13 @@ def test_without_test_gold_training_is_reported_and_said_so(
 def test_nothing_mined_keeps_nothing(tmp_path: Path, german: list[str], english: list[str]) -> None:
     """Of vectors that are all zero; the figures are 0, and the record is JSON."""
     lay_out(tmp_path / "bucc", german, english)
-    outcome = bucc.evaluate(Fixed({"": (0.0, 0.0)}), tmp_path)
-    assert {one.value for one in outcome.figures} == {0.0}
-    (mined,) = outcome.more["mining"]
+    found = bucc.evaluate(Fixed({"": (0.0, 0.0)}), tmp_path)
+    assert {one.value for one in found.metrics} == {0.0}
+    (mined,) = found.more["mining"]
     assert mined["training"]["threshold"] is None and mined["test"]["threshold"] is None
-    json.dumps(outcome.as_dict(), allow_nan=False)
+    json.dumps(found.as_dict(), allow_nan=False)
     (task,) = mining_sets.sets(tmp_path)
-    (result,) = bucc.measure(Fixed({"": (0.0, 0.0)}), task, ("margin",))
+    (result,) = bucc.mine_set(Fixed({"": (0.0, 0.0)}), task, ("margin",))
     assert result.threshold == math.inf
 
 
@@ -227,22 +232,22 @@ def test_gold_of_sentences_that_are_not_there_is_missed(
     place = lay_out(tmp_path / "bucc", german, english)
     with open(place / "de-en.test.gold", "a") as file:
         file.write("de-elsewhere\ten-00001\n")
-    outcome = bucc.evaluate(Trained(str(tiny_model)), tmp_path)
-    (mined,) = outcome.more["mining"]
+    found = bucc.evaluate(MinerModel(str(tiny_model)), tmp_path)
+    (mined,) = found.more["mining"]
     assert mined["test"]["gold"] == 31
-    value = {one.metric: one.value for one in outcome.figures}
+    value = {one.name: one.value for one in found.metrics}
     for metric in ("f1", "precision", "recall"):
         assert value[f"{metric} by margin"] == pytest.approx(mined["test"][metric])
 
 
 def test_any_object_that_encodes_is_mined_with_and_asked_for_its_texts(
-    data: Path, verifying_subject: Trained, tiny_model: Path
+    data: Path, verifying_model: MinerModel, tiny_model: Path
 ) -> None:
-    subject = Recording()
-    outcome = bucc.evaluate(subject, data)
-    assert [one["rank"] for one in outcome.more["mining"]] == ["margin"]
+    model = Recording()
+    found = bucc.evaluate(model, data)
+    assert [one["rank"] for one in found.more["mining"]] == ["margin"]
     texts = of_all(bucc.texts(data))
-    assert set().union(*subject.asked.values()) == texts and len(texts) == 120
+    assert set().union(*model.asked.values()) == texts and len(texts) == 120
 
     class Plain:
         """The small model, but as another library's would be."""
@@ -252,10 +257,10 @@ def test_any_object_that_encodes_is_mined_with_and_asked_for_its_texts(
         def encode(self, sentences: list[str], language: str) -> np.ndarray:
             return trained.encode(sentences, language)
 
-    trained = Trained(str(tiny_model))
-    ours, theirs = (bucc.evaluate(one, data).figures for one in (trained, Plain()))
+    trained = MinerModel(str(tiny_model))
+    ours, theirs = (bucc.evaluate(one, data).metrics for one in (trained, Plain()))
     for one, other in zip(ours, theirs, strict=True):
-        assert (one.name, one.metric) == (other.name, other.metric)
+        assert (one.dataset, one.name) == (other.dataset, other.name)
         assert one.value == pytest.approx(other.value, abs=0.02)  # vectors are kept in 16 bits
 
 
@@ -264,12 +269,12 @@ def test_any_object_that_encodes_is_mined_with_and_asked_for_its_texts(
 
 def test_top_one(data: Path, german: list[str], english: list[str], tiny_model: Path) -> None:
     """Of the gold of test alone."""
-    subject = Trained(str(tiny_model))
+    model = MinerModel(str(tiny_model))
     (task,) = mining_sets.sets(data)
-    f1, accuracy = top_one.figures_of(subject, task)
+    f1, accuracy = top_one.evaluate_set(model, task)
     rows = [row for row, _ in GOLD["test"]]
-    source = subject.encode([german[row] for row in rows], "de")
-    target = subject.encode([english[row] for row in rows], "en")
+    source = model.encode([german[row] for row in rows], "de")
+    target = model.encode([english[row] for row in rows], "en")
     right = (source @ target.T).argmax(axis=1) == np.arange(30)
     assert accuracy.value == pytest.approx(right.mean()) and accuracy.items == 30
     assert 0.5 < f1.value <= 1
@@ -290,7 +295,7 @@ def test_its_f1_is_that_of_scikit_learn(
     place = tmp_path_factory.mktemp("bucc")
     sides = [[f"{side}{i}" for i in range(9)] for side in "st"]
     write_hidden(place, "de-en", "training", sides, gold)
-    f1, accuracy = top_one.figures_of(Fixed(vectors), mining_sets.Task("x", place, "de-en"))
+    f1, accuracy = top_one.evaluate_set(Fixed(vectors), mining_sets.MiningSet("x", place, "de-en"))
 
     targets = sorted({target for _, target in gold})
     found, label = [], []
@@ -313,4 +318,4 @@ def test_its_f1_is_that_of_scikit_learn(
 def test_a_gold_of_other_ids(tmp_path: Path, german: list[str], english: list[str]) -> None:
     write_hidden(tmp_path, "de-en", "training", (german, english), [(100, 100)])
     with pytest.raises(CorpusError, match="no id of de-en.training.gold is in the corpora"):
-        top_one.figures_of(Recording(), mining_sets.Task("x", tmp_path, "de-en"))
+        top_one.evaluate_set(Recording(), mining_sets.MiningSet("x", tmp_path, "de-en"))

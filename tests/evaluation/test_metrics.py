@@ -1,30 +1,25 @@
-"""miner.evaluation.metrics against every possible cut, counted one by one."""
+"""miner.evaluation.metrics: F1 against every possible cut, statistics against plain resampling."""
 
 from __future__ import annotations
 
 import json
 import math
+import warnings
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from miner.errors import CorpusError
-from miner.evaluation.metrics import (
-    best_threshold,
-    curve,
-    evaluate,
-    explain_mismatch,
-    read_gold,
-    read_pairs,
-)
+from miner.evaluation import metrics
+from miner.evaluation.metrics import best_threshold, evaluate
 
 GOLD = {("s1", "t1"), ("s2", "t2"), ("s3", "t3")}
 
 
 def counted(pairs, gold, threshold):
-    """(proposed, correct) straight from the protocol."""
+    """Count (proposed, correct) straight from the protocol."""
     kept = {(s, t) for score, s, t in pairs if threshold is None or float(score) >= threshold}
     return len(kept), len(kept & set(gold))
 
@@ -88,22 +83,6 @@ def test_best_threshold_beats_every_other_cut(pairs, gold):
 def test_order_of_pairs_does_not_matter(pairs, gold, random):
     shuffled = random.sample(pairs, len(pairs))
     assert best_threshold(shuffled, gold) == best_threshold(pairs, gold)
-    assert curve(shuffled, gold) == curve(pairs, gold)
-
-
-@given(scored(all_scores), golds, st.integers(1, 30))
-def test_curve_is_a_walk_over_cuts(pairs, gold, points):
-    table = curve(pairs, gold, points)
-    total = len({(s, t) for _, s, t in pairs})
-    assert len(table) <= points
-    assert bool(table) == bool(pairs)
-    for row in table:
-        assert evaluate(pairs, gold, row.threshold) == row
-    kept = [row.proposed for row in table]
-    assert kept == sorted(set(kept))
-    if table:
-        assert kept[-1] == total
-        assert max(row.f1 for row in table) <= best_threshold(pairs, gold).f1
 
 
 def test_threshold_is_the_midpoint_between_neighboring_scores():
@@ -131,7 +110,6 @@ def test_pairs_of_equal_score_are_kept_together():
     pairs = [(0.5, "s1", "t1"), (0.5, "s1", "t2"), (0.5, "s1", "t3"), (0.25, "s2", "t2")]
     result = best_threshold(pairs, GOLD)
     assert (result.threshold, result.proposed, result.correct) == (0.25, 4, 2)
-    assert [row.proposed for row in curve(pairs, GOLD, 4)] == [3, 4]
 
 
 def test_of_equal_f1_the_higher_threshold_wins():
@@ -143,7 +121,7 @@ def test_of_equal_f1_the_higher_threshold_wins():
     assert (result.proposed, result.threshold) == (1, 0.625)
 
 
-def test_copies_count_once_with_the_best_score():
+def test_duplicates_count_once_with_the_best_score():
     pairs = [(0.25, "s1", "t1"), (0.75, "s1", "t1"), (0.5, "s1", "t1"), (0.5, "s2", "t9")]
     result = evaluate(pairs, [("s1", "t1"), ("s1", "t1")], 0.6)
     assert (result.proposed, result.correct, result.gold) == (1, 1, 1)
@@ -174,20 +152,17 @@ def test_threshold_separates_after_rounding_to_float32():
 def test_nothing_proposed():
     for result in (evaluate([], GOLD), evaluate([(0.5, "s1", "t1")], GOLD, 0.6)):
         assert (result.precision, result.recall, result.f1, result.proposed) == (0, 0, 0, 0)
-    assert curve([], GOLD) == []
 
 
 def test_faulty_input_is_refused():
     pair = (0.5, "s1", "t1")
-    for function in (evaluate, best_threshold, curve):
+    for function in (evaluate, best_threshold):
         with pytest.raises(ValueError, match="gold is empty"):
             function([pair], set())
         with pytest.raises(ValueError, match="'s1', 't1' is NaN"):
             function([(np.float32("nan"), "s1", "t1")], GOLD)
     with pytest.raises(ValueError, match="threshold is NaN"):
         evaluate([pair], GOLD, math.nan)
-    with pytest.raises(ValueError, match="at least 1 point"):
-        curve([pair], GOLD, 0)
 
 
 def test_numpy_columns_are_pairs_too():
@@ -214,79 +189,141 @@ def test_the_result_prints_and_serialises():
     }
 
 
-# --- what went wrong when nothing is right -----------------------------------------------------
+# --- metrics of weighted items ------------------------------------------------------------------
+
+# Computes a statistic of the items of one resample from their positions (m,).
+Plain = Callable[[np.ndarray], float]
 
 
-@pytest.mark.parametrize(
-    ("pairs", "expected"),
-    [
-        ([("s1", "t1"), ("x", "y")], None),  # one hit: the ids are right
-        ([("s1", "t2"), ("s2", "t1")], None),  # known ids, only badly paired
-        ([], None),
-        ([("t1", "s1"), ("t2", "s3")], "(1 whole pairs): source and target look swapped"),
-        ([("t1", "s2")], "(0 whole pairs): source and target look swapped"),
-        (
-            [("Guten Tag", "Hello")],
-            "proposed source ids is in the gold ('Guten Tag', where .* 's1')",
-        ),
-        ([("s1", "Hello")], "proposed target ids is in the gold ('Hello', where .* 't1')"),
-        ([("ein " * 30, "Hello")], "ein ein…"),
-    ],
-)
-def test_mismatch_is_explained(pairs, expected):
-    message = explain_mismatch([(0.5, *ids) for ids in pairs], GOLD)
-    if expected is None:
-        assert message is None
-    else:
-        assert message is not None
-        assert "\n" not in message
-        for part in expected.split(" .* "):
-            assert part in message
+def resampled(statistic: Plain, weights: np.ndarray) -> list[float]:
+    """Compute the reference: each resample as a list of items with repetitions."""
+    items = np.arange(weights.shape[1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # numpy warns of constants, which are tested here
+        return [statistic(np.repeat(items, row.astype(int))) for row in weights]
 
 
-def test_swapped_row_numbers_are_noticed_by_their_pairs():
-    """Both sides of row numbers know every id: only whole pairs can tell."""
-    gold = {(0, 1), (1, 2), (2, 0)}
-    assert explain_mismatch([(0.5, t, s) for s, t in gold], gold) is not None
-    assert explain_mismatch([(0.5, 0, 0)], gold) is None
-    assert explain_mismatch([(0.5, 0, 0)], []) is None
+@st.composite
+def sets(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Two columns ``(n,)`` with ties and constants among them, and weights of b resamples."""
+    n = draw(st.integers(1, 30))
+    generator = np.random.default_rng(draw(st.integers(0, 2**32)))
+    levels = draw(st.sampled_from((1, 2, 3, 1000)))
+    x = generator.integers(-levels, levels, size=n) / levels
+    y = x * draw(st.sampled_from((-1, 0, 1))) + generator.integers(0, 4, size=n)
+    blocks = draw(st.integers(1, 9))
+    items = generator.integers(n, size=(blocks, n))
+    weights = np.stack([np.bincount(row, minlength=n) for row in items]).astype(np.float64)
+    return x, y, weights
 
 
-# --- files -----------------------------------------------------------------------------------
+@given(sets())
+def test_mean_and_ratio(example: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
+    x, y, weights = example
+    expected = resampled(lambda items: x[items].mean(), weights)
+    np.testing.assert_allclose(metrics.mean(x)(weights), expected, atol=1e-12)
+
+    def ratio(items: np.ndarray) -> float:
+        return float(x[items].sum() / y[items].sum()) if y[items].sum() else 0.0
+
+    x, y = np.floor(np.abs(x)), np.floor(np.abs(y))
+    x = np.where(y > 0, x, 0)
+    found = metrics.ratio(x, y)(weights)
+    np.testing.assert_allclose(found, resampled(ratio, weights), atol=1e-12)
 
 
-def test_pairs_are_read_in_order(tmp_path):
-    path = tmp_path / "mined.tsv"
-    path.write_bytes("1.25\tde-1\ten-2\r\n\n-1e-3\tde 2\tén\u2028x\n".encode())
-    assert read_pairs(path) == [(1.25, "de-1", "en-2"), (-0.001, "de 2", "én\u2028x")]
+def ranks(values: np.ndarray) -> np.ndarray:
+    """Rank by definition, from 1: equal values share the mean of their ranks."""
+    below = (values[:, None] > values).sum(axis=1)
+    return below + ((values[:, None] == values).sum(axis=1) + 1) / 2
 
 
-def test_gold_is_read_and_its_copies_collapse(tmp_path):
-    path = tmp_path / "gold"
-    path.write_text("de-1\ten-1\nde-1\ten-1\nde-1\ten-2\n", encoding="utf-8")
-    assert read_gold(str(path)) == {("de-1", "en-1"), ("de-1", "en-2")}
+@given(sets())
+def test_correlations(example: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
+    x, y, weights = example
+
+    def correlation(left: np.ndarray, right: np.ndarray) -> float:
+        constant = len(set(left)) == 1 or len(set(right)) == 1
+        return 0.0 if constant else float(np.corrcoef(left, right)[0, 1])
+
+    expected = resampled(lambda items: correlation(x[items], y[items]), weights)
+    np.testing.assert_allclose(metrics.pearson(x, y)(weights), expected, atol=1e-6)
+    found = metrics.pearson(x.astype(np.float32), y)(weights)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    expected = resampled(lambda items: correlation(ranks(x[items]), ranks(y[items])), weights)
+    np.testing.assert_allclose(metrics.spearman(x, y)(weights), expected, atol=1e-10)
+    assert (metrics.spearman(x, x + 0)(weights) <= 1 + 1e-12).all()
 
 
-def test_empty_files_hold_nothing(tmp_path):
-    path = tmp_path / "empty"
-    path.touch()
-    assert read_pairs(path) == []
-    assert read_gold(path) == set()
+@given(sets())
+@settings(max_examples=40)
+def test_spearman_agrees_with_scipy(example: tuple[np.ndarray, ...]) -> None:
+    stats = pytest.importorskip("scipy.stats")
+    x, y, weights = example
+
+    def statistic(items: np.ndarray) -> float:
+        if len(set(x[items])) == 1 or len(set(y[items])) == 1:
+            return 0.0  # where scipy has NaN
+        return float(stats.spearmanr(x[items], y[items])[0])
+
+    found = metrics.spearman(x, y)(weights)
+    np.testing.assert_allclose(found, resampled(statistic, weights), atol=1e-10)
 
 
-@pytest.mark.parametrize(
-    "line", ["0.5\ts1", "0.5\ts1\tt1\tx", "s1\tt1\tt2", "nan\ts1\tt1", "0.5\t\tt1", "0.5 s1 t1"]
-)
-def test_faulty_pairs_name_file_and_line(tmp_path, line):
-    path = tmp_path / "mined.tsv"
-    path.write_text(f"0.5\ts1\tt1\n\n{line}\n", encoding="utf-8")
-    with pytest.raises(CorpusError, match=r"mined\.tsv, line 3: .*(3 tab-separated|not a number)"):
-        read_pairs(path)
+@pytest.mark.parametrize("value", [0.1, 1 / 3, 0.7, 4.6])
+def test_a_constant_has_no_correlation(value: float) -> None:
+    """A column that is constant in one resample alone has none there, in spite of rounding."""
+    other = np.linspace(0, 5, 1000)
+    mixed = np.where(np.arange(1000) < 500, value, other)
+    weights = np.ones((2, 1000))
+    weights[1, 500:] = 0
+    for statistic in (metrics.pearson, metrics.spearman):
+        assert (statistic(np.full(1000, value), other)(weights) == 0).all()
+        found = statistic(mixed, other)(weights)
+        assert abs(found[0]) > 0.1 and found[1] == 0
+        assert statistic(other, mixed)(weights)[1] == 0
 
 
-@pytest.mark.parametrize("line", ["s1", "s1\t", "0.5\ts1\tt1"])
-def test_faulty_gold_names_file_and_line(tmp_path, line):
-    path = tmp_path / "gold.tsv"
-    path.write_text(f"s1\tt1\n{line}\n", encoding="utf-8")
-    with pytest.raises(CorpusError, match=r"gold\.tsv, line 2: expected 2 tab-separated columns"):
-        read_gold(path)
+@given(sets(), st.booleans())
+def test_auc(example: tuple[np.ndarray, np.ndarray, np.ndarray], infinite: bool) -> None:
+    x, y, weights = example
+    good = y > 1
+    score = np.where(x == x.max(), np.inf, np.where(x == x.min(), -np.inf, x)) if infinite else x
+
+    def pairs(items: np.ndarray) -> float:
+        above, below = score[items][good[items]], score[items][~good[items]]
+        if not len(above) or not len(below):
+            return 0.5
+        higher = above[:, None] > below
+        return float((higher + (above[:, None] == below) / 2).mean())
+
+    found = metrics.auc(score, good)(weights)
+    np.testing.assert_allclose(found, resampled(pairs, weights), atol=1e-12)
+
+
+@given(sets())
+@settings(max_examples=40)
+def test_auc_and_average_precision_agree_with_scikit_learn(
+    example: tuple[np.ndarray, np.ndarray, np.ndarray],
+) -> None:
+    sklearn = pytest.importorskip("sklearn.metrics")
+    score, y, weights = example
+    good = y > 1
+
+    def area(items: np.ndarray) -> float:
+        one_kind = len(set(good[items])) == 1
+        return 0.5 if one_kind else sklearn.roc_auc_score(good[items], score[items])
+
+    def precision(items: np.ndarray) -> float:
+        none = not good[items].any()
+        return 0.0 if none else sklearn.average_precision_score(good[items], score[items])
+
+    for found, reference in ((metrics.auc, area), (metrics.average_precision, precision)):
+        expected = resampled(reference, weights)
+        np.testing.assert_allclose(found(score, good)(weights), expected, atol=1e-10)
+
+
+def test_value_of_the_set_itself() -> None:
+    x, y = np.array([0.1, 0.9, 0.5]), np.array([1.0, 3.0, 2.5])
+    assert metrics.value_of(metrics.mean(x), 3) == pytest.approx(0.5)
+    assert metrics.value_of(metrics.spearman(x, y), 3) == pytest.approx(1)

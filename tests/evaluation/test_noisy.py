@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
-from support.subjects import Fixed, Recording, of_all, write
+from support.evaluated_models import Fixed, Recording, of_all, write
 
 from miner.encoder.encoder import Encoder
 from miner.errors import CorpusError
 from miner.evaluation import noisy
+from miner.evaluation.evaluated_model import MinerModel
 from miner.evaluation.metrics import best_threshold
-from miner.evaluation.subject import Trained
 from miner.scoring.quality import Quality
 from miner.scoring.reference import Reference
 
@@ -36,7 +36,7 @@ def test_figures_are_those_of_scikit_learn(
     data: Path, knowing_model: Path, german: list[str], english: list[str]
 ) -> None:
     metrics = pytest.importorskip("sklearn.metrics")
-    outcome = noisy.evaluate(Trained(str(knowing_model), threads=2), data)
+    result = noisy.evaluate(MinerModel(str(knowing_model), threads=2), data)
     source, target, label = (list(column) for column in zip(*rows_of(german, english), strict=True))
     encoder = Encoder.load(knowing_model, 2)
     vectors = encoder.encode(source), encoder.encode(target)
@@ -45,51 +45,51 @@ def test_figures_are_those_of_scikit_learn(
         "margin": Reference((source, target), vectors, 4).margins((source, target), vectors),
         "quality": Quality(encoder).score(source, target),
     }
-    value = {one.metric: one.value for one in outcome.figures}
-    assert len(value) == 6 and outcome.missing == ()
+    value = {one.name: one.value for one in result.metrics}
+    assert len(value) == 6 and result.missing == ()
     for by, score in scores.items():
         area = metrics.roc_auc_score(label, score)
         assert area > 0.8
         assert value[f"auc by {by}"] == pytest.approx(area, abs=1e-3)
         expected = metrics.average_precision_score(label, score)
         assert value[f"average precision by {by}"] == pytest.approx(expected, abs=5e-3)
-    assert {one.name for one in outcome.figures} == {"de-en.web"}
-    assert [one.metric for one in outcome.headline] == [f"auc by {by}" for by in scores]
+    assert {one.dataset for one in result.metrics} == {"de-en.web"}
+    assert [one.name for one in result.headline] == [f"auc by {by}" for by in scores]
 
-    tuned = outcome.more["best F1, tuned on the set itself"]
+    tuned = result.more["best F1, tuned on the set itself"]
     assert [(one["set"], one["score"]) for one in tuned] == [("de-en.web", by) for by in scores]
     gold = {(row, row) for row, one in enumerate(label) if one}
     best = best_threshold(((s, i, i) for i, s in enumerate(scores["quality"])), gold)
     assert tuned[2]["f1"] == pytest.approx(best.f1)
-    assert "tuned" in next(iter(outcome.more)) and "own best F1" in outcome.notes[0]
-    json.dumps(outcome.as_dict(), allow_nan=False)
+    assert "tuned" in next(iter(result.more)) and "own best F1" in result.notes[0]
+    json.dumps(result.as_dict(), allow_nan=False)
 
 
 def test_a_model_without_quality_says_why(data: Path, tiny_model: Path) -> None:
-    outcome = noisy.evaluate(Trained(str(tiny_model)), data)
-    assert {one.metric.split()[-1] for one in outcome.figures} == {"cosine", "margin"}
-    (line,) = outcome.missing
+    result = noisy.evaluate(MinerModel(str(tiny_model)), data)
+    assert {one.name.split()[-1] for one in result.metrics} == {"cosine", "margin"}
+    (line,) = result.missing
     assert str(tiny_model) in line and "verif" in line
 
 
 def test_separate_vocabularies_take_their_sides(data: Path, separate_model: Path) -> None:
-    outcome = noisy.evaluate(Trained(str(separate_model)), data)
-    assert len(outcome.figures) == 4 and len(outcome.missing) == 1
+    result = noisy.evaluate(MinerModel(str(separate_model)), data)
+    assert len(result.metrics) == 4 and len(result.missing) == 1
 
 
 def test_vectors_from_elsewhere_have_no_quality(data: Path) -> None:
     write(data / "noisy" / "fr-en.x-labelled.tsv", [("a", "b", 1), ("c", "d", 0.0), ("", "b", 0)])
-    subject = Recording()
-    outcome = noisy.evaluate(subject, data)
-    assert outcome.missing == ()
-    assert {one.name for one in outcome.figures} == {"de-en.web", "fr-en.x"}
-    assert set().union(*subject.asked.values()) == of_all(noisy.texts(data))
-    assert subject.asked["fr"] == {"a", "c", ""}
+    model = Recording()
+    result = noisy.evaluate(model, data)
+    assert result.missing == ()
+    assert {one.dataset for one in result.metrics} == {"de-en.web", "fr-en.x"}
+    assert set().union(*model.asked.values()) == of_all(noisy.texts(data))
+    assert model.asked["fr"] == {"a", "c", ""}
 
 
 def test_equal_scores_are_chance(data: Path) -> None:
-    outcome = noisy.evaluate(Fixed({"": (0, 0)}), data)
-    value = {one.metric: one.value for one in outcome.figures}
+    result = noisy.evaluate(Fixed({"": (0, 0)}), data)
+    value = {one.name: one.value for one in result.metrics}
     assert value["auc by cosine"] == value["auc by margin"] == 0.5
     assert value["average precision by cosine"] == 0.5
 

@@ -10,20 +10,20 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.subjects import Recording, made_up, of_all, write
+from support.evaluated_models import Recording, made_up, of_all, write
 
 from miner.errors import CorpusError, DependencyError
 from miner.evaluation import paraphrase
-from miner.evaluation.labelled_text import judged
-from miner.evaluation.paraphrase import Labelled
+from miner.evaluation.labelled_text import read_labelled
+from miner.evaluation.paraphrase import LabelledVectors
 
 
-def labelled(path: Path, language: str = "en") -> Labelled:
+def labelled(path: Path, language: str = "en") -> LabelledVectors:
     """The pairs of a file, with vectors made up."""
-    pairs = judged(path)
-    subject = Recording()
-    vectors = subject.encode(pairs.first, language), subject.encode(pairs.second, language)
-    return paraphrase.labelled(pairs, vectors, path)
+    pairs = read_labelled(path)
+    model = Recording()
+    vectors = model.encode(pairs.first, language), model.encode(pairs.second, language)
+    return paraphrase.with_labels(pairs, vectors, path)
 
 
 def vectors_of(cosine: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -32,14 +32,14 @@ def vectors_of(cosine: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return first, np.stack([cosine, np.sqrt(1 - cosine**2)], axis=1).astype(np.float32)
 
 
-def separable(n: int, seed: int, d: int = 8) -> Labelled:
+def separable(n: int, seed: int, d: int = 8) -> LabelledVectors:
     """Pairs of near vectors, and pairs of any."""
     generator = np.random.default_rng(seed)
     first, second = generator.normal(size=(2, n, d))
     good = np.arange(n) % 3 > 0
     second[good] = first[good] + 0.1 * second[good]
     unit = [rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (first, second)]
-    return Labelled(unit[0].astype(np.float32), unit[1].astype(np.float32), good)
+    return LabelledVectors(unit[0].astype(np.float32), unit[1].astype(np.float32), good)
 
 
 def graded(name: str, n: int, grades: tuple[float, ...]) -> list[tuple[float, str, str]]:
@@ -98,14 +98,14 @@ def cut_reference(score: np.ndarray, good: np.ndarray) -> np.ndarray:
 def test_the_threshold_is_the_best_of_all(seed: int, n: int, levels: int) -> None:
     generator = np.random.default_rng(seed)
     cosine = generator.integers(-levels, levels + 1, size=n) / levels
-    learned = Labelled(*vectors_of(cosine), generator.random(n) < 0.5)
+    learned = LabelledVectors(*vectors_of(cosine), generator.random(n) < 0.5)
     score = learned.similarity
     taken = cut_reference(score, learned.good)
-    np.testing.assert_array_equal(paraphrase.by_threshold(learned, learned), taken)
+    np.testing.assert_array_equal(paraphrase.predict_by_threshold(learned, learned), taken)
     # Of others, those above the middle between the two at the cut.
     others = np.linspace(-1, 1, 41)
-    tested = Labelled(*vectors_of(others), np.ones(41, dtype=bool))
-    found = paraphrase.by_threshold(learned, tested)
+    tested = LabelledVectors(*vectors_of(others), np.ones(41, dtype=bool))
+    found = paraphrase.predict_by_threshold(learned, tested)
     assert (np.diff(found.astype(int)) >= 0).all()
     low, high = score[~taken], score[taken]
     if len(low) and len(high):
@@ -120,47 +120,51 @@ def test_neighbouring_scores_are_told_apart() -> None:
     for high in (np.float32(0.5), np.nextafter(np.float32(0.5), np.float32(1))):
         low = np.nextafter(high, np.float32(0))
         one = np.ones((2, 1), dtype=np.float32)
-        learned = Labelled(one, np.array([[high], [low]]), np.array([True, False]))
-        assert paraphrase.by_threshold(learned, learned).tolist() == [True, False]
+        learned = LabelledVectors(one, np.array([[high], [low]]), np.array([True, False]))
+        assert paraphrase.predict_by_threshold(learned, learned).tolist() == [True, False]
 
 
 # --- the classifier -------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
-def learned() -> Labelled:
+def learned() -> LabelledVectors:
     pytest.importorskip("sklearn", reason="the classifier is scikit-learn's")
     return separable(1200, 1)
 
 
 def test_features() -> None:
     pairs = separable(5, 3)
-    both = paraphrase.side_by_side(pairs)
+    both = paraphrase.concatenated(pairs)
     assert both.shape == (10, 16)
     np.testing.assert_array_equal(both[:5], np.hstack([pairs.first, pairs.second]))
     np.testing.assert_array_equal(both[5:], np.hstack([pairs.second, pairs.first]))
-    swapped = Labelled(pairs.second, pairs.first, pairs.good)
-    np.testing.assert_array_equal(paraphrase.compared(pairs), paraphrase.compared(swapped))
+    swapped = LabelledVectors(pairs.second, pairs.first, pairs.good)
+    np.testing.assert_array_equal(
+        paraphrase.differences_and_products(pairs), paraphrase.differences_and_products(swapped)
+    )
     apart = np.abs(pairs.first - pairs.second)
     expected = np.hstack([apart, pairs.first * pairs.second])
-    np.testing.assert_array_equal(paraphrase.compared(pairs), expected)
+    np.testing.assert_array_equal(paraphrase.differences_and_products(pairs), expected)
 
 
-@pytest.mark.parametrize("features", [paraphrase.side_by_side, paraphrase.compared])
-def test_the_classifier_learns_and_is_the_same_in_two_runs(learned: Labelled, features) -> None:
+@pytest.mark.parametrize("features", [paraphrase.concatenated, paraphrase.differences_and_products])
+def test_the_classifier_learns_and_is_the_same_in_two_runs(
+    learned: LabelledVectors, features
+) -> None:
     tested = separable(300, 2)
-    found = paraphrase.by_classifier(learned, tested, features, 0)
+    found = paraphrase.predict_by_classifier(learned, tested, features, 0)
     assert found.shape == (300,) and (found == tested.good).mean() > 0.85
-    assert (found == paraphrase.by_classifier(learned, tested, features, 0)).all()
-    swapped = Labelled(tested.second, tested.first, tested.good)
-    assert (paraphrase.by_classifier(learned, swapped, features, 0) == found).all()
+    assert (found == paraphrase.predict_by_classifier(learned, tested, features, 0)).all()
+    swapped = LabelledVectors(tested.second, tested.first, tested.good)
+    assert (paraphrase.predict_by_classifier(learned, swapped, features, 0) == found).all()
 
 
 def test_without_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sklearn.neural_network", None)
     pairs = separable(30, 1)
     with pytest.raises(DependencyError, match="pip install"):
-        paraphrase.by_classifier(pairs, pairs, paraphrase.compared, 0)
+        paraphrase.predict_by_classifier(pairs, pairs, paraphrase.differences_and_products, 0)
 
 
 # --- all of it ------------------------------------------------------------------------------------
@@ -191,13 +195,13 @@ def test_sets(data: Path, tmp_path: Path) -> None:
 
 def test_figures(data: Path) -> None:
     pytest.importorskip("sklearn", reason="the classifier is scikit-learn's")
-    subject = Recording()
+    model = Recording()
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # what a library warns of is no news to users
-        outcome = paraphrase.evaluate(subject, data)
-    assert set().union(*subject.asked.values()) == of_all(paraphrase.texts(data))
-    assert set(subject.asked) == {"en", "de"}
-    value = {(one.name, one.metric): one.value for one in outcome.figures}
+        result = paraphrase.evaluate(model, data)
+    assert set().union(*model.asked.values()) == of_all(paraphrase.texts(data))
+    assert set(model.asked) == {"en", "de"}
+    value = {(one.dataset, one.name): one.value for one in result.metrics}
     ways = ("majority", "cosine", *paraphrase.CLASSIFIERS)
     assert set(value) == {
         (name, f"{metric} by {by}")
@@ -209,22 +213,22 @@ def test_figures(data: Path) -> None:
     assert value["msrpc", "accuracy by majority"] == pytest.approx(2 / 3)
     assert value["msrpc", "f1 by majority"] == pytest.approx(2 * 20 / (30 + 20))
     assert value["opusparcus.de", "accuracy by majority"] == pytest.approx(1 / 2)
-    assert [one.metric for one in outcome.headline] == [f"accuracy by {by}" for by in ways] * 2
+    assert [one.name for one in result.headline] == [f"accuracy by {by}" for by in ways] * 2
 
     name = "msrpc"
     learned, tested = (labelled(path) for path in paraphrase.sets(data)[name])
-    found = paraphrase.by_threshold(learned, tested)
+    found = paraphrase.predict_by_threshold(learned, tested)
     assert value[name, "accuracy by cosine"] == pytest.approx((found == tested.good).mean())
     right = 2 * (found & tested.good).sum() / (found.sum() + tested.good.sum())
     assert value[name, "f1 by cosine"] == pytest.approx(right)
-    again = {(one.name, one.metric): one for one in paraphrase.evaluate(subject, data).figures}
-    for one in outcome.figures:
-        assert one.value == again[one.name, one.metric].value
-        np.testing.assert_array_equal(one.draws, again[one.name, one.metric].draws)
+    again = {(one.dataset, one.name): one for one in paraphrase.evaluate(model, data).metrics}
+    for one in result.metrics:
+        assert one.value == again[one.dataset, one.name].value
+        np.testing.assert_array_equal(one.resamples, again[one.dataset, one.name].resamples)
 
-    rows = outcome.more["mean similarity by grade"]["opusparcus.de"]
+    rows = result.more["mean similarity by grade"]["opusparcus.de"]
     assert [row["grade"] for row in rows] == [1, 1.5, 2, 2.5, 3, 3.5, 4]
-    assert outcome.notes[0].startswith("test set") and len(outcome.notes) == 1 + 2 + 7
+    assert result.notes[0].startswith("test set") and len(result.notes) == 1 + 2 + 7
 
 
 def test_means_by_grade() -> None:

@@ -1,4 +1,4 @@
-"""miner.evaluation.results and table: means, differences, and how they are shown."""
+"""miner.evaluation.results, summary and suite: means, differences, tables, records."""
 
 from __future__ import annotations
 
@@ -9,34 +9,36 @@ import numpy as np
 import pytest
 
 from miner.errors import MismatchError
-from miner.evaluation import bootstrap, summary
-from miner.evaluation.results import Difference, Figure, Outcome, differences, mean_of, measure
+from miner.evaluation import bootstrap, metrics, suite, summary
+from miner.evaluation.results import Difference, Metric, TaskResult, differences, mean_of, measure
 
 GENERATOR = np.random.default_rng(4)
 ONE, OTHER = GENERATOR.random((2, 80))
 
 
-def figures(values: np.ndarray, name: str = "a set") -> tuple[Figure, ...]:
+def measured(values: np.ndarray, name: str = "a set") -> tuple[Metric, ...]:
     return measure(
         name,
         {
-            "mean": bootstrap.mean(values),
-            "share": bootstrap.ratio(values > 0.5, np.ones(len(values))),
+            "mean": metrics.mean(values),
+            "share": metrics.ratio(values > 0.5, np.ones(len(values))),
         },
         len(values),
     )
 
 
 def test_measure() -> None:
-    mean, share = figures(ONE)
-    assert (mean.name, mean.metric, mean.items) == ("a set", "mean", 80)
+    mean, share = measured(ONE)
+    assert (mean.dataset, mean.name, mean.items) == ("a set", "mean", 80)
     assert mean.value == pytest.approx(ONE.mean()) and share.value == pytest.approx(
         (ONE > 0.5).mean()
     )
-    assert mean.draws is not None and mean.draws.shape == (bootstrap.DRAWS,)
+    assert mean.resamples is not None and mean.resamples.shape == (bootstrap.RESAMPLES,)
     low, high = mean.interval or (0, 0)
     assert low < mean.value < high
-    assert ((mean.draws >= low) & (mean.draws <= high)).mean() == pytest.approx(0.95, abs=0.002)
+    assert ((mean.resamples >= low) & (mean.resamples <= high)).mean() == pytest.approx(
+        0.95, abs=0.002
+    )
     assert mean.as_dict() == {
         "set": "a set",
         "metric": "mean",
@@ -44,38 +46,38 @@ def test_measure() -> None:
         "items": 80,
         "interval": [low, high],
     }
-    speed = Figure("1 thread", "sentences/s", 1234.5, 0)
+    speed = Metric("1 thread", "sentences/s", 1234.5, 0)
     assert speed.as_dict() == {"set": "1 thread", "metric": "sentences/s", "value": 1234.5}
 
 
-def test_a_mean_draws_each_set_by_itself() -> None:
-    one, other = figures(ONE)[0], figures(OTHER, "another")[0]
+def test_a_mean_resamples_each_set_independently() -> None:
+    one, other = measured(ONE)[0], measured(OTHER, "another")[0]
     mean = mean_of("both", (one, other))
-    assert (mean.name, mean.metric, mean.items) == ("both", "mean", 0)
+    assert (mean.dataset, mean.name, mean.items) == ("both", "mean", 0)
     assert mean.value == pytest.approx((one.value + other.value) / 2)
-    assert one.draws is not None and other.draws is not None and mean.draws is not None
-    np.testing.assert_allclose(mean.draws, (one.draws + other.draws) / 2)
-    # Of independent sets, half the variance of one.
-    assert mean.draws.std() == pytest.approx(one.draws.std() / np.sqrt(2), rel=0.15)
-    assert mean_of("both", (Figure("a", "x", 1.0, 2), Figure("b", "x", 2.0, 2))).draws is None
+    assert one.resamples is not None and other.resamples is not None and mean.resamples is not None
+    np.testing.assert_allclose(mean.resamples, (one.resamples + other.resamples) / 2)
+    # The mean of two independent sets has half the variance of one.
+    assert mean.resamples.std() == pytest.approx(one.resamples.std() / np.sqrt(2), rel=0.15)
+    assert mean_of("both", (Metric("a", "x", 1.0, 2), Metric("b", "x", 2.0, 2))).resamples is None
     with pytest.raises(ValueError):
-        mean_of("both", figures(ONE))
+        mean_of("both", measured(ONE))
 
 
 def test_a_model_against_itself() -> None:
-    for one in differences(figures(ONE), figures(ONE)):
+    for one in differences(measured(ONE), measured(ONE)):
         assert (one.value, one.interval, one.p) == (0.0, (0.0, 0.0), 1.0)
 
 
 def test_differences_are_paired() -> None:
-    """Both figures of a draw are of the same items, so what both share drops out."""
-    (better, _) = differences(figures(ONE + 0.01), figures(ONE))
+    """Both models are measured on the same items of a resample: common variation cancels."""
+    (better, _) = differences(measured(ONE + 0.01), measured(ONE))
     assert better.value == pytest.approx(0.01)
     assert better.interval == (pytest.approx(0.01), pytest.approx(0.01))
     assert better.p == pytest.approx(2 / 1001)
-    (worse, _) = differences(figures(ONE), figures(ONE + 0.01))
+    (worse, _) = differences(measured(ONE), measured(ONE + 0.01))
     assert worse.value == pytest.approx(-0.01) and worse.p == better.p
-    (chance, _) = differences(figures(ONE), figures(OTHER))
+    (chance, _) = differences(measured(ONE), measured(OTHER))
     assert chance.value == pytest.approx(ONE.mean() - OTHER.mean())
     assert chance.interval[0] < chance.value < chance.interval[1]
 
@@ -83,69 +85,69 @@ def test_differences_are_paired() -> None:
 def test_p_is_about_uniform_where_nothing_differs() -> None:
     generator = np.random.default_rng(3)
     least = [
-        differences(figures(x, str(trial))[:1], figures(y, str(trial))[:1])[0].p
+        differences(measured(x, str(trial))[:1], measured(y, str(trial))[:1])[0].p
         for trial, (x, y) in enumerate(generator.normal(size=(30, 2, 50)))
     ]
     assert 0.3 < np.mean(least) < 0.7 and np.mean(np.array(least) < 0.05) < 0.15
 
 
 def test_only_what_both_have_is_compared() -> None:
-    speed = Figure("a set", "speed", 3.0, 80)
-    found = differences((*figures(ONE), speed), (*figures(OTHER)[:1], speed))
-    assert [one.metric for one in found] == ["mean"]
-    assert differences(figures(ONE), figures(OTHER, "another")) == []
+    speed = Metric("a set", "speed", 3.0, 80)
+    found = differences((*measured(ONE), speed), (*measured(OTHER)[:1], speed))
+    assert [one.name for one in found] == ["mean"]
+    assert differences(measured(ONE), measured(OTHER, "another")) == []
     with pytest.raises(MismatchError, match="a set: 80 and 79 items; the same text is needed"):
-        differences(figures(ONE), figures(OTHER[1:]))
+        differences(measured(ONE), measured(OTHER[1:]))
 
 
 def test_text() -> None:
-    mean, share = figures(ONE)
-    speed = Figure("1 thread", "sentences/s", 12345.6, 10)
-    outcome = Outcome(
+    mean, share = measured(ONE)
+    speed = Metric("1 thread", "sentences/s", 12345.6, 10)
+    result = TaskResult(
         "x", (mean, share, speed), (share,), ("c: not there",), ("a note", "more"), {"k": [1]}
     )
     low, high = mean.interval or (0, 0)
-    lines = summary.text(outcome).splitlines()
+    lines = summary.task_text(result).splitlines()
     assert lines[0].split() == ["mean", "share"]
     assert lines[1].startswith(f"a set  {mean.value:.3f} ({low:.3f} to {high:.3f})  ")
-    # Sets of other metrics stand in a table of their own.
+    # A set with other metrics has a table of its own.
     assert lines[2] == "" and lines[3].split() == ["sentences/s"]
     assert lines[4].split() == ["1", "thread", "12,346"]
     assert lines[5:] == ["", "a note", "more", "", "missing: c: not there"]
-    brief = summary.summary([outcome, Outcome("y", (speed,), (speed,))]).splitlines()
+    brief = summary.summary_text([result, TaskResult("y", (speed,), (speed,))]).splitlines()
     low, high = share.interval or (0, 0)
     share_row = ["x", "a", "set", "share", f"{share.value:.3f}", f"{low:.3f}", "to", f"{high:.3f}"]
     assert brief[1].split() == share_row
     assert brief[2].split() == ["y", "1", "thread", "sentences/s", "12,346"]
     assert brief[3:] == ["", "missing: c: not there"]
-    assert summary.text(Outcome("x", (), (), ("nothing here",))) == "missing: nothing here"
-    assert json.loads(json.dumps(outcome.as_dict())) == {
+    assert summary.task_text(TaskResult("x", (), (), ("nothing here",))) == "missing: nothing here"
+    assert json.loads(json.dumps(result.as_dict())) == {
         "figures": [one.as_dict() for one in (mean, share, speed)],
         "missing": ["c: not there"],
         "k": [1],
     }
 
 
-def test_compared() -> None:
+def test_difference_table() -> None:
     one = Difference("a set", "mean", 0.0123, (-0.01, 0.0301), 0.04)
-    lines = summary.compared([one])
+    lines = summary.difference_table([one])
     head, row = lines.splitlines()
-    assert head.split() == ["evaluation", "set", "metric", "difference", "95%", "of", "draws", "p"]
+    assert head.split() == ["evaluation", "set", "metric", "difference", "95%", "interval", "p"]
     assert row.split() == ["a", "set", "mean", "+0.012", "-0.010", "to", "+0.030", "0.040"]
-    assert summary.compared([replace(one, p=2 / 1001, task="sts")]).endswith("≤0.002")
+    assert summary.difference_table([replace(one, p=2 / 1001, task="sts")]).endswith("≤0.002")
 
 
-def test_apart_and_record() -> None:
-    one = [Outcome("x", figures(ONE), figures(ONE)[:1]), Outcome("y", (), ())]
-    other = [Outcome("x", figures(OTHER), ()), Outcome("y", figures(OTHER), ())]
-    apart = summary.apart(one, other)
-    assert [(found.task, found.metric) for found in apart] == [("x", "mean"), ("x", "share")]
+def test_compare_and_record() -> None:
+    one = [TaskResult("x", measured(ONE), measured(ONE)[:1]), TaskResult("y", (), ())]
+    other = [TaskResult("x", measured(OTHER), ()), TaskResult("y", measured(OTHER), ())]
+    changes = summary.compare(one, other)
+    assert [(found.task, found.name) for found in changes] == [("x", "mean"), ("x", "share")]
     assert summary.unpaired(one, other) == []
-    assert summary.unpaired(one, [Outcome("x", figures(OTHER)[:1], ())]) == ["a set share"]
+    assert summary.unpaired(one, [TaskResult("x", measured(OTHER)[:1], ())]) == ["a set share"]
 
     class Named:
         name = "elsewhere"
 
-    record = summary.record(Named(), one)  # type: ignore[arg-type]
+    record = suite.record(Named(), one)  # type: ignore[arg-type]
     assert record["model"] == "elsewhere" and record["fingerprint"] is None
     assert list(record["evaluations"]) == ["x", "y"]

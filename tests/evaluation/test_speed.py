@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.subjects import Recording, write, write_hidden
+from support.evaluated_models import Recording, write, write_hidden
 
 from miner.encoder.architecture import Architecture
 from miner.encoder.model import Model, Part
 from miner.errors import CorpusError
 from miner.evaluation import speed
-from miner.evaluation.subject import Trained
+from miner.evaluation.evaluated_model import MinerModel
 
 
 @pytest.fixture
@@ -34,19 +34,19 @@ def test_the_text_is_the_english_of_the_other_evaluations_once(
 
 
 def test_figures(data: Path, tiny_model: Path) -> None:
-    outcome = speed.evaluate(Trained(str(tiny_model), threads=2), data)
-    assert [(one.name, one.metric) for one in outcome.figures] == [
+    result = speed.evaluate(MinerModel(str(tiny_model), threads=2), data)
+    assert [(one.dataset, one.name) for one in result.metrics] == [
         (threads, metric)
         for threads in ("1 thread", "2 threads")
         for metric in ("sentences/s to vectors", "sentences/s pieces to vectors")
     ]
-    for one in outcome.figures:
+    for one in result.metrics:
         assert one.value > 0 and one.interval is None and one.items == len(speed.sample(data))
-        rates = outcome.more["rounds"][f"{one.name}, {one.metric}"]
+        rates = result.more["rounds"][f"{one.dataset}, {one.name}"]
         assert len(rates) == speed.ROUNDS and min(rates) <= one.value <= max(rates)
-    assert [one.metric for one in outcome.headline] == ["sentences/s to vectors"] * 2
-    one_thread = speed.evaluate(Trained(str(tiny_model), threads=1), data)
-    assert {one.name for one in one_thread.figures} == {"1 thread"}
+    assert [one.name for one in result.headline] == ["sentences/s to vectors"] * 2
+    one_thread = speed.evaluate(MinerModel(str(tiny_model), threads=1), data)
+    assert {one.dataset for one in one_thread.metrics} == {"1 thread"}
 
 
 def test_pieces_are_no_figure_of_a_recurrent_model(
@@ -59,30 +59,30 @@ def test_pieces_are_no_figure_of_a_recurrent_model(
     parts = (Part(weights, None, net.arrays()),)
     path = tmp_path / "lstm"
     Model(parts, {"piece": vocabulary}, net.dimension, Architecture(encoder="lstm-sp")).save(path)
-    outcome = speed.evaluate(Trained(str(path), threads=1), data)
-    assert [one.metric for one in outcome.figures] == ["sentences/s to vectors"]
+    result = speed.evaluate(MinerModel(str(path), threads=1), data)
+    assert [one.name for one in result.metrics] == ["sentences/s to vectors"]
 
 
 def test_slow_models_encode_less(
     data: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    encoder = Trained(str(tiny_model), 1).encoder("en")
+    encoder = MinerModel(str(tiny_model), 1).encoder("en")
     text = speed.sample(data)
-    assert speed.within(encoder, text) == len(text)
-    monkeypatch.setattr(speed, "WARMING", 7)
+    assert speed.sentences_in_time(encoder, text) == len(text)
+    monkeypatch.setattr(speed, "WARM_UP", 7)
     monkeypatch.setattr(speed, "SECONDS", 1e-9)
-    assert speed.within(encoder, text) == 7
+    assert speed.sentences_in_time(encoder, text) == 7
 
 
 def test_nothing_is_measured_of_vectors_from_elsewhere(data: Path) -> None:
-    outcome = speed.evaluate(Recording(), data)
-    assert outcome.figures == outcome.headline == ()
-    assert outcome.missing == ("recording holds vectors, not what makes them",)
+    result = speed.evaluate(Recording(), data)
+    assert result.metrics == result.headline == ()
+    assert result.missing == ("recording holds vectors, not what makes them",)
 
 
 def test_no_text(tmp_path: Path, tiny_model: Path) -> None:
     with pytest.raises(CorpusError, match="no sets .such as those of bucc, tatoeba"):
-        speed.evaluate(Trained(str(tiny_model)), tmp_path)
+        speed.evaluate(MinerModel(str(tiny_model)), tmp_path)
     write_hidden(tmp_path, "de-en", "training", ([], [""]), [])
     with pytest.raises(CorpusError, match="no English sentence to encode in bucc"):
-        speed.evaluate(Trained(str(tiny_model)), tmp_path)
+        speed.evaluate(MinerModel(str(tiny_model)), tmp_path)

@@ -1,4 +1,4 @@
-"""miner.evaluation.sts, and the files of judged pairs that it reads."""
+"""miner.evaluation.sts, and the files of read_labelled pairs that it reads."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.subjects import Fixed, Recording, made_up, of_all, write
+from support.evaluated_models import Fixed, Recording, made_up, of_all, write
 
-from miner.analysis import text_statistics
 from miner.errors import CorpusError
 from miner.evaluation import sts
-from miner.evaluation.labelled_text import judged, tables
-from miner.evaluation.results import Figure
+from miner.evaluation.labelled_text import read_labelled, tsv_files
+from miner.evaluation.results import Metric
 
 
 def pairs(name: str, count: int = 8) -> list[tuple[float, str, str]]:
@@ -25,21 +24,22 @@ def lay_out(data: Path, *names: str) -> None:
         write(data / "sts" / f"{name}.tsv", pairs(name))
 
 
-def by_name(figures: tuple[Figure, ...], metric: str) -> dict[str, float]:
-    return {figure.name: figure.value for figure in figures if figure.metric == metric}
+def by_name(figures: tuple[Metric, ...], metric: str) -> dict[str, float]:
+    return {figure.dataset: figure.value for figure in figures if figure.name == metric}
 
 
 def test_correlations_of_cosines(tmp_path: Path) -> None:
     path = tmp_path / "sts" / "2012.MSRpar.tsv"
     rows = [(5.0, "a", "a"), (2.5, "a", '"b'), (0, "a", "c"), (1, "a", "unknown")]
     write(path, rows)
-    subject = Fixed({"a": (1.0, 0.0), '"b': (0.6, 0.8), "c": (-1.0, 0.0)})
-    figures = sts.evaluate(subject, tmp_path).figures
+    model = Fixed({"a": (1.0, 0.0), '"b': (0.6, 0.8), "c": (-1.0, 0.0)})
+    figures = sts.evaluate(model, tmp_path).metrics
     expected = np.array([5.0, 2.5, 0, 1]), np.array([1.0, 0.6, -1, 0])
-    found = {one.metric: one for one in figures if one.name == "2012.MSRpar"}
-    assert found["pearson"].value == pytest.approx(text_statistics.pearson(*expected), abs=1e-6)
-    assert found["spearman"].value == pytest.approx(text_statistics.spearman(*expected))
-    assert found["pearson"].items == 4 and found["pearson"].draws is not None
+    found = {one.name: one for one in figures if one.dataset == "2012.MSRpar"}
+    assert found["pearson"].value == pytest.approx(np.corrcoef(*expected)[0, 1], abs=1e-6)
+    ranks = [4, 3, 1, 2], [4, 3, 1, 2]
+    assert found["spearman"].value == pytest.approx(np.corrcoef(*ranks)[0, 1])
+    assert found["pearson"].items == 4 and found["pearson"].resamples is not None
 
 
 @pytest.mark.parametrize("score", ["high", "nan", "inf", ""])
@@ -47,21 +47,21 @@ def test_a_score_that_is_no_number(tmp_path: Path, score: str) -> None:
     path = tmp_path / "sts.tsv"
     path.write_text(f"1.0\ta\tb\n{score}\ta\tb\n", encoding="utf-8")
     with pytest.raises(CorpusError, match=f"sts.tsv, line 2: column 1 has '{score}', not a number"):
-        judged(path)
+        read_labelled(path)
     path.write_text(f"a\tb\t{score}\n", encoding="utf-8")
     with pytest.raises(CorpusError, match=f"sts.tsv, line 1: column 3 has '{score}', not a number"):
-        judged(path, column=2)
+        read_labelled(path, column=2)
 
 
 @pytest.mark.parametrize("line", ["1.0\ta", "1.0\ta\tb\tc"])
-def test_a_line_that_is_no_judged_pair(tmp_path: Path, line: str) -> None:
+def test_a_line_that_is_no_read_labelled_pair(tmp_path: Path, line: str) -> None:
     path = tmp_path / "sts.tsv"
     path.write_text(f"1.0\ta\tb\n\n{line}\n", encoding="utf-8")
     with pytest.raises(CorpusError, match=r"sts.tsv, line 3: expected a score and two sentences"):
-        judged(path)
+        read_labelled(path)
     path.write_text(f"{line}\n", encoding="utf-8")
     with pytest.raises(CorpusError, match=r"sts.tsv, line 1: expected two sentences and a score"):
-        judged(path, column=2)
+        read_labelled(path, column=2)
 
 
 def test_a_set_needs_two_pairs(tmp_path: Path) -> None:
@@ -73,26 +73,26 @@ def test_a_set_needs_two_pairs(tmp_path: Path) -> None:
 def test_means_are_over_the_sets_that_are_there_and_others_are_named(tmp_path: Path) -> None:
     there = ("2012.MSRpar", "2012.OnWN", "2013.headlines", "2017.track5.en-en", "sick-r.test")
     lay_out(tmp_path, *there, "stsb.en.test")
-    outcome = sts.evaluate(Recording(), tmp_path)
+    result = sts.evaluate(Recording(), tmp_path)
     for metric in ("pearson", "spearman"):
-        value = by_name(outcome.figures, metric)
+        value = by_name(result.metrics, metric)
         year = value["2012.MSRpar"], value["2012.OnWN"]
         assert value["2012, 2 of 5 sets"] == pytest.approx(np.mean(year))
         assert value["2013, 1 of 3 sets"] == pytest.approx(value["2013.headlines"])
         every = [*year, value["2013.headlines"]]
         assert value["2012-2016, 3 of 24 sets"] == pytest.approx(np.mean(every))
-        mean = sts.mean_in(outcome.figures, "2012", metric)
+        mean = sts.mean_in(result.metrics, "2012", metric)
         assert mean is not None and mean.value == value["2012, 2 of 5 sets"]
-        assert sts.mean_in(outcome.figures, "2014", metric) is None
+        assert sts.mean_in(result.metrics, "2014", metric) is None
     assert not {"2014", "2015", "2016", "2017"} & set(value)
-    assert [(one.name, one.metric) for one in outcome.headline] == [
+    assert [(one.dataset, one.name) for one in result.headline] == [
         (name, "pearson")
         for name in (
             *("2012, 2 of 5 sets", "2013, 1 of 3 sets", "2012-2016, 3 of 24 sets"),
             *("2017.track5.en-en", "sick-r.test", "stsb.en.test"),
         )
     ]
-    assert outcome.missing == (
+    assert result.missing == (
         "2012: MSRvid, SMTeuroparl, SMTnews; the mean is that of the others, and named so",
         "2013: FNWN, OnWN; the mean is that of the others, and named so",
         "2014: not there",
@@ -111,12 +111,10 @@ def test_means_of_all_sets_have_plain_names_and_zero_vectors_are_named(tmp_path:
     known |= {
         f"2013.{name} second {row}": (0.6, 0.8) for name in sts.YEARS["2013"] for row in range(8)
     }
-    outcome = sts.evaluate(Fixed(known), tmp_path)
-    assert "2013" in by_name(outcome.figures, "pearson")
-    assert (
-        "stsb.de.test: vectors of 16 of 16 sentences; their cosines count as 0" in outcome.missing
-    )
-    assert not any(line.startswith("2013") for line in outcome.missing)
+    result = sts.evaluate(Fixed(known), tmp_path)
+    assert "2013" in by_name(result.metrics, "pearson")
+    assert "stsb.de.test: vectors of 16 of 16 sentences; their cosines count as 0" in result.missing
+    assert not any(line.startswith("2013") for line in result.missing)
 
 
 def test_nothing_is_missing_where_all_is_there(tmp_path: Path) -> None:
@@ -130,14 +128,14 @@ def test_nothing_is_missing_where_all_is_there(tmp_path: Path) -> None:
 def test_what_is_for_training_is_not_evaluated_and_unknown_sets_are(tmp_path: Path) -> None:
     lay_out(tmp_path, "stsb.en.train", "stsb.en.dev", "sick-r.train", "2012.own", "own")
     (tmp_path / "sts" / "README.md").write_text("no set")
-    subject = Recording()
-    outcome = sts.evaluate(subject, tmp_path)
-    assert set(by_name(outcome.figures, "pearson")) == {"2012.own", "own"}
-    assert "own" in {one.name for one in outcome.headline}
+    model = Recording()
+    result = sts.evaluate(model, tmp_path)
+    assert set(by_name(result.metrics, "pearson")) == {"2012.own", "own"}
+    assert "own" in {one.dataset for one in result.headline}
     texts = of_all(sts.texts(tmp_path))
-    assert subject.asked == {"en": texts} and len(texts) == 32
-    assert "stsb.en.test: not there" in outcome.missing
-    assert "2012: not there" in outcome.missing  # none of its own sets
+    assert model.asked == {"en": texts} and len(texts) == 32
+    assert "stsb.en.test: not there" in result.missing
+    assert "2012: not there" in result.missing  # none of its own sets
 
 
 @pytest.mark.parametrize(
@@ -161,33 +159,31 @@ def test_languages(name: str, expected: tuple[str, str]) -> None:
 
 def test_each_side_is_encoded_as_its_language(tmp_path: Path) -> None:
     lay_out(tmp_path, "2017.track2.ar-en")
-    subject = Recording()
-    sts.evaluate(subject, tmp_path)
-    assert {one for one in subject.asked["ar"]} == {
-        f"2017.track2.ar-en first {i}" for i in range(8)
-    }
-    assert {text.split()[1] for text in subject.asked["en"]} == {"second"}
+    model = Recording()
+    sts.evaluate(model, tmp_path)
+    assert {one for one in model.asked["ar"]} == {f"2017.track2.ar-en first {i}" for i in range(8)}
+    assert {text.split()[1] for text in model.asked["en"]} == {"second"}
 
 
 def test_english_is_also_compared_with_translations(tmp_path: Path) -> None:
     lay_out(tmp_path, "stsb.en.test", "stsb.de.test", "stsb.fr.test")
-    subject = Recording()
-    outcome = sts.evaluate(subject, tmp_path)
-    value = by_name(outcome.figures, "pearson")
+    model = Recording()
+    result = sts.evaluate(model, tmp_path)
+    value = by_name(result.metrics, "pearson")
     assert set(value) == {f"stsb.{one}.test" for one in ("en", "de", "fr", "en-de", "en-fr")}
     first = made_up([f"stsb.en.test first {row}" for row in range(8)])
     second = made_up([f"stsb.de.test second {row}" for row in range(8)])
     cosine = (first * second).sum(axis=1)
-    expected = text_statistics.pearson(cosine, np.arange(8) % 6)
+    expected = np.corrcoef(cosine, np.arange(8) % 6)[0, 1]
     assert value["stsb.en-de.test"] == pytest.approx(expected, abs=1e-6)
-    assert set().union(*subject.asked.values()) == of_all(sts.texts(tmp_path))
+    assert set().union(*model.asked.values()) == of_all(sts.texts(tmp_path))
 
 
 def test_a_set_of_both_languages_is_not_made_up(tmp_path: Path) -> None:
     lay_out(tmp_path, "stsb.en.test", "stsb.de.test", "stsb.en-de.test")
-    subject = Recording()
-    sts.evaluate(subject, tmp_path)
-    assert "stsb.en-de.test second 0" in subject.asked["de"]
+    model = Recording()
+    sts.evaluate(model, tmp_path)
+    assert "stsb.en-de.test second 0" in model.asked["de"]
 
 
 @pytest.mark.parametrize("count, score", [(8, 4.5), (9, None)])
@@ -204,12 +200,12 @@ def test_translations_have_the_same_pairs(tmp_path: Path, count: int, score: flo
 def test_sets_may_be_compressed_but_not_doubled(tmp_path: Path) -> None:
     for suffix in ("", ".gz", ".bz2", ".xz", ".zst"):
         write(tmp_path / "sts" / f"a{suffix}.x.tsv{suffix}", pairs("x"))
-    found = tables(tmp_path / "sts")
+    found = tsv_files(tmp_path / "sts")
     assert len(found) == 5 and list(found) == sorted(found)
-    assert all(len(judged(path)) == 8 for path in found.values())
+    assert all(len(read_labelled(path)) == 8 for path in found.values())
     write(tmp_path / "sts" / "a.x.tsv.xz", pairs("x"))
     with pytest.raises(CorpusError, match=r"sts: has a.x.tsv and a.x.tsv.xz; remove one"):
-        tables(tmp_path / "sts")
+        tsv_files(tmp_path / "sts")
 
 
 def test_no_sets(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.evaluated_models import Fixed, Recording, of_all, write
 from support.sides import QUICK
-from support.subjects import Fixed, Recording, of_all, write
 
 from miner.errors import CorpusError
 from miner.evaluation import tatoeba
@@ -63,7 +63,7 @@ def test_nearest_is_that_of_the_definition(seed: int, n: int, m: int, k: int) ->
     generator = np.random.default_rng(seed)
     source, target = exact_units(generator, n), exact_units(generator, m)
     for margin, neighbours in (("absolute", 1), ("ratio", k)):
-        there, back = tatoeba.nearest(source, target, margin, k)
+        there, back = tatoeba.nearest_rows(source, target, margin, k)
         np.testing.assert_array_equal(there, nearest_reference(source, target, margin, neighbours))
         np.testing.assert_array_equal(back, nearest_reference(target, source, margin, neighbours))
         assert there.dtype == back.dtype == np.int64
@@ -72,7 +72,7 @@ def test_nearest_is_that_of_the_definition(seed: int, n: int, m: int, k: int) ->
 def test_a_copy_in_another_row_is_wrong() -> None:
     source = np.eye(3, dtype=np.float32)
     target = source[[0, 0, 2]]
-    there, back = tatoeba.right(source, target, "absolute")
+    there, back = tatoeba.found_own_row(source, target, "absolute")
     # The second source is orthogonal to all, and finds the first.
     assert there.tolist() == [True, False, True] and back.tolist() == [True, False, True]
 
@@ -81,7 +81,7 @@ def test_both_ways_and_the_mean(tmp_path: Path) -> None:
     rows = [("un", "one"), ("deux", "two"), ("trois", "three"), ("quatre", "four")]
     write(tmp_path / "tatoeba" / "fr-en.tsv.xz", rows)
     write(tmp_path / "tatoeba" / "de-en.tsv", [("eins", "one"), ("zwei", "two")])
-    subject = Fixed(
+    model = Fixed(
         {
             "deux": (0, 1, 0),  # "un" is unknown, and finds nothing
             "trois": (0.6, 0.8, 0),
@@ -94,39 +94,39 @@ def test_both_ways_and_the_mean(tmp_path: Path) -> None:
             "zwei": (0, 1, 0),
         }
     )
-    outcome = tatoeba.evaluate(subject, tmp_path)
-    value = {(one.name, one.metric): one.value for one in outcome.figures}
+    result = tatoeba.evaluate(model, tmp_path)
+    value = {(one.dataset, one.name): one.value for one in result.metrics}
     # quatre: four by .6 against 0; four: deux by .8 against .6.
     assert value["fr-en", "there by cosine"] == pytest.approx(3 / 4)
     assert value["fr-en", "back by cosine"] == pytest.approx(2 / 4)
     assert value["fr-en", "both ways by cosine"] == pytest.approx(5 / 8)
     assert value["de-en", "both ways by margin"] == 1
     assert value["mean", "both ways by cosine"] == pytest.approx((1 + 5 / 8) / 2)
-    assert {one.metric for one in outcome.headline} == {
+    assert {one.name for one in result.headline} == {
         "both ways by cosine",
         "both ways by margin",
     }
-    assert [one.name for one in outcome.headline[::2]] == ["de-en", "fr-en", "mean"]
+    assert [one.dataset for one in result.headline[::2]] == ["de-en", "fr-en", "mean"]
 
 
 def test_one_set_has_no_mean_and_sides_their_languages(tmp_path: Path) -> None:
     write(tmp_path / "tatoeba" / "de-en.tsv", [("eins", "one"), ("zwei", "two"), ("", "three")])
-    subject = Recording()
-    outcome = tatoeba.evaluate(subject, tmp_path)
-    assert {one.name for one in outcome.figures} == {"de-en"}
-    assert subject.asked == {"de": {"eins", "zwei"}, "en": {"one", "two"}}
+    model = Recording()
+    result = tatoeba.evaluate(model, tmp_path)
+    assert {one.dataset for one in result.metrics} == {"de-en"}
+    assert model.asked == {"de": {"eins", "zwei"}, "en": {"one", "two"}}
     assert of_all(tatoeba.texts(tmp_path)) == {"eins", "zwei", "one", "two"}
-    assert outcome.figures[0].items == 2
-    assert outcome.missing == ("de-en: 1 pairs of which a side is empty",)
+    assert result.metrics[0].items == 2
+    assert result.missing == ("de-en: 1 pairs with an empty side",)
 
 
 def test_a_language_without_vectors_is_no_part_of_the_mean(tmp_path: Path) -> None:
     write(tmp_path / "tatoeba" / "de-en.tsv", [("eins", "one"), ("zwei", "two")])
     write(tmp_path / "tatoeba" / "zh-en.tsv", [("一", "one"), ("二", "two")])
     known = {"eins": (1, 0), "zwei": (0, 1), "one": (1, 0), "two": (0, 1)}
-    outcome = tatoeba.evaluate(Fixed(known), tmp_path)
-    assert {one.name for one in outcome.figures} == {"de-en"}
-    assert outcome.missing == ("zh-en: vectors of 2 of 4 sentences; their cosines count as 0",)
+    result = tatoeba.evaluate(Fixed(known), tmp_path)
+    assert {one.dataset for one in result.metrics} == {"de-en"}
+    assert result.missing == ("zh-en: vectors of 2 of 4 sentences; their cosines count as 0",)
 
 
 def test_what_cannot_be_evaluated(tmp_path: Path) -> None:

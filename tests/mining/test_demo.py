@@ -5,7 +5,7 @@ from pathlib import Path
 import miner
 from miner import Encoder, Index, best_threshold, search
 from miner.encoder.model import VERIFYING_FILES
-from miner.evaluation.metrics import read_gold
+from miner.evaluation.gold import read_gold
 
 DEMO = Path(miner.__file__).parent / "demo"
 

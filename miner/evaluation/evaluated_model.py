@@ -1,4 +1,4 @@
-"""What is evaluated: a model of ours, or vectors from elsewhere."""
+"""Models that can be evaluated: one of ours, or sentence vectors made by another tool."""
 
 import hashlib
 import tempfile
@@ -10,36 +10,36 @@ import numpy as np
 
 from miner.encoder.encoder import Encoder
 from miner.errors import ArtifactError, CorpusError, MismatchError
-from miner.evaluation.labelled_text import find
+from miner.evaluation.labelled_text import find_file
 from miner.index.index import Index
 from miner.index.vectors import open_vectors, unit_blocks
 from miner.text.columns import is_blank
 from miner.text.corpus import Reader
 from miner.text.output import open_output
 
-# The one language that sets of all pairs share. A model with separate vocabularies reads it as
-# its target, as the training text has it, and every other language as its source.
+# The one language that all language pairs share. A model with separate vocabularies reads it as
+# its target, as its training text has it, and every other language as its source.
 ENGLISH = "en"
-# Of a directory of vectors from elsewhere.
+# Files of a directory of vectors.
 SENTENCES = "sentences.txt"
 VECTORS = ("vectors.npy", "vectors.h5", "vectors.hdf5")
 
 
-class Subject(Protocol):
-    """What gives vectors to sentences: all that an evaluation needs of a model.
+class EvaluatedModel(Protocol):
+    """Protocol of the models that can be evaluated: a name, and vectors of sentences.
 
-    Anything with these two will do, such as another library's model with a name put to it.
+    Any object with these two will do, for example a wrapper of another library's model.
     """
 
     name: str
 
     def encode(self, sentences: Sequence[str], language: str) -> np.ndarray:
-        """``(n, d) float32``, unit rows, and zero rows for sentences of which nothing is known."""
+        """Return unit rows ``(n, d) float32``; a sentence without known words has a zero row."""
         ...
 
 
-class Trained:
-    """A model of ours. ``encoders`` are those of source and target, of most models the same."""
+class MinerModel:
+    """A model directory of ours. ``encoders``: of source and target; the same in most models."""
 
     def __init__(self, model: str, threads: int | None = None, device: str = "cpu"):
         source = Encoder.load(model, threads, device, side="source")
@@ -55,7 +55,7 @@ class Trained:
 
     @property
     def verifies(self) -> bool:
-        """Whether it can rank pairs by probability."""
+        """True if the model can rank pairs by probability."""
         return self.encoders[0].model.verifier is not None
 
     def encoder(self, language: str) -> Encoder:
@@ -65,8 +65,8 @@ class Trained:
         return self.encoder(language).encode(sentences)
 
 
-class Foreign:
-    """Vectors from elsewhere: a directory with sentences, one a line, and a vector for each.
+class PrecomputedVectors:
+    """Vectors made by another tool: a directory with sentences, one a line, and a vector for each.
 
     The sentences are those of :func:`write_sentences`. Raises ArtifactError for a directory or
     vectors that cannot be read or hold NaN, MismatchError for unequal numbers of them.
@@ -75,8 +75,8 @@ class Foreign:
     def __init__(self, directory: str | Path):
         self.name = str(directory)
         directory = Path(directory)
-        text = find(directory, SENTENCES)
-        there = vectors_in(directory)
+        text = find_file(directory, SENTENCES)
+        there = vector_files(directory)
         if len(there) > 1:
             raise ArtifactError(f"{directory}: has {' and '.join(there)}; remove the older")
         if text is None or not there:
@@ -103,13 +103,13 @@ class Foreign:
                 "needed"
             )
         if array.dtype == np.float16:
-            # Rounded, unit vectors are a little longer or shorter, which cosines would show.
+            # Rounding makes unit vectors a little longer or shorter; float32 rows are rescaled.
             array = array.astype(np.float32)
         blocks = unit_blocks(array, np.arange(len(array)), str(path))
         self._vectors = np.concatenate([np.empty((0, array.shape[1]), np.float32), *blocks])
 
     def encode(self, sentences: Sequence[str], language: str) -> np.ndarray:
-        """Look the sentences up; blank ones are zero. Raises MismatchError for one without."""
+        """Look the vectors up; blank sentences are zero. Raises MismatchError for unknown ones."""
         out = np.zeros((len(sentences), self._vectors.shape[1]), dtype=np.float32)
         for row, sentence in zip(out, map(_line, sentences), strict=True):
             if not sentence:
@@ -123,40 +123,37 @@ class Foreign:
         return out
 
 
-def vectors_in(directory: Path) -> list[str]:
-    """The names of the files of vectors that lie there; there should be one."""
+def vector_files(directory: Path) -> list[str]:
+    """List the names of the vector files of a directory; there should be one."""
     return [name for name in VECTORS if (directory / name).is_file()]
 
 
-def open_subject(model: str, threads: int | None = None, device: str = "cpu") -> Trained | Foreign:
-    """A model of ours by its directory (or ``default``), or a directory of vectors."""
-    if find(Path(model), SENTENCES) is not None:
-        return Foreign(model)
-    return Trained(model, threads, device)
+def open_model(
+    model: str, threads: int | None = None, device: str = "cpu"
+) -> MinerModel | PrecomputedVectors:
+    """Open a model by its directory (or ``default``), or a directory of vectors."""
+    if find_file(Path(model), SENTENCES) is not None:
+        return PrecomputedVectors(model)
+    return MinerModel(model, threads, device)
 
 
 def write_sentences(sentences: Iterable[str], path: str | Path) -> int:
-    """Each distinct sentence, one a line, for other tools to encode; returns how many."""
+    """Write each distinct sentence, one a line, for other tools to encode; return their number."""
     distinct = dict.fromkeys(filter(None, map(_line, sentences)))
     with open_output(path) as file:
         file.writelines(f"{sentence}\n" for sentence in distinct)
     return len(distinct)
 
 
-def _line(sentence: str) -> str:
-    """What is left of a sentence that is read as a line: no end of line, and no blank."""
-    return "" if is_blank(sentence) else sentence.rstrip("\r")
+def build_index(model: EvaluatedModel, corpus: Path, language: str, path: Path) -> Index:
+    """Build the index of a corpus in the format of BUCC with the vectors of any model.
 
-
-def index_of(subject: Subject, corpus: Path, language: str, path: Path) -> Index:
-    """The index of a corpus in the format of BUCC, by whatever gives it vectors.
-
-    Raises CorpusError for a corpus without lines, and what the subject does.
+    Raises CorpusError for a corpus without lines, and the errors of the model.
     """
-    if isinstance(subject, Trained):
-        return Index.build(subject.encoder(language), corpus, path, format="bucc")
+    if isinstance(model, MinerModel):
+        return Index.build(model.encoder(language), corpus, path, format="bucc")
     blocks = [
-        subject.encode(block.sentences, language)
+        model.encode(block.sentences, language)
         for block in Reader(corpus, format="bucc", every=True)
     ]
     if not blocks:
@@ -165,3 +162,8 @@ def index_of(subject: Subject, corpus: Path, language: str, path: Path) -> Index
         vectors = Path(work) / VECTORS[0]
         np.save(vectors, np.concatenate(blocks))
         return Index.build_from_vectors(vectors, corpus, path, format="bucc")
+
+
+def _line(sentence: str) -> str:
+    """Strip the carriage returns at the end of a sentence; a blank sentence becomes empty."""
+    return "" if is_blank(sentence) else sentence.rstrip("\r")

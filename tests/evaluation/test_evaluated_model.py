@@ -1,4 +1,4 @@
-"""miner.evaluation.subject: models of ours, vectors from elsewhere, and the sentences between them."""
+"""miner.evaluation.evaluated_model: our models, precomputed vectors, and their sentences."""
 
 from __future__ import annotations
 
@@ -8,11 +8,17 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from support.subjects import made_up, write
+from support.evaluated_models import made_up, write
 
 from miner.encoder.encoder import Encoder
 from miner.errors import ArtifactError, CorpusError, MismatchError
-from miner.evaluation.subject import Foreign, Trained, index_of, open_subject, write_sentences
+from miner.evaluation.evaluated_model import (
+    MinerModel,
+    PrecomputedVectors,
+    build_index,
+    open_model,
+    write_sentences,
+)
 
 TEXTS = ["Eins.", "zwei drei", '"vier"', "fünf\u2028sechs"]
 
@@ -35,7 +41,7 @@ def test_vectors_are_looked_up(tmp_path: Path, name: str, dtype: type) -> None:
     """In any order, and normalised."""
     vectors = made_up(TEXTS)
     scaled = (vectors * np.array([[1], [2], [0.5], [10]])).astype(dtype)
-    subject = Foreign(foreign(tmp_path / "laser", TEXTS, scaled, name))
+    subject = PrecomputedVectors(foreign(tmp_path / "laser", TEXTS, scaled, name))
     order = [2, 0, 3, 1, 2]
     found = subject.encode([TEXTS[row] for row in order], "de")
     assert found.dtype == np.float32 and found.shape == (5, 16)
@@ -50,13 +56,13 @@ def test_vectors_are_looked_up(tmp_path: Path, name: str, dtype: type) -> None:
 
 def test_zero_rows_and_sentences_without_text_are_zero(tmp_path: Path) -> None:
     vectors = np.vstack([np.zeros(3), np.eye(3)]).astype(np.float32)
-    subject = Foreign(foreign(tmp_path, TEXTS, vectors))
+    subject = PrecomputedVectors(foreign(tmp_path, TEXTS, vectors))
     found = subject.encode(["", TEXTS[0], TEXTS[1], " ", "\u2003\t"], "de")
     assert not found[[0, 1, 3, 4]].any() and found[2].any()
 
 
 def test_a_sentence_that_is_not_there(tmp_path: Path) -> None:
-    subject = Foreign(foreign(tmp_path, TEXTS, made_up(TEXTS)))
+    subject = PrecomputedVectors(foreign(tmp_path, TEXTS, made_up(TEXTS)))
     with pytest.raises(MismatchError, match=r"sentences.txt: has no sentence 'Acht.'; write"):
         subject.encode(["Eins.", "Acht."], "de")
 
@@ -65,7 +71,7 @@ def test_a_sentence_that_is_not_there(tmp_path: Path) -> None:
 def test_unequal_numbers(tmp_path: Path, rows: int) -> None:
     vectors = np.ones((rows, 4), dtype=np.float32)
     with pytest.raises(MismatchError, match=rf"vectors.npy has {rows} vectors, .* 4 lines"):
-        Foreign(foreign(tmp_path, TEXTS, vectors))
+        PrecomputedVectors(foreign(tmp_path, TEXTS, vectors))
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
@@ -73,20 +79,20 @@ def test_vectors_that_are_no_numbers(tmp_path: Path, value: float) -> None:
     vectors = made_up(TEXTS)
     vectors[2, 1] = value
     with pytest.raises(ArtifactError, match="vectors.npy: vector 3 of 4 holds NaN or infinity"):
-        Foreign(foreign(tmp_path, TEXTS, vectors))
+        PrecomputedVectors(foreign(tmp_path, TEXTS, vectors))
 
 
 def test_files_that_are_not_there_or_none(tmp_path: Path) -> None:
     foreign(tmp_path, TEXTS, made_up(TEXTS))
     (tmp_path / "vectors.npy").write_bytes(b"no vectors")
     with pytest.raises(ArtifactError, match="vectors.npy: cannot be read as vectors"):
-        Foreign(tmp_path)
+        PrecomputedVectors(tmp_path)
     (tmp_path / "vectors.npy").unlink()
     with pytest.raises(ArtifactError, match=r": no vectors.npy; write the sentences with"):
-        Foreign(tmp_path)
+        PrecomputedVectors(tmp_path)
     (tmp_path / "sentences.txt").unlink()
     with pytest.raises(ArtifactError, match=r": no sentences.txt; write the sentences with"):
-        Foreign(tmp_path)
+        PrecomputedVectors(tmp_path)
 
 
 def test_what_was_written_is_what_is_looked_up(tmp_path: Path) -> None:
@@ -100,34 +106,34 @@ def test_what_was_written_is_what_is_looked_up(tmp_path: Path) -> None:
     assert len(lines) == distinct == len(set(lines))
     assert lines[:4] == ["b", "a", " a", "a "] and "" not in lines
     np.save(path.parent / "vectors.npy", made_up(lines))
-    subject = open_subject(str(path.parent))
-    assert isinstance(subject, Foreign)
+    subject = open_model(str(path.parent))
+    assert isinstance(subject, PrecomputedVectors)
     assert subject.encode(texts, "de").any(axis=1).tolist() == [
         bool(text.strip()) for text in texts
     ]
     np.testing.assert_array_equal(subject.encode(["a", "\ufeffa"], "de"), made_up(["a", "\ufeffa"]))
 
 
-def test_open_subject_chooses(tmp_path: Path, tiny_model: Path) -> None:
-    assert isinstance(open_subject(str(foreign(tmp_path, TEXTS, made_up(TEXTS)))), Foreign)
-    trained = open_subject(str(tiny_model), threads=2)
-    assert isinstance(trained, Trained) and trained.encoder("en").threads == 2
+def test_open_model_chooses(tmp_path: Path, tiny_model: Path) -> None:
+    assert isinstance(open_model(str(foreign(tmp_path, TEXTS, made_up(TEXTS)))), PrecomputedVectors)
+    trained = open_model(str(tiny_model), threads=2)
+    assert isinstance(trained, MinerModel) and trained.encoder("en").threads == 2
     with pytest.raises(ArtifactError):
-        open_subject(str(tmp_path / "nowhere"))
+        open_model(str(tmp_path / "nowhere"))
 
 
 def test_a_model_of_ours(tiny_model: Path, verifying_model: Path, german: list[str]) -> None:
-    subject, encoder = Trained(str(tiny_model)), Encoder.load(tiny_model)
+    subject, encoder = MinerModel(str(tiny_model)), Encoder.load(tiny_model)
     np.testing.assert_array_equal(subject.encode(german, "de"), encoder.encode(german))
     assert subject.encoders[0] is subject.encoders[1]
     assert subject.fingerprint == encoder.fingerprint and subject.name == str(tiny_model)
-    assert not subject.verifies and Trained(str(verifying_model)).verifies
+    assert not subject.verifies and MinerModel(str(verifying_model)).verifies
 
 
 def test_separate_vocabularies_read_english_as_the_target(
     separate_model: Path, tiny_model: Path, german: list[str]
 ) -> None:
-    subject = Trained(str(separate_model))
+    subject = MinerModel(str(separate_model))
     plain = Encoder.load(tiny_model).encode(german)
     np.testing.assert_allclose(subject.encode(german, "de"), plain, atol=1e-3)
     # Its target's vectors run backwards.
@@ -135,15 +141,15 @@ def test_separate_vocabularies_read_english_as_the_target(
     assert [one.side for one in subject.encoders] == ["source", "target"]
 
 
-def test_index_of(tmp_path: Path, tiny_model: Path, german: list[str]) -> None:
+def test_build_index(tmp_path: Path, tiny_model: Path, german: list[str]) -> None:
     """The same by a model and by its vectors."""
     rows = [(f"de-{row}", text) for row, text in enumerate(["", *german, german[0], " "])]
     corpus = write(tmp_path / "corpus.de", rows)
-    trained = Trained(str(tiny_model))
+    trained = MinerModel(str(tiny_model))
     place = foreign(tmp_path / "vectors", german, trained.encode(german, "de"))
     indexes = [
-        index_of(subject, corpus, "de", tmp_path / f"index {number}")
-        for number, subject in enumerate((trained, Foreign(place)))
+        build_index(subject, corpus, "de", tmp_path / f"index {number}")
+        for number, subject in enumerate((trained, PrecomputedVectors(place)))
     ]
     for index in indexes:
         assert len(index) == 61 and index.ids(np.array([60])) == ["de-61"]
@@ -151,4 +157,4 @@ def test_index_of(tmp_path: Path, tiny_model: Path, german: list[str]) -> None:
     np.testing.assert_allclose(ours, theirs, atol=1e-3)
     empty = write(tmp_path / "empty.de", [])
     with pytest.raises(CorpusError, match="empty.de: is empty"):
-        index_of(Foreign(place), empty, "de", tmp_path / "index")
+        build_index(PrecomputedVectors(place), empty, "de", tmp_path / "index")

@@ -1,0 +1,99 @@
+"""Files of mined pairs and of gold pairs, and the diagnosis of a pair of them that do not match."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Hashable, Iterable, Iterator
+
+from miner.errors import CorpusError
+from miner.evaluation.metrics import IdPair, ScoredIds
+from miner.text.corpus import Reader
+
+
+def read_pairs(path: str | os.PathLike[str]) -> list[tuple[float, str, str]]:
+    """Read a file of ``score, source_id, target_id`` lines (tab-separated), in file order.
+
+    Empty lines are skipped; compression and bytes that are not UTF-8 are treated as in
+    :mod:`miner.text.corpus`. Raises CorpusError with file and line where a line does not have
+    three non-empty columns or its score is not a number.
+    """
+    pairs = []
+    for line, (text, source, target) in _columns(path, ("score", "source_id", "target_id")):
+        try:
+            score = float(text)
+        except ValueError:
+            score = math.nan
+        if math.isnan(score):
+            raise CorpusError(
+                f"{os.fspath(path)}, line {line}: the score {_short(text)} is not a number"
+            )
+        pairs.append((score, source, target))
+    return pairs
+
+
+def read_gold(path: str | os.PathLike[str]) -> set[tuple[str, str]]:
+    """Read a gold file of ``source_id, target_id`` lines (tab-separated); duplicates collapse.
+
+    Raises CorpusError with file and line where a line does not have two non-empty columns.
+    """
+    return {(source, target) for _, (source, target) in _columns(path, ("source_id", "target_id"))}
+
+
+def explain_mismatch(pairs: Iterable[ScoredIds], gold: Iterable[IdPair]) -> str | None:
+    """Explain in one line why not a single pair is in the gold; None where nothing looks wrong.
+
+    Finds the two usual accidents: source and target are swapped, or the pairs (or the gold)
+    hold text or other ids. A poor result over ids that the gold knows is not a mismatch.
+    """
+    proposed = {(source, target) for _, source, target in pairs}
+    expected = frozenset(gold)
+    if not proposed or not expected or not proposed.isdisjoint(expected):
+        return None
+    sources, targets = {s for s, _ in proposed}, {t for _, t in proposed}
+    gold_sources, gold_targets = {s for s, _ in expected}, {t for _, t in expected}
+    reversed_hits = sum((target, source) in expected for source, target in proposed)
+    source_known = not sources.isdisjoint(gold_sources)
+    target_known = not targets.isdisjoint(gold_targets)
+    crossed = not (sources.isdisjoint(gold_targets) and targets.isdisjoint(gold_sources))
+    if reversed_hits or (crossed and not source_known and not target_known):
+        return (
+            "no proposed pair is in the gold, but their ids are, the other way round "
+            f"({reversed_hits} whole pairs): source and target look swapped"
+        )
+    for side, known, ids, gold_ids in (
+        ("source", source_known, sources, gold_sources),
+        ("target", target_known, targets, gold_targets),
+    ):
+        if not known:
+            return (
+                f"none of the {len(ids)} proposed {side} ids is in the gold "
+                f"({_example(ids)}, where the gold has {_example(gold_ids)}): "
+                "are the pairs text, or ids of another corpus?"
+            )
+    return None
+
+
+def _columns(
+    path: str | os.PathLike[str], names: tuple[str, ...]
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield line number and columns of each non-empty line. Raises CorpusError on a wrong count."""
+    for block in Reader(path, format="plain"):
+        for line, text in zip(block.lines.tolist(), block.sentences, strict=True):
+            columns = text.split("\t")
+            if len(columns) != len(names) or not all(columns):
+                raise CorpusError(
+                    f"{os.fspath(path)}, line {line}: expected {len(names)} tab-separated columns "
+                    f"({', '.join(names)}), found {_short(text)}"
+                )
+            yield line, columns
+
+
+def _example(ids: set[Hashable]) -> str:
+    """Return one id to show; the least by its text, so that the message is always the same."""
+    return _short(min(map(str, ids)))
+
+
+def _short(text: str) -> str:
+    """Quote the text on one line, cut to about 40 characters."""
+    return repr(text if len(text) <= 40 else text[:39] + "…")

@@ -1,0 +1,99 @@
+"""Evaluation tasks by name, and runs of several tasks over one directory of test sets."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from miner.errors import CorpusError, DependencyError, MinerError, MismatchError, NoTestSetError
+from miner.evaluation import bucc, noisy, paraphrase, speed, sts, tatoeba
+from miner.evaluation.evaluated_model import EvaluatedModel
+from miner.evaluation.results import TaskResult
+from miner.progress import Reporter, silent
+
+# In the order in which all of them run. Each module has sets(data) and
+# evaluate(model, data, report); all but speed, which takes the text of others, have texts(data).
+TASKS: dict[str, ModuleType] = {
+    task.TASK: task for task in (sts, tatoeba, bucc, paraphrase, noisy, speed)
+}
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A task that was not done, with the reason; ``model`` is None where no model could do it."""
+
+    task: str
+    error: MinerError
+    model: str | None = None
+
+    def __str__(self) -> str:
+        of = "" if self.model is None else f" of {self.model}"
+        return f"left out: {self.task}{of}: {self.error}"
+
+    def as_dict(self) -> dict[str, str | None]:
+        """Return the entry ready for JSON."""
+        return {"evaluation": self.task, "model": self.model, "reason": str(self.error)}
+
+
+def choose(
+    data: Path, names: Sequence[str], skip_missing: bool
+) -> tuple[dict[str, ModuleType], list[LeftOut]]:
+    """Return the tasks ``names``; ``skip_missing``: leave out those without a test set.
+
+    Raises CorpusError where ``data`` is not there, or all tasks are left out.
+    """
+    if not data.is_dir():
+        raise CorpusError(f"{data}: no such directory; 'miner data get' fetches public test sets")
+    if not skip_missing:
+        return {name: TASKS[name] for name in names}, []
+    found, left_out = {}, []
+    for name in names:
+        try:
+            TASKS[name].sets(data)
+        except NoTestSetError as error:
+            left_out.append(LeftOut(name, error))
+        else:
+            found[name] = TASKS[name]
+    if not found:
+        raise CorpusError(f"{data}: holds no test set; 'miner data list' says which can be had")
+    return found, left_out
+
+
+def run_tasks(
+    tasks: Mapping[str, ModuleType],
+    model: EvaluatedModel,
+    data: Path,
+    left_out: list[LeftOut] | None = None,
+    report: Reporter = silent,
+) -> list[TaskResult]:
+    """Run the tasks on one model.
+
+    With a list ``left_out``, a task that fails (CorpusError, DependencyError, MismatchError) is
+    appended to it and the other tasks go on; without, the error is raised.
+    """
+    found = []
+    for name, task in tasks.items():
+        try:
+            found.append(task.evaluate(model, data, report))
+        except (DependencyError, MismatchError, CorpusError) as error:
+            if left_out is None:
+                raise
+            left_out.append(LeftOut(name, error, model.name))
+    return found
+
+
+def sentences(data: Path, tasks: Iterable[ModuleType]) -> Iterator[str]:
+    """Yield all sentences of the tasks, duplicates included."""
+    for task in tasks:
+        for _, lot in task.texts(data):
+            yield from lot
+
+
+def record(model: EvaluatedModel, results: Sequence[TaskResult]) -> dict[str, Any]:
+    """Return a model and its results by task, ready for JSON."""
+    return {
+        "model": model.name,
+        "fingerprint": getattr(model, "fingerprint", None),
+        "evaluations": {result.task: result.as_dict() for result in results},
+    }

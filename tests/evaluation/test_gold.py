@@ -1,0 +1,87 @@
+"""miner.evaluation.gold: files of pairs, and the diagnosis of a mismatch."""
+
+from __future__ import annotations
+
+import pytest
+
+from miner.errors import CorpusError
+from miner.evaluation.gold import explain_mismatch, read_gold, read_pairs
+
+GOLD = {("s1", "t1"), ("s2", "t2"), ("s3", "t3")}
+
+# --- diagnosis ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("pairs", "expected"),
+    [
+        ([("s1", "t1"), ("x", "y")], None),  # one hit: the ids are right
+        ([("s1", "t2"), ("s2", "t1")], None),  # known ids, only badly paired
+        ([], None),
+        ([("t1", "s1"), ("t2", "s3")], "(1 whole pairs): source and target look swapped"),
+        ([("t1", "s2")], "(0 whole pairs): source and target look swapped"),
+        (
+            [("Guten Tag", "Hello")],
+            "proposed source ids is in the gold ('Guten Tag', where .* 's1')",
+        ),
+        ([("s1", "Hello")], "proposed target ids is in the gold ('Hello', where .* 't1')"),
+        ([("ein " * 30, "Hello")], "ein ein…"),
+    ],
+)
+def test_mismatch_is_explained(pairs, expected):
+    message = explain_mismatch([(0.5, *ids) for ids in pairs], GOLD)
+    if expected is None:
+        assert message is None
+    else:
+        assert message is not None
+        assert "\n" not in message
+        for part in expected.split(" .* "):
+            assert part in message
+
+
+def test_swapped_row_numbers_are_noticed_by_their_pairs():
+    """Both sides of row numbers know every id: only whole pairs can tell."""
+    gold = {(0, 1), (1, 2), (2, 0)}
+    assert explain_mismatch([(0.5, t, s) for s, t in gold], gold) is not None
+    assert explain_mismatch([(0.5, 0, 0)], gold) is None
+    assert explain_mismatch([(0.5, 0, 0)], []) is None
+
+
+# --- files -----------------------------------------------------------------------------------
+
+
+def test_pairs_are_read_in_order(tmp_path):
+    path = tmp_path / "mined.tsv"
+    path.write_bytes("1.25\tde-1\ten-2\r\n\n-1e-3\tde 2\tén\u2028x\n".encode())
+    assert read_pairs(path) == [(1.25, "de-1", "en-2"), (-0.001, "de 2", "én\u2028x")]
+
+
+def test_gold_is_read_and_its_copies_collapse(tmp_path):
+    path = tmp_path / "gold"
+    path.write_text("de-1\ten-1\nde-1\ten-1\nde-1\ten-2\n", encoding="utf-8")
+    assert read_gold(str(path)) == {("de-1", "en-1"), ("de-1", "en-2")}
+
+
+def test_empty_files_hold_nothing(tmp_path):
+    path = tmp_path / "empty"
+    path.touch()
+    assert read_pairs(path) == []
+    assert read_gold(path) == set()
+
+
+@pytest.mark.parametrize(
+    "line", ["0.5\ts1", "0.5\ts1\tt1\tx", "s1\tt1\tt2", "nan\ts1\tt1", "0.5\t\tt1", "0.5 s1 t1"]
+)
+def test_faulty_pairs_name_file_and_line(tmp_path, line):
+    path = tmp_path / "mined.tsv"
+    path.write_text(f"0.5\ts1\tt1\n\n{line}\n", encoding="utf-8")
+    with pytest.raises(CorpusError, match=r"mined\.tsv, line 3: .*(3 tab-separated|not a number)"):
+        read_pairs(path)
+
+
+@pytest.mark.parametrize("line", ["s1", "s1\t", "0.5\ts1\tt1"])
+def test_faulty_gold_names_file_and_line(tmp_path, line):
+    path = tmp_path / "gold.tsv"
+    path.write_text(f"s1\tt1\n{line}\n", encoding="utf-8")
+    with pytest.raises(CorpusError, match=r"gold\.tsv, line 2: expected 2 tab-separated columns"):
+        read_gold(path)
