@@ -8,7 +8,7 @@ DEMO := miner/demo
 # Real text for tests and benchmarks; what needs it is skipped where it is absent.
 DATA ?= ../shared/data
 
-.PHONY: demo test lint bench model quality clean
+.PHONY: demo test lint bench model clean
 
 demo: $(VENV)/installed
 	$(BIN)/miner mine $(DEMO)/demo.de $(DEMO)/demo.en --work demo-out -o demo-out/pairs.tsv
@@ -57,10 +57,4 @@ SHIPPED := $(shell cat train/shipped.txt)
 model: $(VENV)/developing
 	$(BIN)/miner train $(SHIPPED:%=--bitext $(DATA)/train/%.tsv.xz) \
 	  --pieces 34000 --dtype int8 --threshold 1.22 -o models/default
-	cp models/default/*.* miner/models/default/
-
-# What the model was given later, from the same held-out text.
-quality: $(VENV)/developing
-	$(BIN)/python -m train.relearn default $(SHIPPED:%=--bitext $(DATA)/train/%.tsv.xz) \
-	  -o models/default
 	cp models/default/*.* miner/models/default/

@@ -1,194 +1,301 @@
-"""Everything that decides what a training makes, in one dataclass, stored with the model."""
+"""Settings of a training: TrainConfig, the recipes to start from, and ClassifierConfig.
+
+The fields carry their help, choices and ranges: the command line makes its options from them.
+Declarations, free of numpy and torch so that help texts load fast; their 450 lines stay together,
+so that the command line has one module to import. Papers: P17 Wieting et al. 2017, P18 Wieting
+and Gimpel 2018, P19 Wieting et al. 2019, S18 Sjöblom et al. 2018.
+"""
 
 import dataclasses
-import math
-import textwrap
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from miner.encoder.architecture import ENCODERS, Architecture
+from miner.encoder.architecture import ENCODERS, Architecture, Kind
 from miner.errors import ArtifactError
+from train.config_fields import Need, check, setting
 
-# Values of the fields that are words; the first of each is the default.
-CHOICES = {
-    "objective": ("softmax", "margin", "contrastive"),
-    "combine": ("add", "concat"),
-    "segmentation": ("none", "morfessor"),
-    "vocabularies": ("shared", "separate"),
-    "directions": ("concat", "average"),
-    "pooling": ("mean", "max"),
-    "distribution": ("uniform", "normal"),
-    "negatives": ("max", "rand", "mix"),
-    "negatives_from": ("opposite", "either"),
-    "dtype": ("float16", "int8"),
-}
+PIECES = Need("an encoder of pieces", lambda config: "piece" in config.architecture.units)
+WORDS = Need("an encoder of words", lambda config: "word" in config.architecture.units)
+TYPES = Need(
+    "an encoder of words or trigrams", lambda config: config.architecture.units != ("piece",)
+)
+SEVERAL = Need("several encoders", lambda config: len(config.encoders) > 1)
+RECURRENT = Need("a recurrent encoder", lambda config: any(kind.network for kind in config.kinds))
+LSTM = Need(
+    "an encoder by an LSTM's states",
+    lambda config: any(kind.network == "lstm" for kind in config.kinds),
+)
+BOTH_WAYS = Need(
+    "an encoder of both directions", lambda config: any(kind.both_ways for kind in config.kinds)
+)
+SOFTMAX = Need("the softmax objective", lambda config: config.objective == "softmax")
+MEGABATCHES = Need("mega-batches (--megabatch)", lambda config: config.megabatch > 1)
+
+_text = partial(setting, "Text")
+_encoder = partial(setting, "Encoder")
+_recurrent = partial(setting, "Encoder", need=RECURRENT)
+_vocabulary = partial(setting, "Vocabulary")
+_objective = partial(setting, "Objective")
+_negatives = partial(setting, "Negatives")
+_steps = partial(setting, "Optimisation")
+
+FOLD_CASE = "Treat A and a as one letter."
+DROPOUT = "Share of the tokens of a sentence left out in each training step."
+SEED = "Seed of everything random."
 
 
 @dataclass(frozen=True)
 class TrainConfig:
-    """A training, but for its data. The defaults are the ``fast`` recipe.
+    """Settings of a training. The defaults are the ``fast`` recipe.
 
-    Ranges are checked on creation (ValueError). Papers: P17 Wieting et al. 2017, P18 Wieting &
-    Gimpel 2018, P19 Wieting et al. 2019, S18 Sjöblom et al. 2018; the additive-margin softmax is
-    Yang et al. 2019 (equation 4).
+    Values are checked on creation. Raises ValueError that begins with the name of the field.
     """
 
-    # One of miner.encoder.architecture.ENCODERS, or several different ones with "+" between them (P18).
-    encoder: str = "sp"
-    # How the vectors of several make one: their sum, or one after the other.
-    combine: str = "add"
+    encoder: str = _encoder(
+        "sp",
+        "Encoder, or several with + between them (word+trigram); see --list.",
+        metavar="NAME",
+        several=True,
+        choices={
+            "sp": "mean of SentencePiece embeddings (P19); the one that ships",
+            "word": "mean of word embeddings (P17); --segmentation morfessor for morphs (S18)",
+            "trigram": "mean of embeddings of character trigrams (P18)",
+            "lstm": "mean or maximum of an LSTM's states over words (P18, P19); with the margin "
+            "objective give --initial 1: from small embeddings it may not leave the start",
+            "blstm": "the same in both directions",
+            "lstm-sp": "the same over pieces (P19: --scramble 0.3 --dropout 0.3)",
+            "blstm-sp": "the same over pieces in both directions",
+            "gran-lstm": "mean of words, each through a gate that an LSTM controls (P17)",
+            "gran-gru": "the same by a GRU with leaky rectifiers (S18: --variational)",
+        },
+    )
+    combine: str = _encoder(
+        "add",
+        "How the vectors of several encoders make one (P18).",
+        need=SEVERAL,
+        choices={"add": "their sum", "concat": "one after the other"},
+    )
 
-    # Pieces: SentencePiece unigram over both languages together.
-    pieces: int = 32_000
-    coverage: float = 0.9998
-    # Sentences drawn, over both sides, to learn the pieces from.
-    vocabulary_sample: int = 500_000
-    # Words and character trigrams: the most frequent of the text, at most so many.
-    types: int = 200_000
-    # Words only: cut into morphs by Morfessor Baseline (S18).
-    segmentation: str = "none"
-    fold_case: bool = True
-    # Whether what is spelt alike in both columns has one embedding or two (P19).
-    vocabularies: str = "shared"
+    pieces: int = _vocabulary(
+        32_000,
+        "Size of the SentencePiece unigram vocabulary of both languages.",
+        within="[8, inf)",
+        need=PIECES,
+        idle=True,
+    )
+    coverage: float = _vocabulary(
+        0.9998,
+        "Share of the text's characters that the pieces cover.",
+        within="[0.9, 1]",
+        need=PIECES,
+        idle=True,
+    )
+    vocabulary_sample: int = _vocabulary(
+        500_000,
+        "Sentences, drawn from both sides, to learn the pieces from.",
+        within="[1, inf)",
+        need=PIECES,
+        idle=True,
+    )
+    types: int = _vocabulary(
+        200_000,
+        "Size of the vocabulary of words or trigrams: the most frequent ones.",
+        within="[1, inf)",
+        need=TYPES,
+        idle=True,
+    )
+    segmentation: str = _vocabulary(
+        "none",
+        "Segmentation of words.",
+        need=WORDS,
+        choices={"none": "words stay whole", "morfessor": "morphs of Morfessor Baseline (S18)"},
+    )
+    fold_case: bool = _vocabulary(True, FOLD_CASE, off="--keep-case")
+    vocabularies: str = _vocabulary(
+        "shared",
+        "Embeddings of what is spelt alike in both columns.",
+        choices={"shared": "one for both columns", "separate": "one for each column (P19)"},
+    )
 
-    # Length of an embedding, and of the vector of an average of them.
-    dimension: int = 512
-    # Recurrent encoders. Length of a hidden state; 0: such that vectors have the dimension. Both
-    # directions of a bidirectional one are put one after the other, or averaged; the mean of the
-    # states is the sentence's vector, or their maximum.
-    hidden: int = 0
-    directions: str = "concat"
-    pooling: str = "mean"
-    # Embeddings start from a uniform distribution on [-initial, initial], or from a normal one with
-    # this standard deviation.
-    initial: float = 0.02
-    distribution: str = "uniform"
+    dimension: int = _encoder(
+        512, "Length of an embedding, and of the mean of embeddings.", within="[1, inf)"
+    )
+    hidden: int = _encoder(
+        0,
+        "LSTM: length of a hidden state; 0: such that vectors have the dimension.",
+        within="[0, inf)",
+        need=LSTM,
+    )
+    directions: str = _encoder(
+        "concat",
+        "Bidirectional LSTM: how the states of both directions make one.",
+        need=BOTH_WAYS,
+        choices={"concat": "one after the other", "average": "their mean"},
+    )
+    pooling: str = _recurrent(
+        "mean",
+        "Recurrent: how the states make the vector of a sentence.",
+        choices={"mean": "their mean", "max": "their maximum in each dimension"},
+    )
+    initial: float = _encoder(
+        0.02,
+        "Scale of the embeddings at the start: half the width of a uniform distribution, or the "
+        "standard deviation of a normal one.",
+        within="(0, inf)",
+    )
+    distribution: str = _encoder(
+        "uniform",
+        "Distribution that the embeddings start from.",
+        choices={"uniform": "on [-initial, initial]", "normal": "with mean 0"},
+    )
 
-    objective: str = "softmax"
-    # The softmax objective subtracts the margin from the true pair's cosine, then multiplies by
-    # the scale; the margin objective asks that the pair beat its negative by the margin; the
-    # contrastive one (S18) that negatives be apart by the margin.
-    scale: float = 20.0
-    margin: float = 0.2
-    # Weight of the squares of all that is learned but embeddings, and of the squared distance of
-    # the embeddings from where they started (P17).
-    lambda_c: float = 0.0
-    lambda_w: float = 0.0
+    objective: str = _objective(
+        "softmax",
+        "Loss to minimise.",
+        choices={
+            "softmax": "cross-entropy over the batch with an additive margin (Yang et al. 2019, "
+            "equation 4); with --megabatch the hardest negatives of a pool join the batch",
+            "margin": "the pair must beat a negative of either side by a margin (P17, P18, P19)",
+            "contrastive": "a pair pays its cosine distance, any other pair the square of what it "
+            "is nearer than a margin; labelled pairs, or one negative drawn for each (S18)",
+        },
+    )
+    scale: float = _objective(
+        20.0, "Softmax: factor of the cosines.", within="(0, inf)", need=SOFTMAX, idle=True
+    )
+    margin: float = _objective(
+        0.2,
+        "Margin: softmax subtracts it from the cosine of the true pair, the margin objective asks "
+        "that the pair beat its negative by it, the contrastive one that negatives be this far "
+        "apart.",
+        within="[0, 2]",
+    )
+    lambda_c: float = _objective(
+        0.0,
+        "Recurrent: weight of the squares of the network's parameters (P17).",
+        within="[0, inf)",
+        need=RECURRENT,
+    )
+    lambda_w: float = _objective(
+        0.0,
+        "Weight of the squared distance of the embeddings from their start (P17).",
+        within="[0, inf)",
+    )
 
-    # Negatives: the hardest, random ones, or either by the toss of a coin (P17, P18); from the
-    # opposite column alone, or from both (for two columns of one language, P18).
-    negatives: str = "max"
-    negatives_from: str = "opposite"
-    batch: int = 2048
-    # Mini-batches that are pooled to choose negatives from (P18), and mini-batches after which the
-    # pool grows by one (P19; 0: full size at once).
-    megabatch: int = 1
-    anneal: int = 0
+    negatives: str = _negatives(
+        "max",
+        "Negative of a sentence (P17, P18).",
+        choices={
+            "max": "the hardest of the pool",
+            "rand": "a random one",
+            "mix": "the one or the other, by the toss of a coin",
+        },
+    )
+    negatives_from: str = _negatives(
+        "opposite",
+        "Columns that negatives come from.",
+        choices={
+            "opposite": "the opposite one",
+            "either": "both, for one language in both columns (P18)",
+        },
+    )
+    batch: int = _negatives(2048, "Pairs of one step.", within="[2, inf)")
+    megabatch: int = _negatives(
+        1, "Batches pooled to choose negatives from (P18).", within="[1, inf)"
+    )
+    anneal: int = _negatives(
+        0,
+        "Steps after which the pool grows by one batch (P19); 0: full size at once.",
+        within="[0, inf)",
+        need=MEGABATCHES,
+        idle=True,
+    )
 
-    # 0 leaves the embeddings as they start: the random baselines of P19.
-    epochs: int = 8
-    rate: float = 0.003
-    # The learning rate falls linearly to this share of it over the training; 1 keeps it.
-    final_rate: float = 0.05
-    # Share of token occurrences left out of a sentence while training.
-    dropout: float = 0.1
-    # Recurrent encoders: share of the inputs and states that is zero for a whole sentence
-    # (variational dropout), and of the sentences whose words are shuffled; both drawn anew at
-    # every step.
-    variational: float = 0.0
-    scramble: float = 0.0
-    # Pieces: cut every epoch anew, at random, with this smoothing (0: always the best cut).
-    sampling: float = 0.0
+    epochs: int = _steps(
+        8,
+        "Passes over all pairs; 0 leaves the embeddings random, as the baselines of P19.",
+        within="[0, inf)",
+    )
+    rate: float = _steps(0.003, "Learning rate of Adam.", within="(0, inf)")
+    final_rate: float = _steps(
+        0.05,
+        "Share of the learning rate that is left at the end; it falls linearly.",
+        within="[0, 1]",
+    )
+    dropout: float = _steps(0.1, DROPOUT, within="[0, 1)")
+    variational: float = _steps(
+        0.0,
+        "Recurrent: share of inputs and states that are 0 for a whole sentence (variational "
+        "dropout), drawn anew in each step.",
+        within="[0, 1)",
+        need=RECURRENT,
+    )
+    scramble: float = _steps(
+        0.0,
+        "Recurrent: share of the sentences whose tokens are shuffled, drawn anew in each step.",
+        within="[0, 1]",
+        need=RECURRENT,
+    )
+    sampling: float = _steps(
+        0.0,
+        "Pieces: draw the segmentation anew in each epoch with this smoothing (Kudo 2018); 0: "
+        "always the best one.",
+        within="[0, inf)",
+        need=PIECES,
+    )
 
-    # Of each bitext, the share of pairs to keep, the best by score or the first; and of all, how
-    # many pairs to draw (0: all).
-    keep: float = 1.0
-    sample: int = 0
-    # Pairs kept from training to choose an epoch and to learn to verify (at most a tenth of all).
-    heldout: int = 20_000
-    seed: int = 1
-    # Type of the stored embeddings.
-    dtype: str = "float16"
+    keep: float = _text(
+        1.0,
+        "Share of each bitext to keep: the best pairs by --score-col, else the first.",
+        within="(0, 1]",
+    )
+    sample: int = _text(0, "Pairs to draw at random from all; 0: take all.", within="[0, inf)")
+    heldout: int = _text(
+        20_000,
+        "Pairs held out, to choose the best epoch and to learn to verify; at most a tenth of all.",
+        within="[0, inf)",
+    )
+    seed: int = _steps(1, SEED, within=f"[0, {1 << 62})")
+    dtype: str = setting(
+        "Model",
+        "float16",
+        "Type of the stored embeddings.",
+        choices={
+            "float16": "2 bytes a number",
+            "int8": "1 byte, with a float32 scale for each row",
+        },
+    )
 
     def __post_init__(self) -> None:
-        for name, values in CHOICES.items():
-            if getattr(self, name) not in values:
-                raise ValueError(
-                    f"{name} = {getattr(self, name)!r} is not one of {', '.join(values)}"
-                )
-        checks = {
-            "types": self.types >= 1,
-            "hidden": self.hidden >= 0,
-            "lambda_c": 0 <= self.lambda_c < math.inf,
-            "lambda_w": 0 <= self.lambda_w < math.inf,
-            "variational": 0 <= self.variational < 1,
-            "scramble": 0 <= self.scramble <= 1,
-            "sampling": 0 <= self.sampling < math.inf,
-            "keep": 0 < self.keep <= 1,
-            "sample": self.sample >= 0,
-            "pieces": self.pieces >= 8,
-            "coverage": 0.9 <= self.coverage <= 1,
-            "vocabulary_sample": self.vocabulary_sample >= 1,
-            "dimension": self.dimension >= 1,
-            "initial": 0 < self.initial < math.inf,
-            "scale": 0 < self.scale < math.inf,
-            "margin": 0 <= self.margin <= 2,
-            "batch": self.batch >= 2,
-            "megabatch": self.megabatch >= 1,
-            "anneal": self.anneal >= 0,
-            "epochs": self.epochs >= 0,
-            "rate": 0 < self.rate < math.inf,
-            "final_rate": 0 <= self.final_rate <= 1,
-            "dropout": 0 <= self.dropout < 1,
-            "heldout": self.heldout >= 0,
-            "seed": 0 <= self.seed < 1 << 62,
-        }
-        for name, good in checks.items():
-            if not good:
-                raise ValueError(f"{name} = {getattr(self, name)!r} is out of range")
-        unknown = [name for name in self.encoders if name not in ENCODERS]
-        if unknown or len(set(self.encoders)) < len(self.encoders):
-            raise ValueError(
-                f"encoder = {self.encoder!r} is not one of {', '.join(ENCODERS)}, nor several "
-                'different ones joined by "+"'
-            )
-        kinds = [ENCODERS[name] for name in self.encoders]
-        recurrent = any(kind.network for kind in kinds)
-        needs = {
-            "variational": (recurrent, "a recurrent encoder"),
-            "scramble": (recurrent, "a recurrent encoder"),
-            "lambda_c": (recurrent, "a recurrent encoder"),
-            "sampling": ("piece" in self.architecture.units, "an encoder of pieces"),
-            "hidden": (
-                any(kind.network == "lstm" for kind in kinds),
-                "an encoder by an LSTM's states",
-            ),
-            "directions": (any(kind.both_ways for kind in kinds), "an encoder of both directions"),
-            "combine": (len(kinds) > 1, "several encoders"),
-            "pooling": (recurrent, "a recurrent encoder"),
-            "segmentation": ("word" in self.architecture.units, "an encoder of words"),
-        }
-        default = {field.name: field.default for field in dataclasses.fields(self)}
-        for name, (there, what) in needs.items():
-            if getattr(self, name) != default[name] and not there:
-                raise ValueError(f"{name} is for {what}, which {self.encoder} is not")
-        shared = any(kind.both_ways for kind in kinds) and self.directions == "concat"
-        if shared and not self.hidden and self.dimension % 2:
+        check(self)
+        ways = any(kind.both_ways for kind in self.kinds) and self.directions == "concat"
+        if ways and not self.hidden and self.dimension % 2:
             raise ValueError(f"dimension = {self.dimension} is odd: two directions share it")
         if self.objective == "softmax" and self.megabatch == 1 and self.negatives != "max":
-            raise ValueError("softmax takes all of a batch for negatives, unless megabatch > 1")
+            raise ValueError(
+                f"negatives = {self.negatives!r} has no effect: softmax takes all of a batch for "
+                "negatives, unless megabatch > 1"
+            )
         if self.combine == "add" and len({self.size(name) for name in self.encoders}) > 1:
             sizes = ", ".join(f"{name} {self.size(name)}" for name in self.encoders)
-            raise ValueError(f"vectors of different lengths cannot be added: {sizes}")
+            raise ValueError(
+                f"combine = 'add': vectors of unequal lengths cannot be added: {sizes}"
+            )
 
     @property
     def encoders(self) -> tuple[str, ...]:
-        """The names of the encoders that are trained together."""
+        """Names of the encoders that are trained together."""
         return tuple(self.encoder.split("+"))
 
     @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """Kinds of the encoders, in their order."""
+        return tuple(ENCODERS[name] for name in self.encoders)
+
+    @property
     def architecture(self) -> Architecture:
-        """What of this the finished model must know."""
+        """Architecture of the model that the training makes."""
         return Architecture(
             encoder=self.encoder,
             combine=self.combine,
@@ -199,7 +306,7 @@ class TrainConfig:
         )
 
     def states(self, name: str) -> int:
-        """Length of the hidden states of the encoder ``name``, of one direction."""
+        """Length of the hidden states of the encoder ``name``, in one direction."""
         kind = ENCODERS[name]
         if kind.network is None or kind.network.startswith("gran"):
             return self.dimension
@@ -218,7 +325,7 @@ class TrainConfig:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "TrainConfig":
-        """The inverse of :meth:`as_dict`; an unknown key is an error."""
+        """Inverse of :meth:`as_dict`. Raises ArtifactError for an unknown key or a wrong type."""
         unknown = set(values) - {field.name for field in dataclasses.fields(cls)}
         if unknown:
             raise ArtifactError(f"training configuration: unknown {', '.join(sorted(unknown))}")
@@ -228,7 +335,6 @@ class TrainConfig:
             raise ArtifactError(f"training configuration: {error}") from None
 
 
-# Named starting points; every option of ``miner train`` overrides one field.
 _P19 = TrainConfig(
     pieces=20_000,
     dimension=300,
@@ -244,6 +350,7 @@ _P19 = TrainConfig(
     final_rate=1.0,
     dropout=0.0,
 )
+# Starting points; every option of ``miner train`` overrides one field.
 RECIPES: dict[str, TrainConfig] = {
     "fast": TrainConfig(),
     "p19": _P19,
@@ -281,10 +388,8 @@ RECIPES: dict[str, TrainConfig] = {
         _P19, initial=1.0, distribution="normal", megabatch=1, anneal=0, epochs=0
     ),
 }
-
-# What each recipe is, for people.
-NOTES = {
-    "fast": "in-batch softmax with additive margin: what mines best, in the least time",
+RECIPE_NOTES = {
+    "fast": "in-batch softmax with additive margin: mines best, in the least time",
     "p19": "Wieting et al. 2019: margin loss, annealed mega-batches, negatives of the other column",
     "p18": "Wieting and Gimpel 2018: words and trigrams on paraphrases, mega-batches of 40",
     "p17": "Wieting et al. 2017: an average of words on paraphrases; give it --embeddings to start "
@@ -293,51 +398,81 @@ NOTES = {
     "GRU (--label-col, --keep 0.8)",
     "random": "untrained baselines of Wieting et al. 2019 (--encoder sp or trigram)",
 }
-ENCODER_NOTES = {
-    "sp": "mean of SentencePiece embeddings (P19); the one that ships",
-    "word": "mean of word embeddings (P17); --segmentation morfessor for morphs (S18)",
-    "trigram": "mean of embeddings of character trigrams (P18)",
-    "lstm": "mean or maximum of an LSTM's states over words (P18, P19); with the margin objective "
-    "give --initial 1: from small embeddings it may not leave the start",
-    "blstm": "the same in both directions",
-    "lstm-sp": "the same over pieces (P19: --scramble 0.3 --dropout 0.3)",
-    "blstm-sp": "the same over pieces in both directions",
-    "gran-lstm": "mean of words, each through a gate that an LSTM moves (P17)",
-    "gran-gru": "the same by a GRU with leaky rectifiers (S18: --variational)",
-}
-OBJECTIVE_NOTES = {
-    "softmax": "cross-entropy over the batch, the true pair's cosine less a margin; with "
-    "--megabatch the hardest negatives of a pool join the batch",
-    "margin": "the pair must beat a negative of either side by a margin (P17, P18, P19)",
-    "contrastive": "pairs pay their distance, others what they are nearer than a margin, squared; "
-    "labelled pairs, or one negative drawn for each (S18)",
+
+
+# Encoders of a classifier, by network and unit.
+CLASSIFIER_ENCODERS = {
+    ("average", "piece"): "sp",
+    ("average", "word"): "word",
+    ("lstm", "piece"): "lstm-sp",
+    ("lstm", "word"): "lstm",
 }
 
 
-def explain() -> str:
-    """Encoders, objectives and recipes, and a table of each recipe's settings."""
-    lines = []
-    for title, notes in (
-        ("Encoders (--encoder; several with +)", ENCODER_NOTES),
-        ("Objectives (--objective)", OBJECTIVE_NOTES),
-        ("Recipes (--recipe)", NOTES),
-    ):
-        lines.append(f"{title}:")
-        for name, note in notes.items():
-            lines += textwrap.wrap(
-                note, 100, initial_indent=f"  {name:12} ", subsequent_indent=" " * 15
-            )
-        lines.append("")
-    lines.append("Settings of the recipes:")
-    lines.append("  ".join([f"  {'':18}", *(f"{name:>12}" for name in RECIPES)]))
-    for field in dataclasses.fields(TrainConfig):
-        values = [getattr(recipe, field.name) for recipe in RECIPES.values()]
-        option = "--" + field.name.replace("_", "-")
-        lines.append("  ".join([f"  {option:18}", *(f"{_shown(value):>12}" for value in values)]))
-    return "\n".join(lines)
+@dataclass(frozen=True)
+class ClassifierConfig:
+    """Settings of the training of a classifier. Epochs, rate and batch are those of P17.
 
+    Values are checked on creation. Raises ValueError that begins with the name of the field.
+    """
 
-def _shown(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    encoder: str = _encoder(
+        "average",
+        "average sees which words there are, and is fast; lstm sees their order too.",
+        choices={"average": "mean of embeddings", "lstm": "mean of an LSTM's states"},
+    )
+    units: str = _encoder(
+        "piece",
+        "Units that it reads: SentencePiece pieces, of any language, or words.",
+        choices={"piece": "SentencePiece pieces", "word": "words"},
+    )
+    pieces: int = _vocabulary(
+        20_000,
+        "Size of the vocabulary of pieces.",
+        within="[8, inf)",
+        need=Need("--units piece", lambda config: config.units == "piece"),
+    )
+    types: int = _vocabulary(
+        200_000,
+        "Size of the vocabulary of words: the most frequent ones.",
+        within="[1, inf)",
+        need=Need("--units word", lambda config: config.units == "word"),
+    )
+    fold_case: bool = _vocabulary(True, FOLD_CASE, off="--keep-case")
+    dimension: int = _encoder(300, "Length of an embedding and of a state.", within="[1, inf)")
+    epochs: int = _steps(10, "Passes over all sentences.", within="[1, inf)")
+    batch: int = _steps(100, "Sentences of one step.", within="[2, inf)")
+    rate: float = _steps(0.001, "Learning rate of Adam.", within="(0, inf)")
+    dropout: float = _steps(0.0, DROPOUT, within="[0, 1)")
+    heldout: float = _text(
+        0.1,
+        "Sentences to judge each epoch by: a share of each class, or from 2 on a number of both "
+        "together; at most half of a class.",
+    )
+    seed: int = _steps(1, SEED, within=f"[0, {1 << 62})")
+
+    def __post_init__(self) -> None:
+        check(self)
+        if not (0 < self.heldout < 1 or (self.heldout >= 2 and self.heldout % 1 == 0)):
+            raise ValueError(f"heldout = {self.heldout:g} is neither a share nor a number from 2")
+
+    @property
+    def name(self) -> str:
+        """Name of the encoder in :data:`miner.encoder.architecture.ENCODERS`."""
+        return CLASSIFIER_ENCODERS[self.encoder, self.units]
+
+    @property
+    def encoding(self) -> TrainConfig:
+        """Settings of the encoder; their objective and negatives are not used."""
+        return TrainConfig(
+            encoder=self.name,
+            pieces=self.pieces,
+            types=self.types,
+            fold_case=self.fold_case,
+            dimension=self.dimension,
+            initial=0.1,
+            batch=self.batch,
+            rate=self.rate,
+            dropout=self.dropout,
+            seed=self.seed,
+        )

@@ -19,80 +19,20 @@ from miner.device import resolve_device
 from miner.encoder.model import CLASSIFIER, Model, Part
 from miner.encoder.tokenizer import open_tokenizer
 from miner.errors import CorpusError, ResourceError
+from miner.progress import Reporter, silent
 from miner.scoring.classifier import BAD, GOOD
 from miner.text.corpus import Reader
 from miner.text.lines import display_name
 from miner.text.output import replaceable
-from train.config import TrainConfig
+from train.config import ClassifierConfig
 from train.data import Sentences, tokenize
 from train.encoders import Arrays, Encoders, inside
 from train.loop import Progress, memory_named, step_threads
 from train.vocabulary import train_vocabulary, train_words
 
-# The encoder of miner.encoder.architecture.ENCODERS for each network and unit.
-ENCODERS = {
-    ("average", "piece"): "sp",
-    ("average", "word"): "word",
-    ("lstm", "piece"): "lstm-sp",
-    ("lstm", "word"): "lstm",
-}
 # Sentences between reports of progress.
 REPORT_EVERY = 2000
-Report = Callable[[str | Progress], None]
-
-
-@dataclass(frozen=True)
-class ClassifierConfig:
-    """A training of a classifier, but for its data; ranges are checked on creation (ValueError).
-
-    ``encoder`` is "average" or "lstm", over ``units`` "piece" or "word". ``heldout`` is a share
-    of each class, or from 2 on a number of sentences of both together; at most half of a class is
-    held out. Epochs, rate and batch are P17's, and the others as :class:`train.config.TrainConfig`
-    has them.
-    """
-
-    encoder: str = "average"
-    units: str = "piece"
-    pieces: int = 20_000
-    types: int = 200_000
-    fold_case: bool = True
-    dimension: int = 300
-    epochs: int = 10
-    batch: int = 100
-    rate: float = 0.001
-    dropout: float = 0.0
-    heldout: float = 0.1
-    seed: int = 1
-
-    def __post_init__(self) -> None:
-        if (self.encoder, self.units) not in ENCODERS:
-            raise ValueError(f"encoder = {self.encoder!r} over {self.units!r} is not there")
-        if not (0 < self.heldout < 1 or (self.heldout >= 2 and self.heldout % 1 == 0)):
-            raise ValueError(f"heldout = {self.heldout:g} is neither a share nor a number from 2")
-        if self.epochs < 1:
-            raise ValueError(f"epochs = {self.epochs} is out of range")
-        _ = self.encoding
-
-    @property
-    def name(self) -> str:
-        """The encoder as models know it."""
-        return ENCODERS[self.encoder, self.units]
-
-    @property
-    def encoding(self) -> TrainConfig:
-        """What the encoder is made by; its objective and negatives are not used."""
-        return TrainConfig(
-            encoder=self.name,
-            pieces=self.pieces,
-            types=self.types,
-            fold_case=self.fold_case,
-            dimension=self.dimension,
-            initial=0.1,
-            batch=self.batch,
-            rate=self.rate,
-            dropout=self.dropout,
-            seed=self.seed,
-        )
+Report = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -185,14 +125,14 @@ class Trainer:
         self.softmax = Softmax(self.encoder.size, config.seed)
         self._step = 0
 
-    def run(self, held: Labelled, report: Report = lambda _: None) -> Epoch:
+    def run(self, held: Labelled, report: Report, progress: Reporter) -> Epoch:
         """Train to the end; the epoch that is best on ``held``."""
         config, best = self.config, None
         # One thread: a step is so small that more would wait for each other. An LSTM's go with it.
         with step_threads(config.encoding, 1):
             for number in range(1, config.epochs + 1):
-                for progress in self.epoch(number):
-                    report(progress)
+                for event in self.epoch(number):
+                    progress("training", event.done, event.total)
                 vectors = self.encoder.means(held.sentences)
                 accuracy, loss = self.softmax.judge(vectors, held.good)
                 learned, layer = self.encoder.learned(), self.softmax.learned()
@@ -210,7 +150,7 @@ class Trainer:
                     copies = {name: array.copy() for name, array in learned.items()}
                     best = Epoch(number, accuracy, loss, copies, layer)
                 report(
-                    f"epoch {number} of {config.epochs}: loss {progress.loss:.4f}, held-out "
+                    f"epoch {number} of {config.epochs}: loss {event.loss:.4f}, held-out "
                     f"accuracy {accuracy:.4f} (majority {held.majority:.4f}), loss {loss:.4f}"
                     + (" (best so far)" if better else "")
                 )
@@ -244,7 +184,8 @@ def train_classifier(
     *,
     threads: int | None = None,
     device: str = "cpu",
-    report: Report = lambda event: None,
+    report: Report = lambda line: None,
+    progress: Reporter = silent,
 ) -> Model:
     """Learn to tell the sentences of ``good`` from those of ``bad``, and save the classifier.
 
@@ -297,7 +238,8 @@ def train_classifier(
         + (f"; {unknown} without a known {config.units} left out" if unknown else "")
     )
     with memory_named(f"{config.batch} sentences"):
-        best = Trainer(config, tokenizer.size, training, threads, device).run(held, report)
+        trainer = Trainer(config, tokenizer.size, training, threads, device)
+        best = trainer.run(held, report, progress)
     if best.accuracy <= held.majority:
         report("warning: no better than always naming the larger class; do not filter by it")
     weights = best.encoder["weights"].astype(np.float16)

@@ -19,6 +19,7 @@ from miner.encoder.pieces import PieceTokenizer
 from miner.encoder.tokenizer import MarkedTokenizer, Tokenizer, open_tokenizer
 from miner.errors import CorpusError
 from miner.names import SIDES
+from miner.progress import Reporter, silent
 from miner.scoring.quality import NAME
 from miner.text.output import replaceable
 from train import data as pairs
@@ -34,8 +35,8 @@ from train.training_checkpoint import Checkpoint
 from train.vocabulary import train_trigrams, train_vocabulary, train_words
 from train.word_vectors import read_embeddings
 
-# Gets lines to print, and the progress between them.
-Report = Callable[[str | Progress], None]
+# Prints a line.
+Report = Callable[[str], None]
 
 
 def train_model(
@@ -49,7 +50,8 @@ def train_model(
     verifier: bool = True,
     restart: bool = False,
     device: str = "cpu",
-    report: Report = lambda event: None,
+    report: Report = lambda line: None,
+    progress: Reporter = silent,
 ) -> Model:
     """Train on all ``texts`` together and save the model to ``output``.
 
@@ -139,7 +141,7 @@ def train_model(
 
     def listen(event: Progress | EpochEnd) -> None:
         if isinstance(event, Progress):
-            report(event)
+            progress("training", event.done, event.total)
             return
         mined = "" if event.f1 is None else f", held-out mining F1 {event.f1:.4f}"
         kept = " (best so far)" if event.best and event.f1 is not None else ""

@@ -42,14 +42,13 @@ def trained(
             return str(output), None
     started = time.perf_counter()
     texts = [TextPair(str(file)) for file in files]
-    train_model(texts, config, output, exclude=[str(tests)], verifier=verifier, report=show)
+    train_model(texts, config, output, exclude=[str(tests)], verifier=verifier, report=say)
     return str(output), round(time.perf_counter() - started, 1)
 
 
-def show(event: object) -> None:
-    """Lines of a training; its progress bar is left out."""
-    if isinstance(event, str):
-        print(event, flush=True)
+def say(line: str) -> None:
+    """Print a line of a training at once."""
+    print(line, flush=True)
 
 
 def main() -> None:

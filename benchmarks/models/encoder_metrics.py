@@ -16,7 +16,6 @@ from miner.evaluation.evaluated_model import ENGLISH, MinerModel
 from miner.knn.settings import SearchSettings
 from miner.text.corpus import read
 from train.config import TrainConfig
-from train.loop import Progress
 from train.pipeline import train_model
 from train.read import TextPair
 
@@ -30,7 +29,7 @@ EVERY = 10.0
 class Clock:
     """Seconds from the text to the last step so far, over all runs of one training.
 
-    Called with the training's events. The note on disk is what a run that was killed leaves.
+    The note on disk is what a run that was killed leaves.
     """
 
     def __init__(self, note: Path):
@@ -39,11 +38,13 @@ class Clock:
         self.started = self.noted = time.perf_counter()
         self.seconds = self.before
 
-    def __call__(self, event: str | Progress) -> None:
+    def say(self, line: str) -> None:
+        """Print a line of the training with its time."""
+        print(f"  {time.perf_counter() - self.started:6.0f} s  {line}", flush=True)
+
+    def tick(self, stage: str, done: int, total: int | None) -> None:
+        """Count the time up to this step (a :data:`miner.progress.Reporter`)."""
         now = time.perf_counter()
-        if isinstance(event, str):
-            print(f"  {now - self.started:6.0f} s  {event}", flush=True)
-            return
         self.seconds = self.before + now - self.started
         if now - self.noted > EVERY:
             self.save()
@@ -65,7 +66,14 @@ def trained(config: TrainConfig, text: Text, models: Path) -> tuple[Path, float]
     if not there(output, config, text):
         place.mkdir(parents=True, exist_ok=True)
         clock = Clock(note)
-        train_model([TextPair(str(text.path))], config, output, verifier=False, report=clock)
+        train_model(
+            [TextPair(str(text.path))],
+            config,
+            output,
+            verifier=False,
+            report=clock.say,
+            progress=clock.tick,
+        )
         clock.save()
     return output, float(note.read_text()) if note.exists() else 0.0
 

@@ -62,6 +62,13 @@ class Progress:
             self.told = time.monotonic()
             print(self._line(done, total), file=sys.stderr, flush=True)
 
+    def say(self, line: str) -> None:
+        """Print a line that stays, above the bar."""
+        if self.bar is not None:
+            self.bar.write(line, file=sys.stderr)
+        else:
+            print(line, file=sys.stderr, flush=True)
+
     def _begin(self, stage: str, done: int, total: int | None, terminal: bool) -> None:
         self.stage, self.first = stage, done
         self.begun = self.told = time.monotonic()

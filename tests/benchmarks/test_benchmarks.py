@@ -166,13 +166,12 @@ def test_parameters() -> None:
 def test_seconds_of_a_killed_training_count(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="benchmarks.encoders trains")
     from benchmarks.models.encoder_metrics import Clock
-    from train.loop import Progress
 
     note = tmp_path / "seconds"
     note.write_text("12.0\n")
     clock = Clock(note)
-    clock(Progress(epoch=1, done=1, total=2, loss=0.5))
-    clock("learning to verify candidates")
+    clock.tick("training", 1, 2)
+    clock.say("learning to verify candidates")
     clock.save()
     assert 12.0 <= float(note.read_text()) < 13.0
 

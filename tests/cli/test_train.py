@@ -201,7 +201,7 @@ def test_usage_errors(arguments, said, tmp_path, capsys):
         (["--dropout", "1"], "dropout = 1.0 is out of range"),
         (["--rate", "nan"], "rate = nan is out of range"),
         (["--encoder", "sp+cnn"], "encoder = 'sp+cnn' is not one of sp, word, trigram"),
-        (["--scramble", "0.3"], "scramble is for a recurrent encoder, which sp is not"),
+        (["--scramble", "0.3"], "--scramble is for a recurrent encoder"),
         (["--recipe", "p19", "--like", "model"], "--recipe and --like are two starting points"),
     ],
 )

@@ -17,8 +17,9 @@ from miner.encoder.model import CLASSIFIER, Model  # noqa: E402
 from miner.errors import ArtifactError, CorpusError, ResourceError  # noqa: E402
 from miner.scoring.classifier import Classifier  # noqa: E402
 from miner.text.corpus import Reader  # noqa: E402
+from train.config import ClassifierConfig  # noqa: E402
 from train.data import Sentences  # noqa: E402
-from train.learn_classifier import ClassifierConfig, Labelled, Softmax, Trainer, _split  # noqa: E402
+from train.learn_classifier import Labelled, Softmax, Trainer, _split  # noqa: E402
 from train.learn_classifier import train_classifier as learn  # noqa: E402
 
 SMALL = ClassifierConfig(
@@ -194,13 +195,8 @@ def test_the_same_bytes_for_the_same_seed(tmp_path: Path, encoder: str) -> None:
 def test_copies_and_contradictions_are_left_out(tmp_path: Path) -> None:
     good, bad = topics()
     said: list[str] = []
-
-    def note(event: object) -> None:
-        if isinstance(event, str):
-            said.append(event)
-
     texts = ([*good, "", *good[:5], "in both"], [*bad, " in both "])
-    model = fit(texts, tmp_path, report=note)
+    model = fit(texts, tmp_path, report=said.append)
     assert f"{tmp_path / 'good'}: 151 sentences, 1 empty left out, 5 seen before left out" in said
     assert "1 sentences that are in both classes left out" in said
     assert any(line.startswith("240 sentences to train on, 120 of them good; 60") for line in said)
@@ -277,12 +273,11 @@ def test_settings_out_of_range() -> None:
 
 
 def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
-    def interrupt(event: object) -> None:
-        if not isinstance(event, str):
-            raise KeyboardInterrupt
+    def interrupt(stage: str, done: int, total: int | None) -> None:
+        raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        fit(topics(), tmp_path, report=interrupt)
+        fit(topics(), tmp_path, progress=interrupt)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad", "good"]
 
 

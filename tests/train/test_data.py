@@ -14,21 +14,15 @@ from hypothesis import strategies as st
 from support.invented import sentences, synthetic
 
 import train.data
-from miner.cli.train import CHOICES as CLI_CHOICES
-from miner.cli.train import RECIPES as CLI_RECIPES
 from miner.cli.train import train as train_command
+from miner.cli.train_classifier import train_classifier as classifier_command
 from miner.encoder.architecture import ENCODERS
 from miner.encoder.pieces import PieceTokenizer
 from miner.errors import ArtifactError, CorpusError
-from train.config import (
-    CHOICES,
-    ENCODER_NOTES,
-    NOTES,
-    OBJECTIVE_NOTES,
-    RECIPES,
-    TrainConfig,
-)
+from train.config import RECIPE_NOTES, RECIPES, ClassifierConfig, TrainConfig
+from train.config_fields import option_name, settings
 from train.data import PairData, dropped, fingerprint, join, prepare, split, tokenize
+from train.listing import listing
 from train.vocabulary import train_vocabulary
 
 
@@ -296,7 +290,7 @@ def test_every_field_has_a_range():
 @pytest.mark.parametrize(
     "values, reason",
     [
-        ({"scramble": 0.3}, "scramble is for a recurrent encoder, which sp is not"),
+        ({"scramble": 0.3}, "scramble is for a recurrent encoder"),
         ({"pooling": "max", "encoder": "word+trigram"}, "pooling is for a recurrent encoder"),
         ({"encoder": "word", "sampling": 0.1}, "sampling is for an encoder of pieces"),
         ({"encoder": "gran-gru", "hidden": 7}, "hidden is for an encoder by an LSTM's states"),
@@ -346,15 +340,29 @@ def test_recipes_are_the_papers():
     assert (p19.dimension, p19.pieces) == (300, 20_000)
 
 
-def test_command_line_spells_the_configuration():
-    """It names recipes and objectives itself, and gives each field an option."""
-    assert tuple(RECIPES) == CLI_RECIPES
-    assert CLI_CHOICES == CHOICES
-    assert set(NOTES) == set(RECIPES) and set(ENCODER_NOTES) == set(ENCODERS)
-    assert set(OBJECTIVE_NOTES) == set(CHOICES["objective"])
-    options = {option.name for option in train_command.params}
-    assert options >= FIELDS
-    others = {"sources", "targets", "bitexts", "scol", "tcol", "header", "on_error", "output"}
-    others |= {"label_col", "score_col", "embeddings", "device", "like", "list", "verifier"}
-    others |= {"exclude"}
-    assert options - FIELDS == others | {"recipe", "restart", "format", "threshold"}
+def test_every_field_is_an_option():
+    assert set(settings(TrainConfig)["encoder"].choices) == set(ENCODERS)
+    assert set(RECIPE_NOTES) == set(RECIPES)
+    for command, config in ((train_command, TrainConfig), (classifier_command, ClassifierConfig)):
+        options = {option.name: option for option in command.params}
+        for field in dataclasses.fields(config):
+            option, own = options[field.name], field.metadata["setting"]
+            assert option_name(field.name) in option.opts and option.default is None
+            assert (
+                own.help in option.help
+                and f"[{own.off and option.opts[0] or field.default}]" in option.help
+            )
+            if own.choices and not own.several:
+                assert tuple(option.type.choices) == tuple(own.choices)
+                assert field.default in own.choices
+            else:
+                names = {int: "integer", float: "float", bool: "boolean", str: "text"}
+                assert option.type.name == names[field.type]
+
+
+def test_list_names_every_setting_and_choice():
+    text = listing()
+    for name, own in settings(TrainConfig).items():
+        assert option_name(name) in text
+        assert all(f"  {choice} " in text for choice in own.choices)
+    assert all(f"  {recipe} " in text for recipe in RECIPES)

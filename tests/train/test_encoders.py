@@ -19,7 +19,6 @@ from miner.encoder.encoder import Encoder  # noqa: E402
 from miner.encoder.model import Model  # noqa: E402
 from miner.errors import ArtifactError, CorpusError, ResourceError  # noqa: E402
 from train.config import RECIPES, TrainConfig  # noqa: E402
-from train.loop import Progress  # noqa: E402
 from train.pipeline import train_model  # noqa: E402
 from train.read import TextPair  # noqa: E402
 
@@ -173,10 +172,10 @@ def test_labelled_pairs_say_what_differs(tmp_path: Path) -> None:
     values = {"objective": "contrastive", "negatives": "rand", "margin": 0.8, "epochs": 40}
     assert precision_at_1(fit(labelled, tmp_path / "a", **values)) == 1
     # Other objectives leave out what is labelled as different.
-    lines: list[Any] = []
+    lines: list[str] = []
     model = train_model([labelled], SMALL, tmp_path / "b", report=lines.append)
     assert model.training["pairs"] == 50
-    assert any("50 pairs, 50 labelled as different left out" in str(line) for line in lines)
+    assert any("50 pairs, 50 labelled as different left out" in line for line in lines)
 
 
 def test_labels_that_are_all_0(tmp_path: Path) -> None:
@@ -310,7 +309,7 @@ def test_words_start_from_vectors(text: TextPair, tmp_path: Path) -> None:
         for word, vector in zip([*words, "nowhere"], vectors, strict=True)
     ]
     (tmp_path / "vectors.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    reported: list[Any] = []
+    reported: list[str] = []
     config = dataclasses.replace(SMALL, encoder="word", epochs=0)
     model = train_model(
         [text],
@@ -326,7 +325,7 @@ def test_words_start_from_vectors(text: TextPair, tmp_path: Path) -> None:
         np.testing.assert_allclose(found, vector, atol=2e-3)
     seen = len(words) + len({word for sentence in synthetic(50)[1] for word in sentence.split()})
     expected = f"vectors for {len(words)} of the text's {seen} words, 1 more"
-    assert any(expected in str(line) for line in reported)
+    assert any(expected in line for line in reported)
     (tmp_path / "foreign.txt").write_text("nowhere 1 2\n", encoding="utf-8")
     with pytest.raises(CorpusError, match=f"none of the text's {seen} words has a vector"):
         train_model(
@@ -372,13 +371,14 @@ def test_a_killed_training_goes_on(
     whole = train_model([text], config, tmp_path / "whole")
     monkeypatch.setattr(train.loop, "CHECKPOINT_EVERY", -1.0)
 
-    def kill(event: Any) -> None:
-        if isinstance(event, Progress) and event.done > 120:
+    def kill(stage: str, done: int, total: int | None) -> None:
+        if done > 120:
             raise Stop
 
     with pytest.raises(Stop):
-        train_model([text], config, tmp_path / "model", report=kill)
-    seen: list[Any] = []
-    model = train_model([text], config, tmp_path / "model", report=seen.append)
-    assert min(event.done for event in seen if isinstance(event, Progress)) > 120
+        train_model([text], config, tmp_path / "model", progress=kill)
+    seen: list[tuple[Any, ...]] = []
+    progress = lambda *event: seen.append(event)  # noqa: E731
+    model = train_model([text], config, tmp_path / "model", progress=progress)
+    assert min(done for _, done, _ in seen) > 120
     assert model.fingerprint == whole.fingerprint

@@ -519,12 +519,12 @@ def test_model_says_what_made_it(whole):
 
 
 def kill(text, output, config=FROM_TEXT):
-    def report(event):
-        if isinstance(event, Progress) and event.done > 1000:
+    def progress(stage, done, total):
+        if done > 1000:
             raise Stop
 
     with pytest.raises(Stop):
-        train_model([text], config, output, report=report)
+        train_model([text], config, output, progress=progress)
 
 
 def test_killed_then_repeated_is_the_same_model(text, whole, tmp_path, monkeypatch):
@@ -532,10 +532,16 @@ def test_killed_then_repeated_is_the_same_model(text, whole, tmp_path, monkeypat
     kill(text, tmp_path / "model")
     assert [path.name for path in tmp_path.iterdir()] == [".model.training"]
     monkeypatch.setattr(train.pipeline, "train_vocabulary", None)  # not learned again
-    lines = []
-    model = train_model([text], FROM_TEXT, tmp_path / "model", report=lines.append)
+    lines, done = [], []
+    model = train_model(
+        [text],
+        FROM_TEXT,
+        tmp_path / "model",
+        report=lines.append,
+        progress=lambda *event: done.append(event[1]),
+    )
     assert f"going on from {tmp_path / '.model.training'}" in lines
-    assert min(line.done for line in lines if isinstance(line, Progress)) > 1000
+    assert min(done) > 1000
     assert model.fingerprint == whole.fingerprint
     assert (
         model.parts[0].weights == whole.parts[0].weights
@@ -557,9 +563,15 @@ def test_other_options_or_text_are_refused_until_restart(text, whole, tmp_path):
 
 def test_restart_forgets_a_checkpoint_of_its_own(text, whole, tmp_path):
     kill(text, tmp_path / "model")
-    lines = []
-    model = train_model([text], FROM_TEXT, tmp_path / "model", restart=True, report=lines.append)
-    assert min(line.done for line in lines if isinstance(line, Progress)) == 64
+    done = []
+    model = train_model(
+        [text],
+        FROM_TEXT,
+        tmp_path / "model",
+        restart=True,
+        progress=lambda *event: done.append(event[1]),
+    )
+    assert min(done) == 64
     assert model.fingerprint == whole.fingerprint
 
 
