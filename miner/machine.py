@@ -1,4 +1,4 @@
-"""What this machine has: threads, memory, speed."""
+"""Threads, memory and speed of this machine. Libraries load when they are needed."""
 
 import os
 import time
@@ -7,7 +7,7 @@ from miner.errors import ResourceError
 
 
 def thread_count(threads: int | None = None) -> int:
-    """``threads``, or as many as this process may use (its affinity mask counts)."""
+    """Return ``threads``, by default the number of cores in the affinity mask of this process."""
     if threads is not None:
         return max(1, threads)
     if hasattr(os, "sched_getaffinity"):
@@ -16,9 +16,10 @@ def thread_count(threads: int | None = None) -> int:
 
 
 def memory_budget(text: str | int | None = None) -> int:
-    """Bytes that a search may use: ``512M``, ``8G`` and the like; by default half of what is free.
+    """Return the memory that a search may use, in bytes; by default half of the free memory.
 
-    Raises ValueError for a text that is not a size, ResourceError for one below 64 MiB.
+    ``text`` is a size as for :func:`parse_size`. Raises ValueError for a text that is not a size,
+    ResourceError for a size below 64 MiB.
     """
     if text is None:
         import psutil
@@ -31,7 +32,7 @@ def memory_budget(text: str | int | None = None) -> int:
 
 
 def parse_size(text: str) -> int:
-    """``1024``, ``512M``, ``8G``, ``8GB`` or ``8GiB`` to bytes (units are powers of 1024)."""
+    """Parse ``1024``, ``512M``, ``8G``, ``8GB`` or ``8GiB`` to bytes. Units are powers of 1024."""
     number = text.strip().upper().removesuffix("B").removesuffix("I")
     units = {"K": 10, "M": 20, "G": 30, "T": 40}
     shift = units.get(number[-1:], 0)
@@ -42,7 +43,7 @@ def parse_size(text: str) -> int:
 
 
 def matrix_peak() -> float:
-    """Operations a second of a float32 matrix product, measured in some 50 ms on all cores."""
+    """Measure float32 matrix products on all cores, in some 50 ms: operations per second."""
     import numpy as np
 
     matrix = np.ones((1024, 1024), dtype=np.float32)

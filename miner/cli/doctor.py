@@ -1,17 +1,11 @@
-"""``miner doctor``: what is installed, what the machine has, what would be used."""
+"""``miner doctor``: versions, threads, memory and devices, and which of them are used."""
 
 import importlib.metadata
 import platform
 
 import click
-import psutil
 
 import miner
-from miner.device import resolve_device
-from miner.encoder.encoder import Encoder
-from miner.index import faiss
-from miner.knn import engines
-from miner.machine import memory_budget, thread_count
 
 LIBRARIES = ("numpy", "h5py", "sentencepiece", "numba", "torch", "pyarrow", "backports.zstd")
 
@@ -23,10 +17,18 @@ Examples:
   miner doctor | tee report.txt     (paste it into a bug report)"""
 )
 def doctor() -> None:
-    """Print versions, devices and threads, and say what would be used.
+    """Print versions, devices and threads, and which of them a search uses.
 
-    Ends with exit code 1 where mining cannot work.
+    The exit code is 1 if mining cannot work.
     """
+    import psutil
+
+    from miner.device import resolve_device
+    from miner.encoder.encoder import Encoder
+    from miner.index import faiss
+    from miner.knn import engines
+    from miner.machine import memory_budget, thread_count
+
     click.echo(f"bitext-miner   {miner.__version__}")
     click.echo(f"python         {platform.python_version()} on {platform.platform()}")
     for name in LIBRARIES:

@@ -1,15 +1,17 @@
-"""``miner encode``: a corpus to a file of vectors."""
+"""``miner encode``: encode a corpus into a file of vectors."""
+
+from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
 from miner.cli import options
 from miner.cli.progress_bars import Progress
-from miner.encoder.encoder import Encoder
-from miner.index.vectors import SUFFIXES, Encoded, encode_corpus
+
+if TYPE_CHECKING:
+    from miner.index.vectors import Encoded
 
 
 @click.command(
@@ -53,12 +55,17 @@ def encode(
 ) -> None:
     """Encode CORPUS into a file of unit vectors, one for every line.
 
-    CORPUS is one file or several, plain or compressed, or - for standard input. Row i is of line
-    i, a header not counted; lines that are empty or left out have a row of zeros. The file appears
-    when all is done, not before.
+    CORPUS is one file or several, plain or compressed, or - for standard input. Row i belongs to
+    line i, without a header. Lines that are empty or left out have a row of zeros. The file appears
+    when everything is done.
     """
+    import numpy as np
+
+    from miner.encoder.encoder import Encoder
+    from miner.index.vectors import SUFFIXES, encode_corpus
+
     if Path(output).suffix not in SUFFIXES:
-        raise click.UsageError(f"-o {output}: vectors go to {', '.join(SUFFIXES)}, by its suffix")
+        raise click.UsageError(f"-o {output}: its suffix must be one of {', '.join(SUFFIXES)}")
     options.spare(corpus, output)
     encoder = Encoder.load(model, threads, device, side)
     with Progress() as report:
@@ -69,7 +76,7 @@ def encode(
 
 
 def describe(encoded: Encoded, dimension: int, name: str) -> str:
-    """What was written, on one line; every line of the input is accounted for."""
+    """Describe what was written in one line. Its counts cover every line of the input."""
     notes = {
         "empty": encoded.empty,
         "not UTF-8 and left out": encoded.undecodable,
@@ -77,5 +84,5 @@ def describe(encoded: Encoded, dimension: int, name: str) -> str:
         "without a piece that the model knows": encoded.unknown,
     }
     parts = [f"{encoded.records} vectors of {dimension} dimensions"]
-    parts += [f"{count} {what}" for what, count in notes.items() if count]
+    parts += [f"{count} {note}" for note, count in notes.items() if count]
     return f"{name}: {', '.join(parts)}"

@@ -1,13 +1,16 @@
-"""``miner index``: a corpus to an index directory."""
+"""``miner index``: encode a corpus into an index directory."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from miner.cli import options
 from miner.cli.progress_bars import Progress
-from miner.encoder.encoder import Encoder
-from miner.index.index import Index
+
+if TYPE_CHECKING:
+    from miner.index.index import Index
 
 
 @click.command(
@@ -25,11 +28,11 @@ Examples:
 @options.model
 @options.side
 @options.factory
-@click.option("--add", is_flag=True, help="Append CORPUS to the index that is in DIR already.")
+@click.option("--add", is_flag=True, help="Append CORPUS to the existing index in DIR.")
 @click.option(
     "--embeddings",
     metavar="FILE",
-    help="Vectors from elsewhere, one for each line: .npy, .h5, or raw float32 (float16: .f16).",
+    help="Vectors of another program, one a line: .npy, .h5, or raw float32 (float16: .f16).",
 )
 @click.option("--dim", type=click.IntRange(1), help="Dimension of raw --embeddings.")
 @options.device
@@ -50,16 +53,19 @@ def index(
 ) -> None:
     """Encode the sentences of CORPUS into an index directory.
 
-    CORPUS is one file or several, plain or compressed, or - for standard input. Empty lines keep
-    their numbers and are not encoded. The directory appears when all is done, not before; an older
-    index there is replaced, unless --add appends to it.
+    CORPUS is one file or several, plain or compressed, or - for standard input. Empty lines are
+    counted but not encoded, so that line numbers stay. The directory appears when everything is
+    done. It replaces an older index, unless --add appends to it.
     """
+    from miner.encoder.encoder import Encoder
+    from miner.index.index import Index
+
     if embeddings and (add or len(corpus) != 1 or model != "default"):
         raise click.UsageError("--embeddings takes one CORPUS, and neither --add nor --model")
     if embeddings and side:
-        raise click.UsageError("--side is for a model, which --embeddings do without")
+        raise click.UsageError("--side needs a model, and --embeddings uses none")
     if dim and not embeddings:
-        raise click.UsageError("--dim is the dimension of --embeddings, which is missing")
+        raise click.UsageError("--dim is the dimension of --embeddings; give --embeddings, too")
     if add and factory != "flat":
         raise click.UsageError("--add keeps the kind of index that is there; leave out --index")
     with Progress() as report:
@@ -83,7 +89,7 @@ def index(
 
 
 def describe(built: Index, name: str) -> str:
-    """What was read, on one line; every line of the input is accounted for."""
+    """Describe what was read in one line. Its counts cover every line of the input."""
     totals = {
         name: sum(getattr(source, name) for source in built.sources)
         for name in ("records", "empty", "undecodable", "replaced")
@@ -97,7 +103,7 @@ def describe(built: Index, name: str) -> str:
         "without a piece that the model knows": built.different - built.distinct,
     }
     parts = [f"{totals['records']} lines", f"{len(built)} sentences"]
-    parts += [f"{count} {what}" for what, count in notes.items() if count]
+    parts += [f"{count} {note}" for note, count in notes.items() if count]
     if not len(built):
         parts.append("nothing to search: the corpus has no sentence")
     return f"{name}: {', '.join(parts)}"

@@ -1,23 +1,24 @@
-"""``miner neighbors``: the nearest sentences of a corpus, to judge a model by."""
+"""``miner neighbors``: the sentences of a corpus that are nearest to given ones."""
+
+from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
-from miner.analysis.nearest_sentences import Block, Neighbor, index_blocks, nearest, text_blocks
 from miner.cli import options
 from miner.cli.progress_bars import Progress
-from miner.encoder.encoder import CHUNK, Encoder
 from miner.errors import CorpusError
-from miner.index.index import Index
 from miner.names import SIDES
 from miner.progress import Reporter
-from miner.text.corpus import Reader
 from miner.text.lines import display_name
 from miner.text.output import one_line
+
+if TYPE_CHECKING:
+    from miner.analysis.nearest_sentences import Block, Neighbor
+    from miner.text.corpus import Reader
 
 
 @click.command(
@@ -41,18 +42,18 @@ Examples:
     type=click.IntRange(1),
     default=10,
     show_default=True,
-    help="How many sentences to show for each.",
+    help="Number of neighbours to show for each SENTENCE.",
 )
 @click.option(
     "--side",
     type=click.Choice(SIDES),
-    help="Which column of its training text CORPUS is, for a model with separate vocabularies "
-    "[an index knows].",
+    help="Column of its training text that CORPUS is, for a model with separate vocabularies "
+    "[that of an index].",
 )
 @click.option(
     "--query-side",
     type=click.Choice(SIDES),
-    help="Likewise which column the given sentences are [that of CORPUS].",
+    help="Likewise the column of the given sentences [that of CORPUS].",
 )
 @options.device
 @options.threads
@@ -74,9 +75,16 @@ def neighbors(
     directory of the same MODEL, or - for standard input. A single SENTENCE of - takes them from
     standard input, one a line; put -- before sentences that begin with a dash.
 
-    Each sentence is followed by lines of the cosine, the line in CORPUS (or the id, where it has
-    ids) and the neighbour, best first; of copies the first, and how many there are.
+    Each sentence is followed by its neighbours, best first, with their cosine and line number in
+    CORPUS (or id, if it has ids). Duplicates are shown once, with their number.
     """
+    import numpy as np
+
+    from miner.analysis.nearest_sentences import index_blocks, nearest, text_blocks
+    from miner.encoder.encoder import CHUNK, Encoder
+    from miner.index.index import Index
+    from miner.text.corpus import Reader
+
     given = "-" in sentences
     if given and len(sentences) > 1:
         raise click.UsageError("- takes all sentences from standard input; give no others with it")
@@ -85,7 +93,9 @@ def neighbors(
     index = Index.open(corpus) if Path(corpus).is_dir() else None
     if index is not None:
         if any(reading[name] for name in ("format", "column", "id_column", "header")):
-            raise click.UsageError(f"{corpus} is an index, whose text was read when it was built")
+            raise click.UsageError(
+                f"{corpus} is an index; options of text files do not apply to it"
+            )
         side = side or index.side
     encoder = Encoder.load(model, threads, device, side)
     queries = read_queries(reading["on_error"]) if given else list(map(one_line, sentences))
@@ -110,14 +120,18 @@ def neighbors(
     for place, (query, near) in enumerate(zip(queries, found, strict=True)):
         click.echo("\n".join([*([""] if place else []), query, *map(row_of, near)]))
         if not known[place]:
-            click.echo(f"{query!r}: the model knows no piece of it, so nothing is near", err=True)
+            click.echo(
+                f"{query!r}: the model knows no piece of it, so it has no neighbours", err=True
+            )
     if np.any(known) and not any(found):
         click.echo(f"{name}: the model knows no piece of any of its sentences", err=True)
     note(reader)
 
 
 def read_queries(on_error: str) -> list[str]:
-    """The sentences of standard input; raises CorpusError where there are none."""
+    """Read sentences from standard input. Raises CorpusError if there are none."""
+    from miner.text.corpus import Reader
+
     reader = Reader("-", format="plain", on_error=on_error)
     queries = [one_line(text) for block in reader for text in block.sentences]
     note(reader)
@@ -127,17 +141,17 @@ def read_queries(on_error: str) -> list[str]:
 
 
 def note(reader: Reader) -> None:
-    """Say what became of lines that are not UTF-8."""
-    for count, what in (
+    """Print the numbers of lines that are not UTF-8."""
+    for count, fate in (
         (reader.undecodable, "not UTF-8 and left out"),
         (reader.replaced, "with bytes replaced"),
     ):
         if count:
-            click.echo(f"{display_name(reader.origin)}: lines {what}: {count}", err=True)
+            click.echo(f"{display_name(reader.origin)}: lines {fate}: {count}", err=True)
 
 
 def counted(blocks: Iterable[Block], total: int | None, report: Reporter) -> Iterator[Block]:
-    """The blocks, with progress."""
+    """Yield the blocks, with progress."""
     done = 0
     for block in blocks:
         yield block
@@ -146,6 +160,6 @@ def counted(blocks: Iterable[Block], total: int | None, report: Reporter) -> Ite
 
 
 def row_of(found: Neighbor) -> str:
-    """A neighbour as a line of the output."""
+    """Format a neighbour as a line of the output."""
     cells = [f"{found.cosine:.4f}", one_line(found.name), found.sentence]
     return "\t".join([*cells, *([f"{found.copies} copies"] if found.copies > 1 else [])])

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from miner.analysis.nearest_sentences import Block, Neighbor, nearest
+from miner.encoder import encoder as encoders
 from miner.encoder.encoder import Encoder
 from miner.index.index import Index
 
@@ -132,7 +133,8 @@ def test_one_block_of_rows_for_each_sentence(miner, corpus: Path) -> None:
         "neighbors", "default", corpus, "The train arrives\tat six.", "\u2603\u2603", "Cats sleep."
     )
     assert (
-        code == 0 and err == "'\u2603\u2603': the model knows no piece of it, so nothing is near\n"
+        code == 0
+        and err == "'\u2603\u2603': the model knows no piece of it, so it has no neighbours\n"
     )
     first, second, third = (block.split("\n") for block in out.rstrip("\n").split("\n\n"))
     assert first[0] == "The train arrives at six." and first[1].startswith("1.00")
@@ -167,8 +169,7 @@ def test_an_index_gives_what_its_text_gives(
 def test_blocks_and_threads_do_not_matter(miner, corpus: Path, monkeypatch) -> None:
     expected = miner("neighbors", "default", corpus, "Cats sleep.", "Der Zug")
     for size, threads in ((1, 1), (3, 4)):
-        # The module, which the command of the same name hides.
-        monkeypatch.setattr(sys.modules["miner.cli.neighbors"], "CHUNK", size)
+        monkeypatch.setattr(encoders, "CHUNK", size)
         found = miner(
             "neighbors", "default", corpus, "Cats sleep.", "Der Zug", "--threads", threads
         )
