@@ -1,14 +1,16 @@
-"""``miner data``: public data sets, from their addresses to files that can be evaluated."""
+"""``miner data``: list public data sets, download and convert them."""
+
+from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from miner.cli.progress_bars import Progress
-from miner.datasets import CATALOG, Dataset, File, Got, choose, find
-from miner.datasets import get as get_part
-from miner.datasets.catalog import ALL
-from miner.text_table import aligned
+
+if TYPE_CHECKING:
+    from miner.datasets import Dataset, File, Got
 
 MEGABYTE = 1_000_000
 
@@ -20,7 +22,7 @@ Examples:
   miner data get bucc2018 --pair de-en -o data"""
 )
 def data() -> None:
-    """List and get public data sets for evaluation and training."""
+    """List and download public data sets for evaluation and training."""
 
 
 @data.command(
@@ -32,10 +34,12 @@ Examples:
 )
 @click.argument("name", required=False)
 def list_(name: str | None) -> None:
-    """Print a table of the data sets that can be got, or all that is known of the set NAME.
+    """Print a table of the known data sets, or all details of the set NAME.
 
     Nothing is downloaded. A size or checksum is 'unknown' where no source states it.
     """
+    from miner.datasets import CATALOG, find
+
     click.echo("\n".join(table(CATALOG.values()) if name is None else details(find(name))))
 
 
@@ -50,28 +54,31 @@ Examples:
   miner data get tatoeba --from https://mirror.example.org/sets -o data"""
 )
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
-@click.option("-o", "--output", required=True, metavar="DIR", help="Where the data goes.")
+@click.option("-o", "--output", required=True, metavar="DIR", help="Directory for the data.")
 @click.option(
     "--pair",
     "pairs",
     multiple=True,
     metavar="PAIR",
-    help="Only this pair of each set that has several, such as de-en (of opusparcus a language); "
-    "may be repeated [all; large sets want a choice].",
+    help="Only this pair of each set that has several, e.g. de-en (for opusparcus a language); "
+    "repeatable [all; large sets require a choice].",
 )
 @click.option(
     "--from",
     "mirror",
     metavar="ADDRESS",
-    help="A mirror with the same paths: it takes the place of scheme and host in every address.",
+    help="A mirror with the same paths: it replaces scheme and host of every address.",
 )
 def get(names: tuple[str, ...], output: str, pairs: tuple[str, ...], mirror: str | None) -> None:
     """Download the data sets NAME... and convert them into the layout that is evaluated.
 
-    A download that was interrupted goes on where it stopped when the command is repeated, and
-    what is there is not got again. Downloads are kept in DIR/downloads, which may be deleted;
-    DIR/SOURCES.json records where everything came from, under which licence, and its checksum.
+    Repeat the command to resume an interrupted download; files that are there are not downloaded
+    again. Downloads are kept in DIR/downloads, which may be deleted; DIR/SOURCES.json records
+    address, licence and checksum of every file.
     """
+    from miner.datasets import choose
+    from miner.datasets import get as get_part
+
     for dataset, part in choose(names, pairs):
         with Progress(loops=None) as report:
             got = get_part(
@@ -86,17 +93,19 @@ def get(names: tuple[str, ...], output: str, pairs: tuple[str, ...], mirror: str
 
 
 def table(datasets: Iterable[Dataset]) -> list[str]:
-    """All sets, a row each, and their notes."""
-    heads = ("name", "what", "pairs", "size", "licence", "checksum")
+    """Lines of a table of all sets, and their notes."""
+    from miner.text_table import aligned
+
+    heads = ("name", "content", "pairs", "size", "licence", "checksum")
     rows = [heads]
     notes = []
     for dataset in datasets:
-        pairs = "-" if list(dataset.parts) == [ALL] else " ".join(dataset.parts)
+        pairs = "-" if dataset.whole else " ".join(dataset.parts)
         if len(dataset.parts) > 6:
             pairs = f"{len(dataset.parts)} with en"
         files = dataset.files
         rows.append(
-            (dataset.name, dataset.what, pairs, size(files), dataset.licence, checksums(files))
+            (dataset.name, dataset.content, pairs, size(files), dataset.licence, checksums(files))
         )
         if dataset.note:
             notes.append(f"{dataset.name}: {dataset.note}")
@@ -104,9 +113,9 @@ def table(datasets: Iterable[Dataset]) -> list[str]:
 
 
 def details(dataset: Dataset) -> list[str]:
-    """All that is known of a set."""
+    """Lines with all details of a set."""
     lines = [
-        f"{dataset.name}: {dataset.what}",
+        f"{dataset.name}: {dataset.content}",
         f"home      {dataset.home}",
         f"licence   {dataset.licence}",
         f"size      {size(dataset.files)}",
@@ -114,7 +123,7 @@ def details(dataset: Dataset) -> list[str]:
     if dataset.note:
         lines.append(f"note      {dataset.note}")
     for part, files in dataset.parts.items():
-        lines += ["", "files" if part == ALL else part]
+        lines += ["", "files" if dataset.whole else part]
         for file in files:
             known = "unknown" if file.size is None else f"{file.size:,}"
             lines += [
@@ -125,7 +134,7 @@ def details(dataset: Dataset) -> list[str]:
 
 
 def size(files: Sequence[File]) -> str:
-    """The sum of what is known."""
+    """Sum the known sizes; ">" marks a sum that lacks some."""
     known = sum(file.size or 0 for file in files)
     if not known:
         return "unknown"
@@ -134,6 +143,7 @@ def size(files: Sequence[File]) -> str:
 
 
 def checksums(files: Sequence[File]) -> str:
+    """Tell how many of the checksums are known."""
     known = sum(file.sha256 is not None for file in files)
     if known in (0, len(files)):
         return "known" if known else "unknown"
@@ -141,8 +151,8 @@ def checksums(files: Sequence[File]) -> str:
 
 
 def summary(dataset: Dataset, part: str, got: Got) -> list[str]:
-    """What was got: of each download whether it was verified, of each file its rows."""
-    title = dataset.name if part == ALL else f"{dataset.name} {part}"
+    """Lines on a part: each download with its checksum, each file with its rows."""
+    title = dataset.name if dataset.whole else f"{dataset.name} {part}"
     lines = [f"{title}: licence {dataset.licence}" + ("" if got.new else ", already there")]
     for source in got.files:
         verified = "checksum verified"

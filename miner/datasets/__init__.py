@@ -1,19 +1,6 @@
-"""Public data sets for evaluation and training: what is known of them, and how to get them."""
+"""Public data sets for evaluation and training: their catalogue, download and conversion."""
 
 from miner.datasets.catalog import CATALOG, Dataset, File
-from miner.datasets.opusparcus import Annotated, Ranked, read_annotated, read_ranked
 from miner.datasets.parts import Got, choose, find, get
 
-__all__ = [
-    "CATALOG",
-    "Annotated",
-    "Dataset",
-    "File",
-    "Got",
-    "Ranked",
-    "choose",
-    "find",
-    "get",
-    "read_annotated",
-    "read_ranked",
-]
+__all__ = ["CATALOG", "Dataset", "File", "Got", "choose", "find", "get"]

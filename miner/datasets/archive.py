@@ -1,4 +1,4 @@
-"""The members of a downloaded file, read one after the other and never unpacked to disk."""
+"""Members of a downloaded archive, read one after the other and never unpacked to disk."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ T = TypeVar("T")
 # A member's name and its lines, as bytes.
 Member = tuple[str, Iterable[bytes]]
 
-# What a damaged archive raises, beside an OSError without a number. NotImplementedError is a method
-# of compression that is not known; ValueError, a name or a place that cannot be.
+# Exceptions of a damaged archive, beside an OSError without a number. NotImplementedError stands
+# for an unknown method of compression, ValueError for an impossible name or offset.
 DAMAGE = (
     zipfile.BadZipFile,
     tarfile.TarError,
@@ -33,20 +33,20 @@ DAMAGE = (
     NotImplementedError,
     ValueError,
 )
-LONGEST = 1 << 20  # bytes of a line
+LONGEST = 1 << 20  # bytes of the longest line
 TAR = (".tgz", ".tar.gz", ".tar.bz2")
 
 
 @contextmanager
 def members(path: Path) -> Iterator[Iterator[Member]]:
-    """Name and contents of every file in a ``.zip``, a tar or a ``.gz``, in order.
+    """Open an archive and yield name and lines of every file in a ``.zip``, a tar or a ``.gz``.
 
-    Any other file is its own only member. The contents can be read until the next member is asked
+    Any other file is its own only member. The lines can be read until the next member is asked
     for. Links and directories are left out.
 
-    Raises CorpusError, also while they are read: damaged, a line of more than `LONGEST` bytes, or a
-    member whose name leads out of the archive (nothing would be written there, but it is no archive
-    to trust).
+    Raises CorpusError, also during iteration: damage, a line of more than `LONGEST` bytes, or a
+    member whose name leads out of the archive (nothing is written there, but such an archive is not
+    to be trusted).
     """
     found = _sound(path, _members(path))
     try:
@@ -56,9 +56,9 @@ def members(path: Path) -> Iterator[Iterator[Member]]:
 
 
 def lines(file: Iterable[bytes]) -> Iterator[str]:
-    """Each line without its end and with its tabs; a byte-order mark is dropped.
+    """Decode each line without its end; a byte-order mark is dropped.
 
-    A line that is not UTF-8 is taken for Latin-1, which some of these sets are in.
+    A line that is not UTF-8 is decoded as Latin-1, the encoding of some of these sets.
     """
     for number, line in enumerate(file):
         if not number:
@@ -80,7 +80,7 @@ def _members(path: Path) -> Generator[Member, None, None]:
                     raise zipfile.BadZipFile("it wants a password")
                 if not entry.is_dir():
                     with zipped.open(entry) as file:
-                        # By itself it is slow to read lines of bounded length.
+                        # A zip member alone is slow to read in lines of bounded length.
                         buffered = io.BufferedReader(file)  # type: ignore[type-var]
                         yield _member(path, entry.filename, buffered)
     elif name.endswith(TAR):
@@ -98,14 +98,14 @@ def _members(path: Path) -> Generator[Member, None, None]:
 
 
 def _sound(path: Path, items: Iterator[T]) -> Generator[T, None, None]:
-    """``items``; what getting them raises, and not what is done with them, may be damage."""
+    """Yield ``items``; report exceptions of the iterator, and not of its consumer, as damage."""
     try:
         yield from items
     except DAMAGE as error:
         raise _damaged(path, error) from error
     except OSError as error:
         if error.errno is not None:
-            raise  # the disk's doing
+            raise  # a fault of the disk
         raise _damaged(path, error) from error
 
 
@@ -114,7 +114,7 @@ def _member(path: Path, name: str, file: IO[bytes] | gzip.GzipFile) -> Member:
 
 
 def _lines(path: Path, name: str, file: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
-    """The lines of a member. A few bytes may unpack to one that no memory holds."""
+    """Yield the lines of a member. Few bytes may unpack to a line larger than memory: refuse it."""
     number = 0
     while line := file.readline(LONGEST + 1):
         number += 1

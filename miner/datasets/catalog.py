@@ -1,7 +1,7 @@
-"""What is known of public data sets: addresses, sizes, checksums, licences.
+"""Catalogue of public data sets: addresses, sizes, checksums, licences.
 
-A figure stands here only where a source states it; None is unknown. Checksums and sizes are those
-that TensorFlow Datasets (BUCC, MSRPC, News Commentary) and Hugging Face Datasets (SICK) recorded.
+A size or checksum stands here only where a source states it; None is unknown. The sources are the
+records of TensorFlow Datasets (BUCC, MSRPC, News Commentary) and Hugging Face Datasets (SICK).
 """
 
 from __future__ import annotations
@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-# A part of a set that has none, and so a file name that need not tell its pair.
+# The only part of a set that is not split by language.
 ALL = "all"
 
 
 @dataclass(frozen=True)
 class File:
-    """One file to download. address: http or https. size: bytes, or None. sha256: hex, or None.
+    """One file to download.
 
-    saved_as: its name under ``downloads``; by default the last part of the address.
+    address: http or https. size: bytes, or None. sha256: hexadecimal, or None. saved_as: its name
+    under ``downloads``; by default the last part of the address.
     """
 
     address: str
@@ -32,19 +33,25 @@ class File:
 
 @dataclass(frozen=True)
 class Dataset:
-    """One set. parts: of each pair or language (or `ALL`) its files.
+    """One data set.
 
-    licence: as the source states it, or "unknown". large: a part is so large that one must be
-    chosen. note: what a user should know, such as an address that nobody vouches for.
+    parts: files by language pair or language (or `ALL`). licence: as the source states it, or
+    "unknown". large: parts are so large that the user must choose. note: a warning or explanation
+    for the user.
     """
 
     name: str
-    what: str
+    content: str
     home: str
     licence: str
     parts: Mapping[str, tuple[File, ...]]
     note: str = ""
     large: bool = False
+
+    @property
+    def whole(self) -> bool:
+        """True if the set is not split by language."""
+        return list(self.parts) == [ALL]
 
     @property
     def files(self) -> list[File]:
@@ -92,7 +99,7 @@ NEWS_KNOWN = {
     "en-ru": (41_411_245, "09aef10a0bb51104622ff6852cdf4f693b5906de970156b4e8db1e64ec55340c"),
     "en-zh": (36_696_769, "fc9cc3f28ad62872d8eece1dffb1148f972baf6621bc87ba049a3ae0aab4025b"),
 }
-# The languages of LASER's Tatoeba sets: its code, and after a colon that of BCP-47 if it differs.
+# Languages of LASER's Tatoeba sets: its code, and after a colon that of BCP-47 if it differs.
 TATOEBA = """
 afr:af amh:am ang ara:ar arq arz ast awa aze:az bel:be ben:bn ber bos:bs bre:br bul:bg cat:ca cbk
 ceb ces:cs cha:ch cmn:zh cor:kw csb cym:cy dan:da deu:de dsb dtp ell:el epo:eo est:et eus:eu fao:fo
@@ -103,7 +110,7 @@ pms pol:pl por:pt ron:ro rus:ru slk:sk slv:sl spa:es sqi:sq srp:sr swe:sv swg sw
 tel:te tgl:tl tha:th tuk:tk tur:tr tzl uig:ug ukr:uk urd:ur uzb:uz vie:vi war wuu xho:xh yid:yi yue
 zsm:ms
 """
-# The data sets of each year of STS, and the archive of the task's own site.
+# Data sets of each year of STS, and the folder of its archive on the task's site.
 STS_NAMES = {
     2012: ("MSRpar", "MSRvid", "SMTeuroparl", "OnWN", "SMTnews"),
     2013: ("FNWN", "headlines", "OnWN"),
@@ -173,7 +180,7 @@ def _news() -> dict[str, tuple[File, ...]]:
 def _sts(year: int) -> Dataset:
     return Dataset(
         name=f"sts{year}",
-        what=f"similarity, {len(STS_NAMES[year])} English sets",
+        content=f"similarity, {len(STS_NAMES[year])} English sets",
         home=f"{STS_WIKI}/index.php/Main_Page",
         licence="unknown",
         parts={ALL: (File(f"{STS_WIKI}/images/{STS_FOLDERS[year]}/STS{year}-en-test.zip"),)},
@@ -184,7 +191,7 @@ def _sts(year: int) -> Dataset:
 _EVERY = (
     Dataset(
         name="bucc2018",
-        what="mining bitext, with gold",
+        content="mining bitext, with gold",
         home="https://comparable.limsi.fr/bucc2018/bucc2018-task.html",
         licence="unknown",
         parts={pair: _bucc(pair) for pair in ("de-en", "fr-en", "ru-en", "zh-en")},
@@ -192,7 +199,7 @@ _EVERY = (
     ),
     Dataset(
         name="tatoeba",
-        what="retrieval, up to 1,000 pairs each",
+        content="retrieval, up to 1,000 pairs each",
         home="https://github.com/facebookresearch/LASER/tree/main/data/tatoeba/v1",
         licence="CC BY 2.0 FR (Tatoeba)",
         parts=_tatoeba(),
@@ -201,7 +208,7 @@ _EVERY = (
     *(_sts(year) for year in STS_NAMES),
     Dataset(
         name="sts2017",
-        what="similarity, 7 tracks, ar en es tr",
+        content="similarity, 7 tracks, ar en es tr",
         home="https://alt.qcri.org/semeval2017/task1/",
         licence="unknown",
         parts={
@@ -214,7 +221,7 @@ _EVERY = (
     ),
     Dataset(
         name="stsb",
-        what="similarity, STS Benchmark, English",
+        content="similarity, STS Benchmark, English",
         home=f"{STS_WIKI}/index.php/STSbenchmark",
         licence="by source text; in the archive",
         parts={ALL: (File(f"{STS_WIKI}/images/4/48/Stsbenchmark.tar.gz"),)},
@@ -222,7 +229,7 @@ _EVERY = (
     ),
     Dataset(
         name="sick-r",
-        what="relatedness, English captions",
+        content="relatedness, English captions",
         home="https://zenodo.org/record/2787612",
         licence="CC BY-NC-SA 3.0",
         parts={
@@ -237,7 +244,7 @@ _EVERY = (
     ),
     Dataset(
         name="msrpc",
-        what="paraphrase or not, English news",
+        content="paraphrase or not, English news",
         home="https://www.microsoft.com/en-us/download/details.aspx?id=52398",
         licence="MSR-SSLA (Microsoft)",
         parts={
@@ -258,7 +265,7 @@ _EVERY = (
     ),
     Dataset(
         name="opusparcus",
-        what="paraphrases of subtitles, graded",
+        content="paraphrases of subtitles, graded",
         home="http://urn.fi/urn:nbn:fi:lb-2018021221",
         licence="CC BY-NC",
         parts={
@@ -271,7 +278,7 @@ _EVERY = (
     ),
     Dataset(
         name="europarl",
-        what="bitext, parliament; v10, else v7",
+        content="bitext, parliament; v10, else v7",
         home="https://www.statmt.org/europarl/",
         licence="no known restriction",
         parts=_europarl(),
@@ -280,7 +287,7 @@ _EVERY = (
     ),
     Dataset(
         name="news-commentary",
-        what="bitext, news commentary, v14",
+        content="bitext, news commentary, v14",
         home="https://data.statmt.org/news-commentary/v14/",
         licence="unknown",
         parts=_news(),

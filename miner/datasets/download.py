@@ -1,8 +1,9 @@
-"""One file over HTTP: resumed where it stopped, checked, and under its name only when it is whole.
+"""Download of one file over HTTP: resumed, checked, and renamed to its name when complete.
 
-While it grows it is called ``NAME.part``. Beside it ``NAME.part.json`` keeps what the server said
-of it (address, length, ETag, Last-Modified), so that a later attempt goes on only with the same
-file (RFC 9110, sections 8.8 and 14).
+An incomplete file is called ``NAME.part``. Beside it ``NAME.part.json`` keeps the validators that
+the server sent (address, length, ETag, Last-Modified), so that a later attempt resumes only the
+same file (RFC 9110, sections 8.8 and 14). The library pooch does not replace this module: it
+neither resumes a download nor checks the free disk space, and takes an error page for the file.
 """
 
 from __future__ import annotations
@@ -28,22 +29,22 @@ from miner.text.output import MAGIC as COMPRESSED
 from miner.text.output import one_line, open_output, resource_error
 
 BLOCK = 1 << 18
-TIMEOUT = 30.0  # seconds without a byte
-TRIES = 4  # attempts in a row that bring nothing
-SPARE = 1 << 26  # bytes of disk that a file of unknown length leaves free
+TIMEOUT = 30.0  # seconds to wait for a byte
+TRIES = 4  # attempts in a row without progress
+SPARE = 1 << 26  # bytes of disk to leave free beside a file of unknown length
 PAUSE = 1.0  # seconds before the second attempt; doubles with each
 AGENT = "bitext-miner"
-# First bytes by suffix. An error page with status 200 has others.
+# First bytes of a file by suffix, which an error page with status 200 does not have.
 MAGIC = {".zip": b"PK", ".tgz": b"\x1f\x8b", **COMPRESSED}
 WEB_PAGE = re.compile(rb"\s*(<!doctype html|<html)", re.IGNORECASE)
 
 
 class _Broken(Exception):
-    """A connection that ended early or a server with a passing fault: worth another attempt."""
+    """Broken connection or temporary fault of the server: worth another attempt."""
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Goes where a server points to, but never from an encrypted connection to another."""
+    """Follows redirects, but never from an encrypted connection to an unencrypted one."""
 
     def redirect_request(
         self,
@@ -71,13 +72,13 @@ def fetch(
     sha256: str | None = None,
     report: Reporter = silent,
 ) -> str:
-    """Make ``path`` the file at ``address`` and give its SHA-256, as hexadecimal digits.
+    """Download ``address`` to ``path``; return the SHA-256 of the file in hexadecimal digits.
 
     A file that is there already is only checked. size, in bytes, and sha256 are compared where
     they are given; a file with another checksum is renamed to ``NAME.bad``. ``report`` is called
     with the name of the file, bytes done and in all.
 
-    No more is written than size, and where no length is known, than the disk has room for.
+    Never writes more than ``size`` bytes or, where no length is known, than the disk has room for.
 
     Raises DownloadError (address, network, a redirect from https to anything else, web page,
     length, checksum) and ResourceError (disk).
@@ -86,12 +87,12 @@ def fetch(
         if not path.exists():
             _download(address, path, size, report)
         return _checked(address, path, size, sha256)
-    except OSError as error:  # of the disk; those of the network are no longer here
+    except OSError as error:  # of the disk; network errors are handled below
         raise resource_error(error, path) from error
 
 
 def _download(address: str, path: Path, size: int | None, report: Reporter) -> None:
-    """Attempts, until the file is whole or several in a row have brought nothing new."""
+    """Repeat attempts until the file is complete, or several in a row made no progress."""
     part, note = path.with_name(f"{path.name}.part"), path.with_name(f"{path.name}.part.json")
     best, failures = 0, 0
     while True:
@@ -113,7 +114,7 @@ def _download(address: str, path: Path, size: int | None, report: Reporter) -> N
 
 
 def _attempt(address: str, part: Path, note: Path, size: int | None, report: Reporter) -> None:
-    """One request for what is missing. Raises _Broken, DownloadError and, of the disk, OSError."""
+    """Request the missing bytes once. Raises _Broken, DownloadError and, of the disk, OSError."""
     before = _read_note(note, address)
     done = part.stat().st_size if part.exists() and before else 0
     if done and done == before.get("length"):
@@ -121,7 +122,7 @@ def _attempt(address: str, part: Path, note: Path, size: int | None, report: Rep
     response = _open(address, done)
     if done and not _continues(response, done, before):
         done = 0
-        if response.status == 206:  # a part, of another file than that on disk
+        if response.status == 206:  # the rest of another version of the file
             response.close()
             response = _open(address, 0)
     with response:
@@ -137,7 +138,7 @@ def _receive(
     size: int | None,
     report: Reporter,
 ) -> None:
-    """Write what comes after the ``done`` bytes that are there."""
+    """Append the response to the ``done`` bytes on disk."""
     length = _length(response)
     total = None if length is None else done + length
     block = _read(response)
@@ -150,7 +151,7 @@ def _receive(
         )
     if not done:
         validators = {name: response.headers.get(name) for name in ("ETag", "Last-Modified")}
-        part.unlink(missing_ok=True)  # first, or the note would vouch for bytes of another file
+        part.unlink(missing_ok=True)  # first, or the note would describe bytes of another file
         with open_output(note) as file:
             json.dump({"address": address, "length": total, **validators}, file)
     _require(part, 0 if total is None else total - done)
@@ -176,7 +177,7 @@ def _receive(
 
 
 def _require(part: Path, needed: int) -> None:
-    """Raises ResourceError where so many bytes are not free."""
+    """Raise ResourceError where the disk has less than ``needed`` bytes free."""
     free = shutil.disk_usage(part.parent).free
     if needed > free:
         raise ResourceError(
@@ -195,7 +196,7 @@ def _open(address: str, start: int) -> http.client.HTTPResponse:
         return opener.open(request, timeout=TIMEOUT)
     except urllib.error.HTTPError as error:
         error.close()
-        if error.code == 416 and start:  # the file has become shorter than what is there
+        if error.code == 416 and start:  # the file is now shorter than the part on disk
             return _open(address, 0)
         if error.code == 429 or error.code >= 500:
             raise _Broken(f"the server answers {error.code} {error.reason}") from error
@@ -220,20 +221,20 @@ def _read(response: http.client.HTTPResponse) -> bytes:
 
 
 def _continues(response: http.client.HTTPResponse, done: int, before: Mapping[str, object]) -> bool:
-    """Whether the answer is the rest of the very file that was begun."""
+    """Tell if the response is the rest of the same version of the file."""
     found = re.fullmatch(r"bytes (\d+)-(\d+)/(\d+)", response.headers.get("Content-Range", ""))
     if response.status != 206 or not found or int(found[1]) != done:
         return False
     if _length(response) not in (None, int(found[3]) - done):
         return False
-    # Without anything to tell versions by, two halves may be of two files.
-    told = [name for name in ("ETag", "Last-Modified") if before.get(name)]
-    same = all(response.headers.get(name) == before[name] for name in told)
-    return bool(told) and same and int(found[3]) == before.get("length")
+    # Without a validator the two parts may be of two versions.
+    validators = [name for name in ("ETag", "Last-Modified") if before.get(name)]
+    same = all(response.headers.get(name) == before[name] for name in validators)
+    return bool(validators) and same and int(found[3]) == before.get("length")
 
 
 def _refuse_page(address: str, response: http.client.HTTPResponse, start: bytes, name: str) -> None:
-    """A page that says "not found" or "please log in" comes with status 200 at times."""
+    """Refuse a web page ("not found", "please log in") that is sent with status 200."""
     magic = next((magic for suffix, magic in MAGIC.items() if name.endswith(suffix)), b"")
     page = WEB_PAGE.match(start) or response.headers.get_content_type() == "text/html"
     if (page and not (magic and start.startswith(magic))) or not start.startswith(magic):
@@ -269,7 +270,7 @@ def _length(response: http.client.HTTPResponse) -> int | None:
 
 
 def _read_note(note: Path, address: str) -> dict[str, Any]:
-    """What was noted of the part that is there; nothing, if that is of another address."""
+    """Read the validators of the part on disk; empty if it is of another address."""
     with suppress(OSError, ValueError):
         found = json.loads(note.read_text(encoding="utf-8"))
         if isinstance(found, dict) and found.get("address") == address:

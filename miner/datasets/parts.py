@@ -1,4 +1,4 @@
-"""A set from its address to files that can be evaluated, and a record of what was got."""
+"""Parts of data sets: choose, download, convert, and record them in SOURCES.json."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from miner.datasets.catalog import ALL, CATALOG, Dataset, File
-from miner.datasets.convert import Converted, convert
+from miner.datasets.convert import convert
+from miner.datasets.converted_files import Converted
 from miner.datasets.download import fetch
 from miner.errors import ArtifactError, DownloadError
 from miner.progress import Reporter, silent
@@ -20,15 +21,17 @@ from miner.text.output import StrPath, open_output, resource_error
 DOWNLOADS, RECORD = "downloads", "SOURCES.json"
 
 Record = dict[str, Any]
-# Given a file's name, what shows its progress.
+# Opens the progress display of the download of a file, by its name.
 Showing = Callable[[str], AbstractContextManager[Reporter]]
 
 
 @dataclass(frozen=True)
 class Got:
-    """A part of a set that is there. files: address, bytes, sha256, and whether it was verified.
+    """A part of a set on disk.
 
-    converted: rows written and left out. new: whether anything was done.
+    files: address, bytes, sha256 and verified (checksum known) of each download
+    converted: rows written and left out
+    new: False if the part was there already
     """
 
     files: list[Record]
@@ -37,16 +40,16 @@ class Got:
 
 
 def choose(names: Sequence[str], pairs: Sequence[str] = ()) -> list[tuple[Dataset, str]]:
-    """The parts of the sets ``names`` that are among ``pairs``; all, where there are no pairs.
+    """Return the parts ``pairs`` of the sets ``names``, or all parts where no pair is given.
 
-    A set without parts is taken whole. Raises DownloadError for names and pairs that are not
-    known, and for a large set without a pair.
+    A set without parts is taken whole. Raises DownloadError for unknown names and pairs, and for a
+    large set without a pair.
     """
     chosen = []
     for name in dict.fromkeys(names):
         dataset = find(name)
         parts = list(dataset.parts)
-        if parts == [ALL]:
+        if dataset.whole:
             chosen.append((dataset, ALL))
             continue
         known = ", ".join(parts)
@@ -59,7 +62,7 @@ def choose(names: Sequence[str], pairs: Sequence[str] = ()) -> list[tuple[Datase
 
 
 def find(name: str) -> Dataset:
-    """The set of that name. Raises DownloadError."""
+    """Return the set of that name. Raises DownloadError."""
     if name not in CATALOG:
         raise DownloadError(f"{name}: no such data set; there are {', '.join(CATALOG)}")
     return CATALOG[name]
@@ -74,14 +77,14 @@ def get(
     showing: Showing = lambda name: nullcontext(silent),
     report: Reporter = silent,
 ) -> Got:
-    """Download and convert a part of ``dataset`` below ``into``, where it is not there yet.
+    """Download and convert a part of ``dataset`` below ``into``, unless it is there already.
 
-    Downloads go to ``into/downloads`` and may be deleted afterwards; ``into/SOURCES.json`` says
-    where everything came from. mirror: takes the place of scheme and host in every address.
-    showing and report: progress of downloads and of conversion.
+    Downloads go to ``into/downloads`` and may be deleted afterwards; ``into/SOURCES.json`` records
+    the source of every file. mirror: replaces scheme and host of every address. showing and
+    report: progress of downloads and of conversion.
 
-    Raises DownloadError, CorpusError (what was downloaded is not the official layout),
-    ArtifactError (SOURCES.json) and ResourceError.
+    Raises DownloadError, CorpusError (a download without the official layout), ArtifactError
+    (SOURCES.json) and ResourceError.
     """
     into = Path(into)
     files = dataset.parts[part]
@@ -103,7 +106,7 @@ def get(
         fetched.append({**source, "verified": file.sha256 is not None})
     paths = [downloads / file.name for file in files]
     converted = convert(dataset.name, part, paths, into, report)
-    # Read anew, since another process may have added to it meanwhile.
+    # Read again, since another process may have added to it meanwhile.
     record = read_record(into)
     entry = record.setdefault(dataset.name, {"parts": {}})
     entry |= {"home": dataset.home, "licence": dataset.licence}
@@ -119,7 +122,7 @@ def get(
 
 
 def mirrored(address: str, mirror: str | None) -> str:
-    """``address`` with scheme and host replaced by ``mirror``. Raises DownloadError."""
+    """Replace scheme and host of ``address`` by ``mirror``. Raises DownloadError."""
     if mirror is None:
         return address
     if not mirror.startswith(("http://", "https://")):
@@ -128,7 +131,7 @@ def mirrored(address: str, mirror: str | None) -> str:
 
 
 def read_record(into: Path) -> Record:
-    """What SOURCES.json holds; nothing, if it is not there. Raises ArtifactError."""
+    """Read SOURCES.json; empty if it is not there. Raises ArtifactError."""
     path = into / RECORD
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
@@ -145,7 +148,7 @@ def read_record(into: Path) -> Record:
 
 
 def _is_there(into: Path, files: Sequence[File], before: Mapping[str, Any]) -> bool:
-    """Whether the part was made of what is known now, and its files are still there."""
+    """Tell if the part was made of the files now in the catalogue, and is still on disk."""
     made_of = {source["address"]: source["sha256"] for source in before["files"]}
     same = made_of.keys() == {file.address for file in files} and all(
         file.sha256 in (None, made_of[file.address]) for file in files

@@ -1,8 +1,7 @@
-"""miner.datasets and `miner data`: against a server of tiny archives in the official layouts."""
+"""miner.datasets and `miner data`, with a server of tiny archives in the official layouts."""
 
 from __future__ import annotations
 
-import bz2
 import gzip
 import hashlib
 import json
@@ -13,11 +12,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from support.downloads import DEV, RANKED, SICK, Server, bucc, serve_all, sts, tarred, zipped
+from support.downloads import SICK, Server, bucc, serve_all, sts, tarred, zipped
 
 from miner import datasets
 from miner.cli import main
-from miner.datasets import CATALOG, archive, read_annotated, read_ranked
+from miner.datasets import CATALOG, archive
 from miner.errors import ArtifactError, CorpusError, DownloadError, MinerError
 
 # --- whole sets ---------------------------------------------------------------------------------
@@ -66,7 +65,7 @@ def test_every_set_is_got_and_converted(
     assert "sts/2015.belief.tsv: 2 rows\n    left out, without a gold score: 1" in out
     assert "train/de-en/europarl.tsv.gz: 2 rows\n    left out, with an empty side: 3" in out
     assert "no checksum is known; SHA-256 " in out
-    # Not there: the gold of test, members nobody asked for, and anything half-done.
+    # Neither the gold of test, nor members nobody asked for, nor temporary files are there.
     names = {str(path.relative_to(into)) for path in into.rglob("*") if path.is_file()}
     assert not any("part" in name for name in names)
     assert "bucc2018/de-en/de-en.test.gold" not in names
@@ -89,14 +88,14 @@ def test_every_set_is_got_and_converted(
     again = get_all(get)
     assert [run.code for run in again] == [0] * 4 and not server.asked
     assert again[1].out.startswith("opusparcus de: licence CC BY-NC, already there\n")
-    # A file that is gone is made again from the download; a download that is gone is not missed.
+    # A missing file is made again from its download; a missing download is not needed.
     (into / "paraphrase/opusparcus.de.dev.tsv").unlink()
     (into / "downloads/tatoeba.deu-eng.eng").unlink()
     assert get("opusparcus", "--pair", "de").code == get("tatoeba", "--pair", "de-en").code == 0
     assert not server.asked and (into / "paraphrase/opusparcus.de.dev.tsv").exists()
 
 
-def test_converters_are_of_every_set() -> None:
+def test_every_set_has_a_converter() -> None:
     assert datasets.convert.CONVERTERS.keys() == CATALOG.keys()
 
 
@@ -104,7 +103,7 @@ def test_converters_are_of_every_set() -> None:
 
 
 def fails(server: Server, tmp_path: Path, name: str, part: str, *bodies: bytes) -> str:
-    """The message of getting a part that consists of these files; nothing is written."""
+    """Return the error message for a part of these downloads; check that nothing is written."""
     dataset = CATALOG[name]
     for file, body in zip(dataset.parts[part], bodies, strict=True):
         server.add(file.address, body)
@@ -164,6 +163,18 @@ def fails(server: Server, tmp_path: Path, name: str, part: str, *bodies: bytes) 
             [zipped({"de-dev.txt": "1\ta\tb\t9\n"})],
             "de-dev.txt, line 1: grade 9 is not between 1 and 4",
         ),
+        (
+            "opusparcus",
+            "de",
+            [zipped({"de-dev.txt": "1\ta\tb\t2\n2\ta\tb\tgood\n"})],
+            "de-dev.txt, line 2: 'good' is not a number",
+        ),
+        (
+            "opusparcus",
+            "de",
+            [zipped({"de-dev.txt": "1\ta\tb\t58.2\t4.5\t3\t5\n"})],
+            "de-dev.txt, line 1: 7 columns, not 4",
+        ),
     ],
 )
 def test_an_archive_that_is_not_what_it_should_be(
@@ -179,23 +190,23 @@ def test_an_archive_that_is_not_what_it_should_be(
 
 
 def method(number: int) -> bytes:
-    """A zip that says its member was compressed by the method ``number``."""
+    """Return a zip whose header names the compression method ``number``."""
     body = bytearray(zipped({"SICK.txt": SICK}))
     start = body.index(b"PK\1\2")
     body[8:10] = body[start + 10 : start + 12] = number.to_bytes(2, "little")
     return bytes(body)
 
 
-def test_what_cannot_be_unpacked_is_damaged(
+def test_an_archive_that_cannot_be_unpacked_is_damaged(
     server: Server, unchecked: None, tmp_path: Path
 ) -> None:
-    """Methods that zipfile does not know (9), and those whose bytes these are not."""
+    """Test a method that zipfile does not know (9), and methods that the bytes do not follow."""
     for number in (9, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
         (tmp_path / "data/downloads/SICK.zip").unlink(missing_ok=True)
         assert "SICK.zip: damaged (" in fails(server, tmp_path, "sick-r", "all", method(number))
 
 
-def test_errors_of_others_are_no_damage(tmp_path: Path) -> None:
+def test_errors_of_the_reader_are_no_damage(tmp_path: Path) -> None:
     (tmp_path / "set.zip").write_bytes(zipped({"a.txt": "x\n"}))
     with pytest.raises(ValueError, match="mine"), archive.members(tmp_path / "set.zip") as entries:
         for _, file in entries:
@@ -225,31 +236,12 @@ def test_a_line_without_an_end(
         read("x\n" + "x" + longest)
 
 
-def test_opusparcus_files(tmp_path: Path) -> None:
-    (tmp_path / "en-dev.txt").write_text(DEV, encoding="utf-8")
-    first, second = read_annotated(tmp_path / "en-dev.txt")
-    assert first == ("en-N1", "The cat.", "A cat.", 4.0) and second.grade == 1.5
-    ranked = tmp_path / "de-train.txt.bz2"
-    ranked.write_bytes(bz2.compress(RANKED.encode()))
-    pairs = list(read_ranked(ranked))
-    assert pairs[0] == ("de-1", "Ja.", "Jawohl.", 58.2, 4.5, 3, 5)
-    assert pairs[1].pmi == 12 and pairs[1].second == "Nö."
-    with pytest.raises(CorpusError, match="line 1: 7 columns, not 4"):
-        read_annotated(ranked)
-    (tmp_path / "bad.txt").write_text("1\ta\tb\tgood\n")
-    with pytest.raises(CorpusError, match="line 1: 'good' is not a number"):
-        read_annotated(tmp_path / "bad.txt")
-    (tmp_path / "bad.txt").write_bytes(b"1\t\xff\tb\t3\n")
-    with pytest.raises(CorpusError, match="line 1: not UTF-8"):
-        read_annotated(tmp_path / "bad.txt")
-
-
 # --- the catalogue and the command ----------------------------------------------------------------
 
 
 def test_the_catalogue_holds_together() -> None:
     names = [file.name for dataset in CATALOG.values() for file in dataset.files]
-    assert len(names) == len(set(names)), "all lie in one directory"
+    assert len(names) == len(set(names)), "all are saved in one directory"
     for name, dataset in CATALOG.items():
         assert name == dataset.name and dataset.parts and dataset.licence
         for file in dataset.files:
@@ -282,7 +274,7 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
         (["stsb"], "answers 404 Not Found"),
     ],
 )
-def test_what_cannot_be_got(
+def test_sets_and_pairs_that_are_refused(
     get: Callable[..., SimpleNamespace], arguments: list[str], message: str
 ) -> None:
     done = get(*arguments)
@@ -309,7 +301,7 @@ def test_a_verified_download(
     served.body = body
     done = get("sick-r")
     assert done.code == 0 and "checksum verified" in done.out
-    # Another checksum in a later catalogue: got again.
+    # With another checksum in a later catalogue, the file is downloaded again.
     monkeypatch.setitem(
         CATALOG, "sick-r", replace(sick, parts={"all": (replace(known, sha256="0" * 64),)})
     )
@@ -321,7 +313,7 @@ def test_a_mirror_must_be_an_address(tmp_path: Path) -> None:
         datasets.get(CATALOG["stsb"], "all", tmp_path, mirror="file:///tmp")
 
 
-def test_a_record_that_is_none(get: Callable[..., SimpleNamespace], tmp_path: Path) -> None:
+def test_a_record_that_cannot_be_read(get: Callable[..., SimpleNamespace], tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     for text in ("{", "[]", '{"stsb": 3}', '{"stsb": {"parts": {"all": {}}}}'):
         (tmp_path / "data/SOURCES.json").write_text(text)

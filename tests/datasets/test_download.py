@@ -1,4 +1,4 @@
-"""miner.datasets.download: one file from a server that does what servers do."""
+"""miner.datasets.download: one file from a server with the faults that servers have."""
 
 from __future__ import annotations
 
@@ -39,11 +39,16 @@ def fetch(server: Server, tmp_path: Path) -> Callable[..., bytes]:
     return run
 
 
+def another_version(served: Served) -> None:
+    """Serve another file of the same length, which only the ETag tells apart."""
+    served.body, served.etag = BODY[::-1], '"two"'
+
+
 def ranges(server: Server) -> list[str | None]:
     return [wanted for _, wanted in server.asked]
 
 
-def test_a_broken_connection_goes_on(
+def test_a_broken_connection_is_resumed(
     fetch: Callable[..., bytes], server: Server, served: Served
 ) -> None:
     served.cut = [4321, 2000]
@@ -53,7 +58,7 @@ def test_a_broken_connection_goes_on(
     assert seen[-1] == (len(BODY), len(BODY)) and (4321, len(BODY)) in seen
 
 
-def test_a_later_run_goes_on(
+def test_a_later_run_resumes(
     fetch: Callable[..., bytes], server: Server, served: Served, tmp_path: Path
 ) -> None:
     served.cut, served.status = [5000], []
@@ -75,14 +80,14 @@ def test_a_later_run_goes_on(
     "fault",
     [
         pytest.param(lambda served: setattr(served, "ranges", False), id="ignores Range"),
-        pytest.param(lambda served: setattr(served, "etag", '"two"'), id="another ETag"),
+        pytest.param(lambda served: another_version(served), id="another ETag"),
         pytest.param(lambda served: setattr(served, "shift", 7), id="another range"),
         pytest.param(lambda served: setattr(served, "more", b"x"), id="more than the range"),
         pytest.param(lambda served: setattr(served, "body", BODY[::-1] + b"x"), id="longer"),
         pytest.param(lambda served: setattr(served, "body", b"short"), id="shorter"),
     ],
 )
-def test_what_cannot_go_on_starts_anew(
+def test_a_part_of_another_version_is_downloaded_again(
     fetch: Callable[..., bytes],
     served: Served,
     monkeypatch: pytest.MonkeyPatch,
@@ -97,7 +102,7 @@ def test_what_cannot_go_on_starts_anew(
     assert fetch() == served.body
 
 
-def test_without_a_version_nothing_is_put_together(
+def test_without_a_validator_nothing_is_resumed(
     fetch: Callable[..., bytes], server: Server, served: Served
 ) -> None:
     served.etag, served.cut = None, [4000]
@@ -105,7 +110,7 @@ def test_without_a_version_nothing_is_put_together(
     assert ranges(server) == [None, "bytes=4000-", None]
 
 
-def test_a_part_of_another_address_is_not_gone_on_with(
+def test_a_part_of_another_address_is_not_resumed(
     fetch: Callable[..., bytes], server: Server, served: Served, tmp_path: Path
 ) -> None:
     (tmp_path / "file.bin.part").write_bytes(b"foreign")
@@ -123,14 +128,14 @@ def test_a_server_that_always_cuts_is_given_up(
     assert len(server.asked) == 1 + download.TRIES
 
 
-def test_passing_faults_are_tried_again(
+def test_temporary_faults_are_tried_again(
     fetch: Callable[..., bytes], server: Server, served: Served
 ) -> None:
     served.status = [503, 429]
     assert fetch() == BODY and len(server.asked) == 3
 
 
-def test_a_file_that_is_there_is_only_checked(
+def test_an_existing_file_is_only_checked(
     fetch: Callable[..., bytes], server: Server, tmp_path: Path
 ) -> None:
     (tmp_path / "file.bin").write_bytes(BODY)
@@ -138,7 +143,7 @@ def test_a_file_that_is_there_is_only_checked(
     assert not server.asked
 
 
-def test_a_wrong_checksum_is_put_aside(
+def test_a_file_with_a_wrong_checksum_is_renamed(
     fetch: Callable[..., bytes], served: Served, tmp_path: Path
 ) -> None:
     with pytest.raises(DownloadError, match=f"file.bin.bad: has the SHA-256 .*, not {'0' * 64}"):
@@ -157,7 +162,7 @@ def test_another_length_is_not_downloaded(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_length_that_is_not_told(
+def test_a_length_that_is_not_sent(
     fetch: Callable[..., bytes],
     served: Served,
     tmp_path: Path,
@@ -171,7 +176,7 @@ def test_a_length_that_is_not_told(
     with pytest.raises(DownloadError, match="sends more than the 5,000 bytes of this file"):
         fetch(size=5000)
     assert (tmp_path / "file.bin.part").stat().st_size <= 5000
-    # Space for three blocks.
+    # The disk has space for three blocks.
     free = iter([10**9, *[download.SPARE + 1000] * 3, download.SPARE + 999])
     usage = lambda path: SimpleNamespace(free=next(free))  # noqa: E731
     monkeypatch.setattr(download.shutil, "disk_usage", usage)
@@ -184,7 +189,7 @@ def test_a_length_that_is_not_told(
 def test_redirects_stay_encrypted(
     server: Server, served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Encryption is left out here: only the addresses say https.
+    # The test server does not encrypt: only the addresses say https.
     connection = http.client.HTTPConnection
     monkeypatch.setattr(
         urllib.request.HTTPSHandler, "https_open", lambda self, req: self.do_open(connection, req)

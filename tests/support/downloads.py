@@ -1,4 +1,4 @@
-"""A server of tiny archives in the official layouts of the public sets, and fixtures for it."""
+"""Test server of tiny archives in the official layouts of the public sets, and its fixtures."""
 
 from __future__ import annotations
 
@@ -23,22 +23,24 @@ from miner.datasets import CATALOG, catalog, download
 
 @dataclass
 class Served:
-    """A file of the server. What it does wrong is said by the fields after ``etag``."""
+    """A file of the server. The fields after ``etag`` make its answers faulty."""
 
     body: bytes
     etag: str | None = '"one"'
     kind: str = "application/octet-stream"
     ranges: bool = True
-    cut: list[int] = field(default_factory=list)  # of the next answers, bytes before they break
-    status: list[int] = field(default_factory=list)  # of the next answers
-    shift: int = 0  # added to where a range begins
-    more: bytes = b""  # comes behind a range
-    sized: bool = True  # whether the length is told
-    to: str = ""  # the address it has moved to
+    cut: list[int] = field(
+        default_factory=list
+    )  # bytes sent before the connection breaks, one for each of the next answers
+    status: list[int] = field(default_factory=list)  # statuses of the next answers
+    shift: int = 0  # added to the start of a range
+    more: bytes = b""  # appended to a range
+    sized: bool = True  # send the length
+    to: str = ""  # redirect to this address
 
 
 class Server:
-    """What is served, by path, and what was asked for: (path, Range header or None)."""
+    """Files of the server by path, and its requests: (path, Range header or None)."""
 
     def __init__(self, address: str):
         self.address = address
@@ -46,7 +48,7 @@ class Server:
         self.asked: list[tuple[str, str | None]] = []
 
     def add(self, address: str, body: bytes, **more: object) -> Served:
-        """Serve ``body`` at the path of a true address."""
+        """Serve ``body`` at the path of a real address."""
         path = "/" + address.split("://")[1].split("/", 1)[1]
         self.files[path] = Served(body, **more)  # type: ignore[arg-type]
         return self.files[path]
@@ -136,7 +138,7 @@ def bucc(split: str, gold: bool = True) -> bytes:
 
 
 def sts(year: int, prefix: str = "STS", folder: str = "x") -> dict[str, str | bytes]:
-    """An archive of a year: three pairs of each set, the second without gold."""
+    """Return the members of a year's archive: three pairs of each set, the second without gold."""
     members: dict[str, str | bytes] = {f"{folder}/00-readme.txt": "x\n"}
     members[f"__MACOSX/{folder}/._{prefix}.gs.OnWN.txt"] = b"\0\1"
     for name in catalog.STS_NAMES[year]:
@@ -164,7 +166,6 @@ MSRPC = (
     '1\t702876\t702977\tHe said "yes.\tHe agreed.\r\n0\t1\t2\tA.\tB.\r\n'
 )
 DEV = "en-N1\tThe cat.\tA cat.\t4.0\nen-N2\tThe cat.\tA dog.\t1.5\n"
-RANKED = "de-1\tJa.\tJawohl.\t58.2\t4.5\t3\t5\nde-2\tNein.\tNö.\t12\t1\t1\t3\n"
 
 
 def files_of(name: str, part: str) -> tuple[datasets.File, ...]:
@@ -172,7 +173,7 @@ def files_of(name: str, part: str) -> tuple[datasets.File, ...]:
 
 
 def serve_all(server: Server) -> None:
-    """Every set, one pair each."""
+    """Serve one pair of every set."""
     for file, (split, gold) in zip(
         files_of("bucc2018", "de-en"),
         (("sample", True), ("training", True), ("test", False)),
@@ -211,7 +212,7 @@ def serve_all(server: Server) -> None:
 
 @pytest.fixture
 def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The catalogue without the true sizes and checksums, which the tiny files do not have."""
+    """Remove the sizes and checksums, which the tiny files do not have, from the catalogue."""
     for name, dataset in CATALOG.items():
         parts = {
             part: tuple(replace(file, size=None, sha256=None) for file in files)
@@ -224,7 +225,7 @@ def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
 def get(
     server: Server, unchecked: None, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> Callable[..., SimpleNamespace]:
-    """`miner data get` from the server into ``tmp_path/data``."""
+    """Run `miner data get` from the server into ``tmp_path/data``."""
 
     def run(*arguments: str) -> SimpleNamespace:
         capfd.readouterr()

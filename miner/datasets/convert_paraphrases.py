@@ -1,0 +1,74 @@
+"""Converters of paraphrase sets: MSRPC and Opusparcus, to ``label⇥sentence⇥sentence``.
+
+Opusparcus (Creutz 2018, "Open Subtitles Paraphrase Corpus for Six Languages") has an archive for
+each language, with ``LL-dev.txt`` and ``LL-test.txt``, annotated by two people each. Its ranked
+training pairs stay in the archive.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path, PurePosixPath
+
+from miner.datasets.archive import lines, members
+from miner.datasets.converted_files import PartWriter, Row, require_members, table_rows
+from miner.errors import CorpusError
+
+# Columns of an annotated file: id, two sentences, the annotators' mean grade (1.0 to 4.0).
+OPUSPARCUS_COLUMNS = 4
+
+
+def _msrpc(writer: PartWriter, part: str, files: Sequence[Path]) -> None:
+    """Read label, two ids and two sentences, under a header."""
+    for path, split in zip(files, ("train", "test"), strict=True):
+        with members(path) as entries:
+            table = table_rows(str(path), lines(next(entries)[1]), 5)
+            next(table, None)
+            writer.rows(f"paraphrase/msrpc.{split}.tsv", _msrpc_rows(path, table))
+
+
+def _msrpc_rows(path: Path, table: Iterable[tuple[int, list[str]]]) -> Iterator[Row]:
+    for number, cells in table:
+        if cells[0] not in ("0", "1"):
+            raise CorpusError(f"{path}, line {number}: label {cells[0]!r} is not 0 or 1")
+        yield cells[0], cells[3].strip(), cells[4].strip()
+
+
+def _opusparcus(writer: PartWriter, language: str, files: Sequence[Path]) -> None:
+    (path,) = files
+    found = set()
+    with members(path) as entries:
+        for name, file in entries:
+            match = re.fullmatch(rf"{language}-(dev|test)\.txt", PurePosixPath(name).name)
+            if match:
+                found.add(match[1])
+                rows = _opusparcus_rows(f"{path}, {name}", lines(file))
+                writer.rows(f"paraphrase/opusparcus.{language}.{match[1]}.tsv", rows)
+    require_members(path, {"dev", "test"}, found)
+
+
+def _opusparcus_rows(where: str, texts: Iterable[str]) -> Iterator[Row]:
+    """Yield grade and both sentences of each line of an annotated file."""
+    for number, text in enumerate(texts, 1):
+        cells = text.split("\t")
+        if len(cells) != OPUSPARCUS_COLUMNS:
+            raise CorpusError(
+                f"{where}, line {number}: {len(cells)} columns, not {OPUSPARCUS_COLUMNS}; it is "
+                "not the official layout"
+            )
+        _, first, second, cell = cells
+        try:
+            grade = float(cell)
+        except ValueError:
+            raise CorpusError(
+                f"{where}, line {number}: {cell!r} is not a number; get it again"
+            ) from None
+        if not 1 <= grade <= 4:
+            raise CorpusError(
+                f"{where}, line {number}: grade {cell} is not between 1 and 4; get it again"
+            )
+        yield str(grade), first, second
+
+
+CONVERTERS = {"msrpc": _msrpc, "opusparcus": _opusparcus}

@@ -1,0 +1,131 @@
+"""Output of the converters: all files of a part or none; and checks that the converters share."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice, zip_longest
+from pathlib import Path
+from typing import TypeAlias
+
+from miner.errors import CorpusError
+from miner.progress import Reporter
+from miner.text.output import Waiting, one_line, open_output, resource_error
+
+Row = tuple[str, ...]
+
+NO_GOLD, EMPTY_SIDE = "without a gold score", "with an empty side"
+BATCH = 8192  # lines written at once
+
+
+@dataclass
+class Converted:
+    """Result of converting a part, by path below the data directory.
+
+    written: number of rows. left_out: numbers of rows that were left out, by reason.
+    """
+
+    written: dict[str, int] = field(default_factory=dict)
+    left_out: dict[str, dict[str, int]] = field(default_factory=dict)
+
+
+class PartWriter:
+    """Writer of the files of one part, which appear together or not at all (`all_or_none`)."""
+
+    def __init__(self, into: Path, waiting: Waiting, report: Reporter):
+        self.into, self.waiting, self.report = into, waiting, report
+        self.done = Converted()
+
+    def copy(self, path: str, lines: Iterable[bytes]) -> None:
+        """Write lines unchanged."""
+        self._write(path, lines)
+
+    def rows(self, path: str, rows: Iterable[Row | str]) -> None:
+        """Write rows as TSV; tabs and line ends inside cells become spaces.
+
+        A string instead of a row is the reason why a row is left out.
+        """
+        left_out: Counter[str] = Counter()
+
+        def kept() -> Iterator[bytes]:
+            for row in rows:
+                if isinstance(row, str):
+                    left_out[row] += 1
+                else:
+                    yield ("\t".join(map(one_line, row)) + "\n").encode()
+
+        self._write(path, kept())
+        if left_out:
+            self.done.left_out[path] = dict(left_out)
+
+    def _write(self, path: str, encoded: Iterable[bytes]) -> None:
+        final = self.into / path
+        try:
+            final.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise resource_error(error, final.parent) from error
+        count, stream = 0, iter(encoded)
+        with open_output(final, binary=True, together=self.waiting) as out:
+            while batch := list(islice(stream, BATCH)):
+                out.write(b"".join(batch))
+                count += len(batch)
+                self.report(path, count, None)
+        self.done.written[path] = count
+
+
+# Converts the downloads of one part of a set: (writer, part, files).
+Convert: TypeAlias = Callable[[PartWriter, str, Sequence[Path]], None]
+
+
+def line_pairs(
+    where: str, first: Iterable[str], second: Iterable[str]
+) -> Iterator[tuple[str, str]]:
+    """Pair two files line by line. Raises CorpusError, with both counts, for unequal lengths."""
+    count = [0, 0]
+    for left, right in zip_longest(first, second):
+        count[0] += left is not None
+        count[1] += right is not None
+        if count[0] == count[1]:
+            yield left, right
+    if count[0] != count[1]:
+        raise CorpusError(
+            f"{where}: {count[0]:,} lines and {count[1]:,}, where line belongs to line; get it "
+            "again, or tell its authors"
+        )
+
+
+def both_sides(pair: Sequence[str]) -> Row | str:
+    """Strip both sides of a pair; return `EMPTY_SIDE` where one is empty."""
+    first, second = (one_line(side).strip() for side in pair)
+    return (first, second) if first and second else EMPTY_SIDE
+
+
+def table_rows(where: str, texts: Iterable[str], columns: int) -> Iterator[tuple[int, list[str]]]:
+    """Yield line number and cells of each non-blank line.
+
+    Raises CorpusError for a line of fewer than ``columns`` cells.
+    """
+    for number, text in enumerate(texts, 1):
+        if not text.strip():
+            continue
+        cells = text.split("\t")
+        if len(cells) < columns:
+            raise CorpusError(
+                f"{where}, line {number}: {len(cells)} columns, not {columns}; it is not the "
+                "official layout"
+            )
+        yield number, cells
+
+
+def require_members(path: Path, wanted: set[str], found: set[str]) -> None:
+    """Raise CorpusError where an archive lacks some of the wanted members."""
+    if missing := sorted(wanted - found):
+        raise missing_members(path, missing)
+
+
+def missing_members(path: Path, missing: Sequence[str]) -> CorpusError:
+    return CorpusError(
+        f"{path}: holds no {', '.join(missing)}; it is not the official layout: look at its home "
+        "page"
+    )
