@@ -76,7 +76,7 @@ def measure(path: Path, sentences: int, rounds: int, threads: int) -> list[dict[
     for name, (_, share) in CONTENDERS.items():
         count = max(8, round(sentences * share))
         arguments = {"name": name, "path": str(path), "count": count, "threads": threads}
-        jobs.append(Job(name, "encode:job", arguments))
+        jobs.append(Job(name, "encode_speed:job", arguments))
     found = rows(alternate(jobs, rounds, threads), OURS)
     for row in found:
         # Of few sentences only the batch would show.

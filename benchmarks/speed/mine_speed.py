@@ -190,4 +190,4 @@ def exponents(points: list[dict[str, Any]]) -> dict[str, float]:
 
 def _jobs(names: list[str], paths: list[Path], threads: int, work: Path) -> list[Job]:
     arguments = {"paths": [str(path) for path in paths], "work": str(work), "threads": threads}
-    return [Job(name, "mine:job", {"name": name, **arguments}) for name in names]
+    return [Job(name, "mine_speed:job", {"name": name, **arguments}) for name in names]

@@ -227,8 +227,8 @@ def measure(
 ) -> list[dict[str, Any]]:
     arguments = {"paths": [str(path) for path in paths], "count": count, "d": d}
     shared = {"threads": threads, "work": str(work)}
-    made = need(Job("vectors", "search:prepare", {**arguments, **shared}), threads)
-    jobs = [Job(name, "search:job", {"name": name, **shared}) for name in [*VARIANTS, *PEERS]]
+    made = need(Job("vectors", "search_speed:prepare", {**arguments, **shared}), threads)
+    jobs = [Job(name, "search_speed:job", {"name": name, **shared}) for name in [*VARIANTS, *PEERS]]
     found = rows(alternate(jobs, rounds, threads), OURS)
     vectors = sum(made["sentences"])
     for row in found:

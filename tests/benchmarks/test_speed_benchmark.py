@@ -57,7 +57,7 @@ print(json.dumps(meter.result(3, more=1)))
 
 
 def test_a_job_that_fails_or_is_not_there() -> None:
-    failed = process.run(process.Job("x", "text:read", {"path": "/nowhere", "count": 1}), 1)
+    failed = process.run(process.Job("x", "speed_text:read", {"path": "/nowhere", "count": 1}), 1)
     assert "FileNotFoundError" in failed["failed"]
     assert "no_such_module" in process.run(process.Job("x", "no_such_module:job"), 1)["missing"]
 
@@ -122,7 +122,7 @@ def test_it_runs(tmp_path: Path) -> None:
         [*command, "--data", str(tmp_path), "--json", str(tmp_path / "speed.json")],
         cwd=ROOT,
         capture_output=True,
-        speed_text=True,
+        text=True,
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
