@@ -1,4 +1,4 @@
-"""The charts of the page about a cleaning, by Bokeh."""
+"""Charts of the page about a cleaning, by Bokeh."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _figure(**settings: Any) -> Any:
 
 
 def _bars(found: Cleaned, top: str | None, title: str, **settings: Any) -> tuple[Any, np.ndarray]:
-    """A chart with a line for each stage, after one that is called ``top``; their places."""
+    """Return a chart with a bar for each stage, after one labelled ``top``, and their positions."""
     from bokeh.models import Range1d
 
     labels = [*([top] if top else []), *(stage.label for stage in found.stages)]
@@ -41,7 +41,7 @@ def _bars(found: Cleaned, top: str | None, title: str, **settings: Any) -> tuple
         tooltips=[("", "@label"), ("", "@said")],
         **settings,
     )
-    # By number, since labels need not differ.
+    # By position, since two labels may be equal.
     chart.yaxis.ticker = list(range(len(labels)))
     chart.yaxis.major_label_overrides = dict(enumerate(labels))
     chart.ygrid.visible = False
@@ -49,7 +49,7 @@ def _bars(found: Cleaned, top: str | None, title: str, **settings: Any) -> tuple
 
 
 def left(found: Cleaned) -> Any:
-    """The pairs left after each stage, and those that it removed."""
+    """Draw the pairs left after each stage, and those that it removed."""
     from bokeh.models import Range1d
 
     stages, total = found.stages, found.count
@@ -74,7 +74,7 @@ def left(found: Cleaned) -> Any:
 
 
 def removed(found: Cleaned) -> Any:
-    """The pairs that each stage removed, and those that it would have removed by itself."""
+    """Draw the pairs that each stage removed, and those that it would have removed by itself."""
     from bokeh.models import Range1d
 
     stages = found.stages
@@ -111,7 +111,7 @@ def _legend(chart: Any) -> None:
 
 
 def histogram(one: Look, now: float | None) -> Any:
-    """Pairs by their score, in the colours of whether the filter keeps them; a line at ``now``."""
+    """Draw a histogram of scores, coloured by the filter's decision, with a line at ``now``."""
     from bokeh.models import Label, Range1d, Span
 
     step, edges = one.step, one.edges
@@ -170,7 +170,7 @@ def histogram(one: Look, now: float | None) -> Any:
 
 
 def _lines(step: Step, edges: np.ndarray) -> Iterable[tuple[float, str, float]]:
-    """The bounds that are within a histogram, with their sign, and where their lines stand."""
+    """Yield each bound that lies within a histogram, its sign, and the position of its line."""
     for bound, sign in ((step.minimum, "≥"), (step.maximum, "≤")):
         if bound is None:
             continue
@@ -180,7 +180,7 @@ def _lines(step: Step, edges: np.ndarray) -> Iterable[tuple[float, str, float]]:
 
 
 def thresholds(found: Cleaned, curve: Curve) -> Any:
-    """What thresholds of the score that ranks keep, with a line at the one there is."""
+    """Draw pairs and words kept by threshold of the ranking score, with a line at the present one."""
     from bokeh.models import LinearAxis, NumeralTickFormatter, Range1d, Span
 
     step = found.plan.ranking

@@ -1,86 +1,60 @@
-"""A page to look at, about a search: what a threshold keeps, and samples of the pairs found."""
+"""Page about a search: the threshold with its estimates, and samples of the pairs found."""
 
-import html
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from miner.mining.pairs import Pairs
 from miner.mining.precision import Estimate, rounded
 from miner.mining.search import Search
-from miner.reports import page
+from miner.reports import page, search_charts
 from miner.reports.page import check
-from miner.scoring.explain import Token, match
+from miner.scoring.explain import match
 from miner.scoring.verifier import FEATURES
 
 # Bands of probability that samples are shown of.
 BANDS = ((0.99, 1.0), (0.9, 0.99), (0.5, 0.9), (0.1, 0.5), (0.01, 0.1), (0.0, 0.01))
 SAMPLES = 6
-# Pairs shown on either side of the threshold, and of each kind of suspicion.
+# Pairs shown on either side of the threshold, and of each kind of suspicious pairs.
 AROUND, SUSPECTS = 8, 8
 # Below this many pieces a sentence is very short; above this share of same pieces, a near-copy.
 SHORT, COPIED = 4, 0.8
-# Points of the threshold that the slider knows.
-STEPS = 1000
-TICKS = (0.0001, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999)
-LIMIT = 12.0
 
 
 def write(
     path: str | Path, found: Search, estimate: Estimate | None, threshold: float | None
 ) -> None:
-    """Write the page about a search whose pairs were looked at twice.
+    """Write the page about a search whose pairs were verified.
 
-    ``threshold`` is the one that was applied, None for none. Raises
-    :class:`~miner.errors.DependencyError` without Bokeh, ResourceError where it cannot be written.
+    ``threshold`` is the one that was applied, None for none. Raises DependencyError without Bokeh,
+    and ResourceError where the page cannot be written.
     """
     check(path)
     start = 0.5 if threshold is None or not 0 <= threshold <= 1 else threshold
-    steps = _steps(found.pairs, estimate, start)
-    divisions, script = page.embedded(_charts(found.pairs, steps, start))
+    steps = search_charts.thresholds(found.pairs, estimate, start)
     title = f"{_names(found.pairs.source)} × {_names(found.pairs.target)}"
-    body = _BODY.format(
-        title=html.escape(title),
-        summary=_summary(found, estimate, threshold),
-        slider=page.slider(steps["logit"], _said(steps), _position(steps, start)),
-        charts="".join(divisions),
-        samples=_samples(found, threshold),
-        suspects=_suspects(found, threshold),
+    page.write(
+        path,
+        "search.html",
+        f"Mined pairs: {title}",
+        search_charts.draw(found.pairs, steps, start),
+        {
+            "heading": title,
+            "summary": _summary(found, estimate, threshold),
+            "steps": {
+                "at": steps["logit"],
+                "said": _said(steps),
+                "start": search_charts.position(steps, start),
+            },
+            "samples_by_score": _samples(found, threshold),
+            "suspects": _suspects(found, threshold),
+        },
     )
-    page.write(path, f"Mined pairs: {title}", body, script)
-
-
-def _logit(score: np.ndarray) -> np.ndarray:
-    inside = np.clip(score, 1e-12, 1 - 1e-12)
-    return np.clip(np.log(inside) - np.log1p(-inside), -LIMIT, LIMIT)
-
-
-def _steps(pairs: Pairs, estimate: Estimate | None, start: float) -> dict[str, list[Any]]:
-    """Thresholds for the slider, strictest first, ``start`` among them, and what each keeps."""
-    kept = np.unique(np.linspace(1, max(len(pairs), 1), STEPS).astype(np.int64))
-    # Most pairs are wrong: steps at equal distances of the score as well.
-    at = -np.log(1 / np.linspace(0.9999, 0.001, STEPS) - 1)
-    more = np.searchsorted(-_logit(pairs.score), -at, side="right")
-    kept = np.concatenate([kept, more, [pairs.count_at_least(start)]])
-    kept = np.unique(kept[(kept > 0) & (kept <= len(pairs))])
-    # Rounded down, so that the threshold as printed keeps what is printed beside it.
-    score = np.unique(np.floor(pairs.score[kept - 1] * 1e6) / 1e6)[::-1]
-    kept = np.searchsorted(-pairs.score, -score, side="right")
-    steps: dict[str, list[Any]] = {
-        "score": score.tolist(),
-        "logit": _logit(score).tolist(),
-        "kept": kept.tolist(),
-    }
-    if estimate is not None:
-        steps["precision"] = [estimate.precision(int(count)) for count in kept]
-        steps["recall"] = [estimate.recall(int(count)) for count in kept]
-    return steps
 
 
 def _said(steps: dict[str, list[Any]]) -> list[str]:
-    """What each threshold keeps, in words."""
+    """Return the text that the slider shows for each threshold."""
     said = [
         f"--threshold {score:.6f} keeps {kept:,} pairs"
         for score, kept in zip(steps["score"], steps["kept"], strict=True)
@@ -94,68 +68,14 @@ def _said(steps: dict[str, list[Any]]) -> list[str]:
     return said
 
 
-def _position(steps: dict[str, list[Any]], threshold: float) -> int:
-    """The step that keeps what this threshold keeps."""
-    found = int(np.searchsorted(-np.array(steps["score"]), -threshold, side="right"))
-    return max(found - 1, 0)
-
-
-def _charts(pairs: Pairs, steps: dict[str, list[Any]], threshold: float) -> list[Any]:
-    from bokeh.models import LinearAxis, Range1d, Span
-    from bokeh.plotting import figure
-
-    logit = _logit(pairs.score)
-    count, edges = np.histogram(logit, bins=80, range=(-LIMIT, LIMIT))
-    shown = {"width": 960, "sizing_mode": "scale_width", "tools": "pan,xwheel_zoom,box_zoom,reset"}
-    spread = (float(logit.min(initial=-6)) - 0.5, float(logit.max(initial=6)) + 0.5)
-    histogram = figure(
-        title="Pairs by score", height=260, y_axis_type="log", x_range=Range1d(*spread), **shown
-    )
-    filled = count > 0
-    histogram.quad(
-        left=edges[:-1][filled], right=edges[1:][filled], bottom=0.5, top=count[filled],
-        fill_color="#4c78a8", line_color="white",
-    )  # fmt: skip
-    histogram.yaxis.axis_label = "pairs (logarithmic)"
-    curve = figure(title="What a threshold keeps", height=260, x_range=histogram.x_range, **shown)
-    most = max(steps["kept"], default=1)
-    curve.y_range = Range1d(0, 1.02)
-    curve.extra_y_ranges = {"kept": Range1d(0, most * 1.02)}
-    curve.add_layout(LinearAxis(y_range_name="kept", axis_label="pairs kept"), "right")
-    curve.line(
-        steps["logit"], steps["kept"], y_range_name="kept", color="#4c78a8", line_width=2,
-        legend_label="pairs kept",
-    )  # fmt: skip
-    if "precision" in steps:
-        for name, color in (("precision", "#e45756"), ("recall", "#54a24b")):
-            curve.line(
-                steps["logit"], steps[name], color=color, line_width=2,
-                legend_label=f"estimated {name}",
-            )  # fmt: skip
-    curve.yaxis[0].axis_label = "share"
-    curve.legend.orientation = "horizontal"
-    curve.legend.location = "top_center"
-    curve.legend.background_fill_alpha = 0.6
-    at = float(_logit(np.array([threshold]))[0])
-    for number, chart in enumerate((histogram, curve)):
-        chart.xaxis.axis_label = "score: probability of being a translation"
-        ticks = _logit(np.array(TICKS)).tolist()
-        chart.xaxis.ticker = ticks
-        chart.xaxis.major_label_overrides = {
-            tick: f"{value:g}" for tick, value in zip(ticks, TICKS, strict=True)
-        }
-        chart.add_layout(
-            Span(location=at, dimension="height", line_width=2, name=page.MOVED[number])
-        )
-        chart.toolbar.logo = None
-    return [histogram, curve]
-
-
 def _names(index: Any) -> str:
     return ", ".join(Path(source.path).name for source in index.sources)
 
 
-def _summary(found: Search, estimate: Estimate | None, threshold: float | None) -> str:
+def _summary(
+    found: Search, estimate: Estimate | None, threshold: float | None
+) -> list[tuple[str, str]]:
+    """Return the facts at the head of the page: name and text of each."""
     pairs = found.pairs
     rows = []
     for name, index in (("source", pairs.source), ("target", pairs.target)):
@@ -194,18 +114,19 @@ def _summary(found: Search, estimate: Estimate | None, threshold: float | None) 
         rows += [("doubt", doubt) for doubt in estimate.doubts]
     else:
         rows.append(("precision", "not estimated"))
-    return page.facts(rows)
+    return rows
 
 
-def _samples(found: Search, threshold: float | None) -> str:
+def _samples(found: Search, threshold: float | None) -> list[dict[str, Any]]:
+    """Return pairs around the threshold, and of every band of scores."""
     pairs = found.pairs
     parts = []
     if threshold is not None and 0 <= threshold <= 1:
         kept = pairs.count_at_least(threshold)
         above = range(max(0, kept - AROUND), kept)
         below = range(kept, min(len(pairs), kept + AROUND))
-        parts.append(_section("Just above the threshold", found, above))
-        parts.append(_section("Just below the threshold", found, below))
+        parts.append(_group("Just above the threshold", found, above))
+        parts.append(_group("Just below the threshold", found, below))
     for low, high in BANDS:
         # Scores descend; the highest band takes the scores of 1 as well.
         first = np.searchsorted(-pairs.score, -high, side="right") if high < 1 else 0
@@ -214,12 +135,12 @@ def _samples(found: Search, threshold: float | None) -> str:
             np.unique(np.linspace(first, last - 1, SAMPLES).astype(int)) if last > first else ()
         )
         title = f"Score from {low:g} to {high:g}: {last - first:,} pairs"
-        parts.append(_section(title, found, chosen))
-    return "".join(parts)
+        parts.append(_group(title, found, chosen))
+    return parts
 
 
-def _suspects(found: Search, threshold: float | None) -> str:
-    """The best of the pairs kept that something speaks against."""
+def _suspects(found: Search, threshold: float | None) -> list[dict[str, Any]]:
+    """Return the best kept pairs of each suspicious kind."""
     pairs = found.pairs
     assert pairs.features is not None
     assert found.source_text is not None and found.target_text is not None
@@ -240,58 +161,28 @@ def _suspects(found: Search, threshold: float | None) -> str:
         ("Very short", pieces < SHORT),
         ("Hubs: sentences that are near to a great many others", hub),
     )
-    return "".join(
-        _section(
+    return [
+        _group(
             f"{title}: {np.count_nonzero(kept & which):,} of the pairs kept",
             found,
             np.flatnonzero(kept & which)[:SUSPECTS],
         )
         for title, which in kinds
-    )
+    ]
 
 
 def _popularity(rows: np.ndarray, size: int) -> np.ndarray:
-    """``(size,)``: on how many neighbour lists each row stands."""
+    """Return the number of neighbour lists that have each row, ``(size,)``."""
     return np.bincount(rows[rows >= 0], minlength=size)
 
 
-def _section(title: str, found: Search, chosen: Iterable[int]) -> str:
+def _group(title: str, found: Search, chosen: Iterable[int]) -> dict[str, Any]:
+    """Return some pairs as the model reads them: score, q-value and the tokens of both sides."""
     pairs = found.pairs.take(np.array(list(chosen), dtype=np.int64))
     assert found.verifier is not None
-    rows = []
-    texts = list(pairs.texts())
     q_values = [None] * len(pairs) if pairs.q_value is None else pairs.q_value.tolist()
-    for (score, source, target), q_value in zip(texts, q_values, strict=True):
-        left, right = match(found.verifier, source, target)
-        note = "" if q_value is None else f'<br><span class="q">q {q_value:.3f}</span>'
-        rows.append(
-            f"<tr><td>{score:.4f}{note}</td><td>{_marked(left)}</td><td>{_marked(right)}</td></tr>"
-        )
-    return page.samples(title, rows)
-
-
-def _marked(tokens: list[Token]) -> str:
-    """A sentence as the model reads it, pieces without a counterpart marked."""
-    parts = []
-    for token in tokens:
-        text = html.escape(token.text)
-        if token.partner is None:
-            parts.append(f"<mark>{text}</mark>")
-        else:
-            strength = max(token.similarity, token.probability)
-            parts.append(f'<span title="best counterpart {strength:.2f}">{text}</span>')
-    return "".join(parts)
-
-
-_BODY = """<h1>{title}</h1>
-{summary}
-<h2>Threshold</h2>
-{slider}
-{charts}
-<h2>Samples</h2>
-<p>The text is shown as the model reads it. Pieces without a counterpart on the other side are
-<mark>marked</mark>.</p>
-{samples}
-<h2>Suspicious pairs with high scores</h2>
-{suspects}
-"""
+    rows = [
+        {"score": score, "q_value": q_value, "sides": match(found.verifier, source, target)}
+        for (score, source, target), q_value in zip(pairs.texts(), q_values, strict=True)
+    ]
+    return {"title": title, "pairs": rows}

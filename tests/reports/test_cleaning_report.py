@@ -1,4 +1,4 @@
-"""The page about a cleaning: what it picks to show, what it says, that it lives in a browser."""
+"""Tests of miner.reports.cleaning_report: the samples, the text, and the page in a browser."""
 
 from __future__ import annotations
 
@@ -224,7 +224,7 @@ def test_the_page_has_what_it_promises(page: Path, found: Cleaned) -> None:
         "Just within the minimum of 0.2",
         "tokens; line",
         "a cosine of",
-        "a copy of line",
+        "a duplicate of line",
         "Some of the pairs kept",
         "--top-n",
         "… (1,500 characters)",
@@ -296,7 +296,7 @@ def test_two_files_and_json(tmp_path: Path, german_file: Path, english_file: Pat
     rows = Rows(path, bitext_format=BitextFormat(source_column="source", target_column="target"))
     found = run(tmp_path, LENGTH + COPIES, rows=rows)
     text = written(tmp_path, found)
-    assert "some.jsonl" in text and "a copy of line" in text
+    assert "some.jsonl" in text and "a duplicate of line" in text
     assert "no?utf8.jsonl" in written(tmp_path, found, names=["no\udcffutf8.jsonl"])
 
 

@@ -1,4 +1,4 @@
-"""The HTML page: whole, self-contained, and alive in a browser."""
+"""Tests of miner.reports.search_report: whole, self-contained, and alive in a browser."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ import re
 import shutil
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from miner.index.index import Index
 from miner.mining.precision import Estimate, estimate
 from miner.mining.search import Search, run, verifier_for
 from miner.reports.search_report import write
-from miner.scoring.explain import explain, match
 
 pytest.importorskip("bokeh")
 
@@ -112,29 +110,3 @@ def test_the_page_lives_in_a_browser(page: Path) -> None:
         browser.close()
     assert errors == []
     assert requests == [page.as_uri()]
-
-
-# --- one pair -----------------------------------------------------------------------------------
-
-
-def test_explaining_a_pair(found: Search, german: list[str], english: list[str]) -> None:
-    assert found.verifier is not None
-    right = explain(found.verifier, german[0], english[0])
-    wrong = explain(found.verifier, german[0], english[9])
-    assert right.probability > wrong.probability
-    assert right.cosine > wrong.cosine
-    total = sum(right.parts.values()) + found.verifier.alone.intercept
-    assert 1 / (1 + np.exp(-total)) == pytest.approx(right.probability)
-    folded = "".join(token.text for token in right.source)
-    assert folded.strip().casefold() == german[0].strip().casefold()
-    for token in right.source:
-        assert token.partner is None or 0 <= token.partner < len(right.target)
-
-
-@pytest.mark.parametrize(("source", "target"), [("", ""), ("", "house"), ("漢字", "字漢")])
-def test_explaining_what_has_no_pieces(found: Search, source: str, target: str) -> None:
-    assert found.verifier is not None
-    assert all(
-        token.partner is None for side in match(found.verifier, source, target) for token in side
-    )
-    assert 0 <= explain(found.verifier, source, target).probability <= 1

@@ -1,0 +1,38 @@
+"""Tests of miner.scoring.explain: the parts of a probability, and which pieces match."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from miner.index.index import Index
+from miner.mining.search import Search, run, verifier_for
+from miner.scoring.explain import explain, match
+
+
+@pytest.fixture(scope="module")
+def found(verifying: tuple[Index, Index]) -> Search:
+    return run(*verifying, verifier_for(verifying[0]))
+
+
+def test_explaining_a_pair(found: Search, german: list[str], english: list[str]) -> None:
+    assert found.verifier is not None
+    right = explain(found.verifier, german[0], english[0])
+    wrong = explain(found.verifier, german[0], english[9])
+    assert right.probability > wrong.probability
+    assert right.cosine > wrong.cosine
+    total = sum(right.parts.values()) + found.verifier.pair_function.intercept
+    assert 1 / (1 + np.exp(-total)) == pytest.approx(right.probability)
+    folded = "".join(token.text for token in right.source)
+    assert folded.strip().casefold() == german[0].strip().casefold()
+    for token in right.source:
+        assert token.partner is None or 0 <= token.partner < len(right.target)
+
+
+@pytest.mark.parametrize(("source", "target"), [("", ""), ("", "house"), ("漢字", "字漢")])
+def test_explaining_a_pair_without_pieces(found: Search, source: str, target: str) -> None:
+    assert found.verifier is not None
+    assert all(
+        token.partner is None for side in match(found.verifier, source, target) for token in side
+    )
+    assert 0 <= explain(found.verifier, source, target).probability <= 1
