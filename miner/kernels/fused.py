@@ -21,8 +21,8 @@ import numpy as np
 from miner.kernels.half import bits, widen
 from miner.kernels.tile import COLUMNS, ROWS, has_avx2, lowest_bit, tile_avx2
 
-# Largest int8 value. Columns are stored as uint8, UP higher, so at most 127; two products of 127 and
-# 63 are added in 16 bits.
+# Largest int8 value. Columns are stored as uint8, UP higher, so at most 127; two products of 127
+# and 63 are added in 16 bits.
 LARGEST = 63
 UP = 64
 # Bound on the sum of squares over the first, or the last, two of every four components.

@@ -1,4 +1,4 @@
-"""miner.kernels.dots: integer dot products against their plain reference, bit for bit."""
+"""Integer dot products against their plain reference, bit for bit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LOOPS = [pytest.param(dots._by_tiles, marks=NEEDS_AVX2), dots._one_by_one]
     st.integers(0, 3 * ROWS), st.integers(0, 3 * OTHERS + 1), st.integers(1, 4), st.integers(0, 99)
 )
 def test_products(loop: Any, n: int, m: int, steps: int, seed: int) -> None:
-    """Repeats, extremes, zero rows, and numbers of rows that fill no tile."""
+    """Repeated rows, extreme values, zero rows, and row counts that do not fill a tile."""
     generator = np.random.default_rng(seed)
     codes = generator.integers(-127, 128, (9, steps * STEP)).astype(np.int8)
     codes[0], codes[1], codes[2] = 127, -127, 0
@@ -34,7 +34,7 @@ def test_products(loop: Any, n: int, m: int, steps: int, seed: int) -> None:
     out = np.full((m + 1, len(rows)), np.nan, dtype=np.float32)
     loop(rows, n, codes, wanted, m, out, np.empty(8, dtype=np.int32))
     assert (out[:m, :n] == dots.dots_reference(rows[:n], codes, wanted[:m])).all()
-    assert np.isnan(out[m]).all(), "nothing beyond"
+    assert np.isnan(out[m]).all(), "rows beyond m are not written"
 
 
 @given(st.integers(0, 9), st.integers(1, 40), st.integers(0, 99))
@@ -53,7 +53,7 @@ def test_unit_codes(size: int, dimension: int, seed: int) -> None:
     np.testing.assert_allclose(np.diag(found), (length[:, 0] > 0).astype(float), atol=1e-6)
 
 
-def test_what_is_stored_as_bytes_is_rounded_no_further() -> None:
+def test_int8_tables_are_not_rounded_again() -> None:
     stored, scales = quantise(np.random.default_rng(1).normal(size=(50, 32)).astype(np.float32))
     codes, scale = unit_codes(stored * scales[:, None])
     assert (codes == stored).all()

@@ -1,4 +1,4 @@
-"""The training kernels against plain references, torch's SparseAdam, and themselves."""
+"""Training kernels against plain references, torch's SparseAdam, and other thread counts."""
 
 import numba
 import numpy as np
@@ -76,7 +76,7 @@ def test_mean_batch_is_the_mean(dimension):
     np.testing.assert_allclose(out, mean_batch_reference(table, ids, offsets), rtol=1e-5, atol=2e-6)
 
 
-def test_mean_batch_of_nothing():
+def test_mean_batch_of_empty_sentences():
     table = np.ones((3, 2), dtype=np.float32)
     out = np.empty((0, 2), dtype=np.float32)
     mean_batch(table, np.empty(0, np.int32), np.zeros(1, np.int64), out)
@@ -117,9 +117,9 @@ def test_sparse_adam_is_torchs():
     start = tables[0].copy()
 
     for step in range(1, 13):
-        # Odd steps touch half of the table, so that moments of the other half stand still.
+        # Even steps touch half of the table: the moments of the other half must not change.
         ids, offsets = batch(generator, size if step % 2 else size // 2, 8)
-        if step == 2:  # one sentence twice over
+        if step == 2:  # every sentence twice
             ids, offsets = np.tile(ids, 2), np.concatenate([offsets, offsets[1:] + offsets[-1]])
         gradient = generator.normal(size=(len(offsets) - 1, dimension)).astype(np.float32)
         adam_step(tables, gradient, ids, offsets, step, rate)
@@ -138,7 +138,7 @@ def test_sparse_adam_is_torchs():
 
 @pytest.mark.parametrize("pull", [0.01, 3.0])
 def test_adam_with_a_pull_is_torchs_with_the_regulariser(pull):
-    """Dense Adam, on a loss that has the squared distance from the start in it."""
+    """The reference is dense Adam on a loss with the squared distance from the start."""
     torch = pytest.importorskip("torch")
     generator = np.random.default_rng(8)
     size, dimension, rate = 25, 6, 0.01
@@ -149,7 +149,7 @@ def test_adam_with_a_pull_is_torchs_with_the_regulariser(pull):
     optimizer = torch.optim.Adam([weight], lr=rate, betas=(BETA1, BETA2), eps=EPSILON)
 
     for step in range(1, 13):
-        # Even steps leave half of the table to the pull alone, the last one all of it.
+        # On even steps only the pull moves half of the table, on the last step all of it.
         ids, offsets = batch(generator, size if step % 2 else size // 2, 8 if step < 12 else 0)
         gradient = generator.normal(size=(len(offsets) - 1, dimension)).astype(np.float32)
         adam_step(tables, gradient, ids, offsets, step, rate, start, pull)
@@ -163,7 +163,7 @@ def test_adam_with_a_pull_is_torchs_with_the_regulariser(pull):
             loss = loss + (means * torch.from_numpy(gradient)).sum()
         loss.backward()
         optimizer.step()
-        # A hundredth of a step, whose length comes from as little as the rounding of W - start.
+        # A hundredth of a step: where W - start is all rounding, so is the direction of the step.
         np.testing.assert_allclose(tables[0], weight.detach().numpy(), rtol=0, atol=rate / 100)
 
     moments = optimizer.state[weight]
@@ -239,7 +239,7 @@ def test_margin_gradient_is_that_of_torch(seed, n, d, margin):
     expected = losses.margin_loss(*tensor.chunk(4), margin)
     expected.backward()
     assert value == pytest.approx(expected.item(), abs=1e-5)
-    # At the kink, and of a zero vector, the gradient is anybody's.
+    # At the kink, and for a zero vector, the gradient is undefined.
     cosine = torch.nn.functional.normalize(tensor.detach(), dim=1).chunk(4)
     pair = (cosine[0] * cosine[1]).sum(1)
     kink = [
@@ -249,7 +249,7 @@ def test_margin_gradient_is_that_of_torch(seed, n, d, margin):
     sure = ~np.tile(kink[0] | kink[1], 4) & means.any(axis=1)
     for zero in np.flatnonzero(~means.any(axis=1)):
         sure[zero % n :: n] = False
-    # Times the length, since a short vector has a large gradient, with large errors.
+    # Scaled by the length: a short vector has a large gradient with large errors.
     length = np.linalg.norm(means, axis=1, keepdims=True)
     wanted = tensor.grad.numpy() * length
     np.testing.assert_allclose((gradient * length)[sure], wanted[sure], atol=1e-5)

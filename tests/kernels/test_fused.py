@@ -1,4 +1,4 @@
-"""miner.kernels.tile, fused and blocks: every loop against its plain reference, bit for bit."""
+"""Kernels of the int8 and float32 engines against their plain references, bit for bit."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ KINDS = ("normal", "ties", "equal", "sparse", "one huge", "tiny", "zero")
 
 
 def vectors(seed: int, n: int, d: int, kind: str) -> np.ndarray:
-    """``(n, d) float32`` of a kind; some rows of zeros, some copies."""
+    """Return ``(n, d) float32`` of a kind of `KINDS`, with a zero row and a duplicate."""
     generator = np.random.default_rng(seed)
     made = generator.normal(size=(n, d))
     if kind == "ties":
         made = generator.integers(-2, 3, size=(n, d))
-    elif kind == "equal":  # all components alike: what comes closest to an overflow
+    elif kind == "equal":  # equal components come closest to an overflow
         made = np.sign(made[:, :1]) * np.ones((n, d))
     elif kind == "sparse":
         made *= generator.random((n, d)) < 0.1
@@ -56,17 +56,17 @@ def vectors(seed: int, n: int, d: int, kind: str) -> np.ndarray:
 
 
 def unpacked(made: Pack, up: int) -> np.ndarray:
-    """The bytes of a pack, ``(t * width, quads * 4) int64``."""
+    """Return the int8 values of a pack, ``(t * width, quads * 4) int64``."""
     whole = made.tiles.astype(np.int64).transpose(0, 2, 1, 3)
     return whole.reshape(len(made.scale), 4 * made.tiles.shape[1]) - up
 
 
-# --- bytes --------------------------------------------------------------------------------------
+# --- rounding to int8 --------------------------------------------------------------------------------------
 
 
 @SOME
 @given(SEEDS, st.integers(0, 40), st.integers(1, 70), st.sampled_from(KINDS), st.booleans())
-def test_bytes_are_near_the_vectors_and_small_enough(
+def test_int8_values_are_near_the_vectors_and_small_enough(
     seed: int, n: int, d: int, kind: str, columns: bool
 ) -> None:
     made = vectors(seed, n, d, kind)
@@ -80,7 +80,7 @@ def test_bytes_are_near_the_vectors_and_small_enough(
     shape = len(found), found.shape[1] // 4, 2, 2
     squares = (found**2).reshape(shape).sum(axis=(1, 3))
     assert squares.max(initial=0) <= SQUARES
-    # Half a step of rounding, and the scale is a float32.
+    # Half a step of rounding, and that of the float32 scale.
     away = np.abs(found[:n, :d] * packed.scale[:n, None].astype(np.float64) - made)
     assert (away <= 0.5001 * packed.scale[:n, None]).all()
     assert (packed.scale[:n] > 0).tolist() == made.any(axis=1).tolist()
@@ -90,12 +90,12 @@ def test_bytes_are_near_the_vectors_and_small_enough(
 
 
 @pytest.mark.parametrize("d", [1, 3, 4, 255, 256, 300, 1024])
-def test_bytes_use_the_room_there_is(d: int) -> None:
-    """The largest byte, or a length within 2 % of what 16 bits hold."""
+def test_int8_values_use_the_whole_range(d: int) -> None:
+    """The largest value is LARGEST, or the length is within 2 % of its bound."""
     for kind in ("normal", "equal", "sparse", "one huge"):
         for row in unpacked(pack(vectors(5, 3, d, kind), columns=False), 0)[:3:2]:
             squares = (row**2).reshape(-1, 2, 2).sum(axis=(0, 2)).max()
-            # Of equal components, all go up by one, or none.
+            # Equal components all round up, or none.
             assert np.abs(row).max(initial=0) == LARGEST or squares > (
                 0.6 if kind == "equal" else 0.96
             ) * SQUARES or not row.any()  # fmt: skip
@@ -114,7 +114,7 @@ def test_packing_in_parts_is_packing_at_once() -> None:
 
 
 def compiled(tile: Any) -> Any:
-    """A tile's function to be called from Python; an intrinsic cannot be."""
+    """Wrap a tile function so that Python can call it; an intrinsic cannot be called."""
 
     @numba.njit
     def call(
@@ -150,7 +150,7 @@ def test_the_tile_is_its_reference(seed: int, d: int, kind: str, other: str, all
     left = pack(vectors(seed, 2 * ROWS, d, kind), columns=False)
     right = pack(vectors(seed + 1, 3 * COLUMNS, d, other), columns=True)
     wanted = similarity_reference(left, right)
-    # Least similarities that the products reach exactly, or just not, and some out of reach.
+    # Thresholds that the products reach exactly, just miss, or cannot reach.
     generator = np.random.default_rng(seed)
     least = [generator.choice(wanted.reshape(-1), size) for size in (ROWS, COLUMNS + 3)]
     least[0][::2] = np.nextafter(least[0][::2], np.float32(np.inf))
@@ -168,7 +168,7 @@ def test_the_tile_is_its_reference(seed: int, d: int, kind: str, other: str, all
 @NEEDS_AVX2
 @pytest.mark.parametrize("d", [1, 2, 4, 5, 64, 128, 256, 300, 1024, 4096])
 def test_sums_of_16_bits_do_not_overflow(d: int) -> None:
-    """Vectors that make the sums as large as they can be, of either sign, alone and in pairs."""
+    """Vectors that make the 16-bit sums as large as possible, of either sign."""
     rows = np.zeros((ROWS, d), np.float32)
     rows[0], rows[1] = 1, -1
     rows[2, : min(d, 8)] = 1
@@ -180,7 +180,7 @@ def test_sums_of_16_bits_do_not_overflow(d: int) -> None:
     least = np.full(ROWS, np.inf, np.float32), np.full(COLUMNS + 3, np.inf, np.float32)
     found = run_tile(AVX2, left, 0, right, 0, least)[2]
     np.testing.assert_array_equal(found, similarity_reference(left, right)[:, :COLUMNS])
-    # And it is what the vectors' own product is, but for half a step in each component.
+    # The product differs from that of the vectors by half a step in each component.
     some, others = rows.astype(np.float64), columns[:COLUMNS].astype(np.float64)
     steps = 0.5001 * left.scale[:, None], 0.5001 * right.scale[:COLUMNS]
     bound = steps[0] * np.abs(others).sum(axis=1) + np.abs(some).sum(axis=1)[:, None] * steps[1]
@@ -202,7 +202,7 @@ def test_lowest_bit() -> None:
 
 
 def with_reference() -> Any:
-    """:func:`merge` compiled anew, around the tile for machines without AVX2."""
+    """Compile :func:`merge` with the tile for machines without AVX2."""
     plain = merge.py_func
     space = dict(plain.__globals__, tile=tile_reference)
     made = FunctionType(plain.__code__, space, "merge_without_avx2")
@@ -213,7 +213,7 @@ WITHOUT_AVX2 = with_reference()
 
 
 def brute(matrix: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
-    """Lists of the rows by definition: similarity descending, then position; empty places last."""
+    """Return the lists of the rows by definition: similarity descending, then position."""
     similarity = np.full((len(matrix), width), -np.inf, np.float32)
     position = np.full((len(matrix), width), -1, np.int32)
     order = np.argsort(-matrix, axis=1, kind="stable")[:, :width]
@@ -233,7 +233,7 @@ def check(lists: tuple[Lists, Lists], matrix: np.ndarray) -> None:
 def merge_packs(
     call: Any, left: Pack, s: int, right: Pack, t: int, strip: int, lists: tuple[Lists, Lists]
 ) -> None:
-    """All of a block, by strips of so many tiles."""
+    """Merge a whole block, ``strip`` tiles at a time."""
     for i in range(0, len(left.tiles), strip):
         for j in range(0, len(right.tiles), strip):
             call(
@@ -264,7 +264,7 @@ def test_merged_blocks_are_the_lists(
     steps: tuple[int, int],
     strip: int,
 ) -> None:
-    """Ties, copies, zero rows, lists longer than the side; blocks in any order, some twice."""
+    """Ties, duplicates, zero rows, lists longer than the side; blocks in any order, some twice."""
     sides = [vectors(seed + i, size, d, kind) for i, size in enumerate(sizes)]
     lists = Lists.empty(sizes[0], widths[0]), Lists.empty(sizes[1], widths[1])
     corners = [(s, t) for s in range(0, sizes[0], steps[0]) for t in range(0, sizes[1], steps[1])]
@@ -298,7 +298,7 @@ def test_more_rows_than_a_cache_holds(cached: int, monkeypatch: pytest.MonkeyPat
     st.tuples(st.integers(1, 45), st.integers(1, 45)),
     st.tuples(st.integers(1, 40), st.integers(1, 150)),
 )
-def test_merged_blocks_of_floats_are_the_lists(
+def test_merged_float32_blocks_are_the_lists(
     seed: int,
     sizes: tuple[int, int],
     ties: bool,
@@ -321,10 +321,10 @@ def test_merged_blocks_of_floats_are_the_lists(
 @SOME
 @given(SEEDS, st.integers(1, 12), st.integers(1, 100), st.integers(1, 20))
 def test_merge_block_is_its_reference(seed: int, n: int, m: int, width: int) -> None:
-    """From lists that hold something, and ties with what they hold."""
+    """From lists that are not empty, with ties between old and new candidates."""
     generator = np.random.default_rng(seed)
     old, new = (np.round(generator.normal(size=(n, m)) * 2).astype(np.float32) for _ in range(2))
-    old, new = old + np.float32(0), new + np.float32(0)  # -0.0 is no tie's business
+    old, new = old + np.float32(0), new + np.float32(0)  # turns -0.0 into 0.0, which ties with it
     lists = Lists.empty(n, width), Lists.empty(2 * m, n)
     blocks.merge_block(old, 0, 0, *lists[0].arrays, *lists[1].arrays)
     wanted = merge_reference(new, m, lists[0].similarity, lists[0].position)

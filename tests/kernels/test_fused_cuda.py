@@ -1,7 +1,8 @@
-"""miner.kernels.fused_cuda: the lists of a plain search, whatever finds them and in what order.
+"""Kernels for GPUs: the lists of a plain search, by every implementation and in every order.
 
-The Triton kernel runs on a GPU where there is one, and everywhere else in Triton's interpreter.
-That has to be switched on before Triton is imported, so these tests run in a process of their own.
+One file of 380 lines, since it runs twice. The Triton kernel runs on a GPU if there is one, and in
+Triton's interpreter otherwise, which must be switched on before Triton is imported: for that, the
+file runs again in a process of its own.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-torch = pytest.importorskip("torch", reason="a search on a GPU is done with torch")
+torch = pytest.importorskip("torch", reason="the kernels for GPUs need torch")
 
 from miner.kernels import fused_cuda  # noqa: E402
 from miner.kernels.fused_cuda import (  # noqa: E402
@@ -32,7 +33,7 @@ from miner.kernels.fused_cuda import (  # noqa: E402
 CUDA, TRITON = fused_cuda.available()
 NEEDS_TRITON = pytest.mark.skipif(not TRITON, reason="Triton is not installed")
 NEEDS_GPU = pytest.mark.skipif(not CUDA, reason="no GPU here that torch sees")
-# The interpreter takes a hundred times as long: fewer examples, and no smaller one of a failure.
+# The interpreter is a hundred times slower: fewer examples, and no shrinking of a failure.
 SOME = settings(
     max_examples=7 if INTERPRETED else 60,
     phases=[Phase.explicit, Phase.generate] if INTERPRETED else tuple(Phase),
@@ -43,7 +44,7 @@ SOME = settings(
 
 @pytest.fixture(params=["cpu"] if INTERPRETED else ["cpu", pytest.param("cuda", marks=NEEDS_GPU)])
 def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """On the CPU, Triton if interpreted, else torch. Tiles are small, so that there are many."""
+    """Device to search on; the CPU uses Triton if interpreted, else torch. Tiles are small."""
     if TRITON:
         tile = fused_cuda.triton.Config({"M": 16, "N": 32, "K": 16, "BAND": 2})
         monkeypatch.setattr(fused_cuda, "TILE", tile)
@@ -52,7 +53,7 @@ def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
 
 
 def vectors(generator: np.random.Generator, n: int, d: int) -> np.ndarray:
-    """``(n, d) float16`` of few whole numbers: products are exact, ties and copies abound."""
+    """Return ``(n, d) float16`` of small whole numbers: exact products, many ties."""
     made = generator.integers(-2, 3, size=(n, d)).astype(np.float16)
     if n > 4:
         made[1] = 0
@@ -61,7 +62,7 @@ def vectors(generator: np.random.Generator, n: int, d: int) -> np.ndarray:
 
 
 def brute(queries: np.ndarray, base: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
-    """The lists by definition: similarity descending, then position; empty places at the end."""
+    """Return the lists by definition: similarity descending, then position; empty places last."""
     similarity = np.full((len(queries), width), -np.inf, dtype=np.float32)
     position = np.full((len(queries), width), -1, dtype=np.int32)
     exact = queries.astype(np.float32) @ base.astype(np.float32).T
@@ -82,7 +83,7 @@ def search(
     device: str = "cpu",
     dtype: Any = torch.float16,
 ) -> tuple[DeviceLists, DeviceLists]:
-    """Lists of both sides, by blocks of so many rows, in the order that chance has."""
+    """Return the lists of both sides, merged in blocks; ``order`` shuffles the blocks."""
     forward = DeviceLists.empty(len(sources), widths[0], device)
     backward = DeviceLists.empty(len(targets), widths[1], device)
     corners = [
@@ -90,7 +91,7 @@ def search(
     ]
     if order is not None:
         order.shuffle(corners)
-    # Not by upload: d need not be a multiple of anything.
+    # Not by upload, which pads: any d must work.
     left, right = (torch.from_numpy(side).to(device, dtype) for side in (sources, targets))
     for s, t in corners:
         merge(left[s : s + blocks[0]], s, right[t : t + blocks[1]], t, forward, backward)
@@ -107,7 +108,7 @@ def check(found: tuple[DeviceLists, DeviceLists], sources: np.ndarray, targets: 
 
 
 def counted(monkeypatch: pytest.MonkeyPatch, name: str) -> list[Any]:
-    """What calls of a function of the module return from now on."""
+    """Record the return values of a function of the module during the test."""
     returned: list[Any] = []
     original = getattr(fused_cuda, name)
 
@@ -127,7 +128,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, name: str) -> list[Any]:
         st.tuples(st.floats(width=32, allow_nan=False), st.integers(0, 2**31 - 1)), max_size=20
     )
 )
-def test_keys_sort_like_what_they_stand_for(pairs: list[tuple[float, int]]) -> None:
+def test_keys_sort_by_score_then_position(pairs: list[tuple[float, int]]) -> None:
     score = torch.tensor([score for score, _ in pairs], dtype=torch.float32)
     position = torch.tensor([position for _, position in pairs], dtype=torch.int64)
     keys = fused_cuda._encode(score, position).sort(descending=True).values
@@ -145,7 +146,7 @@ def test_an_empty_place() -> None:
 
 
 @pytest.mark.parametrize("score", [0.0, 1.5, -1.5, 2.0**-149])
-def test_a_threshold_says_who_wins_a_tie(score: float) -> None:
+def test_a_threshold_decides_ties(score: float) -> None:
     keys = fused_cuda._encode(torch.tensor([[score]]), torch.tensor([7]))
     after, before = DeviceLists(keys).least(8).item(), DeviceLists(keys).least(3).item()
     assert before == score
@@ -154,7 +155,7 @@ def test_a_threshold_says_who_wins_a_tie(score: float) -> None:
 
 def test_upload() -> None:
     array = vectors(np.random.default_rng(1), 5, 20)
-    array.flags.writeable = False  # like what is mapped from a file
+    array.flags.writeable = False  # like a memory map
     for dtype in (None, torch.float16, torch.bfloat16, torch.float32):
         sent = upload(array, "cpu", dtype)
         assert sent.shape == (5, 32) and sent.dtype == (dtype or torch.float16)
@@ -190,7 +191,7 @@ def test_lists_are_those_of_brute_force(
     most: int,
     merge: Any,
 ) -> None:
-    """Ties, copies, zero rows, lists longer than the other side, any block size and order."""
+    """Ties, duplicates, zero rows, lists longer than the other side, any blocks in any order."""
     monkeypatch.setattr(fused_cuda, "SEED", few)
     monkeypatch.setattr(fused_cuda, "CAPACITY", capacity)
     monkeypatch.setattr(fused_cuda, "MOST", most)
@@ -204,7 +205,7 @@ def test_lists_are_those_of_brute_force(
 
 
 def test_a_pair_is_found_by_thresholds(monkeypatch: pytest.MonkeyPatch, device: str) -> None:
-    """By the kernel, if there is one; torch begins the lists and no more."""
+    """The kernel finds most pairs, if there is one; torch only fills the empty lists."""
     monkeypatch.setattr(fused_cuda, "SEED", 8)
     name = "_find_triton" if INTERPRETED or device == "cuda" else "_find_torch"
     hits, plainly = counted(monkeypatch, name), counted(monkeypatch, "_merge_plainly")
@@ -228,7 +229,7 @@ def test_more_hits_than_fit(monkeypatch: pytest.MonkeyPatch, device: str) -> Non
 
 
 def test_ties_alone(monkeypatch: pytest.MonkeyPatch, device: str) -> None:
-    """A higher position never wins a tie: nothing is a hit, from the first full list on."""
+    """A higher position never wins a tie: once lists are full, there are no hits."""
     monkeypatch.setattr(fused_cuda, "SEED", 8)
     hits = counted(monkeypatch, "_find")
     sources, targets = (np.ones((n, 16), dtype=np.float16) for n in (18, 34))
@@ -255,7 +256,7 @@ def test_other_types(monkeypatch: pytest.MonkeyPatch, device: str, dtype: str) -
 def test_out_of_memory_changes_nothing(
     monkeypatch: pytest.MonkeyPatch, merge: Any, at: int
 ) -> None:
-    """The caller halves the block, and no pair of it may be in the lists already."""
+    """The caller merges the block again in halves: none of its pairs may be listed."""
     monkeypatch.setattr(fused_cuda, "SEED", 8)
     generator = np.random.default_rng(6)
     sources, targets = vectors(generator, 40, 20), vectors(generator, 60, 20)
@@ -281,7 +282,7 @@ def test_out_of_memory_changes_nothing(
     check((forward, backward), sources, targets)
 
 
-@pytest.mark.skipif(INTERPRETED, reason="is about what there is instead of Triton")
+@pytest.mark.skipif(INTERPRETED, reason="tests the replacement of Triton")
 def test_where_triton_fails_torch_serves(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*arguments: Any) -> None:
         calls.append(None)
@@ -297,14 +298,14 @@ def test_where_triton_fails_torch_serves(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.warns(RuntimeWarning, match="without Triton.*C compiler"):
         found = search(sources, targets, (4, 4))
     check(found, sources, targets)
-    assert len(calls) == 1, "it is not asked again"
+    assert len(calls) == 1, "Triton is not tried again"
 
 
 # --- Triton -------------------------------------------------------------------------------------
 
 
 @NEEDS_TRITON
-@pytest.mark.skipif(INTERPRETED, reason="this is it")
+@pytest.mark.skipif(INTERPRETED, reason="this run is the interpreter")
 def test_the_search_in_the_interpreter() -> None:
     chosen = "brute_force or thresholds or fit or alone"
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", __file__, "-k", chosen]
@@ -321,7 +322,7 @@ def test_the_search_in_the_interpreter() -> None:
 def test_the_kernel_compiles(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capability: int
 ) -> None:
-    """For an A100 and an H100, on any machine: tensor cores multiply, nothing is int64 there."""
+    """Compile for an A100 and an H100 on any machine; tensor cores multiply."""
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource, compile
 
@@ -351,7 +352,7 @@ def test_the_kernel_compiles(
 @NEEDS_GPU
 @pytest.mark.parametrize("d", [300, 512])
 def test_on_a_gpu(d: int) -> None:
-    """Large enough for the best tile to be tried out; whole numbers, so that lists are equal."""
+    """Large enough for tuning; whole numbers, so that lists are equal."""
     generator = np.random.default_rng(8)
     n, m = 17_000, 16_500
     assert n * m >= getattr(fused_cuda, "LARGE", 0)
@@ -360,7 +361,7 @@ def test_on_a_gpu(d: int) -> None:
     for blocks in ((n, m), (5000, 16_500)):
         found = search(sources, targets, (12, 12), blocks, device="cuda")
         assert all(torch.equal(a.keys, b.keys) for a, b in zip(found, plain, strict=True))
-    # Warm lists: one more block, all by the kernel in its large tiles.
+    # Full lists: the kernel does all of another block in large tiles.
     more = vectors(generator, n, d)
     both = np.concatenate([sources, more])
     found = search(both, targets, (12, 12), (n, m), device="cuda")
