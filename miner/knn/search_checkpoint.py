@@ -2,7 +2,8 @@
 
 One HDF5 file holds the running lists of both sides, and the blocks of the similarity matrix that
 they have seen. Rows appended to either side leave that work valid: only blocks with new rows are
-left to do.
+left to do. The user block of the file, which HDF5 leaves alone, holds the version and a digest of
+all other bytes: a file that is not whole is refused before HDF5 reads it.
 """
 
 import hashlib
@@ -13,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import h5py
 import numpy as np
@@ -24,13 +25,17 @@ from miner.knn.lists import Lists
 from miner.knn.vector_set import VectorSet
 from miner.text.output import one_line
 
-FORMAT = "bitext-miner search state"
-# 2: engines are named int8 and float32.
-VERSION = 2
+FORMAT = "bitext-miner search checkpoint"
+# 2: engines are named int8 and float32. 3: a digest of the content in the user block.
+VERSION = 3
+# Bytes of the user block, the least that HDF5 allows.
+HEADER = 512
 # A checkpoint is written at most once in so many seconds, and takes at most 1/30 of the time.
 EVERY = 30.0
 # Rows that are hashed at a time.
 HASHED_ROWS = 16_384
+# Bytes of the file that are hashed at a time.
+HASHED_BYTES = 1 << 22
 # Groups of the file: the lists of the sources and of the targets.
 DIRECTIONS = ("forward", "backward")
 
@@ -107,7 +112,7 @@ class Checkpoint:
         self.used = False  # the file is of this search
         self._known: dict[tuple[int, int], str] = {}
         if self.path.exists():
-            self._meta()
+            self._verify()
 
     def resume(
         self,
@@ -121,18 +126,20 @@ class Checkpoint:
         self._engine, self._sides = engine, (source, target)
         if not self.path.exists():
             return plan
-        meta = self._meta()
+        self._verify()
         try:
-            rest = self._resume(meta, lists, plan.block)
+            with h5py.File(self.path, "r") as file:
+                rest = self._resume(file, lists, plan.block)
             self.used = True
             return rest
         except _OtherSearch as other:
             self.note(f"{self.path} is of another search ({other}); starting over")
             return plan
-        except (OSError, KeyError, ValueError, TypeError) as error:
-            raise self._broken(error) from None
+        except OSError as error:
+            raise self._refused(_reason(error)) from None
 
-    def _resume(self, meta: dict[str, Any], lists: tuple[Lists, Lists], block: int) -> Plan:
+    def _resume(self, file: h5py.File, lists: tuple[Lists, Lists], block: int) -> Plan:
+        meta = json.loads(file.attrs["search"])
         sizes, widths = tuple(meta["sizes"]), meta["widths"]
         old = Plan(tuple(tuple(part) for part in meta["rectangles"]), meta["block"], meta["done"])
         if meta["engine"] != self._engine:
@@ -144,11 +151,10 @@ class Checkpoint:
         for number, (side, size) in enumerate(zip(self._sides, sizes, strict=True)):
             if size > len(side) or meta["digests"][number] != self._digest(number, size):
                 raise _OtherSearch("another text or model")
-        with h5py.File(self.path, "r") as file:
-            for name, part, size, width in zip(DIRECTIONS, lists, sizes, widths, strict=True):
-                part.similarity[:size, :width] = file[f"{name}/similarity"]
-                part.position[:size, :width] = file[f"{name}/position"]
-                part.least[:size] = part.similarity[:size, -1]
+        for name, part, size, width in zip(DIRECTIONS, lists, sizes, widths, strict=True):
+            part.similarity[:size, :width] = file[f"{name}/similarity"]
+            part.position[:size, :width] = file[f"{name}/position"]
+            part.least[:size] = part.similarity[:size, -1]
         new = len(self._sides[0]), len(self._sides[1])
         left = old.cells
         if left:
@@ -171,8 +177,6 @@ class Checkpoint:
         """Write the file, in place of an older one. A failure ends checkpoints, not the search."""
         begun = time.monotonic()
         meta = {
-            "format": FORMAT,
-            "version": VERSION,
             "engine": self._engine,
             "widths": [part.width for part in lists],
             "sizes": [len(side) for side in self._sides],
@@ -190,8 +194,8 @@ class Checkpoint:
                 for name, part in zip(DIRECTIONS, lists, strict=True)
                 for kind in ("similarity", "position")
             }
-            with hdf5.errors(), h5py.File(partial, "w") as file:
-                file.attrs["state"] = json.dumps(meta)
+            with hdf5.errors(), h5py.File(partial, "w", userblock_size=HEADER) as file:
+                file.attrs["search"] = json.dumps(meta)
                 for name in DIRECTIONS:
                     file.create_group(name)
                 places = {
@@ -202,7 +206,13 @@ class Checkpoint:
                 for name, table in tables.items():
                     plain.seek(places[name])
                     plain.write(table.data)
+                header = "\n".join((FORMAT, str(VERSION), _content_digest(plain), ""))
+                plain.seek(0)
+                plain.write(header.encode())
+                plain.flush()
+                os.fsync(plain.fileno())
             os.replace(partial, final)
+            _sync_directory(final.parent)
             self.used = True
         except (OSError, RuntimeError) as error:
             self.usable = False
@@ -227,24 +237,23 @@ class Checkpoint:
             with suppress(OSError):
                 self.path.unlink()
 
-    def _meta(self) -> dict[str, Any]:
-        """Read the description of the search in the file."""
+    def _verify(self) -> None:
+        """Check the version and the digest of the file."""
         try:
-            with h5py.File(self.path, "r") as file:
-                meta = json.loads(file.attrs["state"])
-            if meta["format"] != FORMAT:
-                raise ValueError("another format")
-        except (OSError, KeyError, ValueError, TypeError) as error:
-            raise self._broken(error) from None
-        if meta["version"] != VERSION:
-            raise ArtifactError(
-                f"{self.path}: written by another version of this program; remove it"
-            )
-        return dict(meta)
+            with open(self.path, "rb") as file:
+                form, version, digest, *_ = (*file.read(HEADER).split(b"\n"), b"", b"", b"")
+                if form != FORMAT.encode():
+                    raise self._refused("another format")
+                if version != str(VERSION).encode():
+                    raise self._refused("written by another version of this program")
+                if digest != _content_digest(file).encode():
+                    raise self._refused("corrupted: its checksum is wrong")
+        except OSError as error:
+            raise self._refused(_reason(error)) from None
 
-    def _broken(self, error: Exception) -> ArtifactError:
+    def _refused(self, reason: str) -> ArtifactError:
         return ArtifactError(
-            f"{self.path}: not a checkpoint of a search ({_reason(error)}); name another file "
+            f"{self.path}: not a checkpoint of a search ({reason}); name another file "
             "(--state), or remove this one"
         )
 
@@ -262,6 +271,25 @@ def _reason(error: Exception) -> str:
     """Return the system's words for an error, or the first line of HDF5's message."""
     number = getattr(error, "errno", None)
     return os.strerror(number) if number else one_line(str(error))
+
+
+def _content_digest(file: IO[bytes]) -> str:
+    """Return a digest of all bytes after the header."""
+    digest = hashlib.blake2b(digest_size=16)
+    file.seek(HEADER)
+    while chunk := file.read(HASHED_BYTES):
+        digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _sync_directory(path: Path) -> None:
+    """Make a rename in the directory survive a power cut, where the system can."""
+    with suppress(OSError):
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _digest(side: VectorSet, count: int) -> str:

@@ -94,7 +94,7 @@ def test_a_state_serves_every_later_search(
     code, first, once = miner("search", *sides, "--state", state, "--target-precision", "0.9")
     assert code == 0
     with h5py.File(state) as file:
-        assert json.loads(file.attrs["state"])["sizes"] == [60, 60]
+        assert json.loads(file.attrs["search"])["sizes"] == [60, 60]
     number = len(merges)
     merges[:] = [None]
     code, second, again = miner("search", *sides, "--state", state, "--target-precision", "0.9")

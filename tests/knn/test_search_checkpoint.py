@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import json
+import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,7 @@ from miner.index import hdf5
 from miner.knn import engines, knn_search
 from miner.knn import search_checkpoint as checkpoints
 from miner.knn.neighbors import Neighbors
-from miner.knn.search_checkpoint import Checkpoint, Plan
+from miner.knn.search_checkpoint import HEADER, Checkpoint, Plan
 from miner.knn.vector_set import VectorSet
 
 N, M, D, K, BLOCK = 250, 300, 16, 3, 100
@@ -323,42 +325,101 @@ def damaged(kind: str, path: Path) -> None:
             file["embeddings"] = np.zeros(3)
     elif kind == "truncated":
         path.write_bytes(path.read_bytes()[:-500])
+    elif kind == "longer":
+        path.write_bytes(path.read_bytes() + b"\0")
     elif kind == "directory":
         path.unlink()
         path.mkdir()
+    elif kind == "version":
+        path.write_bytes(path.read_bytes().replace(b"\n3\n", b"\n2\n", 1))
     else:
         with h5py.File(path, "r+") as file:
-            state = json.loads(file.attrs["state"])
             if kind == "no lists":
                 del file["backward"]
-            elif kind == "short lists":
-                del file["forward/position"]
-                file["forward/position"] = np.zeros((3, 3), np.int32)
-            elif kind == "no sizes":
-                del state["sizes"]
-            elif kind == "strange sizes":
-                state["sizes"] = "many"
-            elif kind == "list":
-                state = [1, 2]
-            elif kind == "version":
-                state["version"] = 99
-            file.attrs["state"] = json.dumps(state)
+            elif kind == "zeroed lists":
+                for name in ("forward", "backward"):
+                    file[f"{name}/similarity"][:] = 0
+                    file[f"{name}/position"][:] = 0
+            elif kind == "wild positions":
+                file["forward/position"][0] = 1 << 30
+            elif kind == "more done":
+                search = json.loads(file.attrs["search"])
+                file.attrs["search"] = json.dumps(search | {"done": search["done"] + 1})
 
 
 @pytest.mark.parametrize(
-    "kind",
-    ["text", "empty", "other hdf5", "truncated", "directory", "no lists", "short lists",
-     "no sizes", "strange sizes", "list", "version"],
+    ("kind", "said"),
+    [
+        ("text", "another format"),
+        ("empty", "another format"),
+        ("other hdf5", "another format"),
+        ("directory", "Is a directory"),
+        ("version", "another version of this program"),
+        *(
+            (kind, "corrupted: its checksum is wrong")
+            for kind in ("truncated", "longer", "no lists", "zeroed lists", "wild positions",
+                         "more done")
+        ),
+    ],
 )  # fmt: skip
-def test_a_file_that_is_no_checkpoint_is_refused(searched: Searches, kind: str) -> None:
+def test_a_file_that_is_no_checkpoint_is_refused(searched: Searches, kind: str, said: str) -> None:
     searched()
     damaged(kind, searched.path)
     before = None if kind == "directory" else searched.path.read_bytes()
     with pytest.raises(ArtifactError) as caught:
         searched()
     assert str(searched.path) in str(caught.value) and "\n" not in str(caught.value)
+    assert said in str(caught.value)
     assert "remove" in str(caught.value) and alone(searched.path)
     assert before is None or searched.path.read_bytes() == before
+
+
+def test_every_flipped_byte_is_noticed(searched: Searches) -> None:
+    searched.killed(kill=5)
+    whole = searched.path.read_bytes()
+    padding = whole[:HEADER].rindex(b"\n") + 1
+    generator = np.random.default_rng(32)
+    for place in (*range(padding), *generator.integers(HEADER, len(whole), 300).tolist()):
+        flipped = bytearray(whole)
+        flipped[place] ^= 1 << generator.integers(8)
+        searched.path.write_bytes(flipped)
+        with pytest.raises(ArtifactError, match="not a checkpoint of a search"):
+            Checkpoint(searched.path, keep=True)
+    searched.path.write_bytes(whole)
+    same(searched(), searched.scratch())
+
+
+def test_a_file_damaged_after_the_start_is_refused(searched: Searches) -> None:
+    """Between the check at the start and the search, indexes may be built for hours."""
+    searched.killed(kill=5)
+    checkpoint = Checkpoint(searched.path, keep=True)
+    damaged("zeroed lists", searched.path)
+    with pytest.raises(ArtifactError, match="its checksum is wrong"):
+        nearest("int8", *searched.sides(N, M), K, checkpoint=checkpoint)
+
+
+def test_content_is_on_disk_before_its_name(
+    searched: Searches, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A power cut leaves the old file or the new one: content, rename and directory are synced."""
+    events: list[str] = []
+
+    def fsync(descriptor: int) -> None:
+        directory = stat.S_ISDIR(os.fstat(descriptor).st_mode)
+        events.append("directory" if directory else "content")
+        if not directory:
+            size = os.fstat(descriptor).st_size
+            assert size == len(searched.path.with_name(".checkpoint.h5.partial").read_bytes())
+
+    def replace(source: Any, target: Any, original: Any = os.replace) -> None:
+        events.append("rename")
+        original(source, target)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(os, "replace", replace)
+    monkeypatch.setattr(knn_search, "BLOCK", 1000)
+    searched()
+    assert events and events == ["content", "rename", "directory"] * (len(events) // 3)
 
 
 @pytest.mark.parametrize("keep", [True, False])
