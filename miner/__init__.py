@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from miner.errors import MinerError
     from miner.evaluation.metrics import Evaluation, best_threshold, evaluate
     from miner.index.index import Index
+    from miner.knn.settings import SearchSettings
+    from miner.mining.mine import Keep, Mined, mine
     from miner.mining.pairs import Pairs
     from miner.mining.search import search
 
@@ -25,10 +27,14 @@ __all__ = [
     "Encoder",
     "Evaluation",
     "Index",
+    "Keep",
+    "Mined",
     "MinerError",
     "Pairs",
+    "SearchSettings",
     "best_threshold",
     "evaluate",
+    "mine",
     "search",
 ]
 # The module of each public name.
@@ -36,10 +42,14 @@ _HOMES = {
     "Encoder": "miner.encoder.encoder",
     "Evaluation": "miner.evaluation.metrics",
     "Index": "miner.index.index",
+    "Keep": "miner.mining.mine",
+    "Mined": "miner.mining.mine",
     "MinerError": "miner.errors",
     "Pairs": "miner.mining.pairs",
+    "SearchSettings": "miner.knn.settings",
     "best_threshold": "miner.evaluation.metrics",
     "evaluate": "miner.evaluation.metrics",
+    "mine": "miner.mining.mine",
     "search": "miner.mining.search",
 }
 

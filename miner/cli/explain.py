@@ -1,12 +1,15 @@
-"""``miner explain``: why two sentences are, or are not, taken for translations."""
+"""``miner explain``: why two sentences score as translations, or do not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import click
 
 from miner.cli import options
-from miner.encoder.encoder import Encoder
-from miner.scoring.explain import Explanation, Token
-from miner.scoring.explain import explain as explain_pair
-from miner.scoring.verifier import Verifier
+
+if TYPE_CHECKING:
+    from miner.scoring.explain import Explanation, Token
 
 
 @click.command(
@@ -19,18 +22,22 @@ Examples:
 @click.argument("source", type=options.Sentence())
 @click.argument("target", type=options.Sentence())
 def explain(model: str, source: str, target: str) -> None:
-    """Show which pieces of two sentences match, and what speaks for and against a translation.
+    """Show which tokens of two sentences match, and the evidence for and against a translation.
 
     SOURCE and TARGET are the sentences, in quotes; MODEL is a model directory, or 'default'. The
-    probability is what the two sentences alone tell. A search also knows their rivals: whether
-    another sentence fits better.
+    probability comes from the two sentences alone. A search also compares rivals: does another
+    sentence fit better?
     """
+    from miner.encoder.encoder import Encoder
+    from miner.scoring.explain import explain as explain_pair
+    from miner.scoring.verifier import Verifier
+
     found = explain_pair(Verifier(Encoder.load(model, side="source")), source, target)
     click.echo(describe(found))
 
 
 def describe(found: Explanation) -> str:
-    """An explanation as text."""
+    """Lay out an explanation as text."""
     lines = []
     for name, tokens, others in (
         ("source", found.source, found.target),
@@ -40,7 +47,7 @@ def describe(found: Explanation) -> str:
         for token in tokens:
             lines.append(f"  {token.text.strip() or '·':12} {_partner(token, others)}")
         lines.append("")
-    lines.append("against a usual translation, in log-odds: + speaks for, - against")
+    lines.append("compared with a usual translation, in log-odds: + for, - against")
     for group, part in sorted(found.parts.items(), key=lambda item: -abs(item[1])):
         lines.append(f"  {part:+7.2f}  {group}")
     lines += ["", "measured"]
@@ -48,7 +55,7 @@ def describe(found: Explanation) -> str:
     lines += [
         "",
         f"cosine of the two vectors       {found.cosine:.3f}",
-        f"probability of a translation    {found.probability:.3f}  (before rivals are known)",
+        f"probability of a translation    {found.probability:.3f}  (without context features)",
     ]
     return "\n".join(lines)
 

@@ -168,8 +168,8 @@ mining = several(
     click.option(
         "--rank",
         type=click.Choice(["probability", "margin"]),
-        help="The score: probability of being a translation, by a second look at every candidate, "
-        "or the margin alone [probability where the model carries a verifier].",
+        help="The score: calibrated probability of being a translation, by verification of every "
+        "candidate, or the margin alone [probability where the model carries a verifier].",
     ),
     click.option(
         "--margin",
@@ -190,8 +190,8 @@ mining = several(
         type=click.Choice(["first", "each"]),
         default="first",
         show_default=True,
-        help="A sentence that occurs several times: report its first copy, or pair copies in "
-        "order (for a gold standard that counts each).",
+        help="A sentence that occurs several times: report its first occurrence, or pair "
+        "occurrences in order (for a gold standard that counts each).",
     ),
 )
 

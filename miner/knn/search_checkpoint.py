@@ -254,7 +254,7 @@ class Checkpoint:
     def _refused(self, reason: str) -> ArtifactError:
         return ArtifactError(
             f"{self.path}: not a checkpoint of a search ({reason}); name another file "
-            "(--state), or remove this one"
+            "(--checkpoint), or remove this one"
         )
 
     def _digest(self, side: int, count: int) -> str:

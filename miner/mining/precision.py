@@ -57,8 +57,8 @@ class Row:
 
     threshold: float
     kept: int
-    precision: float
-    recall: float
+    precision: float | None = None
+    recall: float | None = None
 
 
 @dataclass(frozen=True, eq=False)

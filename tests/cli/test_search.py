@@ -1,4 +1,4 @@
-"""``miner search``, ``mine`` and ``explain`` with a second look, from the outside."""
+"""``miner search``, ``mine`` and ``explain`` with a verifier, from the outside."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_without_options_a_table_is_printed(miner: Miner, sides: tuple[Path, Pat
     code, out, err = miner("search", *sides)
     assert code == 0 and len(out.splitlines()) >= 55
     assert "threshold     kept  precision  recall (estimated)" in err
-    assert "Estimated by" in err and "decoys" in err
+    assert "Precision estimated with" in err and "decoys" in err
     assert "warning: the estimates may be off: only" in err
     rows = [line.split() for line in err.splitlines() if re.fullmatch(r"( +[0-9.]+){4}", line)]
     scores = [float(line.split("\t")[0]) for line in out.splitlines()]
@@ -69,8 +69,8 @@ def test_margins_still_rank(miner: Miner, sides: tuple[Path, Path]) -> None:
         ("--threshold 0.5 --target-precision 0.9", "give one of the two"),
         ("--no-estimate --target-precision 0.9", "needs the estimate"),
         ("--rank probability --margin ratio", "--margin ranks by margin"),
-        ("--rank margin --target-precision 0.9", "needs the second look"),
-        ("--rank margin --report r.html", "needs the second look"),
+        ("--rank margin --target-precision 0.9", "needs verification"),
+        ("--rank margin --report r.html", "needs verification"),
         ("--target-precision 1", "not between 0 and 1"),
         ("--target-precision nan", "is not a number"),
     ],
@@ -90,8 +90,9 @@ def test_a_model_without_a_verifier(miner: Miner, indexes: tuple[Index, Index]) 
 
 def test_no_estimate_is_made_where_none_is_wanted(miner: Miner, sides: tuple[Path, Path]) -> None:
     code, out, err = miner("search", *sides, "--no-estimate", "--threshold", "0.5")
-    assert code == 0 and "Estimated" not in err and "precision" not in err
-    assert all(float(line.split("\t")[0]) >= 0.5 for line in out.splitlines())
+    assert code == 0 and "recision" not in err
+    scores = [float(line.split("\t")[0]) for line in out.splitlines()]
+    assert len(scores) >= 30 and min(scores) >= 0.5
 
 
 def test_parquet_has_every_feature(miner: Miner, sides: tuple[Path, Path], tmp_path: Path) -> None:
@@ -126,7 +127,7 @@ def test_mine_aims_at_a_precision(
     assert len(everything.splitlines()) >= len(out.splitlines())
     assert "-o" not in err
     code, _, err = miner(*command, "--report", german_file)
-    assert code == 2 and "which it would replace" in err
+    assert code == 2 and "would replace the input" in err
 
 
 def test_explain(
@@ -161,11 +162,11 @@ def test_a_model_that_moved_is_said(
         assert code == 0, err
     (tmp_path / "model").rename(tmp_path / "moved")
     code, _, err = miner("search", tmp_path / "a", tmp_path / "b")
-    assert code == 0 and "ranking by margin" in err and "--model" in err
+    assert code == 0 and "ranked by margin" in err and "--model" in err
     code, _, err = miner("search", tmp_path / "a", tmp_path / "b", "--target-precision", "0.9")
     assert code == 2 and "cannot be opened" in err
     code, _, err = miner("search", tmp_path / "a", tmp_path / "b", "--model", tmp_path / "moved")
-    assert code == 0 and "ranking by margin" not in err and "Estimated" in err
+    assert code == 0 and "ranked by margin" not in err and "Precision estimated" in err
 
 
 def test_nothing_is_precise_enough(

@@ -16,7 +16,6 @@ from typing import Any
 import h5py
 import pytest
 
-from miner.cli import search as command
 from miner.errors import ResourceError
 from miner.knn import engines, knn_search, search_checkpoint
 from miner.mining.pairs import Pairs
@@ -53,7 +52,7 @@ def test_a_stopped_search_goes_on(
     """Its state lies beside the output, and is gone when that is written."""
     code, _, _ = miner("search", *sides, "--no-estimate", "-o", tmp_path / "scratch.tsv")
     assert code == 0 and os.listdir(tmp_path) == ["scratch.tsv"]
-    out, state = tmp_path / "pairs.tsv", tmp_path / "pairs.tsv.state.h5"
+    out, state = tmp_path / "pairs.tsv", tmp_path / "pairs.tsv.checkpoint.h5"
     merges[:] = [5]
     code, _, err = miner("search", *sides, "-o", out)
     assert code == 130
@@ -79,7 +78,7 @@ def test_pairs_that_cannot_be_written_do_not_cost_the_search(
     with monkeypatch.context() as patch:
         patch.setattr(Pairs, "write", full)
         code, _, err = miner("search", *sides, "-o", tmp_path / "o", "--no-estimate")
-    assert code == 1 and "no space left" in err and os.listdir(tmp_path) == ["o.state.h5"]
+    assert code == 1 and "no space left" in err and os.listdir(tmp_path) == ["o.checkpoint.h5"]
     merges[:] = [None]
     code, _, err = miner("search", *sides, "-o", tmp_path / "o", "--no-estimate")
     assert code == 0 and "searched before" in err and len(merges) == 1
@@ -91,17 +90,19 @@ def test_a_state_serves_every_later_search(
 ) -> None:
     """The estimate searches decoys as well, and neither uses nor changes the state."""
     state = tmp_path / "search.h5"
-    code, first, once = miner("search", *sides, "--state", state, "--target-precision", "0.9")
+    code, first, once = miner("search", *sides, "--checkpoint", state, "--target-precision", "0.9")
     assert code == 0
     with h5py.File(state) as file:
         assert json.loads(file.attrs["search"])["sizes"] == [60, 60]
     number = len(merges)
     merges[:] = [None]
-    code, second, again = miner("search", *sides, "--state", state, "--target-precision", "0.9")
+    code, second, again = miner(
+        "search", *sides, "--checkpoint", state, "--target-precision", "0.9"
+    )
     assert code == 0 and second == first and len(merges) == number - 1
     note, rest = again.split("\n", 1)
     assert "60 x 60 sentences were searched before; 0 and 0 are new" in note and rest == once
-    code, third, err = miner("search", *sides, "--state", state, "-k", "3", "--no-estimate")
+    code, third, err = miner("search", *sides, "--checkpoint", state, "-k", "3", "--no-estimate")
     assert code == 0 and "of another search (another k); starting over" in err
     assert third == miner("search", *sides, "-k", "3", "--no-estimate")[1]
 
@@ -115,7 +116,7 @@ def test_added_text_is_all_that_is_searched(
         for end, text in (("1", lines[:part]), ("2", lines[part:])):
             (tmp_path / (name + end)).write_text("\n".join([*text, ""]), encoding="utf-8")
         miner("index", tmp_path / f"{name}1", "--model", verifying_model, "-o", tmp_path / name)
-    state = "--state", tmp_path / "search.h5"
+    state = "--checkpoint", tmp_path / "search.h5"
     assert miner("search", tmp_path / "a", tmp_path / "b", *state)[0] == 0
     for name in "ab":
         more = "--add", "--model", verifying_model
@@ -166,7 +167,7 @@ def test_a_search_that_is_killed_goes_on(
         "search_checkpoint.Checkpoint.save = save\n"
         "sys.exit(main(sys.argv[1:]))"
     )
-    out, state = tmp_path / "pairs.tsv", tmp_path / "pairs.tsv.state.h5"
+    out, state = tmp_path / "pairs.tsv", tmp_path / "pairs.tsv.checkpoint.h5"
     line = ["search", *map(str, sides), "--no-estimate", "--threads", "2", "-o", str(out)]
     running = subprocess.Popen([sys.executable, "-c", slow, *line], stderr=subprocess.DEVNULL)
     try:
@@ -190,45 +191,48 @@ def test_a_search_that_is_killed_goes_on(
 
 
 @pytest.mark.parametrize("option", ["-o", "--report"])
-def test_the_state_is_not_the_output(
+def test_the_checkpoint_is_not_the_output(
     miner: Miner, sides: tuple[Path, Path], tmp_path: Path, option: str
 ) -> None:
     place = tmp_path / "one.file"
     other = tmp_path / "." / "one.file"
-    code, out, err = miner("search", *sides, "--state", place, option, other)
-    assert code == 2 and "is where the results go; name another file" in " ".join(err.split())
+    code, out, err = miner("search", *sides, "--checkpoint", place, option, other)
+    assert code == 2 and f"{option} and --checkpoint are both" in " ".join(err.split())
     assert out == "" and not os.listdir(tmp_path)
 
 
 def test_a_file_of_something_else_is_not_replaced(
     miner: Miner, sides: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    """By --state, and by the default: a text, the vectors of an index, an index."""
-    text = tmp_path / "pairs.tsv.state.h5"
+    """Neither a text under the default name, nor the inside of an index, nor a file of text."""
+    text = tmp_path / "pairs.tsv.checkpoint.h5"
     text.write_text("mine\n")
     vectors = sides[0] / "embeddings.h5"
     before = vectors.read_bytes()
-    for arguments in (("--state", vectors), ("--state", sides[1]), ("-o", tmp_path / "pairs.tsv")):
+    for arguments in (("--checkpoint", text), ("-o", tmp_path / "pairs.tsv")):
         code, out, err = miner("search", *sides, *arguments)
         assert code == 1 and out == "" and "not a checkpoint of a search" in err
         assert len(err.splitlines()) == 1
+    for place in (vectors, sides[1]):
+        code, out, err = miner("search", *sides, "--checkpoint", place)
+        assert code == 2 and out == "" and "would replace the input" in " ".join(err.split())
     assert text.read_text() == "mine\n" and vectors.read_bytes() == before
 
 
 @pytest.mark.parametrize("output", ["-", "/dev/null", "fifo"])
-def test_no_state_beside_what_is_no_file(
+def test_no_checkpoint_beside_a_device_or_a_pipe(
     miner: Miner, sides: tuple[Path, Path], tmp_path: Path, output: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     def refused(*rest: Any, **settings: Any) -> None:
-        pytest.fail("a state")
+        pytest.fail("a checkpoint")
 
     reader = None
     if output == "fifo":
         output = str(tmp_path / "fifo")
         os.mkfifo(output)
         reader = subprocess.Popen(["cat", output], stdout=subprocess.PIPE)
-    monkeypatch.setattr(sys.modules[command.callback.__module__], "Checkpoint", refused)
+    monkeypatch.setattr(search_checkpoint, "Checkpoint", refused)
     code, out, _ = miner("search", *sides, "-o", output, "--no-estimate")
     piped = reader.communicate(timeout=60)[0].decode() if reader else ""
     assert code == 0 and bool(out or piped) == (output != "/dev/null")

@@ -1,0 +1,145 @@
+"""Options and output that ``miner mine`` and ``miner search`` share."""
+
+from __future__ import annotations
+
+import errno
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from miner.knn.search_checkpoint import Checkpoint
+    from miner.knn.settings import SearchSettings
+    from miner.mining.mine import Keep, Mined
+
+
+def say(text: str) -> None:
+    """Print a line for the user, apart from the data."""
+    click.echo(text, err=True)
+
+
+def take_keep(given: dict[str, Any], **defaults: Any) -> Keep:
+    """Take the options out of ``given`` that say how many pairs to keep."""
+    from miner.errors import strictly
+    from miner.mining.mine import Keep
+    from miner.text.corpus import read
+
+    decoys = given.pop("decoys")
+    if decoys is not None:
+        with strictly():
+            decoys = read(decoys).sentences
+    return Keep(
+        threshold=given.pop("threshold"),
+        target_precision=given.pop("target_precision"),
+        top_n=given.pop("top_n"),
+        estimate=given.pop("estimating"),
+        decoys=decoys,
+        **defaults,
+    )
+
+
+def take_settings(given: dict[str, Any]) -> SearchSettings:
+    """Take the options of a search out of ``given``."""
+    from miner.knn.settings import SearchSettings
+
+    k, rank, margin = (given.pop(name) for name in ("neighbors", "rank", "margin"))
+    if margin is not None:
+        if rank == "probability":
+            raise click.UsageError("--margin ranks by margin; leave it out, or --rank")
+        rank = "margin"
+    names = ("retrieval", "duplicates", "memory", "engine", "exact", "device", "threads")
+    others = {name: given.pop(name) for name in names}
+    return SearchSettings(k=k, rank=rank, margin=margin or "ratio", **others)
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where the pairs and the report go, and in which form."""
+
+    output: str
+    page: str | None
+    ids: bool
+    bucc: bool
+
+    @classmethod
+    def take(cls, given: dict[str, Any]) -> Output:
+        """Take the options out of ``given``, and refuse those that contradict each other."""
+        taken = cls(**{name: given.pop(name) for name in ("output", "page", "ids", "bucc")})
+        if taken.bucc and taken.output.endswith(".parquet"):
+            raise click.UsageError("--bucc writes text; Parquet has all columns")
+        return taken
+
+    @property
+    def is_file(self) -> bool:
+        """Whether the pairs go into a file, not to standard output, a device or a pipe."""
+        place = Path(self.output)
+        return self.output != "-" and (place.is_file() or not place.exists())
+
+    def check(self, settings: SearchSettings) -> None:
+        """Refuse, before any work, a place that cannot be written, and a report of margins."""
+        from miner.reports import search_report
+        from miner.text.output import resource_error
+
+        for name in filter(None, (self.output, self.page)):
+            if not Path(name).parent.is_dir():
+                raise resource_error(FileNotFoundError(errno.ENOENT, ""), name)
+        if self.page is not None:
+            if settings.rank == "margin":
+                raise click.UsageError("--report needs verification: margins do without")
+            search_report.check(self.page)
+
+    def write(self, mined: Mined, checkpoint: Checkpoint | None) -> None:
+        """Write the pairs and the report, then say what was kept and why."""
+        from miner.reports import search_report
+
+        kept, pairs = mined.pairs, mined.all_pairs
+        for note in mined.notes:
+            say(note)
+        kept.write(self.output, ids=self.ids, bucc=self.bucc)
+        if self.page is not None:
+            applied = mined.threshold
+            if mined.keep.top_n is not None:
+                applied = float(kept.score[-1]) if len(kept) else float("inf")
+            search_report.write(self.page, mined.search, mined.estimate, applied)
+            say(f"report written to {self.page}")
+        if checkpoint is not None:
+            checkpoint.close()
+        # The warning that nothing was mined is the last, and comes after the counts.
+        for warning in mined.warnings[: len(mined.warnings) - (not len(kept))]:
+            say(f"warning: {warning}")
+        if len(pairs) and (mined.estimate is not None or not mined.keep.chosen):
+            say(table(mined))
+        where = "standard output" if self.output == "-" else self.output
+        line = f"{len(kept)} of {len(pairs)} pairs written to {where}"
+        if len(kept) and mined.threshold is not None:
+            from miner.mining.precision import rounded
+
+            line += f": scores of {rounded(mined.threshold):.6f} or more"
+        if mined.precision is not None:
+            line += f", estimated precision {mined.precision:.3f}"
+        say(line)
+        if not len(kept):
+            say(f"warning: {mined.warnings[-1]}")
+
+
+def table(mined: Mined) -> str:
+    """Lay out thresholds, the pairs that each keeps, and their estimated precision and recall."""
+    estimate = mined.estimate
+    if estimate is None:
+        rows = ["threshold     kept"]
+        rows += [f"{row.threshold:9.6f} {row.kept:8d}" for row in mined.table()]
+        rows.append("No threshold suits every corpus: read pairs around one before you trust it.")
+        return "\n".join(rows)
+    rows = ["threshold     kept  precision  recall (estimated)"]
+    rows += [
+        f"{row.threshold:9.6f} {row.kept:8d}      {row.precision:.3f}   {row.recall:.3f}"
+        for row in mined.table()
+    ]
+    rows.append(
+        f"Precision estimated with {estimate.decoys:,} decoys ({estimate.matched:,} matched). "
+        "Near-copies that differ in one word are\nnot covered. Recall is relative to the "
+        "candidates found."
+    )
+    return "\n".join(rows)
