@@ -1,0 +1,120 @@
+"""Kill, cut off, fuzz and starve every command that writes; all counts of faults should be 0.
+
+    python -m benchmarks reliability [--only kills,crashes,fuzz,places] [--scale 0.01]
+
+Works on the demo text, so it needs no data. ``--scale`` 1 is the whole campaign: 100 kills of each
+command, 10,000 mutated inputs, 50 sizes of a full disk.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from benchmarks import report
+from benchmarks.reliability import commands, crashes, fuzz, kills, places
+from benchmarks.reliability.commands import COMMANDS, DISTURBED
+
+SECTIONS = ("kills", "crashes", "fuzz", "places")
+# Counts that are no fault.
+FINE = (
+    "stopped", "too late", "calls", "cuts", "equal", "refused", "succeeded", "both", "one",
+    "exit code 0", "exit code 1", "exit code 2", "longest, s", "most memory, MB", "failures",
+    "skipped",
+)  # fmt: skip
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    options.add_argument("--only", default=",".join(SECTIONS))
+    options.add_argument("--scale", type=float, default=1.0)
+    options.add_argument("--seed", type=int, default=1)
+    options.add_argument("--json", type=Path, default=report.RESULTS / "reliability.json")
+    given = options.parse_args()
+    wanted = given.only.split(",")
+    if unknown := [name for name in wanted if name not in SECTIONS]:
+        options.error(f"no such section: {', '.join(unknown)}; there are {', '.join(SECTIONS)}")
+    found: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory(prefix="miner-reliability-") as temporary:
+        root = Path(temporary)
+        commands.write_inputs(root)
+        for name in wanted:
+            begun = time.monotonic()
+            found[name] = globals()[f"run_{name}"](root, given.scale, given.seed)
+            found[name]["seconds"] = round(time.monotonic() - begun)
+    report.write(given.json, "reliability", found)
+    bad = faults(found)
+    print(json.dumps(bad or "no fault", indent=1))
+    sys.exit(1 if bad else 0)
+
+
+def times(most: int, scale: float) -> int:
+    return max(1, round(most * scale))
+
+
+def side_by_side(work: dict[str, Callable[[], Any]]) -> dict[str, Any]:
+    """Run jobs two at a time: each waits for processes of its own."""
+    with ThreadPoolExecutor(2) as pool:
+        futures = {name: pool.submit(job) for name, job in work.items()}
+        return {name: future.result() for name, future in futures.items()}
+
+
+def run_kills(root: Path, scale: float, seed: int) -> dict[str, Any]:
+    found = side_by_side(
+        {
+            name: lambda name=name: kills.measure(root, times(100, scale), seed, (name,))  # type: ignore[misc]
+            for name in DISTURBED
+        }
+    )
+    return {key: value for part in found.values() for key, value in part.items()}
+
+
+def run_crashes(root: Path, scale: float, seed: int) -> dict[str, Any]:
+    return side_by_side(
+        {
+            name: lambda name=name: crashes.check(COMMANDS[name], root, times(60, scale))  # type: ignore[misc]
+            for name in DISTURBED
+        }
+    )
+
+
+def run_fuzz(root: Path, scale: float, seed: int) -> dict[str, Any]:
+    place = root / "small"
+    place.mkdir()
+    done = commands.run(COMMANDS["train"], place)
+    if done.code:
+        raise RuntimeError(done.err)
+    return {"all readers": fuzz.campaign(root, place / "model", times(10_000, scale), seed)}
+
+
+def run_places(root: Path, scale: float, seed: int) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name in DISTURBED:
+        command = COMMANDS[name]
+        try:
+            found[f"{name}, full disk"] = places.full_disk(command, root / "disk", times(50, scale))
+            found[f"{name}, read-only"] = places.read_only(command, root / "ro")
+        except OSError as error:
+            found[f"{name}, full disk"] = {"skipped": f"no file system can be mounted: {error}"}
+        found[f"{name}, two at once"] = places.two_at_once(command, root / "two", times(5, scale))
+        found[f"{name}, clock set back"] = places.clock_set_back(command, root / "clock")
+    return found
+
+
+def faults(found: dict[str, Any]) -> dict[str, Any]:
+    """Everything that is not 0 and should be, by section and command."""
+    bad = {}
+    for section, parts in found.items():
+        for name, counts in parts.items():
+            if isinstance(counts, dict):
+                wrong = {key: value for key, value in counts.items() if key not in FINE and value}
+                if wrong:
+                    bad[f"{section}: {name}"] = {**wrong, "failures": counts.get("failures", [])}
+    return bad

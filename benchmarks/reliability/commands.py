@@ -1,0 +1,152 @@
+"""The commands under test: small inputs, arguments, and the outputs that must always be equal."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import miner
+
+DEMO = Path(miner.__file__).parent / "demo"
+PROGRAM = (sys.executable, "-c", "import sys; from miner.cli import main; sys.exit(main())")
+# No undisturbed run takes as long.
+LIMIT = 300
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command line, run in a directory of its own beside the directory ``in`` of inputs.
+
+    outputs: files or directories that an undisturbed run leaves.
+    needs: commands of :data:`COMMANDS` whose outputs must be there before.
+    """
+
+    name: str
+    line: str
+    outputs: tuple[str, ...]
+    needs: tuple[str, ...] = ()
+
+    @property
+    def arguments(self) -> list[str]:
+        return self.line.split()
+
+
+COMMANDS = {
+    command.name: command
+    for command in (
+        Command(
+            "train",
+            "train --bitext ../in/bitext.tsv --pieces 500 --dimension 32 --batch 64 --epochs 3"
+            " --heldout 60 --no-verifier -o model",
+            ("model",),
+        ),
+        Command("index", "index ../in/demo.de -o index", ("index",)),
+        Command("index-en", "index ../in/demo.en -o index-en", ("index-en",)),
+        Command(
+            "search",
+            "search index index-en --checkpoint search.h5 -o pairs.tsv",
+            ("pairs.tsv",),
+            ("index", "index-en"),
+        ),
+        Command(
+            "mine", "mine ../in/demo.de ../in/demo.en --work work -o pairs.tsv", ("pairs.tsv",)
+        ),
+        Command(
+            "filter",
+            "filter ../in/bitext.tsv --source-lang de --target-lang en --checkpoint state"
+            " -o clean.tsv --rejected bad.tsv",
+            ("clean.tsv", "bad.tsv"),
+        ),
+        Command("encode", "encode ../in/demo.de -o vectors.npy", ("vectors.npy",)),
+    )
+}
+# The commands that are disturbed; the others only prepare.
+DISTURBED = ("train", "index", "search", "mine", "filter", "encode")
+
+
+@dataclass(frozen=True)
+class Done:
+    """The end of a run. ``code`` is negative for a run that a signal killed."""
+
+    code: int
+    err: str
+    seconds: float
+
+    @property
+    def refused(self) -> bool:
+        """True for exit code 1 with exactly one line of error, and no traceback."""
+        errors = [line for line in self.err.splitlines() if line.startswith("miner: error: ")]
+        return self.code == 1 and len(errors) == 1 and "Traceback" not in self.err
+
+
+def write_inputs(root: Path) -> None:
+    """Write ``root/in``: the demo text as two corpora, and as a bitext of 600 rows."""
+    place = root / "in"
+    place.mkdir(parents=True)
+    sides = []
+    for language in ("de", "en"):
+        text = (DEMO / f"demo.{language}").read_text(encoding="utf-8")
+        (place / f"demo.{language}").write_text(text, encoding="utf-8")
+        sides.append(text.splitlines())
+    rows = [f"{source}\t{target}" for source, target in zip(*sides, strict=False)]
+    rows += [f"{source} ({number})\t{target} ({number})" for number, (source, target) in
+             enumerate(zip(*sides, strict=False))][:200]  # fmt: skip
+    (place / "bitext.tsv").write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
+
+
+def start(command: Command, place: Path) -> subprocess.Popen[str]:
+    """Start a command in ``place``, with its messages in a pipe."""
+    return subprocess.Popen(
+        [*PROGRAM, *command.arguments],
+        cwd=place,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+    )
+
+
+def run(command: Command, place: Path, limit: float = LIMIT) -> Done:
+    """Run a command to its end in ``place``; one that outlasts ``limit`` seconds is killed."""
+    begun = time.monotonic()
+    process = start(command, place)
+    try:
+        _, err = process.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        _, err = process.communicate()
+    return Done(process.returncode, err, time.monotonic() - begun)
+
+
+def prepare(command: Command, place: Path) -> None:
+    """Make ``place`` with the outputs that the command needs; raises RuntimeError."""
+    place.mkdir(parents=True)
+    for name in command.needs:
+        done = run(COMMANDS[name], place)
+        if done.code:
+            raise RuntimeError(f"{name} failed undisturbed: {done.err}")
+
+
+def digest(place: Path, outputs: Sequence[str]) -> str | None:
+    """SHA-256 over names and bytes of the outputs; None where one is missing."""
+    hash_ = hashlib.sha256()
+    for output in outputs:
+        path = place / output
+        if not path.exists():
+            return None
+        files = sorted(path.rglob("*")) if path.is_dir() else [path]
+        for file in files:
+            if file.is_file():
+                hash_.update(f"{file.relative_to(place)}\0{file.stat().st_size}\0".encode())
+                hash_.update(file.read_bytes())
+    return hash_.hexdigest()
+
+
+def entries(place: Path) -> set[str]:
+    """All files and directories below ``place``."""
+    return {str(path.relative_to(place)) for path in place.rglob("*")}

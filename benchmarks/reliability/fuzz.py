@@ -1,0 +1,361 @@
+"""Mutated inputs for every reader: exit code 0 or 1 with one line, in little time and memory.
+
+The program is imported once, and each run is a fork of it, so that thousands of runs are cheap.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import os
+import random
+import resource
+import shutil
+import signal
+import struct
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from benchmarks.reliability.commands import DEMO
+from miner.cli import main
+
+# No run may take longer, in seconds, or more memory than this beyond the program's own, in bytes.
+SECONDS, MEMORY = 10.0, 1 << 30
+# Exit codes: done, input at fault, usage.
+ALLOWED = (0, 1, 2)
+LINES = 12
+
+Mutation = Callable[[bytes, random.Random], bytes]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A reader under test: files to mutate, one at a time, and the command that reads them."""
+
+    name: str
+    files: tuple[str, ...]
+    line: str
+
+
+READERS = (
+    Reader("plain", ("text.txt",), "encode text.txt --model MODEL -o out.npy"),
+    Reader("bucc", ("text.bucc",), "index text.bucc --format bucc --model MODEL -o out"),
+    Reader("gzip", ("text.txt.gz",), "encode text.txt.gz --model MODEL -o out.npy"),
+    Reader("bzip2", ("text.txt.bz2",), "encode text.txt.bz2 --model MODEL -o out.npy"),
+    Reader("xz", ("text.txt.xz",), "encode text.txt.xz --model MODEL -o out.npy"),
+    Reader("zstd", ("text.txt.zst",), "encode text.txt.zst --model MODEL -o out.npy"),
+    Reader("tsv", ("pairs.tsv",), "stats pairs.tsv"),
+    Reader("jsonl", ("pairs.jsonl",), "stats pairs.jsonl --scol source --tcol target"),
+    Reader("parquet", ("text.parquet",), "encode text.parquet --model MODEL -o out.npy"),
+    Reader("rules", ("rules.toml",), "filter pairs.tsv --config rules.toml -o out.tsv"),
+    Reader("filtered tsv", ("pairs.tsv",), "filter pairs.tsv --config rules.toml -o out.tsv"),
+    Reader("npy", ("v.npy",), "index text.txt --embeddings v.npy -o out"),
+    Reader("hdf5", ("v.h5",), "index text.txt --embeddings v.h5 -o out"),
+    Reader("raw", ("v.f32",), "index text.txt --embeddings v.f32 --dim 8 -o out"),
+    Reader("model", ("model/*",), "encode text.txt --model model -o out.npy"),
+    Reader("index", ("a/*",), "search a b --rank margin -o out.tsv"),
+    Reader(
+        "search checkpoint",
+        ("search.h5",),
+        "search a b --rank margin --checkpoint search.h5 -o out.tsv",
+    ),
+    Reader(
+        "filter checkpoint",
+        ("state/*",),
+        "filter pairs.tsv --config rules.toml --checkpoint state -o out.tsv",
+    ),
+    Reader("gold", ("gold.tsv",), "evaluate mined scored.tsv gold.tsv"),
+    Reader("scored", ("scored.tsv",), "evaluate mined scored.tsv gold.tsv"),
+)
+
+RULES = """source_lang = "de"
+target_lang = "en"
+
+[[filter]]
+name = "length"
+maximum = 40
+
+[[filter]]
+name = "duplicates"
+"""
+
+
+def write_seeds(place: Path, model: Path) -> None:
+    """Write small valid inputs of every reader into ``place``; ``model`` is copied there."""
+    place.mkdir(parents=True)
+    german, english = (
+        (DEMO / f"demo.{language}").read_text(encoding="utf-8").splitlines()[:LINES]
+        for language in ("de", "en")
+    )
+    text = "".join(f"{line}\n" for line in german).encode()
+    made = {
+        "text.txt": text,
+        "other.txt": "".join(f"{line}\n" for line in english).encode(),
+        "text.bucc": "".join(f"de-{i}\t{line}\n" for i, line in enumerate(german)).encode(),
+        "text.txt.gz": gzip.compress(text, mtime=0),
+        "text.txt.bz2": bz2.compress(text),
+        "text.txt.xz": lzma.compress(text),
+        "text.txt.zst": zstd().compress(text),
+        "rules.toml": RULES.encode(),
+        "gold.tsv": b"de-1\ten-1\nde-2\ten-2\n",
+        "scored.tsv": b"0.9\tde-1\ten-1\n0.5\tde-3\ten-2\n",
+        "v.f32": np.random.default_rng(1).normal(size=(LINES, 8)).astype(np.float32).tobytes(),
+    }
+    pairs = list(zip(german, english, strict=True))
+    made["pairs.tsv"] = "".join(f"{a}\t{b}\n" for a, b in pairs).encode()
+    records = [json.dumps({"source": a, "target": b}, ensure_ascii=False) for a, b in pairs]
+    made["pairs.jsonl"] = "".join(f"{record}\n" for record in records).encode()
+    for name, data in made.items():
+        (place / name).write_bytes(data)
+    vectors = np.random.default_rng(2).normal(size=(LINES, 8)).astype(np.float32)
+    np.save(place / "v.npy", vectors)
+    with h5py.File(place / "v.h5", "w") as file:
+        file["embeddings"] = vectors
+    import pyarrow
+    import pyarrow.parquet
+
+    pyarrow.parquet.write_table(pyarrow.table({"text": german}), place / "text.parquet")
+    shutil.copytree(model, place / "model")
+
+
+def build_seeds(place: Path) -> None:
+    """Make the artifacts among the seeds by the program itself. Raises RuntimeError."""
+    for line in (
+        "index text.txt --model model -o a",
+        "index other.txt --model model -o b",
+        "search a b --rank margin --checkpoint search.h5 -o first.tsv",
+        "filter pairs.tsv --config rules.toml --checkpoint state -o second.tsv",
+    ):
+        code, err, _, _ = forked(line.split(), place)
+        if code:
+            raise RuntimeError(f"{line}: {err}")
+
+
+def zstd() -> Any:
+    """The zstd library of this Python."""
+    if sys.version_info >= (3, 14):
+        import compression.zstd as library
+    else:
+        import backports.zstd as library
+    return library
+
+
+# --- mutations ----------------------------------------------------------------------------------
+
+
+def flip(data: bytes, generator: random.Random) -> bytes:
+    """Flip one to eight bits."""
+    out = bytearray(data)
+    for _ in range(generator.randint(1, 8)):
+        if out:
+            out[generator.randrange(len(out))] ^= 1 << generator.randrange(8)
+    return bytes(out)
+
+
+def cut(data: bytes, generator: random.Random) -> bytes:
+    """Keep a beginning."""
+    return data[: generator.randrange(len(data) + 1)]
+
+
+def zero(data: bytes, generator: random.Random) -> bytes:
+    """Zero a range."""
+    start = generator.randrange(len(data) + 1)
+    size = min(generator.choice((1, 16, 512, 1 << 20)), len(data) - start)
+    return data[:start] + bytes(size) + data[start + size :]
+
+
+def repeat(data: bytes, generator: random.Random) -> bytes:
+    """Put a range twice, elsewhere."""
+    start, end = sorted(generator.randrange(len(data) + 1) for _ in range(2))
+    place = generator.randrange(len(data) + 1)
+    return data[:place] + data[start:end] + data[place:]
+
+
+def remove(data: bytes, generator: random.Random) -> bytes:
+    """Take a range out."""
+    start, end = sorted(generator.randrange(len(data) + 1) for _ in range(2))
+    return data[:start] + data[end:]
+
+
+def swell(data: bytes, generator: random.Random) -> bytes:
+    """Overwrite eight bytes by a huge, negative or odd integer, as of a header."""
+    value = generator.choice((2**63 - 1, 2**62, 2**40, 2**32, 2**31, 1, 2**64 - 1))
+    packed = struct.pack(generator.choice("<>") + "Q", value)
+    start = generator.randrange(len(data) + 1)
+    return data[:start] + packed + data[start + 8 :]
+
+
+def hostile(data: bytes, generator: random.Random) -> bytes:
+    """Insert a text that readers have stumbled over."""
+    texts = (
+        b"\xff\xfe", b"\x00" * 9, b"\t\t\t", b"\r\n\r\n", b"\xef\xbb\xbf", b"\xe2\x80\xa8", b"NaN",
+        b"1e999", b"-inf", b"{" * 3000, b"[" * 3000, b'"\\ud800"', b'{"text": 1}', b"null",
+        b"9" * 400, "\u0301".encode() * 500, b"a" * 70_000, b"= = =", b"[[filter]]\nname = 3\n",
+    )  # fmt: skip
+    place = generator.randrange(len(data) + 1)
+    return data[:place] + generator.choice(texts) + data[place:]
+
+
+def nothing(data: bytes, generator: random.Random) -> bytes:
+    """Leave nothing, or noise."""
+    return generator.choice((b"", b"\n", generator.randbytes(200)))
+
+
+def bomb(data: bytes, generator: random.Random) -> bytes:
+    """A compressed file of two gigabytes in one line, made in the format that ``data`` has."""
+    library = next(
+        (
+            library
+            for magic, library in (
+                (b"\x1f\x8b", gzip), (b"BZh", bz2), (b"\xfd7zXZ", lzma),
+                (b"\x28\xb5\x2f\xfd", zstd()),
+            )
+            if data.startswith(magic)
+        ),
+        None,
+    )  # fmt: skip
+    if library is None:
+        return data * 2
+    # Members of 64 MiB in a row are one stream to all of these formats.
+    if library not in _BOMBS:
+        _BOMBS[library] = library.compress(b"a" * (1 << 26)) * 32
+    return _BOMBS[library]
+
+
+_BOMBS: dict[Any, bytes] = {}
+MUTATIONS: tuple[Mutation, ...] = (flip, cut, zero, repeat, remove, swell, hostile, nothing)
+
+
+# --- runs ---------------------------------------------------------------------------------------
+
+
+def forked(
+    arguments: list[str], place: Path, seconds: float = SECONDS
+) -> tuple[int, str, float, int]:
+    """Run the program in a fork; returns exit code, messages, seconds, and bytes of memory.
+
+    A run that outlasts ``seconds`` is killed, with exit code -9. Memory is the growth of the
+    resident set over the parent's.
+    """
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    messages = place / ".stderr"
+    begun = time.monotonic()
+    child = os.fork()
+    if not child:
+        code = 70
+        try:
+            os.chdir(place)
+            with open(messages, "wb") as log, open(os.devnull, "r+b") as null:
+                os.dup2(null.fileno(), 0)
+                os.dup2(null.fileno(), 1)
+                os.dup2(log.fileno(), 2)
+            sys.stdin, sys.stdout = open(0, closefd=False), open(1, "w", closefd=False)  # noqa: SIM115
+            sys.stderr = io.TextIOWrapper(open(2, "wb", 0, closefd=False), write_through=True)  # noqa: SIM115
+            code = main(arguments)
+        except BaseException:
+            import traceback
+
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+    status, usage = _awaited(child, begun + seconds)
+    code = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+    err = messages.read_text(encoding="utf-8", errors="replace") if messages.exists() else ""
+    return code, err, time.monotonic() - begun, max(0, usage.ru_maxrss - before) << 10
+
+
+def _awaited(child: int, deadline: float) -> tuple[int, Any]:
+    while True:
+        pid, status, usage = os.wait4(child, os.WNOHANG)
+        if pid:
+            return status, usage
+        if time.monotonic() > deadline:
+            os.kill(child, signal.SIGKILL)
+            _, status, usage = os.wait4(child, 0)
+            return status, usage
+        time.sleep(0.002)
+
+
+def verdict(code: int, err: str, memory: int) -> str | None:
+    """Name the rule that a run broke; None for a good one."""
+    if code == -signal.SIGKILL:
+        return "over time"
+    if "Traceback" in err or code == 70:
+        return "traceback"
+    if code not in ALLOWED:
+        return "exit code"
+    if memory > MEMORY:
+        return "over memory"
+    errors = [line for line in err.splitlines() if line.startswith(("miner: error: ", "Error: "))]
+    if code and len(errors) != 1:
+        return "not one line"
+    return None
+
+
+def inputs(seeds: Path, reader: Reader) -> list[str]:
+    """The files of a reader that are mutated, by name."""
+    return [
+        str(path.relative_to(seeds))
+        for pattern in reader.files
+        for path in sorted(seeds.glob(pattern))
+        if path.is_file()
+    ]
+
+
+def cases(seeds: Path, count: int, seed: int) -> Iterator[tuple[Reader, str, bytes]]:
+    """``count`` mutated files: reader, name, bytes; the first ones of compressed text are bombs."""
+    generator = random.Random(seed)
+    for reader in READERS:
+        if reader.name in ("gzip", "bzip2", "xz", "zstd"):
+            name = inputs(seeds, reader)[0]
+            yield reader, name, bomb((seeds / name).read_bytes(), generator)
+    for number in range(count):
+        reader = READERS[number % len(READERS)]
+        name = generator.choice(inputs(seeds, reader))
+        data = (seeds / name).read_bytes()
+        for _ in range(generator.choice((1, 1, 1, 2, 3))):
+            data = generator.choice(MUTATIONS)(data, generator)
+        yield reader, name, data
+
+
+def campaign(root: Path, model: Path, count: int, seed: int) -> dict[str, Any]:
+    """Run ``count`` mutated inputs; the counts of everything but exit codes should be 0."""
+    seeds = root / "seeds"
+    write_seeds(seeds, model)
+    build_seeds(seeds)
+    counts: Counter[str] = Counter()
+    failures: list[str] = []
+    longest, largest = 0.0, 0
+    place = root / "fuzz"
+    kept = root / "failures"
+    for number, (reader, name, data) in enumerate(cases(seeds, count, seed)):
+        shutil.copytree(seeds, place)
+        (place / name).write_bytes(data)
+        line = reader.line.replace("MODEL", str(seeds / "model"))
+        code, err, seconds, memory = forked(line.split(), place)
+        longest, largest = max(longest, seconds), max(largest, memory)
+        counts[f"exit code {code}"] += 1
+        broken = verdict(code, err, memory)
+        if broken:
+            counts[broken] += 1
+            failures.append(f"case {number}, {reader.name}, {name}: {broken}: {err[-400:]}")
+            kept.mkdir(exist_ok=True)
+            (kept / f"{number}.{Path(name).name}").write_bytes(data)
+        shutil.rmtree(place)
+    return {
+        **counts,
+        "longest, s": round(longest, 2),
+        "most memory, MB": largest >> 20,
+        "failures": failures[:20],
+    }

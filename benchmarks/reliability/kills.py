@@ -1,0 +1,79 @@
+"""Signals at random moments: the command, repeated, must end as if nothing had happened."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import signal
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from benchmarks.reliability import commands
+from benchmarks.reliability.commands import COMMANDS, Command
+
+SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+# Exit code of a command that SIGTERM or SIGINT stopped.
+INTERRUPTED = 130
+
+
+def disturb(command: Command, root: Path, count: int, number: signal.Signals, seed: int) -> Any:
+    """Stop ``count`` runs of a command by a signal, repeat each, and count what went wrong.
+
+    Half of the moments are uniform over the whole run, half over its second half, since the first
+    is mostly imports. Returns the counts, all of which but ``stopped`` and ``too late`` (the run
+    had ended by itself) should be 0, and the first messages of failures.
+    """
+    generator = random.Random(f"{seed} {command.name} {number}")
+    ready = root / f"{command.name}-{number.name}-ready"
+    commands.prepare(command, ready)
+    clean = root / f"{command.name}-{number.name}-clean"
+    shutil.copytree(ready, clean)
+    undisturbed = commands.run(command, clean)
+    wanted = commands.digest(clean, command.outputs)
+    expected = commands.entries(clean)
+    counts: Counter[str] = Counter(stopped=0)
+    failures: list[str] = []
+    for attempt in range(count):
+        place = root / f"{command.name}-{number.name}-{attempt}"
+        shutil.copytree(ready, place)
+        low = 0.0 if attempt % 2 else undisturbed.seconds / 2
+        process = commands.start(command, place)
+        time.sleep(generator.uniform(low, undisturbed.seconds))
+        process.send_signal(number)
+        _, err = process.communicate()
+        early = process.returncode != 0
+        counts["stopped" if early else "too late"] += 1
+        gentle = number != signal.SIGKILL
+        if gentle and early and process.returncode not in (INTERRUPTED, -number):
+            counts["wrong exit code"] += 1
+            failures.append(f"exit code {process.returncode}: {err[-300:]}")
+        if gentle and process.returncode == INTERRUPTED and "Traceback" in err:
+            counts["traceback"] += 1
+            failures.append(err[-300:])
+        again = commands.run(command, place)
+        if again.code and "already" in again.err and "--overwrite" in again.err and not early:
+            again = commands.Done(0, again.err, again.seconds)  # the first run was complete
+        if again.code:
+            counts["not repeatable"] += 1
+            failures.append(f"exit code {again.code}: {again.err[-300:]}")
+        elif commands.digest(place, command.outputs) != wanted:
+            counts["other output"] += 1
+            failures.append(f"attempt {attempt}: the repeated run wrote something else")
+        left = commands.entries(place) - expected
+        if left:
+            counts["leftovers"] += 1
+            failures.append(f"left behind: {', '.join(sorted(left)[:5])}")
+        shutil.rmtree(place)
+    return {**counts, "failures": failures[:5]}
+
+
+def measure(root: Path, count: int, seed: int, names: tuple[str, ...]) -> dict[str, Any]:
+    """Disturb each of the commands ``count`` times by SIGKILL and a fifth as often gently."""
+    found: dict[str, Any] = {}
+    for name in names:
+        for number in SIGNALS:
+            times = count if number == signal.SIGKILL else -(-count // 5)
+            found[f"{name} {number.name}"] = disturb(COMMANDS[name], root, times, number, seed)
+    return found

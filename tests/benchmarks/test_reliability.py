@@ -1,0 +1,116 @@
+"""A slice of the reliability campaign, and checks that the campaign would see a fault."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+
+from benchmarks.reliability import campaign, commands, crashes, fuzz, kills
+from benchmarks.reliability.commands import COMMANDS, Command, Done
+from benchmarks.reliability.crashes import Disk, Inode
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    commands.write_inputs(tmp_path)
+    return tmp_path
+
+
+def test_kills(root: Path) -> None:
+    for number in (signal.SIGKILL, signal.SIGTERM):
+        found = kills.disturb(COMMANDS["encode"], root, 2, number, seed=1)
+        assert campaign.faults({"kills": {"encode": found}}) == {}, found
+
+
+def test_a_command_that_forgets_is_found(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command whose output tells whether its directory was touched before."""
+    script = "import os, sys, time; new = not os.listdir(); open('a', 'w'); time.sleep(0.6);"
+    script += "open('out', 'w').write(str(new))"
+    monkeypatch.setattr(commands, "PROGRAM", (commands.sys.executable, "-c", script))
+    found = kills.disturb(Command("bad", "", ("out",)), root, 3, signal.SIGKILL, seed=1)
+    assert found["other output"] >= 1
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
+def test_crashes(root: Path) -> None:
+    try:
+        found = crashes.check(COMMANDS["encode"], root, 4)
+    except RuntimeError as error:
+        pytest.skip(f"strace cannot trace here: {error}")
+    assert found["cuts"] >= 3
+    assert campaign.faults({"crashes": {"encode": found}}) == {}, found
+
+
+def test_a_disk_forgets_what_was_not_synced() -> None:
+    disk = Disk({"/w/a": Inode(bytearray(b"new"), b"")})
+    assert disk.found("lost") == {"/w/a": b""}
+    assert disk.found("zeroed") == {"/w/a": b"\0\0\0"}
+    assert disk.found("unnamed") == {}
+    disk.sync("/w/a")
+    disk.sync("/w")
+    disk.files["/w/a"].now += b"er"
+    disk.rename("/w/a", "/w/b")
+    assert disk.found("lost") == {"/w/b": b"new"}
+    assert disk.found("zeroed") == {"/w/b": b"new\0\0"}
+    assert disk.found("unnamed") == {"/w/a": b"new"}
+    disk.sync("/w")
+    assert disk.found("unnamed") == {"/w/b": b"new"}
+
+
+def test_calls_of_a_log_are_replayed(tmp_path: Path) -> None:
+    def hexed(text: str) -> str:
+        return "".join(f"\\x{byte:02x}" for byte in text.encode())
+
+    a, b = (hexed(str(tmp_path / name)) for name in "ab")
+    log = [
+        f'7 openat(AT_FDCWD<{hexed(str(tmp_path))}>, "{hexed("a")}", O_WRONLY|O_CREAT) = 3<{a}>',
+        f'7 write(3<{a}>, "{hexed("hello")}", 5) = 5',
+        f'7 pwrite64(3<{a}>, "{hexed("J")}", 1, 0) = 1',
+        f"7 fsync(3<{a}>) = 0",
+        f'7 write(3<{a}>, "{hexed("!")}", 1) = -1 ENOSPC (No space left on device)',
+        f'7 rename("{hexed("a")}", "{b}") = 0',
+    ]
+    steps = [(name, disk.found("lost")) for name, disk in crashes.replay(log, tmp_path, Disk())]
+    assert [name for name, _ in steps] == ["openat", "write", "pwrite64", "fsync", "rename"]
+    assert steps[2][1] == {str(tmp_path / "a"): b""}
+    assert steps[-1][1] == {str(tmp_path / "b"): b"Jello"}
+
+
+def test_fuzz(root: Path, tiny_model: Path) -> None:
+    found = fuzz.campaign(root, tiny_model, 3 * len(fuzz.READERS), seed=1)
+    assert campaign.faults({"fuzz": {"all": found}}) == {}, found
+    assert found["exit code 1"] > 10
+
+
+@pytest.mark.parametrize(
+    ("code", "err", "memory", "wanted"),
+    [
+        (0, "", 0, None),
+        (1, "miner: error: a.tsv: bad\n", 0, None),
+        (1, "", 0, "not one line"),
+        (1, "Traceback (most recent call last):\n", 0, "traceback"),
+        (-9, "", 0, "over time"),
+        (-11, "", 0, "exit code"),
+        (0, "", 2 << 30, "over memory"),
+    ],
+)
+def test_verdicts(code: int, err: str, memory: int, wanted: str | None) -> None:
+    assert fuzz.verdict(code, err, memory) == wanted
+
+
+@pytest.mark.parametrize("mutation", fuzz.MUTATIONS)
+def test_mutations_take_any_bytes(mutation: fuzz.Mutation) -> None:
+    for seed in range(50):
+        generator = random.Random(seed)
+        assert isinstance(mutation(generator.randbytes(seed), generator), bytes)
+
+
+def test_a_refusal_is_one_line() -> None:
+    assert Done(1, "note\nminer: error: bad\n", 0.1).refused
+    assert not Done(1, "miner: error: bad\nminer: error: worse\n", 0.1).refused
+    assert not Done(0, "miner: error: bad\n", 0.1).refused
+    assert not Done(1, "Traceback\nminer: error: bad\n", 0.1).refused
