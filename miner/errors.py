@@ -1,8 +1,7 @@
-"""Every error the engine raises on purpose, in one place.
+"""Errors that the engine raises on purpose.
 
-Each message is one line that says what is wrong, where, and what to do about it.
-The command line prints it after ``miner: error:`` and exits with 1; a program that
-uses the library catches :class:`MinerError`.
+Each message is one line: the fault, its place, and the remedy. The command line prints it after
+``miner: error:`` and exits with 1. A program that uses the library catches :class:`MinerError`.
 """
 
 from collections.abc import Iterator
@@ -10,18 +9,18 @@ from contextlib import contextmanager
 
 
 class MinerError(Exception):
-    """Base of all: the input, an artifact or the machine is at fault, not the program."""
+    """Base of all: a fault of the input, an artifact or the machine, not of the program."""
 
 
 class CorpusError(MinerError):
-    """Text that cannot be read as asked: bytes, compression, columns, line counts."""
+    """Text that cannot be read: wrong bytes, compression, columns or line counts."""
 
 
 class UnreadableError(CorpusError):
-    """Bytes that are no text, or a row without what is asked for.
+    """Bytes that are not UTF-8, or a row without the column that is asked for.
 
-    ``ways``: what ``on_error`` may be instead, so that the work goes on; where a command has that
-    option, it says so.
+    ``ways`` lists the values of ``on_error`` with which the work would go on. Commands that have
+    that option name them.
     """
 
     def __init__(self, message: str, ways: str = "replace or skip"):
@@ -31,7 +30,7 @@ class UnreadableError(CorpusError):
 
 @contextmanager
 def strictly() -> Iterator[None]:
-    """For a file of which no line may be passed over, whatever ``on_error`` is of others."""
+    """Turn UnreadableError into CorpusError: no line of this file may be skipped or replaced."""
     try:
         yield
     except UnreadableError as error:
@@ -39,7 +38,7 @@ def strictly() -> Iterator[None]:
 
 
 class NoTestSetError(CorpusError):
-    """A directory that holds no test set of an evaluation. ``example``: what would be one."""
+    """Directory without a test set of an evaluation. ``example`` is the path of one."""
 
     def __init__(self, place: object, example: str):
         super().__init__(
@@ -49,20 +48,20 @@ class NoTestSetError(CorpusError):
 
 
 class ArtifactError(MinerError):
-    """A model or index directory that is missing, cut short, altered, or of another version."""
+    """Model or index directory that is missing, truncated, altered, or of another version."""
 
 
 class MismatchError(MinerError):
-    """Two artifacts that do not belong together, such as indexes of two models."""
+    """Two artifacts that do not belong together, e.g. indexes of two models."""
 
 
 class DependencyError(MinerError):
-    """A library that is missing, doubled or unusable; the message names the pip command."""
+    """Library that is missing, doubled or unusable. The message names the pip command."""
 
 
 class ResourceError(MinerError):
-    """The machine has too little of something: memory, disk, a device that was asked for."""
+    """Shortage of the machine: memory, disk space, or a device that was asked for."""
 
 
 class DownloadError(MinerError):
-    """A file that cannot be fetched, or that is not the one which was asked for."""
+    """File that cannot be downloaded, or that has another checksum than expected."""

@@ -1,4 +1,4 @@
-"""Work on a stream by several threads or processes: results in order, memory bounded."""
+"""Parallel map over a stream, by threads or processes: ordered results, bounded memory."""
 
 import multiprocessing
 import os
@@ -19,20 +19,19 @@ from miner.errors import ResourceError
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-# Items that wait or are done, for each thread, while the oldest is worked on: enough that no thread
-# idles when the caller takes its time over a result, and few enough to fit into memory.
+# Items for each thread that may wait or be done while the oldest is in work: enough to keep threads
+# busy while the caller handles a result, and few enough to fit into memory.
 AHEAD = 2
 
 
 def in_order(
     function: Callable[[Item], Result], items: Iterable[Item], threads: int
 ) -> Generator[Result, None, None]:
-    """``function(item)`` of each item, in the order of ``items``, by several threads.
+    """Yield ``function(item)`` of each item, in the order of ``items``, by several threads.
 
-    Items are drawn in the caller's thread, while the others work, and never more than
-    ``threads * AHEAD`` of them beyond the result that is waited for. What ``items`` or
-    ``function`` raises comes out here. However the iteration ends, and also when it is closed
-    early, no thread is left. With one thread all is done in the caller's.
+    The caller's thread reads ``items`` while the others work, at most ``threads * AHEAD`` items
+    ahead of the next result. Exceptions of ``items`` and ``function`` are raised here. All threads
+    end with the iteration, also if it is closed early. One thread means the caller's.
     """
     if threads == 1:
         yield from map(function, items)
@@ -43,12 +42,13 @@ def in_order(
 
 @contextmanager
 def processes(count: int, prepare: Callable[..., Any], *arguments: Any) -> Iterator["Processes"]:
-    """Processes for work that holds Python's lock; each calls ``prepare(*arguments)`` once.
+    """Start processes for work that holds Python's lock; each calls ``prepare(*arguments)`` once.
 
-    ``prepare`` and the functions to be run are of the top level of a module that can be imported,
-    and what goes to and fro can be pickled. With a count of 1 all is done in this process. They end
-    with the block, and also with this process, however it ends; Ctrl-C is this process's affair
-    alone. What ``prepare`` raises comes out where results are waited for.
+    ``prepare`` and the functions to run must be top-level functions of importable modules, and
+    their arguments and results must be picklable. With a count of 1, this process does the work.
+    The processes end with the block, and with this process if it is killed. They ignore Ctrl-C,
+    which this process handles. An exception of ``prepare`` is raised when results are awaited, and
+    ResourceError if a process was killed.
     """
     if count == 1:
         prepare(*arguments)
@@ -60,7 +60,7 @@ def processes(count: int, prepare: Callable[..., Any], *arguments: Any) -> Itera
         yield Processes(pool, count)
     except BrokenProcessPool:
         raise ResourceError(
-            f"one of {count} processes was killed, probably for want of memory; give fewer "
+            f"one of {count} processes was killed, probably because memory ran out; use fewer "
             "--threads"
         ) from None
     finally:
@@ -68,7 +68,7 @@ def processes(count: int, prepare: Callable[..., Any], *arguments: Any) -> Itera
 
 
 class Processes:
-    """What :func:`processes` yields."""
+    """Pool of processes that :func:`processes` yields."""
 
     def __init__(self, pool: Executor | None, count: int):
         self._pool, self._count = pool, count
@@ -76,7 +76,7 @@ class Processes:
     def in_order(
         self, function: Callable[[Item], Result], items: Iterable[Item]
     ) -> Generator[Result, None, None]:
-        """As :func:`in_order`, by the processes."""
+        """Map as :func:`in_order` does, by the processes."""
         if self._pool is None:
             yield from map(function, items)
         else:
@@ -86,10 +86,9 @@ class Processes:
 def _submit(pool: Executor, function: Callable[[Item], Result], item: Item) -> Future[Result]:
     """Submit an item, which may start a process.
 
-    A process would run the user's script once more, to know what it defines, and a script that
-    does not ask for its ``__name__`` would do all its work again there, this work too. What is to
-    be run is never the script's, so that the script is hidden meanwhile. So is Ctrl-C, until the
-    process can look after itself.
+    A new process imports the user's script, and a script without a ``__name__`` guard would do all
+    its work again there. The functions to run are never the script's own, so the script is hidden
+    while a process starts. Ctrl-C is blocked until the process ignores it by itself.
     """
     main = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
@@ -103,7 +102,7 @@ def _submit(pool: Executor, function: Callable[[Item], Result], item: Item) -> F
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-# What `prepare` raised in this process: a pool whose initializer raises does not tell why.
+# Exception of `prepare` in this process: a pool whose initializer raises does not report it.
 _failure: Exception | None = None
 
 
@@ -116,7 +115,7 @@ def _run(function: Callable[[Item], Result], item: Item) -> Result:
 def _begin(prepare: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     global _failure
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # A process that was killed cannot stop its children, which would wait for work for ever.
+    # If the parent is killed, it cannot stop its children, which would wait for work for ever.
     parent = multiprocessing.parent_process()
     assert parent is not None
 
@@ -134,7 +133,7 @@ def _begin(prepare: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
 def _drawn(
     submit: Callable[[Item], Future[Result]], items: Iterable[Item], ahead: int
 ) -> Generator[Result, None, None]:
-    """Results in order, with at most ``ahead`` items waiting or done beyond the oldest."""
+    """Yield results in order, with at most ``ahead`` items submitted beyond the oldest."""
     pending: deque[Future[Result]] = deque()
     try:
         for item in items:
@@ -143,6 +142,6 @@ def _drawn(
                 yield pending.popleft().result()
         while pending:
             yield pending.popleft().result()
-    finally:  # else the pool would work on what nobody waits for
+    finally:  # otherwise the pool would work on results that nobody awaits
         for future in pending:
             future.cancel()

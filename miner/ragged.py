@@ -1,4 +1,4 @@
-"""Lists of different lengths in one array: all values in a row, and offsets into them.
+"""Ragged arrays: lists of different lengths as one array of values and offsets into it.
 
 List ``i`` of ``values (t,)`` is ``values[offsets[i]:offsets[i + 1]]``; ``offsets (n + 1,) int64``.
 """
@@ -7,7 +7,7 @@ import numpy as np
 
 
 def offsets_of(lengths: np.ndarray) -> np.ndarray:
-    """The offsets ``(n + 1,) int64`` of lists of these ``lengths (n,)``."""
+    """Return the offsets ``(n + 1,) int64`` of lists with ``lengths (n,)``."""
     offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
     return offsets
@@ -16,7 +16,7 @@ def offsets_of(lengths: np.ndarray) -> np.ndarray:
 def take_lists(
     values: np.ndarray, offsets: np.ndarray, rows: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The lists ``rows``, in that order, repeats allowed: their values and offsets."""
+    """Select the lists ``rows``, in that order, repeats allowed. Returns values and offsets."""
     lengths = np.diff(offsets)[rows]
     taken = offsets_of(lengths)
     place = np.arange(taken[-1]) + np.repeat(offsets[rows] - taken[:-1], lengths)

@@ -1,4 +1,4 @@
-"""miner.parallel: in order, bounded, and nothing left behind."""
+"""miner.parallel: results in order, bounded memory, no thread or process left."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_items_are_drawn_in_the_callers_thread_and_work_is_done_in_others() -> N
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("guilty", ["items", "function"])
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-def test_what_is_raised_comes_out_and_no_thread_stays(
+def test_exceptions_are_raised_and_no_thread_stays(
     threads: int, guilty: str, error: type[BaseException]
 ) -> None:
     def items() -> Iterator[int]:
@@ -125,7 +125,7 @@ def test_one_process_is_this_one() -> None:
 
 
 def test_processes_give_results_in_order_and_errors_as_they_are() -> None:
-    """One pool for all of it, since a process takes its time to start."""
+    """One pool serves all checks, because processes start slowly."""
     drawn = 0
 
     def items() -> Iterator[int]:
@@ -147,7 +147,7 @@ def test_processes_give_results_in_order_and_errors_as_they_are() -> None:
     assert not multiprocessing.active_children()
 
 
-def test_what_preparing_raises_comes_out(capfd: pytest.CaptureFixture[str]) -> None:
+def test_exceptions_of_prepare_are_raised(capfd: pytest.CaptureFixture[str]) -> None:
     with (
         pytest.raises(CorpusError, match="^references.txt: cannot be read$"),
         processes(2, prepare, -1) as pool,
@@ -168,7 +168,7 @@ def test_a_process_that_is_killed() -> None:
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_a_script_without_a_guard_and_its_end(tmp_path: Path, how: signal.Signals) -> None:
-    """A script is not run again by its processes, which end as it does, without a word."""
+    """Processes do not run the script again, and end with it without output."""
     script = tmp_path / "script.py"
     script.write_text(
         "import os, sys, time\n"

@@ -1,6 +1,7 @@
-"""Sentences to unit vectors: the mean of their pieces (P19, section 3), or what else a model has.
+"""Encoder: sentences to unit vectors.
 
-Of words or trigrams, of recurrent networks over them, or of several of these together (P18).
+The vector is the mean of the embeddings of pieces (P19, section 3), words or trigrams, the output
+of a recurrent network over them, or a combination of several of these (P18).
 """
 
 from collections.abc import Callable, Generator, Iterable, Sequence
@@ -20,35 +21,36 @@ from miner.errors import ArtifactError, DependencyError
 from miner.machine import thread_count
 from miner.parallel import in_order
 
-# (ids, offsets, out): writes a unit vector for each list of ids into out, float32 or float16.
+# (ids, offsets, out): fills out (n, d), float32 or float16, with unit vectors of lists of ids.
 Pool = Callable[[np.ndarray, np.ndarray, np.ndarray], None]
 
 
 class Means(Protocol):
-    """What makes a vector of one part of a model: of each list of ids, not normalised."""
+    """Protocol of the parts of a model: lists of token ids to vectors that are not normalised."""
 
     dimension: int
 
     def __call__(self, ids: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        """``(n, dimension) float32``."""
+        """Return ``(n, dimension) float32``; a list without ids has the zero row."""
         ...
 
 
-# Sentences a thread takes at a time: small enough to spread a short file over all cores, large
-# enough that Python's share of the work does not show.
+# Sentences of one thread's task: few enough to spread a short file over all cores, and enough to
+# make Python's overhead negligible.
 CHUNK = 2000
 
 
 class Encoder:
     """A model ready to encode.
 
-    ``threads`` tokenise and, with the ``device`` cpu, add up; with cuda a GPU adds up, and auto is
-    cuda where torch sees a GPU. The vectors are the same (those of recurrent encoders differ in
-    their last bits). ``side``, "source" or "target", says which column of its training text a
-    model with separate vocabularies is to read, and does nothing to others. ``unit`` says whether
-    vectors get unit length; without, they are means as they come, added up by the CPU. Raises
-    :class:`~miner.errors.ArtifactError` for a model whose files do not fit each other or that
-    wants a side, and ResourceError or DependencyError for a GPU that is asked for and not there.
+    ``threads`` tokenise. They also pool the embeddings, unless ``device`` is cuda; auto is cuda if
+    torch can use a GPU. The vectors are the same on both, but for the last bits of recurrent
+    encoders. ``side``, "source" or "target", is the column of its training text that a model with
+    separate vocabularies is to read; other models ignore it. With ``unit`` False, vectors are
+    means that are not normalised, made on the CPU.
+
+    Raises :class:`~miner.errors.ArtifactError` if the files of the model do not fit each other or
+    the model needs a side, and ResourceError or DependencyError if a GPU is asked for and missing.
 
     >>> Encoder.load("default").encode(["Guten Morgen!", "Good morning!"]).shape
     (2, 512)
@@ -72,17 +74,17 @@ class Encoder:
                 f"{name}: has a vocabulary for each column of its training text; say which of the "
                 "two this text is in, source or target (--side)"
             )
-        # None for a model that does not tell sides apart.
+        # None for a model with one vocabulary for both sides.
         self.side = side if architecture.separate else None
         self.tokenizers = {units: _tokenizer(model, units, side) for units in architecture.units}
-        # What a second look compares, where there is one.
+        # The units that verification compares.
         self.tokenizer = self.tokenizers[architecture.units[0]]
         for encoder, part in zip(architecture.encoders, model.parts, strict=True):
             size = self.tokenizers[ENCODERS[encoder].units].size
             if size != len(part.weights):
                 raise ArtifactError(
                     f"{name}: {len(part.weights)} embeddings for a vocabulary of {size}; the files "
-                    "are of two models"
+                    "belong to different models"
                 )
         self._recurrent = any(ENCODERS[encoder].network for encoder in architecture.encoders)
         self._average: Pool | None = None
@@ -100,7 +102,7 @@ class Encoder:
         added = architecture.combine == "add"
         if model.dimension != (sizes[0] if added else sum(sizes)) or (added and len({*sizes}) > 1):
             raise ArtifactError(
-                f"{name}: its parts have vectors of {' and '.join(map(str, sizes))} numbers, not "
+                f"{name}: its parts have {' and '.join(map(str, sizes))} dimensions, not "
                 f"{model.dimension}; copy or train the model again"
             )
 
@@ -114,7 +116,7 @@ class Encoder:
     ) -> "Encoder":
         """Open a model directory; ``default`` is the model that ships with the package.
 
-        Raises :class:`~miner.errors.ArtifactError` for anything wrong with it.
+        Raises :class:`~miner.errors.ArtifactError` if it is damaged.
         """
         return cls(models.load(path), threads, device, side)
 
@@ -124,7 +126,7 @@ class Encoder:
 
     @property
     def name(self) -> str:
-        """What to call the model in a message: its directory."""
+        """Name of the model in messages: its directory."""
         return str(self.model.path or "unsaved model")
 
     @property
@@ -133,14 +135,14 @@ class Encoder:
 
     @property
     def averages(self) -> bool:
-        """Whether vectors are means of embeddings of one kind, and nothing else."""
+        """True if a vector is the mean of embeddings of one kind of unit."""
         return self._average is not None
 
     def encode(self, sentences: Sequence[str]) -> np.ndarray:
-        """Vectors of ``sentences``: ``(n, d) float32``, each of unit length (but see ``unit``).
+        """Encode ``sentences``: ``(n, d) float32``, rows of unit length (unless ``unit`` is False).
 
-        A sentence without a known piece has the zero row. The vectors do not depend on the number
-        of threads or on what else is encoded in the same call, bit for bit.
+        A sentence without a known unit has the zero row. Vectors depend neither on the number of
+        threads nor on the other sentences of the call, bit for bit.
         """
         if isinstance(sentences, str):
             raise TypeError("encode takes a list of sentences, not one string")
@@ -158,9 +160,9 @@ class Encoder:
     def encode_pieces(
         self, ids: np.ndarray, offsets: np.ndarray, sentences: Sequence[str]
     ) -> np.ndarray:
-        """As :meth:`encode`, of sentences that :attr:`tokenizer` has cut already.
+        """Encode as :meth:`encode` does; ``ids`` and ``offsets`` are from :attr:`tokenizer`.
 
-        That saves most of the work where the model is an average of those alone.
+        That saves most of the work if the model is an average of such units alone.
         """
         average = self._average
         if average is None:
@@ -180,12 +182,12 @@ class Encoder:
     def stream(
         self, blocks: Iterable[Sequence[str]], dtype: Any = np.float32
     ) -> Generator[np.ndarray, None, None]:
-        """Vectors of each block of sentences, in order: ``(len(block), d)`` float32 or float16.
+        """Encode each block of sentences, in order: yield ``(len(block), d)`` of ``dtype``.
 
-        As :meth:`encode`, for text of any length: ``blocks`` is drawn from in the caller's thread
-        while other threads encode, a few blocks for each thread and no more. A block is one
-        thread's work: some :data:`CHUNK` sentences are right. What drawing a block raises comes
-        out here.
+        For text of any length: the caller's thread reads ``blocks`` while other threads encode, and
+        is at most a few blocks for each thread ahead. A block is one thread's task, and should have
+        about :data:`CHUNK` sentences. ``dtype`` is float32 or float16. Exceptions of ``blocks`` are
+        raised here.
         """
 
         def work(block: Sequence[str]) -> np.ndarray:
@@ -215,7 +217,7 @@ class Encoder:
         out[...] = joined
 
     def _mean_of(self, encoder: str, part: Part) -> Means:
-        """What gives the vectors of one part, not normalised."""
+        """Open one part of the model. Raises DependencyError if it needs torch."""
         if ENCODERS[encoder].network is None:
             return _MeanPool(part)
         try:
@@ -227,7 +229,7 @@ class Encoder:
         return RecurrentPool(encoder, part, self.model.architecture, self.device, self.name)
 
     def _own_threads(self) -> AbstractContextManager[None]:
-        """Keeps torch, where it takes part, from starting threads beside ours."""
+        """Return a context in which torch, if the model needs it, starts no threads of its own."""
         if not self._recurrent:
             return nullcontext()
         from miner.encoder.recurrent import single_threaded
@@ -236,22 +238,22 @@ class Encoder:
 
 
 def _tokenizer(model: models.Model, units: str, side: str | None) -> Tokenizer:
-    """What cuts text into a model's pieces, words or trigrams."""
+    """Open the tokenizer of one kind of a model's units."""
     vocabulary, name = model.vocabularies[units], VOCABULARIES[units]
     path = str((model.path or Path("model")) / name)
     return open_tokenizer(units, vocabulary, model.architecture, model.segmentation, side, path)
 
 
 def _stored(part: Part) -> tuple[np.ndarray, np.ndarray]:
-    """The table as a part has it, or in float32 for float16, and a scale for each row."""
+    """Return a part's embeddings, int8 or float32, and ``(V,) float32`` scales."""
     if part.scales is None:
         return part.table(), np.ones(len(part.weights), dtype=np.float32)
-    # A copy: the kernel is compiled once for arrays that can be written to, not for maps too.
+    # A copy: the kernel is compiled for writable arrays only, and not for read-only maps as well.
     return np.array(part.weights, order="C"), part.scales
 
 
 def _cpu_pool(part: Part) -> Pool:
-    """The kernel that does all of an averaging encoder's work in one go."""
+    """Return the kernel that pools and normalises in one pass."""
     table, scales = _stored(part)
 
     def pool(ids: np.ndarray, offsets: np.ndarray, out: np.ndarray) -> None:
@@ -266,7 +268,7 @@ def _cpu_pool(part: Part) -> Pool:
 
 
 class _MeanPool:
-    """The means of an averaging part, not normalised."""
+    """Means of embeddings, not normalised."""
 
     def __init__(self, part: Part):
         self.table, self.scales = _stored(part)

@@ -1,4 +1,4 @@
-"""Translation probabilities between pieces, in both directions at once."""
+"""Lexicon: translation probabilities between token ids, in both directions."""
 
 import io
 import zipfile
@@ -11,12 +11,12 @@ from miner.errors import ArtifactError
 
 @dataclass(frozen=True, eq=False)
 class Lexicon:
-    """How likely a piece is translated by another: IBM Model 1, learned from bitext.
+    """Probabilities of IBM Model 1, learned from bitext. Raises ValueError if they contradict.
 
-    ``offsets (V + 1,) int64``: piece ``x`` is translated by ``pieces[offsets[x]:offsets[x + 1]]``
-    (int32, ascending) with ``probability`` (float32 in (0, 1]; what is unlikely is left out).
-    Languages are not told apart: a piece of either side has the other side's pieces.
-    ``frequency (V,) float32`` in (0, 1): share of all piece occurrences.
+    A ragged array: token id ``x`` is translated by ``pieces[offsets[x]:offsets[x + 1]]``
+    (``offsets (V + 1,) int64``, ``pieces (t,) int32`` ascending) with ``probability (t,) float32``
+    in (0, 1]; improbable translations are left out. Token ids of both languages share the table.
+    ``frequency (V,) float32`` is each id's share of all tokens, in (0, 1).
     """
 
     offsets: np.ndarray
@@ -40,12 +40,12 @@ class Lexicon:
             raise ValueError("the lexicon's tables contradict each other")
 
     def translations(self, piece: int) -> tuple[np.ndarray, np.ndarray]:
-        """The pieces that translate this one, and their probabilities."""
+        """Return the token ids that translate ``piece``, and their probabilities."""
         span = slice(self.offsets[piece], self.offsets[piece + 1])
         return self.pieces[span], self.probability[span]
 
     def to_bytes(self) -> bytes:
-        """The tables as a compressed ``.npz`` (float16; the same tables give the same bytes)."""
+        """Serialise as ``.npz``, with float16 probabilities. Equal tables give equal bytes."""
         buffer = io.BytesIO()
         np.savez_compressed(
             buffer,
@@ -58,7 +58,7 @@ class Lexicon:
 
     @classmethod
     def from_bytes(cls, data: bytes, name: str) -> "Lexicon":
-        """The inverse; raises :class:`~miner.errors.ArtifactError`, naming ``name``."""
+        """Read :meth:`to_bytes`. Raises ArtifactError, naming the file ``name``."""
         try:
             with np.load(io.BytesIO(data), allow_pickle=False) as tables:
                 return cls(

@@ -1,5 +1,7 @@
 """Model directory: reading and writing of trained encoders.
 
+Both stand together in these 390 lines, so that a change of the format concerns one file.
+
 ``config.json`` holds the format version, encoder, dimension, normalisation, the training's
 configuration and the SHA-256 of the other files. ``sp.model`` is the SentencePiece model and
 ``weights.npy`` the embeddings: ``(V, d)``, float16, or int8 with one float32 scale a row in

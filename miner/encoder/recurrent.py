@@ -1,11 +1,12 @@
 """Recurrent encoders, by torch: LSTM, and the gated recurrent averaging networks (GRAN).
 
 ``lstm`` averages the hidden states of an LSTM (P17, P18). ``gran-lstm`` averages the inputs, each
-seen through a gate that an LSTM opens and shuts (P17, equation 1). ``gran-gru`` is the same over a
-gated recurrent unit whose candidate state is activated by a leaky rectifier (S18). All of them may
-take the maximum instead, and ``lstm`` may read both ways.
+multiplied by a gate that depends on the states of an LSTM (P17, equation 1). ``gran-gru`` does so
+with a gated recurrent unit whose candidate state has a leaky rectifier (S18). All of them can take
+the maximum instead of the mean, and ``lstm`` can read in both directions.
 
-Training and encoding use one network. Only functions import this module: nothing else needs torch.
+Training and encoding use the same network. This module is imported inside functions, because
+nothing else needs torch.
 """
 
 import math
@@ -23,17 +24,17 @@ from miner.encoder.model import Part
 from miner.errors import ArtifactError
 from miner.ragged import take_lists
 
-# Sentences that are encoded together. Always so many: a matrix product may round differently for
-# another number of rows, and a vector must not depend on what else is in the batch.
+# Sentences of a batch. Every batch is padded to this size: a matrix product may round differently
+# for another number of rows, and a vector must not depend on its batch.
 BATCH, BATCH_ON_GPU = 64, 512
-# Steps of them at a time.
+# Time steps processed together.
 WINDOW = 128
 
 State = tuple[Tensor, ...]
 
 
 class Linear(nn.Linear):
-    """``rows`` > 0 of the inputs at a time, so that each product is of one shape."""
+    """Linear layer over ``rows`` > 0 inputs at a time, so that all products have one shape."""
 
     def forward(self, x: Tensor, rows: int = 0) -> Tensor:
         if not rows:
@@ -42,12 +43,11 @@ class Linear(nn.Linear):
 
 
 class Lstm(nn.Module):
-    """Gives its hidden states.
+    """Cell whose output is the hidden states of an LSTM.
 
-    Like all of these, it does for all tokens at once what does not hang on the state
-    (:meth:`before`, :meth:`after`), and the rest step by step. What the products see of the last
-    hidden state, ``seen``, is all of it, or what variational dropout leaves; what is carried over
-    is never dropped.
+    All cells compute what does not depend on the state for all tokens at once (:meth:`before`,
+    :meth:`after`), and the rest step by step. ``seen`` is the last hidden state after variational
+    dropout, and enters the products; the state that is carried over is never dropped.
     """
 
     memories = 2
@@ -74,7 +74,7 @@ class Lstm(nn.Module):
 
 
 class Gate(nn.Module):
-    """What passes of the inputs: x ⊙ σ(W_x x + W_h h + b)."""
+    """Gate on the inputs: x ⊙ σ(W_x x + W_h h + b)."""
 
     def __init__(self, inputs: int, states: int):
         super().__init__()
@@ -89,7 +89,7 @@ class Gate(nn.Module):
 
 
 class GranLstm(Lstm):
-    """P17, equation 1: the inputs (n, d) through a gate, by the states of an LSTM."""
+    """Cell whose output is the inputs ``(n, d)``, gated by an LSTM's states (P17, equation 1)."""
 
     def __init__(self, inputs: int, states: int):
         super().__init__(inputs, states)
@@ -100,7 +100,7 @@ class GranLstm(Lstm):
 
 
 class GranGru(nn.Module):
-    """S18: the same by the states of a GRU, whose candidate state has a leaky rectifier for tanh.
+    """Cell as :class:`GranLstm`, over a GRU with a leaky rectifier in place of tanh (S18).
 
     h_t = (1 - z_t) ⊙ h_{t-1} + z_t ⊙ f(W_h x_t + U_h (r_t ⊙ h_{t-1}) + b_h)
     """
@@ -109,7 +109,7 @@ class GranGru(nn.Module):
 
     def __init__(self, inputs: int, states: int):
         super().__init__()
-        # Reset gate, update gate and candidate, in a row.
+        # Reset gate, update gate and candidate, one after the other.
         self.by_input = Linear(inputs, 3 * states)
         self.gates_by_state = nn.Linear(states, 2 * states, bias=False)
         self.by_state = nn.Linear(states, states, bias=False)
@@ -118,7 +118,7 @@ class GranGru(nn.Module):
             if weights.ndim == 1:
                 nn.init.zeros_(weights)
                 continue
-            # Xavier's, of each matrix by itself.
+            # Xavier's initialisation of each matrix by itself.
             for own in weights.data.split(states):
                 nn.init.xavier_uniform_(own)
         self.gate = Gate(inputs, states)
@@ -141,10 +141,10 @@ CELLS = {"lstm": Lstm, "gran-lstm": GranLstm, "gran-gru": GranGru}
 
 
 class Network(nn.Module):
-    """A recurrent encoder but for its embeddings: their sequences to vectors.
+    """Recurrent encoder without the embeddings: sequences of embeddings to vectors.
 
-    ``name`` is one of :data:`miner.encoder.architecture.ENCODERS` with a network, ``inputs`` the length of an
-    embedding, ``states`` of a hidden state.
+    ``name`` is one of :data:`~miner.encoder.architecture.ENCODERS` that has a network. ``inputs``
+    is the dimension of an embedding, ``states`` that of a hidden state.
     """
 
     def __init__(self, name: str, inputs: int, states: int, pooling: str, directions: str):
@@ -165,16 +165,15 @@ class Network(nn.Module):
         masks: Sequence[Tensor] | None = None,
         rows: int = 0,
     ) -> Tensor:
-        """Vectors ``(n, D)``, not normalised; a sentence without a token gets zeros.
+        """Return vectors ``(n, D)``, not normalised. A sentence without tokens has zeros.
 
-        ``embedded (t, d)`` are the embeddings of all tokens in a row, ``offsets (n + 1,) int64``
-        where each sentence begins. ``masks``: what each sentence's inputs ``(n, d)`` and states
-        ``(n, h)`` are multiplied by wherever a product sees them (variational dropout; Gal and
-        Ghahramani 2016).
-        With ``rows``, every step takes so many rows, whatever of them is over.
+        ``embedded (t, d)`` are the embeddings of all tokens, ``offsets (n + 1,) int64`` the start
+        of each sentence. ``masks`` are factors of each sentence's inputs ``(n, d)`` and states
+        ``(n, h)`` in all products (variational dropout; Gal and Ghahramani 2016). With ``rows``,
+        every step computes that many rows, including rows of sentences that have ended.
         """
         lengths = np.diff(offsets)
-        # Longest first: at every step, those that go on stand before those that are over.
+        # Longest first: at every step, sentences that go on stand before sentences that ended.
         order = np.argsort(-lengths, kind="stable")
         going = np.searchsorted(-lengths[order], -np.arange(max(lengths, default=0)), side="left")
         vectors = [
@@ -196,19 +195,22 @@ class Network(nn.Module):
         rows: int,
         backward: bool,
     ) -> Tensor:
-        """One direction: ``order (n,)`` by length, ``going (T,)`` how many have a token t."""
+        """Read in one direction: ``(n, size)``.
+
+        ``order (n,)`` sorts sentences by length; ``going (T,)`` counts those with a token t.
+        """
         n = len(order)
         size = self.dimension if self.average else self.dimension // len(self.ways)
         out = embedded.new_full((n, size), -math.inf if self.pooling == "max" else 0.0)
         state = tuple(embedded.new_zeros(rows or n, self.states) for _ in range(way.memories))
         if masks is not None:
             masks = masks[0], masks[1][torch.from_numpy(order).to(embedded.device)]
-        # With rows, a window at a time, for a long line would take much memory; for a gradient all.
+        # With rows, one window at a time bounds the memory of a long line. A gradient needs all.
         span = WINDOW if rows else max(1, len(going))
         for start in range(0, len(going), span):
             steps = np.arange(len(going))[start : start + span]
-            # All tokens in the order of the steps: the gradient comes back in one go.
-            # With rows, those beyond the going ones read any token; nobody asks what comes of it.
+            # All tokens in the order of the steps, so that the gradient is computed at once.
+            # With rows, rows of sentences that ended read any token; their output is dropped.
             token = np.zeros((len(steps), rows or n), dtype=np.int64)
             token[:, :n] = offsets[1:][order] - 1 if backward else offsets[:-1][order]
             token[:, :n] += steps[:, None] * (-1 if backward else 1)
@@ -225,7 +227,7 @@ class Network(nn.Module):
                 seen = state[0] if masks is None else state[0] * masks[1][: len(projected)]
                 state = way.step(projected, state, seen)
                 states.append(state[0])
-            # (t, D): the first tokens of all sentences, then the second.
+            # (t, D): the first tokens of all sentences, then the second ones.
             flat = way.after(inputs, torch.cat(states), rows)
             if rows:
                 live = np.arange(rows) < going[steps, None]
@@ -243,20 +245,21 @@ class Network(nn.Module):
         return out / lengths.clamp(min=1)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """All parameters by name, float32; :meth:`load` takes them back."""
+        """Return all parameters by name, float32, for :meth:`load`."""
         return {name: value.cpu().numpy().copy() for name, value in self.state_dict().items()}
 
     def load(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Take over parameters; RuntimeError where names or shapes are not this network's."""
+        """Set the parameters. Raises RuntimeError if a name or shape is not the network's."""
         self.load_state_dict({name: torch.from_numpy(array) for name, array in arrays.items()})
 
 
 class RecurrentPool:
-    """A recurrent part of a model, ready to encode: sums and products on ``device``.
+    """Recurrent part of a model, ready to encode on ``device``.
 
-    Called with ids ``(t,) int32`` and offsets ``(n + 1,) int64``, gives ``(n, D) float32``, not
-    normalised. The vector of a sentence does not depend on the others, bit for bit, where torch
-    computes with one thread (:func:`single_threaded`); on a GPU its last bits may.
+    A call takes token ids ``(t,) int32`` and offsets ``(n + 1,) int64``, and returns
+    ``(n, D) float32``, not normalised. If torch computes with one thread
+    (:func:`single_threaded`), a vector does not depend on its batch, bit for bit. On a GPU its last
+    bits may.
     """
 
     def __init__(self, name: str, part: Part, architecture: Architecture, device: str, path: str):
@@ -273,8 +276,8 @@ class RecurrentPool:
         except (KeyError, IndexError, TypeError, RuntimeError) as error:
             reason = str(error).split("\n")[0]
             raise ArtifactError(
-                f"{path}: its network is not one of {name} ({reason}); copy or train the model "
-                "again"
+                f"{path}: its network does not fit the encoder {name} ({reason}); copy or train "
+                "the model again"
             ) from None
         self.network.to(device).eval()
         self.dimension = self.network.dimension
@@ -282,7 +285,7 @@ class RecurrentPool:
     def __call__(self, ids: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         out = np.zeros((len(offsets) - 1, self.dimension), dtype=np.float32)
         lengths = np.diff(offsets)
-        # Alike lengths together: few steps are taken for sentences that are over.
+        # Similar lengths together, so that few steps are computed for sentences that ended.
         order = np.argsort(-lengths, kind="stable")
         order = order[: np.count_nonzero(lengths)]
         with torch.inference_mode():
@@ -295,7 +298,7 @@ class RecurrentPool:
 
 
 class _Threads:
-    """How many uses want torch to have one thread, and what it had before the first."""
+    """Count of open :func:`single_threaded` contexts, and torch's threads before the first."""
 
     lock = threading.Lock()
     depth = before = 0
@@ -303,7 +306,7 @@ class _Threads:
 
 @contextmanager
 def single_threaded() -> Iterator[None]:
-    """One torch thread for each of ours; what was set before when the last of several ends."""
+    """Limit torch to one thread. The former number returns when the last open context ends."""
     with _Threads.lock:
         if _Threads.depth == 0:
             _Threads.before = torch.get_num_threads()

@@ -1,4 +1,4 @@
-"""``miner encode``: one row for every line, whole or not at all, in bounded memory."""
+"""``miner encode``: one row for every line, complete output or none, bounded memory."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def encode(miner: Miner, *arguments: object) -> Done:
 
 @pytest.fixture
 def holes(german: list[str]) -> Path:
-    """A file with lines that are empty, blank and unknown to the model, at its end too."""
+    """Write a file with empty, blank and unknown lines, also at its end."""
     return write("holes.de", "", german[0], " \t ", "日本", *german[1:40], "", "", *german, "", "")
 
 
@@ -101,7 +101,7 @@ def test_every_format(
         assert ("1 empty" in done.err) == (name != "a.txt")
 
 
-def test_what_can_be_read_only_once(
+def test_streams_can_be_read_only_once(
     miner: Miner, encoder: Encoder, german: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = "\n".join([*german, "", *german]) + "\n"
@@ -236,7 +236,7 @@ def test_files_that_may_not_grow(miner: Miner, limit: int, output: str) -> None:
 
 @pytest.mark.parametrize("output", ["v.npy", "v.h5"])
 def test_interrupted(miner: Miner, output: str) -> None:
-    """A real Ctrl-C in the middle of a large file; an older output stays."""
+    """Ctrl-C in the middle of a large file leaves an older output unchanged."""
     corpus = miner.place / "corpus"
     corpus.write_bytes(many(corpus, 2000).read_bytes() * 500)
     Path(output).write_text("older")
@@ -265,7 +265,7 @@ def test_interrupted(miner: Miner, output: str) -> None:
 
 @pytest.mark.parametrize("output", ["v.npy", "v.h5"])
 def test_memory_does_not_grow_with_the_corpus(miner: Miner, output: str) -> None:
-    """Four times the lines: vectors alone would be 19 MB more."""
+    """Four times the lines, whose vectors would take 19 MB more, need no more memory."""
 
     def peak(copies: int) -> int:
         corpus = Path("corpus")

@@ -1,4 +1,4 @@
-"""miner.encoder.encoder and its kernel: unit vectors that depend on the sentence and on nothing else."""
+"""miner.encoder.encoder and its kernel: a unit vector depends on its sentence alone."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from miner.encoder.pieces import PieceTokenizer
 from miner.kernels.pool import _to_half, mean_pool, mean_pool_half
 from miner.ragged import offsets_of
 
-# Nothing in these that the small vocabulary knows.
+# The small vocabulary has no piece of these.
 WITHOUT_PIECES = ["", " ", "\t \u3000", "日本語の文", "привет", "\U0001f600", "▁", "▁ ▁"]
 
 
 def reference(encoder: Encoder, sentences: list[str]) -> np.ndarray:
-    """Vectors in double precision, over the float32 table of the model."""
+    """Compute vectors in float64, over the float32 table of the model."""
     table = encoder.model.parts[0].table()
     ones = np.ones(len(table), dtype=np.float32)
     return mean_pool_reference(table, ones, *encoder.tokenizer(sentences))
@@ -42,7 +42,7 @@ def raw(vocabulary: bytes) -> sentencepiece.SentencePieceProcessor:
 def random_table(
     generator: np.random.Generator, size: int, d: int, dtype: type
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A table and the scales of its rows, some rows zero."""
+    """Draw a table with some zero rows, and the scales of its rows."""
     table = generator.normal(size=(size, d)).astype(np.float32)
     table[generator.random(size) < 0.1] = 0
     if dtype is np.int8:
@@ -61,7 +61,7 @@ def random_table(
 def test_mean_pool_is_its_reference(
     seed: int, d: int, size: int, lengths: list[int], dtype: type
 ) -> None:
-    """Random shapes; zero lengths are empty sentences, and 20 pieces at most repeat often."""
+    """Random shapes. Zero lengths are empty sentences, and ids of 20 pieces repeat often."""
     generator = np.random.default_rng(seed)
     table, scales = random_table(generator, size, d, dtype)
     offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
@@ -74,7 +74,7 @@ def test_mean_pool_is_its_reference(
     rows = table.astype(np.float64) * scales[:, None]
     total = np.array([np.linalg.norm(rows[ids[a:b]].sum(0)) for a, b in _spans(offsets)])
     size_of_terms = np.array([np.abs(rows[ids[a:b]]).sum() for a, b in _spans(offsets)])
-    # Where rows cancel out but for their rounding, any direction is right.
+    # If rows cancel out except for rounding, any direction is right.
     allowed = 2.0**-22 * (1 + size_of_terms / np.maximum(total, 1e-30))
     assert (np.abs(out - expected) <= allowed[:, None]).all()
     empty = size_of_terms == 0
@@ -88,7 +88,7 @@ def test_mean_pool_is_its_reference(
 @settings(max_examples=50, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 70), st.integers(0, 40))
 def test_an_int8_table_gives_the_bits_of_its_float32_table(seed: int, d: int, n: int) -> None:
-    """Nothing is added that was not rounded to float32 first, as a fused multiply-add would."""
+    """Products are rounded to float32 before they are added: no fused multiply-add."""
     generator = np.random.default_rng(seed)
     table, scales = random_table(generator, 50, d, np.int8)
     offsets = offsets_of(generator.integers(0, 30, n))
@@ -108,7 +108,7 @@ def test_an_int8_table_gives_the_bits_of_its_float32_table(seed: int, d: int, n:
 
 
 def test_rounding_to_float16_is_numpys() -> None:
-    """Every float16, its neighbours among the float32s, every tie, and random bits."""
+    """Every float16, the adjacent float32 numbers, every tie, and random bits."""
     halves = np.arange(2**16, dtype=np.uint16).view(np.float16).astype(np.float32)
     finite = np.sort(halves[np.isfinite(halves)])
     ties = (finite[1:] + finite[:-1]) / 2
@@ -148,7 +148,7 @@ def test_repeated_pieces_count_each_time() -> None:
 # --- pieces -------------------------------------------------------------------------------------
 
 
-def test_ids_are_those_of_sentencepiece(
+def test_ids_agree_with_sentencepiece(
     vocabulary: bytes, german: list[str], english: list[str]
 ) -> None:
     tokenizer, processor = PieceTokenizer(vocabulary), raw(vocabulary)
@@ -162,10 +162,10 @@ def test_ids_are_those_of_sentencepiece(
         assert ids[start:end].tolist() == own, sentence
 
 
-def test_the_vocabulary_puts_a_bare_boundary_before_what_it_does_not_know(
+def test_sentencepiece_puts_a_bare_boundary_before_unknown_words(
     vocabulary: bytes,
 ) -> None:
-    """Else the test above and the next say less than they seem to."""
+    """The test above and the next rely on it."""
     processor = raw(vocabulary)
     assert processor.encode("日本", out_type=str) == ["▁", "日本"]
     assert processor.piece_to_id("▁") != processor.unk_id()
@@ -223,7 +223,7 @@ def test_vectors_do_not_depend_on_threads_or_chunks(
     np.testing.assert_array_equal(vectors[:128], vectors[128:256])
 
 
-def test_vectors_do_not_depend_on_what_else_is_encoded(
+def test_vectors_do_not_depend_on_the_batch(
     encoder: Encoder, german: list[str], english: list[str]
 ) -> None:
     mixed = encoder.encode([text for pair in zip(german, english, strict=True) for text in pair])
@@ -246,7 +246,7 @@ def test_a_line_of_a_megabyte(encoder: Encoder, german: list[str]) -> None:
 def test_translations_are_close_in_the_small_model(
     encoder: Encoder, german: list[str], english: list[str]
 ) -> None:
-    """What the tests of mining rest on."""
+    """The tests of mining rely on it."""
     nearest = (encoder.encode(german) @ encoder.encode(english).T).argmax(axis=1)
     assert (nearest == np.arange(len(german))).mean() > 0.9
 
@@ -274,7 +274,7 @@ def test_a_stream_gives_the_vectors_of_each_block(
 def test_the_bits_of_a_models_own_table(
     vocabulary: bytes, weights: np.ndarray, german: list[str], dtype: type
 ) -> None:
-    """Whatever a model is kept in, its vectors are those of :meth:`Model.table`."""
+    """Vectors of every stored type are those of the float32 table."""
     scales = None
     if dtype is np.int8:
         weights, scales = quantise(weights.astype(np.float32))

@@ -1,4 +1,7 @@
-"""miner.encoder.model: what is saved is what is loaded, and nothing damaged is loaded at all."""
+"""miner.encoder.model: models load as they were saved, and damaged ones do not.
+
+The lines are many, because every kind of damage is tried on the same fixtures.
+"""
 
 from __future__ import annotations
 
@@ -29,12 +32,12 @@ SPM = VOCABULARIES["piece"]
 
 @pytest.fixture
 def copied(tiny_model: Path, tmp_path: Path) -> Path:
-    """A model that a test may damage."""
+    """Copy of a model that a test may damage."""
     return Path(shutil.copytree(tiny_model, tmp_path / "model"))
 
 
 def refused(path: Path) -> str:
-    """The one line with which this model is refused."""
+    """Return the one-line error for this model."""
     with pytest.raises(ArtifactError) as caught:
         load(path)
     text = str(caught.value)
@@ -50,7 +53,7 @@ def change(path: Path, edit: Callable[[dict[str, Any]], object]) -> None:
 
 
 def rehash(path: Path) -> None:
-    """Make the configuration agree with files that were changed: a forger would."""
+    """Make the configuration agree with changed files, as a forger would."""
 
     def edit(config: dict[str, Any]) -> None:
         for name in config["files"]:
@@ -149,7 +152,7 @@ def test_fingerprint_follows_the_vectors(
 # --- what is refused ----------------------------------------------------------------------------
 
 
-def test_no_such_directory(tmp_path: Path) -> None:
+def test_a_missing_directory(tmp_path: Path) -> None:
     assert "miner train" in refused(tmp_path / "none")
 
 
@@ -250,7 +253,7 @@ def test_embeddings_of_another_vocabulary(copied: Path, weights: np.ndarray) -> 
     np.save(copied / WEIGHTS, weights[:-1])
     change(copied, lambda config: config.update(pieces=len(weights) - 1))
     rehash(copied)
-    with pytest.raises(ArtifactError, match="of two models"):
+    with pytest.raises(ArtifactError, match="different models"):
         Encoder.load(copied)
 
 
@@ -276,7 +279,7 @@ def test_int8_without_scales(copied: Path, weights: np.ndarray) -> None:
 
 
 def test_a_header_that_promises_too_much(copied: Path, weights: np.ndarray) -> None:
-    """Sizes in a header are compared with the file before memory is taken."""
+    """Sizes in a header are compared with the file before memory is allocated."""
     shape = (len(weights), weights.shape[1] << 40)
     with open(copied / WEIGHTS, "wb") as file:
         np.lib.format.write_array_header_1_0(
@@ -288,7 +291,7 @@ def test_a_header_that_promises_too_much(copied: Path, weights: np.ndarray) -> N
 
 
 class Trap:
-    """Unpickling this leaves a mark in the working directory."""
+    """Object whose unpickling leaves a file in the working directory."""
 
     def __reduce__(self) -> Any:
         return os.mkdir, ("unpickled",)
@@ -331,7 +334,7 @@ def test_save_makes_missing_parents(vocabulary: bytes, weights: np.ndarray, tmp_
 
 
 @pytest.mark.parametrize("kind", ["directory", "file"])
-def test_save_never_replaces_what_is_no_model(
+def test_save_replaces_models_alone(
     vocabulary: bytes, weights: np.ndarray, tmp_path: Path, kind: str
 ) -> None:
     place = tmp_path / "place"

@@ -1,4 +1,4 @@
-"""Recurrent encoders: against plain numpy, whatever the batch, on a disk and back."""
+"""miner.encoder.recurrent: networks agree with numpy, for every batch, saved and loaded."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def network(name: str, pooling: str = "mean", directions: str = "concat", seed: 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         made = Network(name, DIMENSION, STATES[ENCODERS[name].network], pooling, directions)
-        # Biases of zero would not be missed.
+        # A test would not notice if biases of zero were left out.
         for parameter in made.parameters():
             torch.nn.init.uniform_(parameter, -0.5, 0.5)
     return made
@@ -50,7 +50,7 @@ def reference(
     tokens: np.ndarray,
     masks: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> np.ndarray:
-    """The vector of one sentence, ``tokens (t, d)``, step by step as the papers write it.
+    """Compute the vector of one sentence, ``tokens (t, d)``, as the papers write it.
 
     ``masks (d,)`` and ``(h,)`` are those of variational dropout: on what the products see.
     """
@@ -90,7 +90,7 @@ def reference(
 
 
 def tokens(lengths: list[int], seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    """Embeddings of sentences of these lengths, in a row, and their offsets."""
+    """Draw embeddings of sentences with these lengths; return them and their offsets."""
     generator = np.random.default_rng(seed)
     shape = (sum(lengths), DIMENSION)
     return generator.normal(size=shape).astype(np.float32), offsets_of(np.array(lengths))
@@ -141,7 +141,7 @@ def test_no_sentence_has_a_token(name: str) -> None:
 
 @pytest.mark.parametrize("name, pooling, directions", SHAPES)
 def test_gradients(name: str, pooling: str, directions: str) -> None:
-    """Of the embeddings and of every parameter, against finite differences in float64."""
+    """Gradients of embeddings and parameters agree with finite differences in float64."""
     net = network(name, pooling, directions).double()
     embedded, offsets = tokens([2, 0, 3])
     start = torch.from_numpy(embedded).double().requires_grad_()
@@ -157,8 +157,8 @@ def test_gradients(name: str, pooling: str, directions: str) -> None:
 
 
 @pytest.mark.parametrize("name", RECURRENT)
-def test_masks_are_those_of_each_sentence(name: str) -> None:
-    """Variational dropout by its definition; a sentence keeps its masks wherever it stands."""
+def test_each_sentence_has_its_own_masks(name: str) -> None:
+    """Variational dropout by definition. A sentence keeps its masks at any place of the batch."""
     net = network(name)
     embedded, offsets = tokens([2, 30, 3])
     generator = np.random.default_rng(4)
@@ -191,7 +191,7 @@ def test_a_gru_starts_by_xavier_gate_by_gate() -> None:
 
 
 def model_of(vocabulary: bytes, weights: np.ndarray, name: str, directions: str) -> Model:
-    """A model of pieces with an untrained network over the small text's embeddings."""
+    """Make a model of pieces with an untrained network."""
     size = weights.shape[1]
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(5)
@@ -211,7 +211,7 @@ def test_vectors_do_not_depend_on_the_batch(
     name: str,
     directions: str,
 ) -> None:
-    """Bit for bit: alone, among others, in any order, by any number of threads."""
+    """Vectors are equal bit for bit for every batch, order and number of threads."""
     model = model_of(vocabulary, weights, name, directions)
     text = [*german, "", *english, "日本語", " ".join(german)] * 2
     whole = Encoder(model, threads=1).encode(text)
@@ -253,7 +253,7 @@ def test_saved_and_loaded(
     assert saved.architecture == model.architecture and saved.dimension == model.dimension
     assert saved.parameters == weights.size + sum(a.size for a in model.parts[0].network.values())
     assert (Encoder(saved).encode(german) == Encoder(model).encode(german)).all()
-    # The same numbers another way round are other vectors, and so another fingerprint.
+    # Another pooling gives other vectors, and so another fingerprint.
     other = dataclasses.replace(
         model, architecture=dataclasses.replace(model.architecture, pooling="max")
     )
@@ -264,31 +264,31 @@ def test_saved_and_loaded(
 def test_a_network_of_another_encoder(vocabulary: bytes, weights: np.ndarray) -> None:
     model = model_of(vocabulary, weights, "lstm-sp", "concat")
     architecture = dataclasses.replace(model.architecture, encoder="blstm-sp")
-    with pytest.raises(ArtifactError, match="network is not one of blstm-sp"):
+    with pytest.raises(ArtifactError, match="network does not fit the encoder blstm-sp"):
         Encoder(dataclasses.replace(model, architecture=architecture))
     arrays = dict(model.parts[0].network)
     arrays["ways.0.by_state.weight"] = np.zeros((3, 3), np.float32)
-    with pytest.raises(ArtifactError, match="network is not one of lstm-sp"):
+    with pytest.raises(ArtifactError, match="network does not fit the encoder lstm-sp"):
         Encoder(dataclasses.replace(model, parts=(Part(weights, None, arrays),)))
-    with pytest.raises(ArtifactError, match="network is not one of lstm-sp"):
+    with pytest.raises(ArtifactError, match="network does not fit the encoder lstm-sp"):
         Encoder(dataclasses.replace(model, parts=(Part(weights),)))
 
 
 def test_a_long_line_takes_little_memory(vocabulary: bytes, weights: np.ndarray) -> None:
-    """Windows of steps: not all of them at once for as many rows as a batch has."""
+    """Memory holds a window of steps, not all steps of a batch."""
     encoder = Encoder(model_of(vocabulary, weights, "lstm-sp", "concat"), threads=1)
     long = ["Der Hund bellt. " * 1500, "Der Hund bellt."]
     steps = len(encoder.tokenizer(long[:1])[0])
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     vectors = encoder.encode(long)
     grown = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
-    # The products of the inputs alone: four gates, 64 rows.
+    # The products of the inputs: four gates, 64 rows.
     assert steps > 5000 and grown < steps * 64 * 4 * weights.shape[1] * 4 / 2
     assert (encoder.encode(long[1:])[0] == vectors[1]).all()
 
 
 def test_many_batches_are_one(vocabulary: bytes, weights: np.ndarray, monkeypatch) -> None:
-    """The pool cuts text into batches of alike lengths; an odd last one is filled up."""
+    """Batches have sentences of similar length, and the last one is padded."""
     architecture = Architecture(encoder="lstm-sp")
     part = model_of(vocabulary, weights, "lstm-sp", "concat").parts[0]
     pool = RecurrentPool("lstm-sp", part, architecture, "cpu", "model")

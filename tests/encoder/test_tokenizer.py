@@ -54,7 +54,7 @@ def test_surfaces_join_to_the_normalised_sentence(tokenizer: Tokenizer, german: 
 
 @pytest.mark.parametrize("kind", [WordTokenizer, TrigramTokenizer])
 @pytest.mark.parametrize(
-    ("vocabulary", "what"),
+    ("vocabulary", "fault"),
     [
         (b"", "no units"),
         (b"\n", "no units"),
@@ -63,8 +63,8 @@ def test_surfaces_join_to_the_normalised_sentence(tokenizer: Tokenizer, german: 
         (b"abc\n\xff\n", "byte 4 is not UTF-8"),
     ],
 )
-def test_malformed_vocabularies_are_refused(kind: type, vocabulary: bytes, what: str) -> None:
-    with pytest.raises(ArtifactError, match=f"^here.*{what}") as caught:
+def test_malformed_vocabularies_are_refused(kind: type, vocabulary: bytes, fault: str) -> None:
+    with pytest.raises(ArtifactError, match=f"^here.*{fault}") as caught:
         kind(vocabulary, True, name="here")
     assert "\n" not in str(caught.value)
 

@@ -16,7 +16,7 @@ from tests.support.tokens import lines, lists, texts
 @settings(max_examples=300)
 @given(texts, st.booleans())
 @example(["a", "", "ab"], True)
-def test_trigrams_are_those_of_the_reference(sentences: list[str], fold: bool) -> None:
+def test_trigrams_agree_with_the_reference(sentences: list[str], fold: bool) -> None:
     read = Normaliser.by_rule(fold)(sentences)
     padded = [f" {one} " for one in read]
     known = sorted({one[i : i + 3] for one in padded for i in range(len(one) - 2)})[::2]
@@ -42,7 +42,7 @@ def test_keys_of_trigrams_are_distinct_and_in_the_order_of_text(trigrams: list[s
 
 
 @given(st.lists(st.integers(0, 2**64 - 1), unique=True), st.lists(st.integers(0, 2**64 - 1)))
-def test_a_table_finds_what_is_in_it(keys: list[int], others: list[int]) -> None:
+def test_a_table_finds_its_keys_alone(keys: list[int], others: list[int]) -> None:
     slots, places = units.table(np.array(keys, dtype=np.uint64))
     found = [units.find(np.uint64(key), slots, places) for key in keys]
     assert found == list(range(len(keys)))

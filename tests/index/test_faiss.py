@@ -1,4 +1,4 @@
-"""miner.index.faiss: what is said when FAISS or a GPU is not there, and what FAISS is asked."""
+"""miner.index.faiss: errors for a missing FAISS or GPU, and the calls of a GPU search."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from miner.mining.search import search
 
 
 def installed(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
-    """Pretend that of the FAISS distributions these and no others are installed."""
+    """Pretend that these FAISS distributions alone are installed."""
 
     def version(name: str) -> str:
         if name not in names:
@@ -30,7 +30,7 @@ def installed(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
 
 
 def fake(monkeypatch: pytest.MonkeyPatch, gpus: int) -> list[Any]:
-    """A FAISS for GPUs that answers as the real one does; returns the calls of knn_gpu."""
+    """Put a stand-in for FAISS on GPUs, searching on the CPU. Returns the calls of knn_gpu."""
     library = faiss.faiss()
     calls: list[Any] = []
 
@@ -65,7 +65,7 @@ def test_faiss_missing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_faiss_that_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A GPU build without CUDA's libraries."""
+    """CUDA's libraries are missing for a GPU build."""
     installed(monkeypatch, "faiss-gpu")
 
     def broken(name: str) -> Any:

@@ -1,4 +1,7 @@
-"""miner.index.index: a corpus in, the same rows out; added to, and never opened when damaged."""
+"""miner.index.index: indexes are built, extended, opened, and refused if damaged.
+
+Building, adding, foreign vectors and damage share fixtures, so their lines stay together.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ VECTORS = np.random.default_rng(0).normal(size=(4, 6)).astype(np.float32)
 
 @pytest.fixture
 def built(indexes: tuple[Index, Index], tmp_path: Path) -> Index:
-    """The German index, in a place where a test may change it."""
+    """Copy of the German index that a test may change."""
     return Index.open(shutil.copytree(indexes[0].path, tmp_path / "index"))
 
 
@@ -41,7 +44,7 @@ def text(path: Path, *lines: str) -> Path:
 
 
 def everything(index: Index) -> dict[str, list[Any]]:
-    """All that an index says about its rows."""
+    """Return all rows of an index."""
     rows = np.arange(len(index))
     return {
         "ids": index.ids(rows),
@@ -168,7 +171,7 @@ def test_a_corpus_without_sentences(encoder: Encoder, tmp_path: Path, content: s
 
 @pytest.mark.parametrize("factory", ["IVF2,Flat", "SQ8", "HNSW8"])
 def test_a_compressed_index_of_no_sentences(encoder: Encoder, tmp_path: Path, factory: str) -> None:
-    """Built where FAISS can, refused in one line where it cannot."""
+    """FAISS can build some kinds without text; others are refused in one line."""
     (tmp_path / "c").touch()
     try:
         index = Index.build(encoder, tmp_path / "c", tmp_path / "i", index=factory)
@@ -277,7 +280,7 @@ def test_add_is_to_build_from_both(
     assert entries(tmp_path) == ["both", "more", "one"]
 
 
-def test_add_encodes_new_text_alone(
+def test_add_encodes_only_new_text(
     tiny_model: Path, built: Index, english_file: Path, english: list[str]
 ) -> None:
     seen: list[str] = []
@@ -429,7 +432,7 @@ def test_a_build_replaces_an_older_index(
 
 
 @pytest.mark.parametrize("kind", ["directory", "file", "model"])
-def test_what_is_no_index_is_never_replaced(
+def test_only_an_index_is_replaced(
     encoder: Encoder, german_file: Path, tiny_model: Path, tmp_path: Path, kind: str
 ) -> None:
     place = tmp_path / "place"
@@ -500,14 +503,14 @@ def test_a_damaged_index_does_not_open(built: Index, damage: str) -> None:
 
 
 def test_ids_that_went_missing(encoder: Encoder, tmp_path: Path) -> None:
-    """Line numbers must not step in for ids that the corpus had."""
+    """Line numbers must not replace ids of the corpus."""
     corpus = text(tmp_path / "c", "x1\teins", "x2\tzwei")
     Index.build(encoder, corpus, tmp_path / "i", format="bucc")
     (tmp_path / "i" / IDS).unlink()
     assert IDS in refused(tmp_path / "i")
 
 
-def test_no_such_index(tmp_path: Path) -> None:
+def test_a_missing_index(tmp_path: Path) -> None:
     assert "miner index" in refused(tmp_path / "none")
     refused(text(tmp_path / "file", "x"))
 
@@ -556,7 +559,7 @@ def test_a_file_that_changes_while_it_is_read(
 def test_an_index_built_twice_has_the_same_bytes(
     encoder: Encoder, german_file: Path, tmp_path: Path
 ) -> None:
-    """Also a second later: HDF5 would write the time of creation."""
+    """HDF5 would write the time of creation, so the second build comes a second later."""
     made = []
     for name in ("one", "two"):
         path = Path(Index.build(encoder, german_file, tmp_path / name).path)

@@ -1,4 +1,4 @@
-"""miner.index.store: rows on disk come back as they went in, and only from a whole store."""
+"""miner.index.store: rows are read as they were written, and only from a complete store."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 
 
 def vectors_for(n: int) -> np.ndarray:
-    """Distinct rows, exact in float16."""
+    """Make distinct rows, exact in float16."""
     return (np.arange(n * DIMENSION).reshape(n, DIMENSION) + 1) / np.float32(1024)
 
 
@@ -75,7 +75,7 @@ def test_round_trip(
     np.testing.assert_array_equal(opened.vectors, vectors_for(len(plain)).astype(np.float16))
 
 
-def test_what_opens_is_mapped_and_cannot_be_written(tmp_path: Path) -> None:
+def test_datasets_are_mapped_read_only(tmp_path: Path) -> None:
     opened = write(tmp_path, ["a", "b"])
     for array in (opened.vectors, opened.offset, opened.line, opened.file, opened.first):
         assert isinstance(array, np.memmap)
@@ -103,7 +103,7 @@ def test_own_ids(tmp_path: Path) -> None:
 
 
 def test_texts_of_one_hash_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A collision must not drop a sentence: make every hash the same."""
+    """A hash collision must not drop a sentence."""
 
     class Digest:
         def digest(self) -> bytes:
@@ -122,7 +122,7 @@ def test_texts_of_one_hash_are_told_apart(tmp_path: Path, monkeypatch: pytest.Mo
 def test_the_first_row_of_each_text(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int, hashes: int
 ) -> None:
-    """Whatever the block, and however many texts share a hash."""
+    """Holds for every block size, and with hash collisions."""
     blake2b = hashlib.blake2b
 
     class Digest:
@@ -137,7 +137,7 @@ def test_the_first_row_of_each_text(
     monkeypatch.setattr(store, "BLOCK", block)
     texts = [str(number) for number in np.random.default_rng(block).integers(0, 12, 60)]
     found = write(tmp_path, texts).first
-    # Of a text whose hash another text had before, no repeat is found: that is allowed.
+    # Repeats of a text whose hash collides with an earlier text may be missed.
     if hashes == 2**64:
         assert found.tolist() == [texts.index(text) for text in texts]
     for row, first in enumerate(found.tolist()):

@@ -1,4 +1,4 @@
-"""miner.index.vectors: foreign vectors come in whole and of the right shape, or not at all."""
+"""miner.index.vectors: foreign vectors are complete and of the right shape, or refused."""
 
 from __future__ import annotations
 
