@@ -1,5 +1,5 @@
-"""Filters for parallel text: what each measures, and how a whole cleaning is made of them.
+"""Filters for parallel text, one family a file, all of them in :mod:`miner.filters.registry`.
 
-A filter gives every pair a score; bounds on the score say which pairs stay. Scoring and keeping
-are separate steps, so that one scoring serves any bounds.
+A filter gives every pair a score; bounds on the score decide which pairs stay. Scoring and deciding
+are separate steps, so that scores serve any bounds.
 """

@@ -1,22 +1,22 @@
-"""What a translation leaves as it is: numbers, addresses, the kind of sentence."""
+"""Filters on parts that a translation keeps: numbers, addresses, the kind of sentence."""
 
 import re
 
 from miner.filters.filter_types import Filter, each
 
 _DIGIT = re.compile(r"\d")
-# Between thousands stand a space, a no-break space, a narrow one or an apostrophe, as in
-# `miner.kernels.numbers`, which knows the digits 0 to 9 alone. An entity (&#8212;) is no number.
+# Thousands are separated by a space, a no-break space, a narrow one or an apostrophe, as in
+# `miner.kernels.numbers`, which knows only the digits 0 to 9. An entity (&#8212;) is no number.
 _NUMBER = re.compile(
     r"\d(?<!\d\d)(?<!&#\d)(?<!&#x\d)"  # the first digit
     r"(?:\d{0,2}(?:[ \u00a0\u202f'’]\d{3}(?!\d))+(?:[.,٫]\d+)*|\d*(?:[.,٫٬]\d+)*)"
 )
 _PART = re.compile(r"\d+")
-# Up to here numbers are often written as words; so are tens, hundreds, thousands. Any other of few
-# digits may be the one number of a text and a word on the other side: nobody knows.
+# Numbers up to this one are often written as words, and so are tens, hundreds and thousands. A
+# single number of up to `_FEW` digits on one side only may be a word on the other: score `_UNKNOWN`.
 _SPELLED = 20
 _FEW, _UNKNOWN = 4, 0.5
-_LONG = 30  # digits that are looked at, since int() of a line of them is slow
+_LONG = 30  # digits that are compared, since int() of very many is slow
 
 _ADDRESS = re.compile(
     r"[\w.+-]{1,64}@([\w-]+(?:\.[\w-]+)+)|(?:https?|ftp)://(?:[^\s/@]*@)?([\w.-]+)"
@@ -24,20 +24,20 @@ _ADDRESS = re.compile(
     re.IGNORECASE,
 )
 
-# Marks that end a sentence, of all scripts, and what may stand behind them.
+# Marks that end a sentence, of all scripts, and characters that may follow them.
 _QUESTIONS, _STOPS = "?？؟\u037e՞፧", ".!…。！．।॥۔։።؛"
 _BEHIND = " \t\u00a0\u202f\u3000\"'”’“‘»«›‹」』）)]*"
 
 
 def _figures(digits: str) -> int:
-    """What is left of a number where one side writes 5,000,000 and the other 5 million."""
+    """Strip final zeros of a number: one side writes 5,000,000, the other 5 million."""
     return int(digits[:_LONG].rstrip("0") or "0")
 
 
 def _numbers(text: str) -> tuple[dict[int, list[str]], set[int]]:
-    """Each number of a text with its parts, and all that may stand for a number on the other side.
+    """Find the numbers of a text: each with its parts, and the set of all numbers and parts.
 
-    The parts of 3.4.2010 are those of 2010/4/3.
+    3.4.2010 has the same parts as 2010/4/3.
     """
     found = {}
     for match in _NUMBER.findall(text):
@@ -47,7 +47,7 @@ def _numbers(text: str) -> tuple[dict[int, list[str]], set[int]]:
 
 
 def _missing(numbers: dict[int, list[str]], there: set[int]) -> list[list[str]]:
-    """Numbers that the other side has neither whole nor in parts; nor as it counts hours, years."""
+    """Numbers that the other side lacks: whole, in parts, and as another form of hours or years."""
     return [
         parts
         for figures, parts in numbers.items()
@@ -60,7 +60,7 @@ def _missing(numbers: dict[int, list[str]], there: set[int]) -> list[list[str]]:
 
 
 def _otherwise(part: str, hour: bool) -> set[int]:
-    """What may stand for a part of a number: 50 for 1950; 9 for 21 if it may be an hour."""
+    """Other forms of a part of a number: 50 for 1950; 9 for 21 if it may be an ``hour``."""
     ways = {_figures(part)}
     if len(part) == 4:
         ways.add(_figures(part[2:]))
@@ -77,11 +77,11 @@ def _spelled(parts: list[str]) -> bool:
 
 
 def numbers(source: str, target: str) -> float:
-    """Share of the numbers that both sides have, 0 to 1; 1 where there are none to compare.
+    """Share of the numbers that both sides have, 0 to 1; 1 if there are none to compare.
 
-    A number that may be written as a word on the other side counts only where the other side has
-    one in its place. `_UNKNOWN` where all there is to compare is one whole number of up to `_FEW`
-    digits on one side: thirty-five for 35.
+    A number that the other side may write as a word counts only if the other side has another
+    number in its place. `_UNKNOWN` if the pair has only one number, whole and of up to `_FEW`
+    digits: 35 may be thirty-five.
     """
     if not (_DIGIT.search(source) or _DIGIT.search(target)):
         return 1.0
@@ -96,9 +96,9 @@ def numbers(source: str, target: str) -> float:
 
 
 def _hosts(text: str) -> set[str]:
-    """Of each address the longest part of its host, which hosts for other languages share.
+    """The longest part of each address's host name, which sites in other languages share.
 
-    What comes last, the country, differs between them.
+    The last part, the country, differs between them.
     """
     found = (name for groups in _ADDRESS.findall(text.casefold()) for name in groups if name)
     parts = (name.removeprefix("www.").strip(".").split(".") for name in found)
@@ -106,7 +106,7 @@ def _hosts(text: str) -> set[str]:
 
 
 def addresses(source: str, target: str) -> int:
-    """Web sites and hosts of mail that only one side names."""
+    """Number of web sites and hosts of mail addresses that only one side names."""
     if not any(mark in text for text in (source, target) for mark in ("@", "://", "www.", "WWW.")):
         return 0
     return len(_hosts(source) ^ _hosts(target))
@@ -118,7 +118,7 @@ def _ending(text: str) -> int:
 
 
 def ending(source: str, target: str) -> float:
-    """1 where both sides end alike; 0.5 where one ends in no mark; 0 where one is a question.
+    """1 if both sides end alike; 0.5 if one ends in no mark; 0 if only one is a question.
 
     Japanese questions often end in a full stop, Thai ones in nothing, Greek ones in a semicolon.
     """
@@ -129,9 +129,8 @@ def ending(source: str, target: str) -> float:
 FILTERS = (
     Filter(
         "numbers",
-        "share of the numbers that both sides have, 0 to 1, however they are written; small and "
-        "round ones may be words on one side; "
-        f"{_UNKNOWN} where one of up to {_FEW} digits is all there is",
+        "share of the numbers that both sides have, in any notation, 0 to 1; small and round ones "
+        f"may be words on one side; {_UNKNOWN} if there is only one, of up to {_FEW} digits",
         "only {value:.0%} of the numbers agree",
         "higher",
         each(numbers),
@@ -150,8 +149,8 @@ FILTERS = (
     ),
     Filter(
         "ending",
-        "1 where both sides end alike, 0.5 where only one ends in a mark, 0 where one is a "
-        "question and the other a statement",
+        "1 if both sides end alike, 0.5 if only one ends in a mark, 0 if one is a question and the "
+        "other a statement",
         "one side is a question, the other a statement",
         "higher",
         each(ending),

@@ -1,4 +1,4 @@
-"""Do both sides mean the same? Scores by a trained model."""
+"""Filters that score by a trained model: quality, cosine, margin."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from miner.text.output import stamp
 
 
 def _encoders(model: str) -> tuple[Encoder, Encoder]:
-    """The model for either side, once for all the filters of a process."""
+    """Load the encoders of both sides, once for all filters of a process."""
     return _loaded(model, json.dumps(stamp(resolve(model))))
 
 
 @lru_cache(maxsize=2)
 def _loaded(model: str, version: str) -> tuple[Encoder, Encoder]:
-    """Two of one, but for a model that tells sides apart."""
+    """Load a model; both sides share one encoder unless their vocabularies are separate."""
     encoder = Encoder.load(model, threads=1, side="source")
     if not encoder.model.architecture.separate:
         return encoder, encoder
@@ -60,12 +60,12 @@ def _cosine(settings: Mapping[str, Any], context: Context) -> Scorer:
 def _model(settings: Mapping[str, Any], context: Context) -> str:
     name = settings["model"]
     if not name:
-        return context.model
+        return context.encoder
     return name if name == "default" else str(context.directory / name)
 
 
 class _Margin:
-    """Margins against a reference, by default a sample of the text itself."""
+    """Scorer by margins against a reference, by default a sample of the text itself."""
 
     def __init__(self, settings: Mapping[str, Any], context: Context):
         self.encoders = _encoders(_model(settings, context))
@@ -87,46 +87,52 @@ class _Margin:
         return source, target
 
 
-_MODEL = Setting("", "directory of the model [that of the cleaning]", file=True)
+_MODEL = Setting("", "directory of the model [--model]", file=True)
+_LIBRARIES = ("sentencepiece",)
 
 FILTERS = (
     Filter(
         "quality",
-        "probability that both sides say the same, all of it",
+        "probability that both sides mean the same, nothing left out",
         "probability {value:.3f} of being a good translation",
         "higher",
         _quality,
         minimum=0.1,
         settings={"model": _MODEL},
         stage=MODEL,
+        libraries=_LIBRARIES,
         default=True,
     ),
     Filter(
         "cosine",
-        "cosine of the two sentences' vectors, from -1 to 1; of paraphrases their paraphrase score",
+        "cosine of the two sentences' vectors, -1 to 1; for paraphrases the paraphrase score",
         "a cosine of {value:.3f}",
         "higher",
         _cosine,
         settings={"model": _MODEL},
         stage=MODEL,
+        libraries=_LIBRARIES,
         paper="Wieting et al. 2017, section 5.7; Wieting & Gimpel 2018, section 3",
     ),
     Filter(
         "margin",
-        "cosine against the means of both sides' nearest neighbours in a reference",
+        "cosine against the mean cosines of both sides' nearest neighbours in a reference",
         "a margin of {value:.3f}",
         "higher",
         _Margin,
         settings={
             "model": _MODEL,
-            "margin": Setting("ratio", "what is done with the means", ("ratio", "distance")),
+            "margin": Setting("ratio", "how cosine and means combine", ("ratio", "distance")),
             "k": Setting(4, "neighbours of each side", least=1),
             "reference": Setting("", "a tsv of pairs [pairs of the text itself]", file=True),
             "pairs": Setting(
-                5000, "of the text itself, evenly spread, to compare with; 0 for all", least=0
+                5000,
+                "pairs of the text itself, evenly spread, as the reference; 0 for all",
+                least=0,
             ),
         },
         stage=MODEL,
+        libraries=_LIBRARIES,
         sampled=True,
         paper="Artetxe & Schwenk 2019, section 3",
     ),

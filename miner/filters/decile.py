@@ -18,12 +18,12 @@ class Decile(Comparison):
 FILTERS = (
     Filter(
         "decile",
-        "which tenth of the pairs that are left a pair's score is in, from 1, the worst, to 10",
-        "in the tenth number {value:.0f}, from the worst",
+        "tenth of the pairs left that a pair's score is in, from 1, the worst, to 10",
+        "in tenth {value:.0f} of 10, counted from the worst",
         "higher",
         lambda settings, context: Decile(),
         minimum=9,
-        settings={"of": Setting("cosine", "label of the filter whose score it is", score=True)},
+        settings={"of": Setting("cosine", "label of the filter whose score counts", score=True)},
         stage=GLOBAL,
         whole=True,
         relative=True,

@@ -14,25 +14,25 @@ import numpy as np
 
 from miner.filters.filter_types import GLOBAL, Batch, Comparison, Context, Filter, Setting
 from miner.scoring.margin import match_one_to_one
-from miner.text.words import MARKS, NO_WORD
+from miner.text.words import MARKS, NO_WORD, folded
 
-# `NO_WORD` in two steps, which take a quarter of the time: first the marks outside of ASCII, where
-# there are any, then the bytes of ASCII.
+# `NO_WORD` in two steps, which is four times as fast: first the characters outside of ASCII, if a
+# text has any, then the bytes of ASCII.
 _ODD_MARK = re.compile(rf"[^\w\x00-\x7f{MARKS}]+")
 _SPACED = bytes(byte if byte > 127 or chr(byte).isalnum() else ord(" ") for byte in range(256))
 
 
 def plain(text: str) -> str:
-    """Letters with their marks, and digits, case-folded; the text itself if it has none."""
-    return NO_WORD.sub(" ", text.casefold()).strip() or text
+    """Letters with their marks, and digits, case-folded in NFC; the text itself if it has none."""
+    return NO_WORD.sub(" ", folded(text)).strip() or text
 
 
 def bare(text: str) -> bytes:
     """Compute :func:`plain` as bytes."""
-    folded = text.casefold()
-    if not folded.isascii() and _ODD_MARK.search(folded):
-        folded = _ODD_MARK.sub(" ", folded)
-    return b" ".join(_bytes(folded).translate(_SPACED).split()) or _bytes(text)
+    letters = folded(text)
+    if not letters.isascii() and _ODD_MARK.search(letters):
+        letters = _ODD_MARK.sub(" ", letters)
+    return b" ".join(_bytes(letters).translate(_SPACED).split()) or _bytes(text)
 
 
 def _bytes(text: str) -> bytes:

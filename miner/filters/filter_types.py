@@ -56,19 +56,25 @@ class Context:
     """Facts about a bitext that filters need beside its pairs.
 
     source_lang, target_lang: BCP-47 codes, None if unknown. directory: the directory that relative
-    paths in settings start from. model: directory of the encoder, or ``default``. sample: sources
-    and targets of some pairs of the bitext itself, for filters that compare with it.
+    paths in settings start from. model: directory of the encoder, or ``default``; None if nobody has
+    named one, which means ``default`` as well. sample: sources and targets of some pairs of the
+    bitext itself, for filters that compare with it.
     """
 
     source_lang: str | None = None
     target_lang: str | None = None
     directory: Path = Path()
-    model: str = "default"
+    model: str | None = None
     sample: tuple[Sequence[str], Sequence[str]] = ((), ())
 
     @property
     def languages(self) -> tuple[str | None, str | None]:
         return self.source_lang, self.target_lang
+
+    @property
+    def encoder(self) -> str:
+        """Directory of the encoder, or ``default``."""
+        return self.model or "default"
 
 
 # Scores of a batch: (n,) float, never NaN. `Filter.better` says whether higher or lower is better.
@@ -129,7 +135,7 @@ class Filter:
     the file. languages: it needs both languages. default: it runs without a configuration. whole:
     scores are whole numbers. sampled: it compares with `Context.sample`. names_row: the score is
     the line of another pair, 0 for none. relative: a GLOBAL filter whose score changes when worse
-    pairs are removed. paper: the source.
+    pairs are removed. libraries: distributions whose version scores depend on. paper: the source.
     """
 
     name: str
@@ -148,6 +154,7 @@ class Filter:
     sampled: bool = False
     names_row: bool = False
     relative: bool = False
+    libraries: tuple[str, ...] = ()
     paper: str = ""
 
 

@@ -1,4 +1,4 @@
-"""Scores that a column of the file brings along."""
+"""The cost filter: a score that is in a column of the file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _cost(settings: Mapping[str, Any], context: Context) -> Scorer:
         out = np.full(len(batch), np.inf)
         rows = zip(batch.columns[column], batch.source, batch.target, strict=True)
         for row, (text, *sides) in enumerate(rows):
-            # A row that cannot be read is blank: it has no cost, is the worst, and is removed.
+            # An unreadable row is blank and has no cost; it is removed as the worst.
             if not (text or any(sides)):
                 continue
             try:
@@ -27,7 +27,7 @@ def _cost(settings: Mapping[str, Any], context: Context) -> Scorer:
                 out[row] = np.nan
             if np.isnan(out[row]):
                 raise CorpusError(
-                    f"column {column}: {text!r} is no cost; it must be a number in every row"
+                    f"column {column}: {text!r} is not a cost; every row must have a number there"
                 )
         return out
 
@@ -37,7 +37,7 @@ def _cost(settings: Mapping[str, Any], context: Context) -> Scorer:
 FILTERS = (
     Filter(
         "cost",
-        "a number in a column, such as the negative log-likelihood of a translation per token; "
+        "a number in a column, for example a translation's negative log-likelihood per token; "
         "infinite for a blank row",
         "a cost of {value:g}",
         "lower",

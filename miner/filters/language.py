@@ -1,7 +1,7 @@
-"""Whether a side is in its language, by the model that comes with py3langid.
+"""Filters by language, with the model of py3langid: language and same_language.
 
-What counts is by how much another language is likelier, not which one is the likeliest: a short
-sentence bears little evidence, so it is never far from its own language.
+The score is by how much another language is likelier, not which one is the likeliest. A short
+sentence gives little evidence, so it never scores far from its own language.
 """
 
 import unicodedata
@@ -12,14 +12,14 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from miner.errors import DependencyError
 from miner.filters.filter_types import Batch, Context, Filter, Scorer
+from miner.filters.libraries import library
 from miner.filters.scripts import primary
 
-_CHARACTERS = 120  # the start of a text says enough
+_CHARACTERS = 120  # from the start of a text, which is enough
 
-# Codes that mean the same language, or varieties of one that the model tells apart while those
-# who name a file's language do not.
+# Codes of one language, or of varieties that the model distinguishes and users who name a file's
+# language do not.
 _ALIKE = tuple(
     frozenset(group.split())
     for group in (
@@ -38,7 +38,7 @@ _ALIKE = tuple(
         "wuu yue zh",
     )
 )
-# What the model calls numbers, markup and codes: a short text of names looks like it.
+# The model's label for numbers, markup and code; short texts of names get it, too.
 _NO_LANGUAGE = "zxx"
 
 
@@ -46,13 +46,8 @@ class Identifier:
     """Log-likelihoods of texts under every language of the model."""
 
     def __init__(self) -> None:
-        try:
-            from py3langid.langid import MODEL_FILE, LanguageIdentifier
-        except ImportError:
-            raise DependencyError(
-                'languages are told apart with py3langid; run: pip install "bitext-miner[filter]"'
-            ) from None
-        model = LanguageIdentifier.from_model_file(MODEL_FILE)
+        langid = library("py3langid.langid", "identifying languages")
+        model = langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE)
         languages = [name != _NO_LANGUAGE for name in model.nb_classes]
         self.labels = np.array(model.nb_classes)[languages]
         self._codes = [primary(label) for label in self.labels.tolist()]
@@ -66,11 +61,11 @@ class Identifier:
         self._known: WeakKeyDictionary[Batch, tuple[np.ndarray, np.ndarray]] = WeakKeyDictionary()
 
     def columns(self, language: str) -> np.ndarray:
-        """Which labels are of this BCP-47 code, ``(m,) bool``; none of one that is not known."""
+        """Mask of the labels of a BCP-47 code, ``(m,) bool``; all False for an unknown code."""
         return np.isin(self._codes, sorted(_alike(language)))
 
     def scores(self, texts: Sequence[str]) -> np.ndarray:
-        """Of n texts under m languages ``(n, m) float32``: natural logarithms, not normalised."""
+        """Log-likelihoods (natural, not normalised) of n texts under m languages, ``(n, m) float32``."""
         from miner.kernels.naive_bayes import naive_bayes
 
         encoded = [_encoded(text[:_CHARACTERS]) for text in texts]
@@ -79,7 +74,7 @@ class Identifier:
         return naive_bayes(np.frombuffer(b"".join(encoded), np.uint8), offsets, *self._arrays)
 
     def of(self, batch: Batch) -> tuple[np.ndarray, np.ndarray]:
-        """The scores of both sides, computed once for all filters that ask."""
+        """The scores of both sides, computed once for all filters of a batch."""
         if batch not in self._known:
             self._known[batch] = self.scores(batch.source), self.scores(batch.target)
         return self._known[batch]
@@ -87,23 +82,23 @@ class Identifier:
 
 @lru_cache(maxsize=1)
 def identifier() -> Identifier:
-    """The one of this process. Raises :class:`~miner.errors.DependencyError` without py3langid."""
+    """The identifier of this process. Raises DependencyError without py3langid."""
     return Identifier()
 
 
 def known(language: str) -> bool:
-    """Whether the model knows the language of this BCP-47 code, so that `language` looks at it."""
+    """Tell whether the model knows the language of a BCP-47 code; `language` passes others."""
     return bool(identifier().columns(language).any())
 
 
 def _alike(language: str) -> frozenset[str]:
-    """The languages that text of this one may seem to be in, itself among them."""
+    """Languages that text of this one may be identified as, itself included."""
     code = primary(language)
     return next((group for group in _ALIKE if code in group), frozenset([code]))
 
 
 def _encoded(text: str) -> bytes:
-    """As the model was trained: composed, and never all in capitals."""
+    """Normalise as in the model's training: NFC, and lower case instead of all capitals."""
     text = unicodedata.normalize("NFC", text.lower() if text.isupper() else text)
     return text.encode("utf-8", errors="replace")
 
@@ -127,8 +122,8 @@ def _language(settings: Mapping[str, Any], context: Context) -> Scorer:
             doubtful = np.flatnonzero(leads).tolist()
             if doubtful:
                 texts, others = batch.sides[side], batch.sides[1 - side]
-                alone = [_without(texts[row], others[row]) for row in doubtful]
-                leads[doubtful] = np.minimum(leads[doubtful], lead(model.scores(alone), own))
+                bare = [_without(texts[row], others[row]) for row in doubtful]
+                leads[doubtful] = np.minimum(leads[doubtful], lead(model.scores(bare), own))
             np.maximum(worst, leads, out=worst)
         return worst
 
@@ -136,7 +131,7 @@ def _language(settings: Mapping[str, Any], context: Context) -> Scorer:
 
 
 def _without(text: str, other: str) -> str:
-    """A text without names and code: words with more than small letters that the other side has."""
+    """Drop names and code: words that the other side has and that are not all lower case."""
     known = set(other.split())
     return " ".join(word for word in text.split() if word not in known or word.islower())
 
@@ -144,12 +139,12 @@ def _without(text: str, other: str) -> str:
 def _same(settings: Mapping[str, Any], context: Context) -> Scorer:
     model = identifier()
     left, right = context.languages
-    if left and right and not _alike(left).isdisjoint(_alike(right)):  # as it ought to be
+    if left and right and not _alike(left).isdisjoint(_alike(right)):  # as intended
         return lambda batch: np.zeros(len(batch))
     groups = [model.columns(label) for label in model.labels]
 
     def lead(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The likeliest language, by its first column, and how much likelier than any other."""
+        """The first column of the likeliest language, and its lead over any other."""
         best = np.array([group.argmax() for group in groups])[scores.argmax(axis=1)]
         others = np.where(np.array(groups)[best], -np.inf, scores)
         return best, scores.max(axis=1) - others.max(axis=1)
@@ -164,26 +159,28 @@ def _same(settings: Mapping[str, Any], context: Context) -> Scorer:
 FILTERS = (
     Filter(
         "language",
-        "by how much another language is likelier than a side's own, as a natural logarithm, from "
-        "0; the worse side",
-        "a side is likelier to be in another language, by a factor of e^{value:.0f}",
+        "natural logarithm of how much likelier another language is than a side's own, from 0; the "
+        "worse side",
+        "another language is likelier for a side, by a factor of e^{value:.0f}",
         "lower",
         _language,
         maximum=12,
         languages=True,
         default=True,
+        libraries=("py3langid",),
         paper="Lui and Baldwin 2012, langid.py",
     ),
     Filter(
         "same_language",
-        "by how much the one language that both sides seem to be in is likelier than any other, as "
-        "a natural logarithm, from 0; the side that is less sure; 0 where both are meant to be "
-        "in one language, or in two that are hardly told apart",
+        "if both sides are identified as one language, natural logarithm of its lead over any "
+        "other, the less sure side; else 0, as for a bitext in one language or in two that are "
+        "hard to distinguish",
         "both sides are in the same language, by a factor of e^{value:.0f}",
         "lower",
         _same,
         maximum=12,
         default=True,
+        libraries=("py3langid",),
         paper="Lui and Baldwin 2012, langid.py",
     ),
 )

@@ -1,4 +1,4 @@
-"""Length of a pair."""
+"""Filters on lengths: tokens of a side, ratio of the sides, the longest word."""
 
 import re
 from collections.abc import Mapping
@@ -9,8 +9,8 @@ import numpy as np
 from miner.filters.filter_types import Batch, Context, Filter, Scorer, Setting
 from miner.text.words import DENSE
 
-# What one character of Chinese or Japanese counts, beside an alphabet's. Thai and its like, which
-# have no spaces either, are written in letters: as many as other languages need.
+# Letters of an alphabet that one character of Chinese or Japanese counts as. Thai, Lao, Khmer and
+# Burmese, which have no spaces either, need about as many letters as other languages.
 DENSITY = 3
 _DENSE = re.compile(f"[{DENSE}]")
 
@@ -18,7 +18,7 @@ SIDES = ("source", "target", "shorter", "longer")
 
 
 def of_side(values: np.ndarray, side: str) -> np.ndarray:
-    """Of figures of both sides ``(2, n)`` the one that a ``side`` of `SIDES` means: ``(n,)``."""
+    """Choose from values of both sides ``(2, n)`` those of a ``side`` of `SIDES`: ``(n,)``."""
     if side == "shorter":
         return values.min(axis=0)
     return values.max(axis=0) if side == "longer" else values[SIDES.index(side)]
@@ -29,7 +29,7 @@ def _length(settings: Mapping[str, Any], context: Context) -> Scorer:
 
 
 def width(text: str) -> int:
-    """Characters of a text, one of Chinese or Japanese as `DENSITY` of them."""
+    """Number of characters; one of Chinese or Japanese counts as `DENSITY`."""
     if text.isascii():
         return len(text)
     return len(text) + (DENSITY - 1) * len(_DENSE.findall(text))
@@ -72,14 +72,16 @@ FILTERS = (
     ),
     Filter(
         "length_ratio",
-        f"characters of the longer side for each of the shorter, from 1; one of Chinese or "
+        "characters of the longer side divided by those of the shorter, from 1; one of Chinese or "
         f"Japanese counts as {DENSITY}",
         "one side is {value:.1f} times as long as the other",
         "lower",
         _ratio,
         maximum=3.0,
         settings={
-            "slack": Setting(15.0, "characters added to both: short sentences differ more", least=0)
+            "slack": Setting(
+                15.0, "characters added to both sides, since short sentences differ more", least=0
+            )
         },
         default=True,
     ),

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from miner.errors import DependencyError
 from miner.filters.duplicates import plain
 from miner.filters.filter_types import GLOBAL, Batch, Comparison, Context, Filter
+from miner.filters.libraries import library
 
 # Hashes of a pair's signature, and hashes of one band. Two pairs are compared if all hashes of a
 # band agree: with a probability of 0.64 if they share half of their shingles, of more than 0.9999
@@ -24,7 +24,7 @@ SEED = 1
 
 def signatures(batch: Batch) -> np.ndarray:
     """MinHash signatures (Broder 1997) of the shingles of both sides: ``(n, HASHES) uint32``."""
-    rensa = _rensa()
+    rensa = library("rensa", "near_duplicates")
     shingles = []
     for pair in zip(*batch.sides, strict=True):
         both = ["s" + plain(pair[0]), "t" + plain(pair[1])]
@@ -37,17 +37,6 @@ def signatures(batch: Batch) -> np.ndarray:
         )
     found = rensa.RMinHash.digests_from_token_sets(shingles, HASHES, SEED)
     return np.array(found, dtype=np.uint32).reshape(len(batch), HASHES)
-
-
-def _rensa() -> Any:
-    """Import the library for signatures. Raises DependencyError if it is missing."""
-    try:
-        import rensa
-    except ImportError:
-        raise DependencyError(
-            'near_duplicates needs rensa; run: pip install "bitext-miner[filter]"'
-        ) from None
-    return rensa
 
 
 def similarities(signatures: np.ndarray, score: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -85,7 +74,7 @@ class NearDuplicates(Comparison):
     field = ("signature", "<u4", HASHES)
 
     def __init__(self, settings: Mapping[str, Any], context: Context):
-        _rensa()  # tells that it is missing before any work
+        library("rensa", "near_duplicates")  # if missing, raise before any work
 
     def sketch(self, batch: Batch) -> np.ndarray:
         return signatures(batch)
@@ -97,12 +86,13 @@ class NearDuplicates(Comparison):
 FILTERS = (
     Filter(
         "near_duplicates",
-        "share of shingles in common with a better pair, by estimate (MinHash), from 0 to 1",
+        "estimated share of shingles in common with a better pair (MinHash), 0 to 1",
         "{value:.0%} the same as a better pair",
         "lower",
         NearDuplicates,
         maximum=0.8,
         stage=GLOBAL,
+        libraries=("rensa",),
         paper="Broder 1997",
     ),
 )

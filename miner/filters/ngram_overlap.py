@@ -1,8 +1,8 @@
-"""How many words the two sides share: n-gram overlap, and BLEU of one side by the other.
+"""Filters on the words that the two sides share: n-gram overlap, and BLEU of one side by the other.
 
-Made for paraphrases, where much overlap means that nothing was paraphrased and none that something
-else was (Wieting et al. 2017, section 5.4: upper bounds of 0.6 to 1, lower ones of 0 to 0.3). In
-two languages a high overlap means text that was left untranslated. Case does not count.
+For paraphrases: a high overlap means that little was paraphrased, none that the meaning differs
+(Wieting et al. 2017, section 5.4: upper bounds of 0.6 to 1, lower ones of 0 to 0.3). In two
+languages a high overlap means untranslated text. Case does not count.
 """
 
 import math
@@ -19,13 +19,13 @@ ORDERS = 4
 
 
 def shared(one: Sequence[str], other: Sequence[str], orders: int) -> list[int]:
-    """How many n-grams two sentences share, for each n from 1 to ``orders``.
+    """Count the n-grams that two sentences share, for each n from 1 to ``orders``.
 
-    One that is repeated counts as often as it is in both.
+    A repeated n-gram counts as often as it is in both.
     """
     numbers: dict[str, int] = {}
-    # Each n-gram is a number: that of the n-gram without its last token, and the token's. Sets of
-    # numbers take half the time of sets of tuples.
+    # An n-gram is a number, made of that of its first n - 1 tokens and that of its last token. Sets
+    # of numbers are twice as fast as sets of tuples.
     left, right = tails = [
         [numbers.setdefault(token, len(numbers)) for token in side] for side in (one, other)
     ]
@@ -38,22 +38,22 @@ def shared(one: Sequence[str], other: Sequence[str], orders: int) -> list[int]:
             )
         kinds = set(left), set(right)
         common = kinds[0] & kinds[1]
-        # Where a side repeats nothing, each counts once: most sentences need no counting.
+        # If a side repeats nothing, each counts once: most sentences need no Counter.
         once = len(kinds[0]) == len(left) or len(kinds[1]) == len(right)
         if once:
             counts.append(len(common))
         else:
             ours, theirs = Counter(left), Counter(right)
             counts.append(sum(min(ours[x], theirs[x]) for x in common))
-        if not common:  # what shares no n-gram shares no longer one
+        if not common:  # then no longer n-gram is shared either
             break
     return counts + [0] * (orders - len(counts))
 
 
 def overlap(source: Sequence[str], target: Sequence[str], n: int) -> float:
-    """Shared n-grams for each n-gram of the shorter side, 0 to 1.
+    """Share of the shorter side's n-grams that both have, 0 to 1.
 
-    0 where a side has fewer than ``n`` tokens.
+    0 if a side has fewer than ``n`` tokens.
     """
     possible = min(len(source), len(target)) - n + 1
     return shared(source, target, n)[-1] / possible if possible > 0 else 0.0
@@ -65,8 +65,7 @@ def sentence_bleu(candidate: Sequence[str], reference: Sequence[str]) -> float:
     The geometric mean of (m + 1) / (t + 1) over n-grams of 1 to 4 tokens, where m of the t in the
     candidate are in the reference, times the brevity penalty min(1, exp(1 - (r + 1) / c)) of
     lengths c and r. With the reference's length smoothed too, a sentence by itself has exp(-1 / c)
-    and not 1. The shorter the sentences are, the more of the score is smoothing. 0 where
-    a side is empty.
+    and not 1. The shorter the sentences, the more of the score is smoothing. 0 if a side is empty.
     """
     if not candidate or not reference:
         return 0.0
@@ -100,8 +99,8 @@ def _bleu(settings: Mapping[str, Any], context: Context) -> Scorer:
 FILTERS = (
     Filter(
         "ngram_overlap",
-        "n-grams that both sides share, as a part of the shorter side's, 0 to 1",
-        "the sides share {value:.0%} of what they could",
+        "share of the shorter side's n-grams that both sides have, 0 to 1",
+        "the sides share {value:.0%} of the n-grams they could",
         "lower",
         _overlap,
         settings={"n": Setting(1, "tokens of an n-gram; 1, 2 and 3 in the paper", least=1)},

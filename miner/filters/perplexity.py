@@ -1,4 +1,4 @@
-"""How fluent one side is, by a language model of reference sentences."""
+"""The perplexity filter: fluency of one side, by a language model of reference sentences."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -16,9 +16,9 @@ SIDES = ("source", "target")
 
 
 def spread(path: Path, most: int) -> Iterator[str]:
-    """Sentences of a corpus, all or ``most`` of them, which are spread evenly over the file.
+    """Yield at most ``most`` sentences of a corpus, evenly spread over the file.
 
-    The file is read twice rather than held in memory. Raises as a `Reader` does.
+    The file is read twice instead of being held in memory. Raises the errors of `Reader`.
     """
     reader = Reader(path)
     total = sum(len(block) for block in reader)
@@ -44,7 +44,7 @@ def _perplexity(settings: Mapping[str, Any], context: Context) -> Scorer:
     def score(batch: Batch) -> np.ndarray:
         sentences = batch.tokens[side]
         values = model.perplexity(sentences)
-        # Nothing is not fluent, however likely it is, as after headings, that a text ends at once.
+        # An empty text is not fluent, even if the model thinks an immediate end likely.
         values[[not words for words in sentences]] = model.unknown
         return values
 
@@ -54,7 +54,7 @@ def _perplexity(settings: Mapping[str, Any], context: Context) -> Scorer:
 FILTERS = (
     Filter(
         "perplexity",
-        "perplexity of one side for each token, by 3-grams of reference sentences, above 1",
+        "perplexity of one side per token, by 3-grams of reference sentences, above 1",
         "a perplexity of {value:.0f}",
         "lower",
         _perplexity,
@@ -63,7 +63,7 @@ FILTERS = (
                 None, "file of good sentences in the language, one a line", file=True
             ),
             "sentences": Setting(
-                40_000, "how many of them to learn from, spread over the file", least=1
+                40_000, "number of them to learn from, spread over the file", least=1
             ),
             "of": Setting("target", "which side is scored", SIDES),
         },

@@ -1,4 +1,4 @@
-"""What a classifier of one's own says of either side; 0.5 where it knows no token of a sentence."""
+"""The classifier filter: a classifier that the user has trained, applied to either side."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ OF = ("source", "target", "both")
 
 
 def _classifier(settings: Mapping[str, Any], context: Context) -> Scorer:
-    # One thread: a cleaning has as many processes as it is to have threads.
+    # One thread, since a run has one process for each of its threads.
     classifier = Classifier.load(context.directory / settings["model"], threads=1)
     chosen = [side for side in (0, 1) if settings["of"] in (OF[side], "both")]
 
@@ -25,7 +25,7 @@ def _classifier(settings: Mapping[str, Any], context: Context) -> Scorer:
 FILTERS = (
     Filter(
         "classifier",
-        "probability that a sentence is good, such as written by people, from 0 to 1",
+        "probability that a sentence is of the classifier's good kind, 0 to 1; 0.5 without known tokens",
         "good with a probability of {value:.2f}",
         "higher",
         _classifier,

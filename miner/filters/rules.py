@@ -1,4 +1,4 @@
-"""Rules about the form of a pair: what can be seen without knowing a language."""
+"""Filters on the form of a pair, which need no knowledge of a language."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -8,24 +8,24 @@ from typing import Any
 import numpy as np
 
 from miner.filters.filter_types import Context, Filter, Scorer, each
-from miner.text.words import JOINERS, MARKS, NO_WORD, SPACELESS, spaced
+from miner.text.words import JOINERS, MARKS, NO_WORD, SPACELESS, folded, spaced
 
-# Characters that show nothing: white space, and marks of width and direction.
+# Visible characters: no white space, and no marks of width or direction.
 _VISIBLE = re.compile(r"[^\s\u200b-\u200f\u2028-\u202e\u2060\ufeff]")
 _LETTER_OR_DIGIT = re.compile(rf"[^\W_]|[{MARKS}]")
 
-# What is neither a letter nor a mark upon one; digits of every script are among it.
+# Characters that are neither letters nor marks on letters; digits of all scripts are among them.
 _NO_LETTER = re.compile(rf"[\d_]|[^\w{MARKS}{JOINERS}]")
 _ASCII_NO_LETTER = bytes(byte for byte in range(128) if not chr(byte).isalpha())
 
 _SPACELESS = re.compile(f"[{SPACELESS}]")
-# Every byte of ASCII but letters becomes a space: a text as bytes falls into words that way in a
-# third of the time that an expression takes.
+# Translates every byte of ASCII that is no letter to a space: splitting bytes into words this way
+# is three times as fast as a regular expression.
 _LETTERS = bytes(byte if byte > 127 or chr(byte).isalpha() else ord(" ") for byte in range(256))
-# Words that every sentence is taken to have beside its own, so that a short one, a name or a cry,
-# is never all copied nor all repeated.
+# Words added to the length of every sentence, so that a short one, a name or a cry, is never
+# entirely copied or repeated.
 _SLACK = 4
-_PERIOD = 8  # tokens; the longest phrase of which a repetition is noticed
+_PERIOD = 8  # tokens of the longest phrase whose repetition is found
 
 _MARKUP = re.compile(
     r"</?[a-zA-Z][^<>]{0,300}>|<!--|-->|<!\[CDATA|&(?:[a-zA-Z]{2,8}|#\d{2,6}|#x[0-9a-fA-F]{2,6});"
@@ -34,24 +34,25 @@ _MARKUP = re.compile(
 
 
 def empty(source: str, target: str) -> float:
-    """1 where a side shows nothing."""
+    """1 if a side has no visible character."""
     return float(not (_VISIBLE.search(source) and _VISIBLE.search(target)))
 
 
 def identical(source: str, target: str) -> float:
-    """1 where both sides have the same letters and digits in the same order, or none at all."""
+    """1 if both sides have the same letters and digits in the same order, or none at all."""
     if source == target:
         return 1.0
-    left, right = _LETTER_OR_DIGIT.search(source), _LETTER_OR_DIGIT.search(target)
-    if not left or not right:
-        return float(left is right)
-    if left.group().casefold()[0] != right.group().casefold()[0]:  # as in most pairs
+    left, right = folded(source), folded(target)
+    first = _LETTER_OR_DIGIT.search(left), _LETTER_OR_DIGIT.search(right)
+    if not first[0] or not first[1]:
+        return float(first[0] is first[1])
+    if first[0].group() != first[1].group():  # as in most pairs
         return 0.0
-    return float(NO_WORD.sub("", source.casefold()) == NO_WORD.sub("", target.casefold()))
+    return float(NO_WORD.sub("", left) == NO_WORD.sub("", right))
 
 
 def letters(text: str) -> float:
-    """Share of the characters, white space aside, that are letters; 0 where there are none."""
+    """Share of the characters, white space aside, that are letters; 0 if there are none."""
     visible = "".join(text.split())
     if not visible:
         return 0.0
@@ -61,10 +62,10 @@ def letters(text: str) -> float:
 
 
 def copied(source: str, target: str) -> float:
-    """Share of the words of the shorter side, `_SLACK` more included, that the other has as well.
+    """Share of the shorter side's words, plus `_SLACK`, that the other side has, too.
 
-    Words stand between white space, digits and the punctuation of ASCII; one of a single character
-    is never copied: so a character of a script without spaces, which stands for a word, is not.
+    Words are separated by white space, digits and the punctuation of ASCII. A word of one character
+    never counts as copied, and so no character of a script without spaces does.
     """
     left, right = _words(source), _words(target)
     shared = left & right
@@ -75,17 +76,17 @@ def copied(source: str, target: str) -> float:
 
 
 def _words(text: str) -> set[bytes]:
-    text = text.casefold()
+    text = folded(text)
     if not text.isascii():
         text = _SPACELESS.sub(r" \g<0> ", text)
     return set(text.encode("utf-8", "replace").translate(_LETTERS).split())
 
 
 def repeated(texts: Sequence[str]) -> np.ndarray:
-    """Share of each text's tokens, `_SLACK` more included, that repeat what stood just before.
+    """Share of each text's tokens, plus `_SLACK`, that repeat the phrase before: ``(n,) float64``.
 
-    The longest run counts in which each token is the same as the one a period before it, for one of
-    the periods of up to `_PERIOD` tokens. ``(n,) float64``, 0 to 1.
+    The longest run counts in which each token equals the one a period before it, over all periods
+    of up to `_PERIOD` tokens.
     """
     lines = [spaced(text.casefold()) for text in texts]
     sizes = np.fromiter(map(len, lines), np.int64, len(lines))
@@ -94,7 +95,7 @@ def repeated(texts: Sequence[str]) -> np.ndarray:
     longest = np.zeros(len(lines), dtype=np.int64)
     for period in range(1, min(_PERIOD, len(line) - 1) + 1):
         same = (token[period:] == token[:-period]) & (line[period:] == line[:-period])
-        # A run ends where the next token is in another line, since that one is not the same.
+        # A run ends with its line, since `same` is False across lines.
         edges = np.flatnonzero(np.diff(same, prepend=False, append=False)).reshape(-1, 2)
         np.maximum.at(longest, line[edges[:, 0]], edges[:, 1] - edges[:, 0])
     return longest / (sizes + _SLACK)
@@ -105,8 +106,8 @@ def _repeated(settings: Mapping[str, Any], context: Context) -> Scorer:
 
 
 def markup(text: str) -> int:
-    """Tags, entities, and braces of templates and links."""
-    # Most text has none of these, and an expression takes longer to say so.
+    """Number of tags, entities, and braces of templates and links."""
+    # Most text has none of these, and a regular expression takes longer to find out.
     if any(mark in text for mark in ("<", ">", "&", "[", "]", "{", "}", "'''")):
         return len(_MARKUP.findall(text))
     return 0
@@ -115,7 +116,7 @@ def markup(text: str) -> int:
 FILTERS = (
     Filter(
         "empty",
-        "1 where a side has nothing but white space and marks that show nothing",
+        "1 if a side has only white space and invisible marks",
         "a side is empty",
         "lower",
         each(empty),
@@ -125,7 +126,7 @@ FILTERS = (
     ),
     Filter(
         "identical",
-        "1 where both sides are the same but for case, white space and punctuation",
+        "1 if both sides differ at most in case, white space and punctuation",
         "both sides are the same text",
         "lower",
         each(identical),
@@ -135,7 +136,7 @@ FILTERS = (
     ),
     Filter(
         "copied",
-        f"share of one side's words, {_SLACK} unseen ones included, that the other has too, 0 to 1",
+        f"share of the shorter side's words, {_SLACK} added, that the other side has, too, 0 to 1",
         "{value:.0%} of the words are on both sides",
         "lower",
         each(copied),
@@ -144,7 +145,7 @@ FILTERS = (
     ),
     Filter(
         "letters",
-        "share of a side's characters that are letters, of the side that has fewer, 0 to 1",
+        "share of a side's characters that are letters, 0 to 1; the lower of both sides",
         "only {value:.0%} of the characters of a side are letters",
         "higher",
         each(lambda source, target: min(letters(source), letters(target))),
@@ -153,9 +154,9 @@ FILTERS = (
     ),
     Filter(
         "repeated",
-        f"share of a side's tokens, {_SLACK} unseen ones included, that repeat what stood just "
-        "before, 0 to 1",
-        "{value:.0%} of a side is one phrase again and again",
+        f"share of a side's tokens, {_SLACK} added, that repeat the phrase before, 0 to 1; the "
+        "higher of both sides",
+        "{value:.0%} of a side repeats one phrase",
         "lower",
         _repeated,
         maximum=0.4,
@@ -163,7 +164,7 @@ FILTERS = (
     ),
     Filter(
         "markup",
-        "tags, entities and braces of templates on the side that has more",
+        "tags, entities and braces of templates; the higher of both sides",
         "{value:.0f} pieces of markup",
         "lower",
         each(lambda source, target: max(markup(source), markup(target))),

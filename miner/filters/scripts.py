@@ -1,4 +1,9 @@
-"""Which script a language is written in, and whether a side is written in it."""
+"""The script filter, and tables of scripts, of the languages written in them, and of codes.
+
+The tables are ours. The properties of the library regex count other characters as letters of a
+script (vowel signs, half-width forms, symbols) and take nearly twice as long; langcodes knows one
+script for each language and guesses Latin for those that it does not know.
+"""
 
 import re
 from collections.abc import Callable, Mapping
@@ -9,7 +14,7 @@ import numpy as np
 
 from miner.filters.filter_types import Batch, Context, Filter, Scorer
 
-# Letters of the scripts, by ISO 15924, as ranges of Unicode. Marks upon letters count nowhere.
+# Letters of the scripts, by ISO 15924, as ranges of Unicode.
 SCRIPTS = {
     "Latn": "A-Za-z\u00aa\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02b8\u02e0-\u02e4\u1d00-\u1d25"
     "\u1d2c-\u1d5c\u1d62-\u1d65\u1d6b-\u1d77\u1d79-\u1dbe\u1e00-\u1eff\u2183\u2184\u2c60-\u2c7f\ua722-\ua7ff"
@@ -44,7 +49,7 @@ SCRIPTS = {
     "Hani": "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003347f",
 }
 
-# What writes "ja-Latn" or "zh-Hant" names the script itself; some names stand for several.
+# Scripts that a code may name itself, as in ja-Latn; some names stand for several.
 _ALIASES = {
     "Hans": ("Hani",),
     "Hant": ("Hani", "Bopo"),
@@ -92,8 +97,8 @@ _WRITTEN_IN = {
     "Hani": "gan hak ja ko lzh nan wuu yue zh",
 }
 
-# The other codes of a language: those of three letters of ISO 639-3, then those of 639-2/B, then
-# what is no longer used and the one language that most text of a group of them is in.
+# A language's shortest code, then its others: ISO 639-3, ISO 639-2/B, obsolete ones, and the member
+# of a macrolanguage that most of its text is in.
 _NAMED = (
     "ab abk, af afr, am amh, an arg, ar ara arb, as asm, av ava, ay aym, az aze azj, ba bak, be "
     "bel, bg bul, bm bam, bn ben, bo bod tib, br bre, bs bos, ca cat, ce che, co cos, cs ces "
@@ -117,18 +122,18 @@ _SHORT = {other: short for short, *others in map(str.split, _NAMED.split(",")) f
 
 
 def primary(language: str) -> str:
-    """The language of a BCP-47 code by its shortest name: ``de`` for de-AT, DE_de, deu and ger."""
+    """Shortest code of the language of a BCP-47 code: ``de`` for de-AT, DE_de, deu and ger."""
     code = language.replace("_", "-").split("-")[0].lower()
     return _SHORT.get(code, code)
 
 
 def known(language: str) -> bool:
-    """Whether the scripts of this BCP-47 code are known, so that `script` looks at its side."""
+    """Tell whether the scripts of a BCP-47 code are known; `script` passes texts of others."""
     return bool(scripts_of(language))
 
 
 def scripts_of(language: str) -> tuple[str, ...]:
-    """The scripts that a BCP-47 code means, by ISO 15924; none for a code that is not known."""
+    """Scripts of a BCP-47 code, by ISO 15924; none for an unknown code."""
     for part in language.replace("_", "-").split("-")[1:]:
         if part.title() in _ALIASES:
             return _ALIASES[part.title()]
@@ -137,7 +142,7 @@ def scripts_of(language: str) -> tuple[str, ...]:
 
 @lru_cache
 def _share(language: str | None) -> Callable[[str, str], float]:
-    """A function of a text and its translation: the share of letters in the language's scripts."""
+    """Make a function of a text and its translation: share of letters in the language's scripts."""
     names = scripts_of(language) if language else ()
     if not names:
         return lambda text, other: 1.0
@@ -171,9 +176,9 @@ def _script(settings: Mapping[str, Any], context: Context) -> Scorer:
 FILTERS = (
     Filter(
         "script",
-        "share of a side's letters that are of a script of its language, 0 to 1; words that the "
-        "other side has too do not count",
-        "{value:.0%} of the letters of a side are of its language's script",
+        "share of a side's letters that are in a script of its language, 0 to 1; words that the "
+        "other side has, too, do not count",
+        "{value:.0%} of a side's letters are in its language's script",
         "higher",
         _script,
         minimum=0.5,

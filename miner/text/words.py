@@ -30,6 +30,12 @@ _TOKEN = re.compile(
 _SPACED = re.compile(rf"[{SPACELESS}]|[^\s{SPACELESS}]+")
 
 
+def folded(text: str) -> str:
+    """Case-fold a text and compose it (NFC), so that texts that look alike become equal."""
+    text = text.casefold()
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
 def tokens(text: str) -> list[str]:
     """Words, marks and, of scripts without spaces, characters; in lower case."""
     return _TOKEN.findall(text.lower())

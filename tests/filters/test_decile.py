@@ -19,10 +19,10 @@ def filters():
 
 
 def test_deciles(tmp_path: Path) -> None:
-    """Of ties the earlier row is the better one, as everywhere."""
+    """The earlier of two tied rows is the better one, as in all filters."""
     scores = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3]
     path = put(tmp_path / "a.tsv", "".join(f"a\tb\t{score}\n" for score in scores).encode())
-    for name, sign in (("good", 1), ("dear", -1)):
+    for name, sign in (("good", 1), ("expensive", -1)):
         plan = plan_of({"name": name, "column": 3}, {"name": "decile", "of": name})
         found = cleaned(Rows(path, more=["3"]), plan)
         worst_first = sorted(range(10), key=lambda row: (sign * scores[row], -row))

@@ -25,5 +25,5 @@ def test_a_blank_row_is_the_worst() -> None:
 
 @pytest.mark.parametrize("row", [("a", "", ""), ("", "b", ""), ("a", "b", "x"), ("", "", "nan")])
 def test_what_is_no_cost_is_told(row: tuple[str, str, str]) -> None:
-    with pytest.raises(CorpusError, match="column 3: .* is no cost"):
+    with pytest.raises(CorpusError, match="column 3: .* is not a cost"):
         cost([("a", "b", "1"), row])
