@@ -1,8 +1,8 @@
-"""A whole cleaning: raw rows in, every one of them out again, kept or rejected with a reason.
+"""A whole filter run: raw rows in, every one of them out again, kept or rejected with a reason.
 
-Three passes over the text, none of which holds it: cheap scores of every row; dear scores of the
-rows that are left; the rows themselves, to where they belong (:mod:`miner.cleaning.write`). In
-between, :mod:`miner.cleaning.decide` tells copies apart and chooses, by the scores alone.
+Three passes over the text, none of which holds it: cheap scores of every row; expensive scores of
+the rows that are left; the rows themselves, to their outputs (:mod:`miner.cleaning.write`). In
+between, :mod:`miner.cleaning.decide` compares and chooses pairs by their scores alone.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -20,19 +19,19 @@ import numpy as np
 
 from miner.cleaning.decide import EVERYTHING, PART, Choice, Cleaned, decide
 from miner.cleaning.plan import Plan
-from miner.cleaning.run_checkpoint import State, Table
-from miner.cleaning.worker import ROWS, Job, broken, mended, repairer, score, scorers
+from miner.cleaning.run_checkpoint import Checkpoint, Table
+from miner.cleaning.worker import ROWS, Job, broken, repair_texts, repairer, score, scorers
 from miner.filters.filter_types import LOCAL, MODEL
 from miner.parallel import Processes
 from miner.progress import Reporter, silent
-from miner.text.output import StrPath, stamp
+from miner.text.output import StrPath
 from miner.text.rows import UNREADABLE, Block, Rows
 
 
 def clean(
     rows: Rows,
     plan: Plan,
-    state: StrPath,
+    checkpoint: StrPath,
     *,
     choice: Choice = EVERYTHING,
     all_scores: bool = False,
@@ -43,19 +42,20 @@ def clean(
 ) -> Cleaned:
     """Score all rows and decide on each.
 
-    Scores go to files in the directory ``state``, from which a run that was killed goes on; to
-    ``keep`` them means that those of something else there are an error, and not removed. Dear
-    filters look only at what cheap ones leave, unless ``all_scores``. The result is the same for
-    any number of ``threads``, each a process of its own; a script that calls this needs no
-    ``if __name__ == "__main__"``. Raises the errors of `Rows`, of the filters, and ResourceError.
+    Scores go to files in the directory ``checkpoint``, from which a run that was killed goes on.
+    With ``keep``, scores of something else that are there are an error; otherwise they are removed,
+    and ``note`` is told. Expensive filters score only the rows that cheap ones leave, unless
+    ``all_scores``. The result is the same for any number of ``threads``, each a process of its own;
+    a script that calls this needs no ``if __name__ == "__main__"``. Raises the errors of `Rows`, of
+    the filters and of `Checkpoint`, and ResourceError.
     """
     seconds = dict.fromkeys((step.label for step in plan.steps), 0.0)
     jobs = [
         Job(plan, rows.layout, tuple(plan.stage(LOCAL)), first=True),
         Job(sampled(plan, rows), rows.layout, tuple(plan.stage(MODEL))),
     ]
-    with State(state, _key(rows, plan), note, keep) as files:
-        cheap = files.table("local", jobs[0].dtype, ROWS)
+    with Checkpoint(checkpoint, _key(rows, plan), note, keep) as files:
+        cheap = files.table("local", jobs[0].dtype)
         if cheap.complete:
             rows.count = cheap.done
         with scorers(jobs if jobs[1].steps else jobs[:1], threads, rows.at_most(ROWS)) as workers:
@@ -66,7 +66,7 @@ def clean(
             rows.count = len(local)
             if jobs[1].steps:
                 wanted = np.ones(len(local), dtype=bool) if all_scores else _passed(plan, local)
-                table, others = _dear(files, jobs[1], wanted)
+                table, others = _expensive(files, jobs[1], wanted)
                 todo = wanted.copy()
                 for other in others:
                     todo &= np.isnan(other["score"][:, 0])
@@ -84,13 +84,13 @@ def clean(
 
 
 def _tell(table: Table, done: str, note: Callable[[str], None]) -> None:
-    """Note what a run that was stopped has left."""
+    """Note the rows that a stopped run has left."""
     if table.done and not table.complete:
         note(f"{table.path.parent}: going on, {table.done:,} rows are {done} already")
 
 
 def _passed(plan: Plan, local: np.ndarray) -> np.ndarray:
-    """Which rows cheap filters leave, ``(n,) bool``."""
+    """Rows that the cheap filters leave, ``(n,) bool``."""
     steps = plan.stage(LOCAL)
     out = np.empty(len(local), dtype=bool)
     for start in range(0, len(local), PART):
@@ -100,21 +100,26 @@ def _passed(plan: Plan, local: np.ndarray) -> np.ndarray:
     return out
 
 
-def _dear(files: State, job: Job, wanted: np.ndarray) -> tuple[Table, list[np.ndarray]]:
-    """The table for the scores of the rows ``wanted (n,) bool``, and others that know some of them.
+def _expensive(files: Checkpoint, job: Job, wanted: np.ndarray) -> tuple[Table, list[np.ndarray]]:
+    """The table for the scores of the rows ``wanted (n,) bool``, and others that hold some of them.
 
-    Which are wanted depends on the bounds of cheap filters, so that each choice has its table.
+    The wanted rows depend on the bounds of the cheap filters, so each choice has its own table.
     """
     digest = hashlib.blake2b(np.packbits(wanted).tobytes(), digest_size=8).hexdigest()
-    others = [table.read() for table in files.tables("model", job.dtype, ROWS) if table.complete]
-    return files.table(f"model.{digest}", job.dtype, ROWS), others
+    others = [table.read() for table in files.tables("model", job.dtype) if table.complete]
+    return files.table(f"model.{digest}", job.dtype), others
 
 
 def _key(rows: Rows, plan: Plan) -> dict[str, Any]:
-    """What scores depend on: the text, by size and time, and the plan."""
-    inputs = [[os.path.abspath(origin), stamp(origin)] for origin in rows.origins]
+    """The facts that scores depend on: the content of the text, its columns, the plan."""
     layout = dataclasses.asdict(rows.layout)
-    return {"input": inputs, "layout": json.dumps(layout), "plan": plan.fingerprint(), "rows": ROWS}
+    del layout["names"]  # standard input is copied to another place in each run
+    return {
+        "input": list(rows.inputs.digests),
+        "layout": json.dumps(layout),
+        "plan": plan.fingerprint(),
+        "libraries": plan.libraries(),
+    }
 
 
 def _fill(
@@ -130,14 +135,14 @@ def _fill(
 ) -> None:
     """Score the rows that the table lacks, by the job of this ``number``.
 
-    All of them, or by ``choice`` the rows that are wanted ``(n,) bool``, those of them that are to
-    do, and tables that know the others; what is not wanted gets NaN.
+    choice: None for all rows; else the rows wanted ``(n,) bool``, those of them to score
+    ``(n,) bool``, and tables with the scores of the others. Rows that are not wanted get NaN.
     """
     if table.complete:
         return
     job = jobs[number]
     stage = "reading and checking" if job.first else "scoring"
-    # Of the blocks that are worked on, what is known of each, and which rows are asked for.
+    # For each block that is worked on: the known scores, and a mask of the rows to score.
     waiting: deque[tuple[np.ndarray, np.ndarray]] = deque()
 
     def blocks() -> Iterator[tuple[int, Block]]:
@@ -150,7 +155,7 @@ def _fill(
                 wanted, todo, others = choice
                 known, mask = _known(job.dtype, wanted, others, part), todo[part]
                 chosen = np.flatnonzero(mask).tolist()
-                # The lines of what is left are not in a row; none of them can be at fault any more.
+                # The remaining lines are not consecutive; all of them were read without an error.
                 block = Block(block.first, [block.raw[i] for i in chosen])
             first = part.stop
             waiting.append((known, mask))
@@ -169,9 +174,9 @@ def _fill(
 def _known(
     dtype: np.dtype, wanted: np.ndarray, others: list[np.ndarray], part: slice
 ) -> np.ndarray:
-    """Of the rows ``wanted (n,)`` in ``part`` the scores that other tables have; NaN of the rest.
+    """Scores that other tables have of the rows ``wanted (n,)`` in ``part``; NaN for the rest.
 
-    All scores of a row are there, or none.
+    A table has all scores of a row, or none.
     """
     out = np.full(len(wanted[part]), np.nan, dtype=dtype)
     for other in others:
@@ -181,7 +186,7 @@ def _known(
 
 
 def sampled(plan: Plan, rows: Rows) -> Plan:
-    """The plan with pairs of the text, spread evenly over its rows, if it wants them."""
+    """The plan with a sample of the text's pairs, evenly spread, if a filter compares with it."""
     wanted = [
         step.settings["pairs"]
         for step in plan.steps
@@ -192,7 +197,7 @@ def sampled(plan: Plan, rows: Rows) -> Plan:
     source, target = [], []
     repair = repairer(plan.repair)
     for block in rows.spread(0 if 0 in wanted else max(wanted)):
-        texts, _ = mended(rows.layout.texts(block), repair)
+        texts, _ = repair_texts(rows.layout.texts(block), repair)
         if texts.source[0].strip() and texts.target[0].strip():
             source += texts.source
             target += texts.target

@@ -1,4 +1,4 @@
-"""What becomes of each row, by the scores alone: the result of a cleaning, and its waterfall."""
+"""Decide on each row by its scores alone: the result of a run, and its funnel."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from miner.cleaning.worker import REPAIRED, broken
 from miner.filters.filter_types import GLOBAL, LOCAL, MODEL, Comparison
 from miner.text.rows import UNREADABLE, Rows
 
-# The reason that is not a filter: a row that could not be read.
+# The reason for a row that could not be read, which is no filter.
 UNREAD = "unreadable"
-# Rows that are looked at together where only their scores are.
+# Rows of scores that are processed together.
 PART = 1 << 20
 
 
 @dataclass(frozen=True)
 class Choice:
-    """How much to keep of what the filters leave: the best, by the score that ranks.
+    """Number of pairs to keep of those the filters leave: the best, by the score that ranks.
 
-    top: so many pairs. words: pairs with so many tokens on the target's side. precision: as many
-    as this share of which are good by estimate: their mean quality. Where several are given, the
-    least of them is kept; where none, all.
+    top: this many pairs. words: pairs with up to this many tokens on the target's side. precision:
+    the most pairs whose estimated share of good ones, their mean quality, is at least this. Of
+    several limits the strictest counts; None is no limit.
     """
 
     top: int | None = None
@@ -33,7 +33,7 @@ class Choice:
     precision: float | None = None
 
     def of_a(self, share: float) -> Choice:
-        """The same choice for a sample that is this share of the text."""
+        """Scale the counts to a sample that is this share of the text."""
         top, words = (
             None if count is None else round(count * share) for count in (self.top, self.words)
         )
@@ -49,12 +49,12 @@ EVERYTHING = Choice()
 
 @dataclass(frozen=True)
 class Stage:
-    """What one filter did: a row of the waterfall.
+    """One filter's row of the funnel.
 
-    label, bounds: as text. seen: the pairs it looked at. alone:
-    how many of those it would remove by itself. removed: how many it removed, of those that no
-    earlier one did; removed_words: their tokens on the target's side. left, left_words: after it.
-    seconds: of one processor, in this run.
+    label, bounds: as text. seen: pairs it scored. alone: pairs of those that it would remove by
+    itself. removed: pairs it removed, which no earlier filter did; removed_words: their tokens on
+    the target's side. left, left_words: pairs and tokens after it. seconds: processor time in this
+    run.
     """
 
     label: str
@@ -69,11 +69,11 @@ class Stage:
 
 
 class Cleaned:
-    """The result: every score, and what became of every row.
+    """The result of a run: every score, and the decision on every row.
 
-    source: the rows, of which there are ``count``. plan: what was run. local, model: scores as
-    `Job.dtype` has them, the latter None without filters by models. removed: ``(n,) int16``: -1
-    for a row that is kept, else the place in `reasons` of what removed it. stages: the waterfall.
+    source: the ``count`` rows. plan: the filters that ran. local, model: records ``(n,)`` of
+    `Job.dtype`; model is None without MODEL filters. removed: ``(n,) int16``, -1 for a row that is
+    kept, else the index in `reasons` of the filter that removed it. stages: the funnel.
     """
 
     def __init__(
@@ -89,14 +89,14 @@ class Cleaned:
         self.count = len(local)
         self.seconds = seconds
         self.removed = np.full(self.count, -1, dtype=np.int16)
-        # Scores that only a comparison of all pairs gives, by label; NaN for pairs not compared.
+        # Scores of GLOBAL filters by label, (n,) float64; NaN for pairs that were not compared.
         self.compared: dict[str, np.ndarray] = {}
         self.reasons: list[str] = []
         self.stages: list[Stage] = []
 
     @cached_property
     def state(self) -> np.ndarray:
-        """What became of each row when it was read, ``(n,) uint8``."""
+        """State of each row when it was read, ``(n,) uint8``, see `miner.text.rows`."""
         return np.array(self.local["state"][:, 0])
 
     @cached_property
@@ -106,12 +106,12 @@ class Cleaned:
 
     @property
     def repaired(self) -> int:
-        """How many rows had their text repaired."""
+        """Number of rows whose text was repaired."""
         return int(np.count_nonzero(self.state & REPAIRED))
 
     @property
     def precision(self) -> float | None:
-        """The mean quality of the pairs kept, if that ranks: by estimate the share of good ones."""
+        """Mean quality of the pairs kept, an estimate of the share of good ones; None without it."""
         step = self.plan.ranking
         if step is None or step.name != "quality" or self.rank is None or not self.kept.any():
             return None
@@ -119,13 +119,13 @@ class Cleaned:
 
     @property
     def kept(self) -> np.ndarray:
-        """Which rows are kept, ``(n,) bool``."""
+        """Mask of the rows kept, ``(n,) bool``."""
         return self.removed < 0
 
     def scores(self, label: str) -> np.ndarray:
-        """The scores of one step, ``(n,)``; NaN where there is none.
+        """The scores of one step, ``(n,)``; NaN for rows it did not score.
 
-        Raises KeyError for a label that is no step's, or one that compares pairs before it has.
+        Raises KeyError for the label of no step, or of a GLOBAL step that has not run yet.
         """
         if label in self.compared:
             return self.compared[label]
@@ -138,7 +138,7 @@ class Cleaned:
 
     @cached_property
     def rank(self) -> np.ndarray | None:
-        """The score that tells better pairs from worse, ``(n,) float64``, higher is better."""
+        """The score that ranks the pairs, ``(n,) float64``, higher is better; None without one."""
         step = self.plan.ranking
         if step is None:
             return None
@@ -156,11 +156,11 @@ class Cleaned:
 
     @cached_property
     def _causes(self) -> list[tuple[Step | None, np.ndarray]]:
-        """Of each reason the step whose scores removed rows, with the scores; None for unread."""
+        """For each reason the step that removed rows, None for unreadable ones, and its scores."""
         steps = {step.label: step for step in self.plan.steps}
         found: list[tuple[Step | None, np.ndarray]] = []
         for label in self.reasons:
-            # What is no filter chose the best, unless the row could not be read.
+            # Reasons that are no filter, such as top-n, go by the score that ranks.
             step = None if label == UNREAD else steps.get(label, self.plan.ranking)
             found.append((step, self.words if step is None else self.scores(step.label)))
         return found
@@ -168,7 +168,7 @@ class Cleaned:
     def _remove(
         self, label: str, bounds: str, seen: np.ndarray, bad: np.ndarray, seconds: float = 0.0
     ) -> None:
-        """Note what a filter removes: those ``bad (n,)`` of the ``seen (n,)`` that are left."""
+        """Record a filter's removals: of the rows left, those in the mask ``bad (n,)``."""
         left = self.removed < 0
         gone = left & bad
         self.removed[gone] = len(self.reasons)
@@ -190,13 +190,13 @@ class Cleaned:
 
 
 def rounded(step: Step, value: float) -> float | int:
-    """A score as it is written: a whole number, or with six digits."""
+    """Round a score as it is written: to a whole number, or to six digits."""
     whole = step.filter.whole and math.isfinite(value)
     return int(value) if whole else float(f"{value:.6g}")
 
 
 def decide(found: Cleaned, choice: Choice) -> None:
-    """What becomes of each row, filter by filter."""
+    """Decide on each row, filter by filter, and fill in the funnel."""
     everything = np.ones(found.count, dtype=bool)
     unread = (found.state & UNREADABLE) > 0
     if unread.any():
@@ -235,7 +235,7 @@ def _compare(found: Cleaned, step: Step) -> None:
 
 
 def _choose(found: Cleaned, choice: Choice) -> None:
-    """Keep the best of what is left."""
+    """Keep the best of the pairs that are left."""
     assert found.rank is not None
     rows = np.flatnonzero(found.kept)
     order = np.lexsort((rows, -found.rank[rows]))
@@ -262,11 +262,11 @@ def _choose(found: Cleaned, choice: Choice) -> None:
 
 
 def unbounded(found: Cleaned) -> Cleaned:
-    """The cleaning as if the score that ranks had no bound, and without a choice of the best.
+    """Decide again without a bound on the score that ranks, and without a `Choice`.
 
-    A threshold keeps those of its pairs that reach it: the best copy stays, so that what goes for
-    a copy below a threshold is below it, too. (Deciles are another matter.) Of pairs that a cheap
-    bound kept from the dear filters it is not known what those would do; they pass.
+    A threshold keeps those of the result's pairs that reach it: the best duplicate stays, so that
+    one that is removed for a pair below the threshold is below it, too. This does not hold for
+    filters that are `relative`. Pairs that a cheap bound kept from the expensive filters pass them.
     """
     plan = found.plan.with_bound(None)
     other = Cleaned(found.source, plan, found.local, found.model, found.seconds)

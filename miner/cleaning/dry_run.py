@@ -1,4 +1,4 @@
-"""A sample of a bitext, evenly spread over it, to try a cleaning on."""
+"""Evenly spread sample of a bitext, to try filters on."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from miner.text.rows import Rows
 
 
 def sample(rows: Rows, size: int, place: Path) -> list[str]:
-    """Copy ``size`` rows to files in ``place``, one for each of the bitext's; returns their names.
+    """Copy ``size`` rows to files in ``place``, one for each file of the bitext; return their names.
 
-    The text is read twice: its rows are counted first, unless they are known. Raises the errors of
-    `Rows`, and CorpusError, with the line that the text has it on, for a row that is unreadable.
+    The text is read twice, first to count its rows, unless their number is known. Raises the errors
+    of `Rows`; for an unreadable row, CorpusError with its line in the whole text.
     """
     formats = rows.layout.formats
     paths = [str(place / f"sample{number}.{kind}") for number, kind in enumerate(formats)]
@@ -24,4 +24,5 @@ def sample(rows: Rows, size: int, place: Path) -> list[str]:
             rows.layout.texts(block)
             for file, line in zip(files, block.raw[0], strict=True):
                 file.write(line + b"\n")
+    rows.inputs.check()
     return paths

@@ -1,4 +1,4 @@
-"""What a cleaning did, as a table: what each filter removed, alone and in sequence."""
+"""The funnel of a run as a table: pairs that each filter removed, alone and in sequence."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from miner.text_table import aligned
 
 
 def table(found: Cleaned) -> str:
-    """The waterfall for people to read, with a line on top that says what came of all rows."""
+    """Format the funnel for people, with a line on top that sums up all rows."""
     total, kept = found.count, int(found.kept.sum())
     lines = [
         f"{total:,} rows: {kept:,} kept ({share(kept, total)}), {total - kept:,} rejected; "
@@ -40,7 +40,7 @@ def table(found: Cleaned) -> str:
 
 
 def notes(found: Cleaned) -> list[str]:
-    """What a user should know of the rows beside."""
+    """Lines with further facts: replaced bytes, repaired rows, mean quality, a warning."""
     out = []
     if replaced := int(np.count_nonzero(found.state & REPLACED)):
         out.append(f"{replaced:,} rows had bytes that are not UTF-8 replaced")
@@ -53,7 +53,7 @@ def notes(found: Cleaned) -> list[str]:
 
 
 def warning(found: Cleaned) -> str | None:
-    """What looks wrong with the whole cleaning: that it keeps nothing."""
+    """Warning if the run keeps nothing, else None."""
     if found.kept.any() or not found.count:
         return None
     most = max(found.stages, key=lambda stage: stage.removed)
@@ -64,7 +64,7 @@ def warning(found: Cleaned) -> str | None:
 
 
 def as_dict(found: Cleaned) -> dict[str, Any]:
-    """The same for programs: counts, seconds of processor time by filter, and the waterfall."""
+    """The funnel for programs: counts, and processor time in seconds by filter."""
     return {
         "rows": found.count,
         "kept": int(found.kept.sum()),
@@ -76,10 +76,10 @@ def as_dict(found: Cleaned) -> dict[str, Any]:
 
 
 def words(found: Cleaned, which: np.ndarray) -> int:
-    """Tokens on the target's side of some rows, ``(n,) bool``."""
+    """Count the tokens on the target's side of rows given by a mask ``(n,) bool``."""
     return int(found.words[which].sum(dtype=np.int64))
 
 
 def share(part: float, whole: float) -> str:
-    """A percentage."""
+    """Format a percentage; "-" of nothing."""
     return f"{part / whole:.1%}" if whole else "-"

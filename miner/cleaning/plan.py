@@ -1,4 +1,4 @@
-"""Which filters run, with which settings and bounds: from a TOML file, or by default."""
+"""The plan of a run: filters with their settings and bounds, from a TOML file or by default."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ import difflib
 import json
 import re
 import tomllib
+import unicodedata
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +21,19 @@ from miner.filters.filter_types import GLOBAL, MODEL, Context, Filter
 from miner.filters.registry import FILTERS
 from miner.text.output import stamp
 
-# What stands in a filter's table beside its settings, and in the file beside the filters.
+# Keys of a filter's table beside its settings.
 OWN = ("name", "label", "minimum", "maximum")
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")
 
-# The score that tells better pairs from worse, unless another is named.
+# The filter whose score ranks the pairs, unless another is named.
 RANK = "quality"
-# Reasons beside the filters' for a row to be rejected, which are no labels.
+# Reasons to reject a row that are no filter, and so no labels.
 RESERVED = ("unreadable", "top-n", "target-words", "target-precision")
 
 
 @dataclass(frozen=True)
 class Step:
-    """One filter of a cleaning: its label, its settings and its bounds, None for none."""
+    """One filter of a plan: its label, its settings and its bounds, None for none."""
 
     name: str
     label: str
@@ -49,17 +52,17 @@ class Step:
         return next((self.settings[name] for name, kind in kinds if kind.score), None)
 
     def reason(self, value: float) -> str:
-        """Why a pair with this score was removed."""
+        """The reason in words for removing a pair with this score."""
         return self.filter.reason.format(value=value, bound=self.bound(value))
 
     def bound(self, value: float) -> float | None:
-        """The bound that a score breaks; None where it breaks none."""
+        """The bound that a score breaks; None if it breaks none."""
         if self.minimum is not None and value < self.minimum:
             return self.minimum
         return self.maximum if self.maximum is not None and value > self.maximum else None
 
     def bounds(self) -> str:
-        """The bounds in a few characters."""
+        """Format the bounds in a few characters."""
         low, high = (None if edge is None else f"{edge:g}" for edge in (self.minimum, self.maximum))
         if low and high:
             return f"{low} to {high}"
@@ -68,10 +71,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Plan:
-    """A whole cleaning: the steps in the order in which they run, and what they share.
+    """Filters in the order in which they run, and the facts they share.
 
-    rank: the label of the step whose score says which of two pairs is the better one; None where
-    there is no such step. repair: whether broken encoding is mended first.
+    rank: the label of the step whose score ranks the pairs, None without one. repair: repair
+    broken encoding before the filters see a text.
     """
 
     steps: tuple[Step, ...]
@@ -85,17 +88,17 @@ class Plan:
 
     @property
     def columns(self) -> list[int | str]:
-        """Further columns of the file that filters look at, each once."""
+        """Further columns of the file that filters read, each once."""
         keys = [step.settings[name] for step in self.steps for name in step.filter.columns]
         return list(dict.fromkeys(keys))
 
     @property
     def ranking(self) -> Step | None:
-        """The step that ranks."""
+        """The step whose score ranks the pairs, None without one."""
         return next((step for step in self.steps if step.label == self.rank), None)
 
     def with_bound(self, threshold: float | None) -> Plan:
-        """The plan with another bound for the score that ranks, None for none."""
+        """The plan with another bound on the score that ranks, None for no bound."""
         step = self.ranking
         assert step is not None
         if step.filter.better == "higher":
@@ -106,11 +109,11 @@ class Plan:
         return dataclasses.replace(self, steps=steps)
 
     def fingerprint(self) -> str:
-        """What scores depend on, as text; bounds are not among it.
+        """Text that is equal for plans with equal scores; bounds are not part of it.
 
-        Of models and files that settings name also size and time: they may change in their place.
+        It holds size and time of models and of files that settings name, since those may change.
         """
-        paths = [resolve(self.context.model)] + [
+        paths = [resolve(self.context.encoder)] + [
             self.context.directory / step.settings[name]
             for step in self.steps
             for name, setting in step.filter.settings.items()
@@ -124,9 +127,19 @@ class Plan:
         }
         return json.dumps(record, sort_keys=True)
 
+    def libraries(self) -> dict[str, str]:
+        """Versions of the libraries that scores depend on, and of Python's tables of Unicode."""
+        names = {name for step in self.steps for name in step.filter.libraries}
+        names |= {"ftfy"} if self.repair else set()
+        found = {"unicode": unicodedata.unidata_version}
+        for name in sorted(names):
+            with suppress(PackageNotFoundError):  # reported when the filter is built
+                found[name] = version(name)
+        return found
+
 
 def default_plan(context: Context) -> Plan:
-    """The filters that run where nobody says which do."""
+    """The plan of the default filters; those that need the languages only if both are known."""
     known = all(context.languages)
     chosen = [
         Step(entry.name, entry.name, _defaults(entry), entry.minimum, entry.maximum)
@@ -137,14 +150,14 @@ def default_plan(context: Context) -> Plan:
 
 
 def scores_of(plan: Plan) -> Plan:
-    """The plan with the filters that score a pair by itself, and no bounds."""
+    """Reduce a plan to the filters that score one pair at a time, without bounds."""
     steps = [step for step in plan.steps if step.filter.stage != GLOBAL]
     unbound = tuple(dataclasses.replace(step, minimum=None, maximum=None) for step in steps)
     return dataclasses.replace(plan, steps=unbound, rank=None)
 
 
 def scores_plan(names: Iterable[str], context: Context) -> Plan:
-    """Filters that score, and keep no bounds, each once, in the order given.
+    """Make a plan of filters that only score, each once, in the order given.
 
     Raises :class:`~miner.errors.ArtifactError` for a filter that needs a setting or the languages.
     """
@@ -157,7 +170,7 @@ def scores_plan(names: Iterable[str], context: Context) -> Plan:
 
 
 def read_plan(path: str | Path, context: Context) -> Plan:
-    """The plan of a TOML file; what ``context`` knows goes before what the file says.
+    """Read the plan of a TOML file; facts that ``context`` has override those of the file.
 
     The file: ``source_lang``, ``target_lang``, ``model``, ``rank``, ``repair``, and a table
     ``[[filter]]`` for each filter, with its ``name``, a ``label`` where a filter runs twice,
@@ -187,9 +200,7 @@ def read_plan(path: str | Path, context: Context) -> Plan:
         source_lang=context.source_lang or record.get("source_lang"),
         target_lang=context.target_lang or record.get("target_lang"),
         directory=path.parent,
-        model=context.model
-        if context.model != "default" or model == "default"
-        else str(path.parent / model),
+        model=context.model or (model if model == "default" else str(path.parent / model)),
     )
     steps = [_step(f"{path}, filter {number}", table) for number, table in enumerate(tables, 1)]
     labels = [step.label for step in steps]
@@ -212,9 +223,9 @@ def read_plan(path: str | Path, context: Context) -> Plan:
 
 
 def _plan(steps: Iterable[Step], context: Context, rank: str | None, repair: bool) -> Plan:
-    """Cheap ones first: in the table's order of stages, within one in the order given.
+    """Order steps by stage, cheap ones first, within a stage as given.
 
-    Where no rank is named, the quality ranks, else the first of the scores by models.
+    Unless ``rank`` is given, quality ranks the pairs, or else the first score by a model.
     """
     ordered = sorted(steps, key=lambda step: step.filter.stage)
     models = [step for step in ordered if step.filter.stage == MODEL]
@@ -224,7 +235,7 @@ def _plan(steps: Iterable[Step], context: Context, rank: str | None, repair: boo
 
 
 def is_language(code: str) -> bool:
-    """Whether a text is like a BCP-47 code; not whether there is such a language."""
+    """Check the form of a BCP-47 code; there need not be such a language."""
     return _LANGUAGE.fullmatch(code) is not None
 
 

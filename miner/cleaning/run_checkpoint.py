@@ -1,11 +1,16 @@
-"""The scores of a cleaning on disk: a killed one goes on from them, another bound reuses them."""
+"""The scores of a run on disk: a killed run goes on from them, other bounds reuse them.
+
+Nothing in a checkpoint is trusted without its digest: blocks of rows that are cut short, zeroed or
+changed are scored again.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-import shutil
-from collections.abc import Callable, Iterator
+import struct
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -13,151 +18,224 @@ from typing import IO, Any
 import numpy as np
 
 from miner.errors import ArtifactError
+from miner.text.lock import NAME as LOCK
+from miner.text.lock import Lock
 from miner.text.output import StrPath, resource_error
 
-try:
-    import fcntl
-except ImportError:  # on Windows, where two runs at once are not told apart
-    fcntl = None  # type: ignore[assignment]
-
-FORMAT = "bitext-miner filtering state"
-# Another one where a filter's scores become others: states of before are not gone on with.
-VERSION = 2
-META = "state.json"
+FORMAT = "bitext-miner filter checkpoint"
+# Another number if a filter's scores or the layout of the tables change: older ones are not used.
+VERSION = 3
+META = "checkpoint.json"
+_PARTIAL = f".{META}.partial"
+_ELSEWHERE = "name another place (--checkpoint)"
 
 
-class State:
-    """A directory for the scores of one text by one plan, until the ``with`` block ends.
+class Checkpoint:
+    """A directory with the scores of one text by one plan, locked until the ``with`` block ends.
 
-    What it holds of another text or plan is removed, which ``note`` is told; where it is ``kept``
-    on purpose, that is an error. Raises :class:`~miner.errors.ArtifactError` for it, for a
-    directory that is something else, and for one that another run is at work in.
+    key: the facts that scores depend on: ``input``, ``layout``, ``plan``, ``libraries``, ``rows``.
+    note: is told if the scores of something else are removed. kept: the user named the directory,
+    so that scores of another text or plan are an error instead; those by other versions of a
+    library are removed even so. Raises ArtifactError for it, for a directory that is something
+    else, and for one that another process has locked.
     """
 
     def __init__(
         self,
         path: StrPath,
-        key: dict[str, Any],
+        key: Mapping[str, Any],
         note: Callable[[str], None] = lambda text: None,
         kept: bool = False,
     ):
         self.path = Path(path)
-        self._lock: IO[str] | None = None
+        self._note = note
+        self._lock: Lock | None = None
         record = {"format": FORMAT, "version": VERSION, **key}
         try:
-            if (found := self._found()) is not None:
-                self._hold()
-                if found == record:
-                    return
-                other = [name for name in ("input", "plan") if found.get(name) != record.get(name)]
-                what = {"input": "another text", "plan": "other filters or settings"}
-                of = " and ".join(what[name] for name in other) or "another version"
-                if kept:
-                    raise ArtifactError(
-                        f"{self.path}: holds the scores of {of}; name another place (--state), or "
-                        "remove it"
-                    )
-                note(f"{self.path} is of {of}; starting anew")
-                shutil.rmtree(self.path)
+            self._found()  # refuses a directory of something else before it is touched
             self.path.mkdir(parents=True, exist_ok=True)
-            partial = self.path / f".{META}.partial"
-            partial.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-            os.replace(partial, self.path / META)
-            self._hold()
+            self._lock = Lock(self.path, f"wait for it, or {_ELSEWHERE}")
+            found = self._found()
+            if found == record:
+                return
+            if found is not None:
+                what, only_libraries = _difference(found, record)
+                if kept and not only_libraries:
+                    raise ArtifactError(
+                        f"{self.path}: holds the scores of {what}; {_ELSEWHERE}, or remove it"
+                    )
+                note(f"{self.path} holds the scores of {what}; starting anew")
+                for old in self.path.iterdir():
+                    if old.name != LOCK:
+                        old.unlink()
+            with open(self.path / _PARTIAL, "w", encoding="utf-8") as file:
+                file.write(json.dumps(record, indent=1) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(self.path / _PARTIAL, self.path / META)
+            _sync_directory(self.path)
         except OSError as error:
+            self._close()
             raise resource_error(error, self.path) from error
+        except BaseException:
+            self._close()
+            raise
 
-    def __enter__(self) -> State:
+    def __enter__(self) -> Checkpoint:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._lock is not None:
-            self._lock.close()
+        self._close()
 
-    def _hold(self) -> None:
-        """Keep others out: two runs that write one table would mix their rows."""
+    def _close(self) -> None:
         if self._lock is not None:
             self._lock.close()
-        self._lock = open(self.path / META, encoding="utf-8")  # noqa: SIM115
-        if fcntl is not None:
-            try:
-                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                self._lock.close()
-                raise ArtifactError(
-                    f"{self.path}: another run is at work on it; wait for it, or name another "
-                    "place (--state)"
-                ) from None
 
     def _found(self) -> dict[str, Any] | None:
+        """The record of a checkpoint, None for an empty or missing directory."""
         try:
             record = json.loads((self.path / META).read_text(encoding="utf-8"))
             if record["format"] == FORMAT:
                 return dict(record)
         except (FileNotFoundError, NotADirectoryError):
             if not self.path.exists() or (
-                self.path.is_dir() and {p.name for p in self.path.iterdir()} <= {f".{META}.partial"}
+                self.path.is_dir() and {p.name for p in self.path.iterdir()} <= {_PARTIAL, LOCK}
             ):
                 return None
         except (OSError, ValueError, KeyError, TypeError):
             pass
         raise ArtifactError(
-            f"{self.path}: exists and is not the state of a filtering; name another place "
-            "(--state), or remove it"
+            f"{self.path}: exists and is not the checkpoint of a filter run; {_ELSEWHERE}, or "
+            "remove it"
         )
 
-    def table(self, name: str, dtype: np.dtype, rows: int) -> Table:
-        """A table that is written ``rows`` rows at a time."""
-        return Table(self.path / f"{name}.bin", dtype, rows)
+    def table(self, name: str, dtype: np.dtype) -> Table:
+        """The table of this name, with the rows that an earlier run has left."""
+        table = Table(self.path / f"{name}.bin", dtype)
+        if table.damaged:
+            self._note(f"{table.path}: damaged after row {table.done:,}; scoring the rest again")
+        return table
 
-    def tables(self, prefix: str, dtype: np.dtype, rows: int) -> list[Table]:
+    def tables(self, prefix: str, dtype: np.dtype) -> list[Table]:
         """All tables that are there whose names begin with ``prefix``."""
-        return [Table(path, dtype, rows) for path in sorted(self.path.glob(f"{prefix}*.bin"))]
+        return [Table(path, dtype) for path in sorted(self.path.glob(f"{prefix}*.bin"))]
+
+
+def _difference(found: Mapping[str, Any], record: Mapping[str, Any]) -> tuple[str, bool]:
+    """Difference between two records in words, and whether it is in versions of libraries only."""
+    words = {
+        "version": "another version of this program",
+        "input": "another text",
+        "layout": "other columns or settings of reading",
+        "plan": "other filters or settings",
+    }
+    others = [text for name, text in words.items() if found.get(name) != record.get(name)]
+    if others:
+        return " and ".join(others), False
+    old, new = found.get("libraries") or {}, record.get("libraries") or {}
+    changed = [
+        f"{name} {old.get(name)} (now {new.get(name)})"
+        for name in sorted({*old, *new})
+        if old.get(name) != new.get(name)
+    ]
+    return ", ".join(changed) or "another run", bool(changed)
+
+
+# The record of a block in the file of digests: the rows up to its end, and the digest of the record
+# before, that number, and the block. A record without rows, its number with `_END`, ends a table.
+_RECORD = struct.Struct("<Q16s")
+_END = 1 << 63
+
+
+def _digest(before: bytes, count: int, block: bytes) -> bytes:
+    digest = hashlib.blake2b(before, digest_size=16)
+    digest.update(count.to_bytes(8, "little"))
+    digest.update(block)
+    return digest.digest()
 
 
 class Table:
-    """Rows of one type in a file that grows; ``rows`` of them at a time, but for the last.
+    """Rows of one type in a file that grows by blocks, with a digest for each block.
 
-    ``done`` rows are there; ``complete`` when there will be no more.
+    done: rows that are there, up to the first block whose digest is wrong or missing. complete:
+    there will be no more. damaged: a digest is wrong, which no kill explains.
     """
 
-    def __init__(self, path: Path, dtype: np.dtype, rows: int):
+    def __init__(self, path: Path, dtype: np.dtype):
         self.path, self.dtype = path, dtype
-        self._end = path.with_suffix(".done")
-        size = path.stat().st_size if path.exists() else 0
-        self.done = size // dtype.itemsize
-        ended = self._end.exists()
-        self.complete = ended and self._end.read_text() == f"{self.done}\n"
-        if not self.complete:
-            # What a kill has cut short is written again; and all, if it was whole and is no more.
-            self.done = 0 if ended else self.done // rows * rows
+        self._sums = path.with_suffix(".sums")
+        self.done, self.complete, self.damaged = 0, False, False
+        self._records, self._last = 0, b""
+        if path.exists() and self._sums.exists():
+            self._verify()
+
+    def _verify(self) -> None:
+        records = self._sums.read_bytes()
+        with open(self.path, "rb") as file:
+            room = os.fstat(file.fileno()).st_size // self.dtype.itemsize
+            for count, digest in _RECORD.iter_unpack(records[: len(records) // 24 * 24]):
+                end, total = count & _END, count & ~_END
+                new = total - self.done
+                right = new == 0 if end else 0 < new <= room - self.done
+                block = file.read(new * self.dtype.itemsize) if right else b""
+                if not right or digest != _digest(self._last, count, block):
+                    self.damaged = True
+                    return
+                self.complete = end > 0
+                if self.complete:
+                    return
+                self.done, self._last = total, digest
+                self._records += 1
 
     @contextmanager
     def writer(self) -> Iterator[Callable[[np.ndarray], None]]:
-        """Yield what appends rows; when the block ends without an exception, the table is complete.
+        """Yield a function that appends rows; at the end without an exception, complete the table.
 
-        Raises :class:`~miner.errors.ResourceError` for a disk that is full.
+        Raises ResourceError for a disk that is full.
         """
         try:
-            self._end.unlink(missing_ok=True)
-            with open(self.path, "ab") as file:
+            with open(self.path, "ab") as file, open(self._sums, "ab") as sums:
                 file.truncate(self.done * self.dtype.itemsize)
-                yield lambda rows: self._append(file, rows)
-                file.flush()
-                os.fsync(file.fileno())
-            self._end.write_text(f"{self.done}\n")
+                sums.truncate(self._records * _RECORD.size)
+                yield lambda rows: self._append(file, sums, rows)
+                self._record(sums, self.done | _END, b"")
+                for one in (file, sums):
+                    one.flush()
+                    os.fsync(one.fileno())
+            _sync_directory(self.path.parent)
             self.complete = True
         except OSError as error:
-            if error.filename not in (None, os.fspath(self.path), os.fspath(self._end)):
+            if error.filename not in (None, os.fspath(self.path), os.fspath(self._sums)):
                 raise
             raise resource_error(error, self.path) from error
 
-    def _append(self, file: IO[bytes], rows: np.ndarray) -> None:
-        file.write(rows.tobytes())
+    def _append(self, file: IO[bytes], sums: IO[bytes], rows: np.ndarray) -> None:
+        if not len(rows):
+            return
+        block = rows.tobytes()
+        file.write(block)
+        file.flush()  # before the digest, so that a kill leaves no digest without its block
         self.done += len(rows)
+        self._record(sums, self.done, block)
+        sums.flush()
+
+    def _record(self, sums: IO[bytes], count: int, block: bytes) -> None:
+        self._last = _digest(self._last, count, block)
+        sums.write(_RECORD.pack(count, self._last))
+        self._records += 1
 
     def read(self) -> np.ndarray:
         """All rows, mapped into memory."""
         if not self.done:
             return np.zeros(0, dtype=self.dtype)
         return np.memmap(self.path, dtype=self.dtype, mode="r", shape=(self.done,))
+
+
+def _sync_directory(path: Path) -> None:
+    """Make the names in a directory last, as far as the system can."""
+    if os.name == "posix":
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

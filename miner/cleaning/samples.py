@@ -1,7 +1,6 @@
-"""What there is to see of a cleaning: the spread of each score, the rows that tell most.
+"""Samples of a run for its report: histograms of scores, rows near bounds, their texts.
 
-Scores are looked at in parts, so that only what is shown is held; no text is read but that of the
-rows shown.
+Scores are read in parts, so that memory holds only the samples; only the texts of samples are kept.
 """
 
 from __future__ import annotations
@@ -13,23 +12,23 @@ import numpy as np
 
 from miner.cleaning.decide import PART, UNREAD, Cleaned
 from miner.cleaning.plan import Step
-from miner.cleaning.worker import ROWS, broken, mended, repairer
+from miner.cleaning.worker import ROWS, broken, repair_texts, repairer
 from miner.filters.filter_types import GLOBAL, LOCAL, MODEL
 from miner.progress import Reporter, silent
 from miner.text.counts import hash_of
 from miner.text.rows import UNREADABLE, Block
 
-# Rows on either side of a bound, and of those that a filter removed.
+# Rows to show on either side of a bound, and of those that a filter removed.
 SAMPLES = 6
-# Bars of a histogram, and how many values say what range of them it shows.
+# Bars of a histogram, and number of values that determine its range.
 BARS, SAMPLED = 70, 200_000
-# A tail is shown in full if that does not make the histogram so much wider; a bound likewise.
+# A histogram includes a tail, or a bound, that is at most this many ranges away.
 TAIL, FAR = 2.0, 4.0
 
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Rows that are shown together, ``(m,) int64``, and what they are."""
+    """Rows that are shown together ``(m,) int64``, with a title."""
 
     title: str
     rows: np.ndarray
@@ -37,11 +36,11 @@ class Group:
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """What there is to see of one step.
+    """Histogram and samples of one step.
 
-    edges: of b bars, ``(b + 1,) float64``; what is beyond them is in the outer bars. inside,
-    outside: pairs in each bar that keep the step's bounds, and that break them, ``(b,) int64``.
-    below, above: pairs beyond the outer bars. groups: rows to show.
+    edges: of b bars, ``(b + 1,) float64``; scores beyond them count in the outer bars. inside,
+    outside: pairs in each bar that keep the step's bounds, or break them, ``(b,) int64``. below,
+    above: pairs beyond the outer bars. groups: rows to show.
     """
 
     step: Step
@@ -54,10 +53,10 @@ class Look:
 
 
 class Nearest:
-    """Of the rows it is told of, the ``size`` with the least distances, nearest first.
+    """The ``size`` rows with the least distances, nearest first, of all rows that are added.
 
-    Of equally distant ones some that are spread evenly over all, the same in every run and for
-    any order in which they come.
+    Of equally distant rows a pseudo-random choice stays, which does not depend on the run or on the
+    order of adding.
     """
 
     def __init__(self, size: int):
@@ -66,7 +65,7 @@ class Nearest:
         self.distance = np.zeros(0)
 
     def add(self, rows: np.ndarray, distance: np.ndarray) -> None:
-        """Rows ``(m,)``, each told once, and their distances ``(m,)``, none of them NaN."""
+        """Add rows ``(m,)``, each once, with distances ``(m,)`` that are not NaN."""
         if len(rows) > self.size:
             edge = np.partition(distance, self.size - 1)[self.size - 1]
             tied = np.flatnonzero(distance == edge)
@@ -86,13 +85,13 @@ def steps(found: Cleaned) -> list[Step]:
 
 
 def places(found: Cleaned) -> range:
-    """Where the steps stand among the reasons: what could not be read, if any, goes before."""
+    """Indices of the steps in `Cleaned.reasons`, where unreadable rows, if any, come first."""
     first = int(((found.state & UNREADABLE) > 0).any())
     return range(first, first + len(found.plan.steps))
 
 
 def looks(found: Cleaned) -> list[Look]:
-    """What there is to see of every step, in the order of `steps`; one pass over all scores."""
+    """Histograms and samples of all steps, in the order of `steps`, by one pass over the scores."""
     place = places(found)
     gathering = [
         _Looking(step, own, place.stop, found.scores(step.label))
@@ -107,7 +106,7 @@ def looks(found: Cleaned) -> list[Look]:
 
 
 class _Looking:
-    """A `Look` that grows; ``place`` is that of the step among the reasons, ``end`` after all."""
+    """Accumulator of a `Look`; place: index of the step in the reasons, end: after all steps."""
 
     def __init__(self, step: Step, place: int, end: int, values: np.ndarray):
         self.step, self.place, self.end, self.values = step, place, end, values
@@ -134,10 +133,10 @@ class _Looking:
     def _wanted(
         self, values: np.ndarray, bad: np.ndarray, removed: np.ndarray
     ) -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray]]:
-        """Titles; which rows ``(n,)`` they are about, how far off; those that tell most.
+        """Yield groups: title, mask of rows ``(n,)``, distances, and mask of rows to show first.
 
-        Within a bound these are pairs that no filter removed, beyond it those that none before
-        this one did: what another bound would lose or win.
+        The first ones within a bound are pairs that no filter removed, beyond it pairs that no
+        filter before this one did: those that another bound would lose or gain.
         """
         kept, own = (removed < 0) | (removed >= self.end), removed == self.place
         low, high = self.step.minimum, self.step.maximum
@@ -169,7 +168,7 @@ class _Looking:
 
 
 def kept(found: Cleaned, size: int) -> Group:
-    """Some of the pairs kept."""
+    """Sample of the pairs kept."""
     nearest = Nearest(size)
     for start in range(0, found.count, PART):
         rows = start + np.flatnonzero(found.removed[start : start + PART] < 0)
@@ -178,7 +177,7 @@ def kept(found: Cleaned, size: int) -> Group:
 
 
 def others(found: Cleaned) -> list[tuple[str, list[Group]]]:
-    """What removed rows and is no step, and what there is to see of it: a choice, or no text."""
+    """Samples of rows removed outside the filters: cut by a `Choice`, or unreadable."""
     out = []
     for place in sorted(set(range(len(found.reasons))) - set(places(found))):
         ranked = found.reasons[place] != UNREAD and found.rank is not None
@@ -196,16 +195,16 @@ def others(found: Cleaned) -> list[tuple[str, list[Group]]]:
 
 
 def edges(step: Step, values: np.ndarray) -> np.ndarray:
-    """Edges of bars for some ``values (m,)`` of a step, ``(b + 1,) float64``, ascending.
+    """Edges of a histogram of ``values (m,)`` of a step, ``(b + 1,) float64``, ascending.
 
-    Bounds are between two bars, so that each bar keeps them or breaks them, unless they are far
-    from all values; long tails are left out. Bars of whole numbers are as wide as some of them.
+    Bounds lie between two bars, so that a bar keeps them or breaks them as a whole, unless they are
+    far from all values. Long tails are left out. A bar of whole numbers has a whole width.
     """
     low, high = _range(values[np.isfinite(values)].astype(np.float64))
     reach = FAR * (high - low) or np.inf
     cuts = [cut for cut in _cuts(step) if low - reach <= cut <= high + reach]
     low, high = min([low, *cuts]), max([high, *cuts])
-    if step.filter.whole:  # a bar beyond a cut, which is half of one beyond a number
+    if step.filter.whole:  # cuts lie half a step beyond a number
         low, high = np.floor(low) - 0.5, np.ceil(high) + 0.5
     else:
         wider = (high - low) / BARS or abs(low) / 1000 or 1.0
@@ -225,7 +224,7 @@ def edges(step: Step, values: np.ndarray) -> np.ndarray:
 
 
 def _range(values: np.ndarray) -> tuple[float, float]:
-    """From where to where most of the values are, long tails aside."""
+    """Range of most of the values, without long tails."""
     if not len(values):
         return 0.0, 1.0
     low, high = np.quantile(values, (0.005, 0.995))
@@ -234,7 +233,7 @@ def _range(values: np.ndarray) -> tuple[float, float]:
 
 
 def _cuts(step: Step) -> list[float]:
-    """Where scores that a bound keeps and such as break it part; no score is exactly there."""
+    """Histogram edges at the step's bounds, moved a little so that no score lies on one."""
     low, high = step.minimum, step.maximum
     if step.filter.whole:
         cuts = [None if low is None else np.ceil(low) - 0.5]
@@ -246,7 +245,7 @@ def _cuts(step: Step) -> list[float]:
 
 
 def _some(scores: np.ndarray) -> np.ndarray:
-    """Some of the scores that there are, spread evenly."""
+    """Evenly spread sample of the scores that are not NaN."""
     some = scores[:: max(len(scores) // SAMPLED, 1)]
     some = some[~np.isnan(some)]
     if len(some) < 1000 and len(scores) > SAMPLED:  # the filter looked at few
@@ -259,9 +258,10 @@ def _some(scores: np.ndarray) -> np.ndarray:
 def texts(
     found: Cleaned, rows: Iterable[int], size: int, report: Reporter = silent
 ) -> dict[int, tuple[str, str]]:
-    """The source and the target of some rows, as the filters saw them, by a pass over the text.
+    """Read the source and target of some rows, as the filters saw them.
 
-    Of longer texts than ``size`` characters the first ones, and how many there are.
+    Longer texts are cut to ``size`` characters, with a note of their length. Raises CorpusError if
+    an input has changed since the run began.
     """
     chosen = np.unique(np.fromiter(rows, np.int64))
     repair = repairer(found.plan.repair)
@@ -272,13 +272,14 @@ def texts(
         low, high = np.searchsorted(chosen, (first, first + len(block)))
         own = chosen[low:high].tolist()
         raw = [block.raw[row - first] for row in own]
-        seen, _ = mended(layout.texts(Block(block.first, raw)), repair)
+        seen, _ = repair_texts(layout.texts(Block(block.first, raw)), repair)
         for row, *sides in zip(own, seen.source, seen.target, strict=True):
             out[row] = (_cut(sides[0], size), _cut(sides[1], size))
         first += len(block)
         report("fetching samples", first, found.count)
         if high == len(chosen):
             break
+    found.source.inputs.check()
     return out
 
 

@@ -1,4 +1,4 @@
-"""Scores alone: one line out for each row in, in order."""
+"""Write scores: one line out for each row in, in order."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def write(
     threads: int = 1,
     report: Reporter = silent,
 ) -> tuple[int, int]:
-    """Write each row with its scores, by the steps of ``plan``, at its end; ``only``: scores alone.
+    """Write each row with its scores by the steps of ``plan`` at its end; ``only``: scores alone.
 
-    A row that could not be read is scored as if both texts were empty, and bytes that are replaced
-    are so in the row, too. Two files become one tsv; of JSON the scores are further keys. The file
-    appears whole, or not at all. The scores are the same for any number of ``threads``. Returns how
-    many rows could not be read, and in how many bytes were replaced. Raises the errors of `Rows`
-    and of the filters, and ResourceError.
+    An unreadable row is scored as a pair of empty texts. Bytes that are replaced by U+FFFD in the
+    texts are replaced in the row as well. Two files become one tsv; for JSON, scores become further
+    keys. The file appears whole, or not at all. Scores do not depend on ``threads``. Returns the
+    number of unreadable rows and the number of rows with replaced bytes. Raises the errors of
+    `Rows` and of the filters, CorpusError if an input changed meanwhile, and ResourceError.
     """
     plan = sampled(plan, rows)
     job = Job(plan, rows.layout, plan.steps)
@@ -57,6 +57,7 @@ def write(
             unread += int(((scored.state & UNREADABLE) > 0).sum())
             replaced += int(((scored.state & REPLACED) > 0).sum())
             report("scoring", done, rows.count)
+        rows.inputs.check()
     return unread, replaced
 
 

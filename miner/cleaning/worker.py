@@ -1,7 +1,7 @@
-"""Blocks of raw rows to scores, in as many processes as there are cores.
+"""Scores of blocks of raw rows, by one process for each core.
 
-What the processes return is fixed in size for each row, so that the scores of a corpus of any size
-are a file that can be appended to, gone on with after a kill, and looked at without being read.
+A row's record has a fixed size, so that the scores of a corpus of any size are a file that grows,
+that a later run goes on with, and that can be mapped into memory.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from miner.filters.filter_types import GLOBAL, Batch, Comparison, Scorer
 from miner.parallel import Processes, processes
 from miner.text.rows import Block, Layout, Texts
 
-# A row whose text was mended.
+# State of a row whose text was repaired, beside those of `miner.text.rows`.
 REPAIRED = 4
-# Rows that a process takes at a time.
+# Rows of a block, which one process scores at a time.
 ROWS = 2048
 
 
 @dataclass(frozen=True)
 class Job:
-    """What a process needs to know to score blocks by some ``steps``; can be sent to it.
+    """Instructions to score blocks by some ``steps``; can be sent to another process.
 
-    ``first`` for the first look at a text, which tells what is known of a row beside its scores.
+    first: the first pass over a text, whose records hold more than scores, see `dtype`.
     """
 
     plan: Plan
@@ -61,9 +61,9 @@ class Job:
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """Of a block: ``rows (n,)`` of `Job.dtype`, and the seconds that each step took.
+    """Scores of a block: ``rows (n,)`` of `Job.dtype`, and the seconds that each step took.
 
-    ``state (n,) uint8`` of each row: see `miner.text.rows`.
+    state: ``(n,) uint8``, the state of each row, see `miner.text.rows`.
     """
 
     rows: np.ndarray
@@ -72,7 +72,7 @@ class Scored:
 
 
 class Scoring:
-    """The steps of one job, ready."""
+    """The scorers of one job, ready to score blocks."""
 
     def __init__(self, job: Job):
         self.job = job
@@ -85,7 +85,7 @@ class Scoring:
 
     def __call__(self, block: Block) -> Scored:
         out = np.zeros(len(block), dtype=self.dtype)
-        texts, repaired = mended(self.job.layout.texts(block), self.repair)
+        texts, repaired = repair_texts(self.job.layout.texts(block), self.repair)
         columns = [str(column) for column in self.job.plan.columns]
         more = list(zip(*texts.more, strict=True)) or [()] * len(columns)
         batch = Batch(texts.source, texts.target, dict(zip(columns, more, strict=True)))
@@ -103,12 +103,12 @@ class Scoring:
 
 
 def repairer(wanted: bool) -> Callable[[str], str] | None:
-    """What repairs a text, if that is asked for."""
+    """The function that repairs a text, None if it is not ``wanted``."""
     return encoding.repairer() if wanted else None
 
 
-def mended(texts: Texts, repair: Callable[[str], str] | None) -> tuple[Texts, np.ndarray]:
-    """The texts, repaired if that is asked for, and which rows ``(n,) bool`` that has changed."""
+def repair_texts(texts: Texts, repair: Callable[[str], str] | None) -> tuple[Texts, np.ndarray]:
+    """Repair texts, if ``repair`` is given; return them and a mask of changed rows ``(n,) bool``."""
     changed = np.zeros(len(texts.source), dtype=bool)
     if repair is None:
         return texts, changed
@@ -118,17 +118,17 @@ def mended(texts: Texts, repair: Callable[[str], str] | None) -> tuple[Texts, np
     return dataclasses.replace(texts, source=sides[0], target=sides[1]), changed
 
 
-# Of this process: what it may be asked to do, and what it is ready to do.
+# The jobs of this process, and the scorers it has built for them.
 _jobs: Sequence[Job] = ()
 _ready: dict[int, Scoring] = {}
 
 
 @contextmanager
 def scorers(jobs: Sequence[Job], threads: int, few: bool) -> Iterator[Processes]:
-    """Processes to run `score` on blocks, by several jobs; where rows are ``few``, this one alone.
+    """Start processes that run `score` on blocks, for several jobs; if ``few`` rows, only this one.
 
-    A process takes seconds to start, so that one set of them does all jobs. This one is left as it
-    was found.
+    One set of processes does all jobs, since each takes seconds to start. The numbers of threads of
+    this process are restored at the end.
     """
     import numba
 
@@ -144,7 +144,8 @@ def scorers(jobs: Sequence[Job], threads: int, few: bool) -> Iterator[Processes]
 def prepare(jobs: Sequence[Job], later: bool = False) -> None:
     """Make this process ready for `score`: one thread, and the filters of all ``jobs``.
 
-    So what is missing is told before hours of work, not after; unless each is made ready ``later``.
+    The filters are built now, so that a missing library or model is reported before hours of work;
+    with ``later`` each job's filters are built when they are first needed.
     """
     import numba
 
@@ -158,7 +159,7 @@ def prepare(jobs: Sequence[Job], later: bool = False) -> None:
 
 
 def score(work: tuple[int, Block]) -> Scored:
-    """The scores of a block by the job of this number."""
+    """Score a block by the job of this number."""
     number, block = work
     if number not in _ready:
         _ready[number] = Scoring(_jobs[number])
@@ -166,9 +167,9 @@ def score(work: tuple[int, Block]) -> Scored:
 
 
 def broken(steps: Sequence[Step], scores: np.ndarray) -> np.ndarray:
-    """Which bounds are broken: ``(n, len(steps)) bool`` of scores of that shape.
+    """Mask of broken bounds ``(n, len(steps)) bool`` for scores of that shape.
 
-    A score that was not computed, NaN, breaks none. Bounds are compared in the scores' precision.
+    NaN, a score that was not computed, breaks none. Bounds are compared in float32, as scores are.
     """
     out = np.zeros(scores.shape, dtype=bool)
     for column, step in enumerate(steps):

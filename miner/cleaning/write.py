@@ -1,4 +1,4 @@
-"""The rows of a cleaning to where they belong."""
+"""Write the rows of a run: kept ones, rejected ones with reasons, and all scores."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import IO
 import numpy as np
 
 from miner.cleaning.decide import Cleaned
-from miner.cleaning.worker import REPAIRED, ROWS, mended, repairer
+from miner.cleaning.worker import REPAIRED, ROWS, repair_texts, repairer
 from miner.progress import Reporter, silent
 from miner.text.output import StrPath, all_or_none, open_output
 from miner.text.rows import REPLACED, Block, Raw
@@ -24,11 +24,12 @@ def write(
     scores: StrPath | None = None,
     report: Reporter = silent,
 ) -> None:
-    """Write the rows to where they belong: each once, in order, all columns as they stand.
+    """Write each row once, in order, with all its columns unchanged, to one of the outputs.
 
-    ``kept``: one file, or one for each side. ``rejected``: rows with the name of the filter that
-    removed them and their score at their ends. ``scores``: a JSON object of all scores for each
-    row, one a line. All appear whole, or not at all. Raises ResourceError.
+    kept: one file, or one for each side. rejected: rows with two more columns, the filter that
+    removed the row and its score. scores: one JSON object of all scores for each row, one a line.
+    All outputs appear whole, or none does. Raises ResourceError, and CorpusError if an input has
+    changed since the run began: its rows would not be those that were scored.
     """
     rows = found.source
     with all_or_none() as together, ExitStack() as stack:
@@ -63,23 +64,24 @@ def write(
                 lines.write(_text(score_lines(found, part)))
             done += len(block)
             report("writing", done, found.count)
+        rows.inputs.check()
 
 
 def _written(
     found: Cleaned, block: Block, first: int, repair: Callable[[str], str] | None
 ) -> list[Raw]:
-    """The rows of a block as they are written: those as they stand whose texts were not changed."""
+    """Rows of a block as they are written: unchanged, unless their texts were repaired or replaced."""
     layout = found.source.layout
     raws = list(block.raw)
     changed = found.state[first : first + len(block)] & (REPLACED | REPAIRED)
     for number in np.flatnonzero(changed).tolist():
-        texts, _ = mended(layout.texts(Block(block.first + number, [raws[number]])), repair)
+        texts, _ = repair_texts(layout.texts(Block(block.first + number, [raws[number]])), repair)
         raws[number] = layout.with_texts(raws[number], texts.source[0], texts.target[0])
     return raws
 
 
 def _joined(raws: list[Raw], files: int) -> list[list[bytes]]:
-    """The lines for each of so many files: two sides become one line, with a tab between them."""
+    """Lines for each of ``files`` files; for one file, two sides become one line with a tab."""
     if raws and files < len(raws[0]):
         return [[b"\t".join(line.replace(b"\t", b" ") for line in raw) for raw in raws]]
     return [[raw[file] for raw in raws] for file in range(files)]
@@ -90,13 +92,13 @@ def _text(lines: list[bytes]) -> bytes:
 
 
 def score_lines(found: Cleaned, part: slice) -> list[bytes]:
-    """All scores of some rows as JSON, by label; null for one not computed, or infinite."""
+    """Format all scores of some rows as JSON by label; null if not computed or infinite."""
     columns = []
     for step in found.plan.steps:
         form = "%d" if step.filter.whole else "%.6g"
         values = found.scores(step.label)[part].tolist()
         columns.append([form % value if math.isfinite(value) else "null" for value in values])
-    # Written by hand, which takes a fifth of the time.
+    # Formatted without the json module, which takes five times as long.
     labels = [json.dumps(step.label).replace("%", "%%") for step in found.plan.steps]
     line = "{" + ", ".join(f"{label}: %s" for label in labels) + "}"
     return [(line % values).encode() for values in zip(*columns, strict=True)]

@@ -1,4 +1,4 @@
-"""``miner filter``: a noisy bitext in, a clean one out, with reasons."""
+"""``miner filter``: a noisy bitext in, a clean one and the rejected rows with reasons out."""
 
 from __future__ import annotations
 
@@ -10,26 +10,16 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from miner.cleaning import funnel
-from miner.cleaning.clean import clean
-from miner.cleaning.decide import Choice
-from miner.cleaning.dry_run import sample
-from miner.cleaning.plan import default_plan, read_plan
-from miner.cleaning.write import write
-from miner.cli import filtering, options
+from miner.cli import filtering, guard, options
 from miner.cli.progress_bars import Progress
 from miner.errors import CorpusError
-from miner.filters.filter_types import GLOBAL
-from miner.machine import thread_count
-from miner.reports import cleaning_report
-from miner.text.bitext_format import BitextFormat
-from miner.text.lines import display_name
-from miner.text.output import codec, open_output, resource_error
-from miner.text.rows import Rows
+
+if TYPE_CHECKING:
+    from miner.cleaning.plan import Plan
 
 
 class Count(click.ParamType):
@@ -57,7 +47,7 @@ Examples:
   miner filter --source web.de --target web.en --config filters.toml -o clean.de clean.en
   miner filter web.tsv --target-words 5M -o clean.tsv
   miner filter web.tsv --dry-run 10000
-  miner filter web.tsv --threshold 0.5 --state web.state -o clean.tsv
+  miner filter web.tsv --threshold 0.5 --checkpoint web.scores -o clean.tsv
   miner filter --list"""
 )
 @click.argument("files", nargs=-1, metavar="[BITEXT]")
@@ -67,53 +57,61 @@ Examples:
     "-o",
     "--output",
     metavar="FILE [FILE]",
-    help="Where kept rows go [standard output], two files for two; .gz .bz2 .xz .zst compress.",
+    help="Kept rows [standard output], two files for two inputs; .gz .bz2 .xz .zst compress.",
 )
 @click.option(
     "--rejected",
     metavar="FILE",
-    help="Where the other rows go, with the filter and the value that removed them.",
+    help="Rejected rows, each with the filter that removed it and its score.",
 )
-@click.option("--report", "page", metavar="FILE", help="Write an HTML page, or FILE.json.")
-@click.option("--config", metavar="FILE", help="Which filters, settings and bounds, in TOML.")
-@click.option("--list", "listing", is_flag=True, help="Explain all filters and their settings.")
+@click.option(
+    "--report", "page", metavar="FILE", help="HTML page about the run, or its counts as FILE.json."
+)
+@click.option("--config", metavar="FILE", help="Filters, settings and bounds, in TOML.")
+@click.option("--list", "listing", is_flag=True, help="Describe all filters and their settings.")
 @click.option(
     "--threshold",
     type=options.Number(),
-    help="Bound of the score that ranks; with no configuration, the least quality [0.1].",
+    help="Bound of the score that ranks the pairs; without --config, the least quality [0.1].",
 )
-@click.option("--top-n", type=Count(), metavar="N", help="Keep so many of the best pairs.")
+@click.option("--top-n", type=Count(), metavar="N", help="Keep the N best pairs.")
 @click.option(
     "--target-words",
     type=Count(),
     metavar="N",
-    help="Keep the best pairs up to so many words on the target's side, such as 5M.",
+    help="Keep the best pairs, up to N words on the target's side (5M for five million).",
 )
 @click.option(
     "--target-precision",
     type=options.Share(),
     metavar="P",
-    help="Keep as many pairs as this share of which are good, by the mean of their quality. "
-    "Assumes noise like that the model learned from; on other text mostly too careful.",
+    help="Keep the most pairs whose mean quality, an estimate of the share of good ones, is P. "
+    "Mostly too strict where the noise differs from that in the model's training.",
 )
 @click.option(
     "--dry-run",
     type=Count(),
     metavar="N",
-    help="Try all filters on a sample of N rows, evenly spread, and write none.",
+    help="Try all filters on an evenly spread sample of N rows; write no rows.",
 )
 @click.option(
-    "--scores-jsonl", metavar="FILE", help="All scores of every row, as JSON objects, in order."
-)
-@click.option("--all-scores", is_flag=True, help="Dear filters look at rejected rows, too.")
-@click.option(
-    "--repair", is_flag=True, help="Mend broken encoding (such as Ã¤ for ä) in what is written."
+    "--scores-jsonl",
+    metavar="FILE",
+    help="All scores of every row, in order, one JSON object a line.",
 )
 @click.option(
-    "--state",
+    "--all-scores", is_flag=True, help="Score rejected rows by the expensive filters, too."
+)
+@click.option(
+    "--repair",
+    is_flag=True,
+    help="Repair broken encoding (Ã¤ for ä) before filtering, and in the output.",
+)
+@click.option(
+    "--checkpoint",
     metavar="DIR",
-    help="Keep the scores in DIR, for other bounds of the same filters; else they are in "
-    "OUTPUT.state until done.",
+    help="Keep the scores in DIR, to reuse them with other bounds; else they are in "
+    "OUTPUT.checkpoint until the run is done.",
 )
 @options.model
 @filtering.languages
@@ -136,7 +134,7 @@ def filter(
     scores_jsonl: str | None,
     all_scores: bool,
     repair: bool,
-    state: str | None,
+    checkpoint: str | None,
     model: str,
     source_lang: str | None,
     target_lang: str | None,
@@ -150,17 +148,35 @@ def filter(
     """Clean a bitext: BITEXT, a tsv or jsonl file (- for standard input), or two aligned files.
 
     Without --config the default filters run: rules, duplicates, and the quality of each pair by
-    the model; some need --source-lang and --target-lang. Every row is kept or rejected, whole and
-    in order; a table of what each filter removed goes to standard error. A run that was stopped
-    goes on from its state when it is repeated.
+    the model; some need --source-lang and --target-lang. Every row is kept or rejected, unchanged
+    and in order. The funnel, a table of the pairs that each filter removed, goes to standard error.
+    Repeat a stopped run to continue from its checkpoint.
     """
     if listing:
         click.echo(filtering.listing())
         return
+    from miner.cleaning import funnel
+    from miner.cleaning.clean import clean
+    from miner.cleaning.decide import Choice
+    from miner.cleaning.dry_run import sample
+    from miner.cleaning.plan import default_plan, read_plan
+    from miner.cleaning.write import write
+    from miner.machine import thread_count
+    from miner.reports import cleaning_report
+    from miner.text.bitext_format import BitextFormat
+    from miner.text.lines import display_name
+    from miner.text.output import open_output
+    from miner.text.rows import Rows
+
     inputs, outputs = _files(files, source, target, output)
-    results = [path for path in (*outputs, rejected, scores_jsonl, page) if path is not None]
-    options.spare([*inputs, *([] if config is None else [config])], *results)
-    _refuse_outputs(results)
+    named = {
+        **dict(zip(("-o", "the second file of -o"), outputs, strict=False)),
+        "--rejected": rejected,
+        "--scores-jsonl": scores_jsonl,
+        "--report": page,
+    }
+    guard.check([*inputs, config], {**named, "--checkpoint": checkpoint})
+    _refuse_outputs([path for path in named.values() if path is not None])
     as_json = page is not None and page.endswith(".json")
     if page is not None and not as_json:
         cleaning_report.check(page)
@@ -168,23 +184,10 @@ def filter(
     plan = default_plan(context) if config is None else read_plan(config, context)
     plan = dataclasses.replace(plan, repair=plan.repair or repair)
     choice = Choice(top_n, target_words, target_precision)
-    if plan.ranking is None and (threshold is not None or choice.any):
-        raise click.UsageError(
-            "nothing ranks the pairs, so that none are the best; add the filter quality, or name "
-            "another as 'rank' in the configuration"
-        )
-    for code in filtering.unknown_languages(plan):
-        _say(f"{code} is a language that not all filters know; those pass it")
-    if plan.ranking is None and any(step.filter.stage == GLOBAL for step in plan.steps):
-        _say("nothing ranks the pairs: of copies the first stays")
+    _refuse_choice(plan, choice.any or threshold is not None, target_precision is not None)
     if threshold is not None:
         plan = plan.with_bound(threshold)
-    if target_precision is not None and plan.ranking and plan.ranking.name != "quality":
-        raise click.UsageError("--target-precision needs pairs to be ranked by their quality")
-    if not all(plan.context.languages) and config is None:
-        given = zip(("--source-lang", "--target-lang"), plan.context.languages, strict=True)
-        missing = " and ".join(name for name, code in given if not code)
-        _say(f"without {missing}, filters that need to know the languages are left out")
+    _warn(plan, defaults=config is None)
     with filtering.spooled(inputs) as (paths, place):
         reading = BitextFormat(scol, tcol, header, format, on_error)
         rows = Rows(
@@ -198,19 +201,20 @@ def filter(
             share = rows.counted() / max(total, 1)
             choice = choice.of_a(share)
             _say(
-                f"trying {rows.counted():,} of {total:,} rows; counts to keep are scaled alike, "
-                "and of copies a sample has fewer than the whole"
+                f"trying {rows.counted():,} of {total:,} rows; counts to keep are scaled to the "
+                "sample, which has fewer duplicates than the whole text"
             )
-        lasting = dry_run is None and (state is not None or _is_file(outputs[0]))
-        directory = Path(state or f"{outputs[0]}.state") if lasting else place / "state"
-        with _passing(directory, state is None), Progress() as report:
+        lasting = dry_run is None and (checkpoint is not None or _is_file(outputs[0]))
+        ours = f"{outputs[0]}.checkpoint" if lasting else place / "checkpoint"
+        directory = Path(ours if checkpoint is None else checkpoint)
+        with _removed_on_error(directory, checkpoint is None), Progress() as report:
             found = clean(
                 rows,
                 plan,
                 directory,
                 choice=choice,
                 all_scores=all_scores or dry_run is not None or scores_jsonl is not None,
-                keep=state is not None,
+                keep=checkpoint is not None,
                 threads=thread_count(threads),
                 report=report,
                 note=_say,
@@ -227,14 +231,14 @@ def filter(
                 cleaning_report.write(
                     page, found, names=names, sample=dry_run is not None, report=report
                 )
-        if lasting and state is None:
+        if lasting and checkpoint is None:
             shutil.rmtree(directory, ignore_errors=True)
 
 
 def _files(
     files: tuple[str, ...], source: str | None, target: str | None, output: str | None
 ) -> tuple[list[str], list[str]]:
-    """Inputs and outputs: what stands free is the bitext, or the output's second file."""
+    """Inputs and outputs: an argument is the bitext, or the second file of -o."""
     if source is None and target is None:
         if len(files) != 1:
             raise click.UsageError("give one BITEXT, or --source and --target")
@@ -246,26 +250,53 @@ def _files(
 
 
 def _refuse_outputs(paths: list[str]) -> None:
-    """Refuse, before any work, one file for two outputs, and files in no directory."""
-    real = [path if path == "-" else os.path.realpath(path) for path in paths]
-    for path, place in zip(paths, real, strict=True):
-        if real.count(place) > 1 and (path == "-" or _is_file(path)):
-            raise click.UsageError(f"{path} is given for two outputs; name another file")
+    """Refuse, before any work, two outputs to standard output, and files that cannot be made."""
+    from miner.text.output import codec, resource_error
+
+    if paths.count("-") > 1:
+        raise click.UsageError("- is given for two outputs; name a file for one of them")
+    for path in paths:
+        place = os.path.realpath(path)
         if path != "-" and not os.path.isdir(os.path.dirname(place)):
             raise resource_error(FileNotFoundError(errno.ENOENT, ""), path)
         if path != "-" and os.path.isdir(place):
             raise resource_error(IsADirectoryError(errno.EISDIR, ""), path)
-        codec(path)  # a library that it needs
+        codec(path)  # raises if its library is missing
+
+
+def _refuse_choice(plan: Plan, chosen: bool, by_precision: bool) -> None:
+    """Refuse to choose the best pairs of a plan that does not rank them, or not by quality."""
+    if plan.ranking is None and chosen:
+        raise click.UsageError(
+            "nothing ranks the pairs, so there are no best ones; add the filter quality, or name "
+            "another as 'rank' in the configuration"
+        )
+    if by_precision and plan.ranking and plan.ranking.name != "quality":
+        raise click.UsageError("--target-precision needs pairs to be ranked by their quality")
+
+
+def _warn(plan: Plan, defaults: bool) -> None:
+    """Tell of filters that do less than a user may expect."""
+    from miner.filters.filter_types import GLOBAL
+
+    for code in filtering.unknown_languages(plan):
+        _say(f"some filters do not know the language {code}; its texts pass them")
+    if plan.ranking is None and plan.stage(GLOBAL):
+        _say("nothing ranks the pairs: the first of several duplicates stays")
+    if defaults and not all(plan.context.languages):
+        given = zip(("--source-lang", "--target-lang"), plan.context.languages, strict=True)
+        missing = " and ".join(name for name, code in given if not code)
+        _say(f"without {missing}, filters that need to know the languages are left out")
 
 
 def _is_file(output: str) -> bool:
-    """Whether an output is, or will be, a file: a pipe or a device has no room beside it."""
+    """Tell whether an output is, or will be, a regular file, so that files can lie beside it."""
     return output != "-" and (os.path.isfile(output) or not os.path.exists(output))
 
 
 @contextmanager
-def _passing(directory: Path, ours: bool) -> Iterator[None]:
-    """Remove a state of our own that is of no use: a text at fault will be another one."""
+def _removed_on_error(directory: Path, ours: bool) -> Iterator[None]:
+    """Remove our own checkpoint after an error of the text: a corrected text has other scores."""
     try:
         yield
     except CorpusError:

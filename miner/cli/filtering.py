@@ -1,4 +1,4 @@
-"""Options and words that ``miner score`` and ``miner filter`` share."""
+"""Options and helpers that ``miner score`` and ``miner filter`` share."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
-from miner.cleaning.plan import Plan, is_language
 from miner.cli import options
 from miner.errors import MinerError
-from miner.filters import language, scripts
-from miner.filters.filter_types import GLOBAL, Context, Filter
-from miner.filters.registry import FILTERS
-from miner.text.lines import display_name
-from miner.text.output import resource_error
+
+if TYPE_CHECKING:
+    from miner.cleaning.plan import Plan
+    from miner.filters.filter_types import Context, Filter
 
 languages = options.several(
     click.option("--source-lang", metavar="CODE", help="Language of the source, such as de."),
@@ -36,7 +35,7 @@ reading = options.several(
         type=click.Choice(["plain", "tsv", "jsonl"]),
         help="Text format; default by suffix (.tsv .jsonl), else tsv for one file, plain for two.",
     ),
-    options.on_error("Rows", "take for unreadable (also those without the columns)"),
+    options.on_error("Rows", "treat as unreadable, like rows without the columns"),
 )
 
 
@@ -52,15 +51,25 @@ def inputs(bitext: str | None, source: str | None, target: str | None) -> list[s
 
 
 def context(source_lang: str | None, target_lang: str | None, model: str) -> Context:
-    """What a cleaning knows, from the command line. Raises UsageError for an odd language."""
+    """The context that the command line gives. Raises UsageError for an odd language code.
+
+    A model counts as given only if the user has named it, so that it overrides a configuration's.
+    """
+    from miner.cleaning.plan import is_language
+    from miner.filters.filter_types import Context
+
     for code in (source_lang, target_lang):
         if code is not None and not is_language(code):
             raise click.UsageError(f"{code!r} is no language code, such as de, en or zh-Hant")
-    return Context(source_lang, target_lang, model=model)
+    source = click.get_current_context().get_parameter_source("model")
+    named = source not in (None, ParameterSource.DEFAULT)
+    return Context(source_lang, target_lang, model=model if named else None)
 
 
 def unknown_languages(plan: Plan) -> list[str]:
-    """The plan's languages that a filter of languages or of scripts cannot tell."""
+    """The plan's languages that its language or script filter does not know."""
+    from miner.filters import language, scripts
+
     telling = {"language": language.known, "script": scripts.known}
     known = [telling[step.name] for step in plan.steps if step.name in telling]
     codes = dict.fromkeys(code for code in plan.context.languages if code)
@@ -69,10 +78,12 @@ def unknown_languages(plan: Plan) -> list[str]:
 
 @contextmanager
 def spooled(paths: list[str]) -> Iterator[tuple[list[str], Path]]:
-    """Files to read more than once, and a directory for what is not to last.
+    """Yield files that can be read more than once, and a temporary directory.
 
-    Standard input and pipes are copied into that. Errors call them what the user did.
+    Standard input and pipes are copied to that directory; errors name them as the user did.
     """
+    from miner.text.lines import display_name
+
     with tempfile.TemporaryDirectory(prefix="miner-") as temporary:
         place, names, out = Path(temporary), {}, []
         for number, path in enumerate(paths):
@@ -94,6 +105,8 @@ def spooled(paths: list[str]) -> Iterator[tuple[list[str], Path]]:
 
 
 def _copy(path: str, copy: Path) -> None:
+    from miner.text.output import resource_error
+
     source = sys.stdin.buffer if path == "-" else open(path, "rb")  # noqa: SIM115
     try:
         with source if path != "-" else nullcontext(), open(copy, "wb") as file:
@@ -103,7 +116,9 @@ def _copy(path: str, copy: Path) -> None:
 
 
 def listing() -> str:
-    """All filters, with what they measure, their settings and default bounds."""
+    """Describe all filters: scores, settings and default bounds."""
+    from miner.filters.registry import FILTERS
+
     lines = []
     for entry in FILTERS.values():
         lines.append(f"{entry.name}{' (default)' if entry.default else ''}")
@@ -134,7 +149,10 @@ def _of(setting: Any) -> str:
 
 
 def scoring() -> dict[str, Filter]:
-    """The filters that give a pair a score by itself, and need no setting for it."""
+    """Filters that score one pair at a time and need no setting."""
+    from miner.filters.filter_types import GLOBAL
+    from miner.filters.registry import FILTERS
+
     return {
         name: entry
         for name, entry in FILTERS.items()

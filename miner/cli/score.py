@@ -1,17 +1,11 @@
-"""``miner score``: one number, or several, for every pair of a bitext."""
+"""``miner score``: one score, or several, for every pair of a bitext."""
 
 from __future__ import annotations
 
 import click
 
-from miner.cleaning import score_rows
-from miner.cleaning.plan import read_plan, scores_of, scores_plan
-from miner.cli import filtering, options
+from miner.cli import filtering, guard, options
 from miner.cli.progress_bars import Progress
-from miner.filters.registry import FILTERS
-from miner.machine import thread_count
-from miner.text.bitext_format import BitextFormat
-from miner.text.rows import Rows
 
 
 @click.command(
@@ -46,7 +40,7 @@ Examples:
     "--output",
     default="-",
     metavar="FILE",
-    help="Where rows and scores go [standard output]; .gz .bz2 .xz .zst compress.",
+    help="Rows and scores [standard output]; .gz .bz2 .xz .zst compress.",
 )
 def score(
     bitext: str | None,
@@ -69,9 +63,16 @@ def score(
     """Score the pairs of BITEXT: one line out for each line in, in order, the scores last.
 
     BITEXT is a tsv or jsonl file, or - for standard input; or give two aligned files by --source
-    and --target. The default score is the probability that both sides say the same; a pair's score
-    depends on nothing else in the file.
+    and --target. The default score is the probability that both sides mean the same; a pair's score
+    does not depend on the other pairs of the file.
     """
+    from miner.cleaning import score_rows
+    from miner.cleaning.plan import read_plan, scores_of, scores_plan
+    from miner.filters.registry import FILTERS
+    from miner.machine import thread_count
+    from miner.text.bitext_format import BitextFormat
+    from miner.text.rows import Rows
+
     files = filtering.inputs(bitext, source, target)
     known = filtering.scoring()
     for name in names:
@@ -81,7 +82,7 @@ def score(
             raise click.UsageError(f"there is no score {name!r}; there are: {', '.join(known)}")
     if names and config is not None:
         raise click.UsageError("give either --score or --config")
-    options.spare([*files, *([] if config is None else [config])], output)
+    guard.check([*files, config], {"-o": output})
     context = filtering.context(source_lang, target_lang, model)
     if config is None:
         plan = scores_plan(names or ("quality",), context)
@@ -105,6 +106,6 @@ def score(
                 report=report,
             )
     if unread:
-        click.echo(f"rows that cannot be read, scored as empty ones: {unread}", err=True)
+        click.echo(f"unreadable rows, scored as empty ones: {unread}", err=True)
     if replaced:
         click.echo(f"rows with bytes replaced: {replaced}", err=True)

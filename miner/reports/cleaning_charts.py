@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from miner.cleaning.curve import Curve
 from miner.cleaning.decide import Cleaned
 from miner.cleaning.plan import Step
 from miner.cleaning.samples import Look
 from miner.reports import page
+from miner.reports.threshold_curve import Curve
 
 INSIDE, OUTSIDE, ALONE, WORDS = "#4c78a8", "#e45756", "#f3bdbd", "#f58518"
 

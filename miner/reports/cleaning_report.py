@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from miner.cleaning import funnel, samples
-from miner.cleaning.curve import Curve, curve_of
 from miner.cleaning.decide import Cleaned, Stage
 from miner.cleaning.plan import Step
 from miner.cleaning.samples import Group, Look
@@ -17,6 +16,7 @@ from miner.filters.filter_types import MODEL
 from miner.progress import Reporter, silent
 from miner.reports import cleaning_charts, page
 from miner.reports.page import check
+from miner.reports.threshold_curve import Curve, curve_of
 from miner.text.output import StrPath
 from miner.text.rows import REPLACED
 
@@ -103,7 +103,7 @@ def _summary(found: Cleaned, names: Sequence[str], sample: bool) -> list[tuple[s
     languages = [code or "not given" for code in plan.context.languages]
     rows.append(("languages", " and ".join(dict.fromkeys(languages))))
     if plan.stage(MODEL):
-        rows.append(("model", plan.context.model))
+        rows.append(("model", plan.context.encoder))
     rows.append(("rows", f"{total:,}"))
     rows.append(("kept", f"{kept:,} ({funnel.share(kept, total)})"))
     words = (funnel.words(found, found.kept), int(found.words.sum(dtype=np.int64)))

@@ -1,4 +1,4 @@
-"""What other thresholds of the score that ranks would keep."""
+"""The curve of a filter run: pairs that other thresholds of the score that ranks would keep."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import numpy as np
 from miner.cleaning.decide import Cleaned, unbounded
 from miner.filters.filter_types import MODEL
 
-# Thresholds that are tried.
+# Thresholds at equal distances, of pairs and of scores.
 STEPS = 1000
 
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """What thresholds of the score that ranks would keep, ``(s,)`` each, the strictest first.
+    """Counts at s thresholds of the score that ranks, ``(s,)`` each, the strictest first.
 
-    threshold: the bound; kept: pairs; words: their tokens on the target's side; quality: the mean
-    of their scores. now: the place of what keeps as many pairs as are kept. most: whether below
-    the bounds there are, it is more than would be kept, since dear filters did not look there.
+    threshold: the bound. kept: pairs. words: their tokens on the target's side. quality: the mean
+    of their scores. now: index of the threshold that keeps as many pairs as the run. most: counts
+    beyond the run's bounds are upper limits, since expensive filters did not score there.
     """
 
     threshold: np.ndarray
@@ -31,7 +31,7 @@ class Curve:
 
 
 def curve_of(found: Cleaned) -> Curve | None:
-    """The curve of a cleaning, by thresholds of six digits; None where nothing ranks."""
+    """Compute the curve of a run, at thresholds of six digits; None if nothing ranks the pairs."""
     step = found.plan.ranking
     if step is None:
         return None
@@ -46,13 +46,13 @@ def curve_of(found: Cleaned) -> Curve | None:
     total = len(rows)
     tried = np.linspace(1, total, min(STEPS, total)).astype(np.int64)
     finite = rank[np.isfinite(rank)]
-    if len(finite):  # equal distances of the score as well
+    if len(finite):  # at equal distances of the score
         more = np.linspace(finite[0], finite[-1], STEPS)
         tried = np.concatenate([tried, np.searchsorted(-rank, -more, side="right")])
     tried = np.append(tried, min(int(found.kept.sum()), total))
     limits = _lax(rank[np.unique(tried[tried > 0]) - 1])
     limits = np.append(limits, [] if bound is None else [sign * bound])
-    # As bounds are compared: in the scores' precision.
+    # Compared in float32, as bounds are.
     limits = np.unique(limits)[::-1]
     count = np.searchsorted(-rank, -limits.astype(np.float32).astype(np.float64), side="right")
     limits, count = limits[count > 0], count[count > 0]
@@ -70,7 +70,7 @@ def curve_of(found: Cleaned) -> Curve | None:
 
 
 def _lax(rank: np.ndarray) -> np.ndarray:
-    """Ranks with six digits, rounded down, so that a bound of this keeps them."""
+    """Round ranks down to six digits, so that they keep such a bound."""
     size = np.maximum(np.abs(rank), 1e-12)
     with np.errstate(invalid="ignore"):
         scale = 10.0 ** (5 - np.floor(np.log10(size)))

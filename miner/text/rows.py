@@ -18,6 +18,7 @@ from miner.errors import CorpusError, UnreadableError
 from miner.text import jsonl, tsv
 from miner.text.bitext_format import USUAL_FORMAT, BitextFormat, file_format
 from miner.text.columns import Column, RawRecord, is_blank
+from miner.text.input_files import InputFiles
 from miner.text.lines import display_name, hold, is_read_once
 from miner.text.output import StrPath, one_line
 from miner.text.records import column_names, decode, parser, raw_records, refuse_columns
@@ -205,6 +206,8 @@ class Rows:
     ) -> None:
         self.origins = tuple(os.fspath(path) for path in (source, target) if path is not None)
         names = tuple(map(display_name, self.origins))
+        # Before anything is read, so that `InputFiles.check` covers all of it.
+        self.inputs = InputFiles(self.origins, names)
         header, on_error = bitext_format.header, bitext_format.on_error
         formats, columns = _formats_and_columns(self.origins, bitext_format, more, rewritable)
         for name, kind, some in zip(names, formats, columns, strict=True):

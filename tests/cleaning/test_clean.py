@@ -1,4 +1,4 @@
-"""A cleaning as a whole: every row kept or rejected, whole, in order, and for the right reason."""
+"""A filter run as a whole: every row kept or rejected, whole, in order, for the right reason."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def parts(found, kept: int = 1) -> tuple[list[list[bytes]], list[bytes]]:
 
 
 def merged(found, kept: list, rejected: list) -> list:
-    """Both again in one, by what became of each row; none may be left over."""
+    """Merge both again by the decision on each row; none may be left over."""
     queues = iter(kept), iter(rejected)
     out = [next(queues[int(reason >= 0)]) for reason in found.removed]
     assert not list(queues[0]) and not list(queues[1])
@@ -91,7 +91,7 @@ def test_two_files_are_kept_and_rejected(tmp_path_factory, left, right, outputs)
         )
         for side in range(2)
     ]
-    # What stood before the line's end stands at it now.
+    # Without the carriage returns at the line ends.
     pairs = list(zip(*(lines_of(path.read_bytes()) for path in paths), strict=True))
     found = cleaned(Rows(*paths, bitext_format=BitextFormat(on_error="skip")), plan_of(WORDS))
     kept, rejected = parts(found, outputs)
@@ -159,7 +159,7 @@ def test_what_is_repaired_is_written(tmp_path: Path) -> None:
     assert "1 rows were repaired" in funnel.table(found)
 
 
-# --- the waterfall ------------------------------------------------------------------------------
+# --- the funnel ---------------------------------------------------------------------------------
 
 GRID = ("0", "0.1", "0.2", "0.3", "0.7", "1", "1.5")
 grid = st.sampled_from(GRID)
@@ -184,11 +184,11 @@ def texts_and_bounds(draw):
         draw(st.none() | st.integers(0, 20)),
         draw(st.none() | st.sampled_from([0.1, 0.3, 0.5, 0.7])),
     )
-    return table, bounds, choice, draw(st.sampled_from(["dear", "good"]))
+    return table, bounds, choice, draw(st.sampled_from(["expensive", "good"]))
 
 
-def reference(table, bounds, choice: Choice, dear: str, all_scores: bool):
-    """What becomes of each row, and the waterfall, row by row and number by number."""
+def reference(table, bounds, choice: Choice, expensive: str, all_scores: bool):
+    """Decide on each row and fill in the funnel, row by row and number by number."""
     removed: list[str | None] = [None] * len(table)
     stages = []
 
@@ -226,7 +226,7 @@ def reference(table, bounds, choice: Choice, dear: str, all_scores: bool):
         stage(label, seen, bad)
     if not choice.any:
         return removed, stages
-    sign = 1 if dear == "good" else -1
+    sign = 1 if expensive == "good" else -1
     best = [row for row in range(len(table)) if removed[row] is None]
     best.sort(key=lambda row: (-sign * Decimal(table[row][2]), row))
     keep = {}
@@ -257,8 +257,8 @@ def reference(table, bounds, choice: Choice, dear: str, all_scores: bool):
 
 @settings(max_examples=60)
 @given(texts_and_bounds(), st.booleans())
-def test_the_waterfall_adds_up(tmp_path_factory, drawn, all_scores) -> None:
-    table, bounds, choice, dear = drawn
+def test_the_funnel_adds_up(tmp_path_factory, drawn, all_scores) -> None:
+    table, bounds, choice, expensive = drawn
     lines = [
         "unreadable" if unread else "\t".join(["x", " ".join("y" * words), *scores])
         for *scores, words, unread in table
@@ -266,10 +266,10 @@ def test_the_waterfall_adds_up(tmp_path_factory, drawn, all_scores) -> None:
     for row in table:
         row[3] *= not row[4]
     path = put(
-        tmp_path_factory.getbasetemp() / "waterfall.tsv",
+        tmp_path_factory.getbasetemp() / "funnel.tsv",
         "".join(f"{line}\n" for line in lines).encode(),
     )
-    names = ("cost", "cost", dear)
+    names = ("cost", "cost", expensive)
     tables = []
     for number, (low, high) in enumerate(bounds):
         one = {"name": names[number], "label": ("one", "two", "three")[number]}
@@ -279,7 +279,7 @@ def test_the_waterfall_adds_up(tmp_path_factory, drawn, all_scores) -> None:
     plan = plan_of(*tables, rank="three")
     rows = Rows(path, bitext_format=BitextFormat(on_error="skip"), more=plan.columns)
     found = cleaned(rows, plan, choice=choice, all_scores=all_scores)
-    removed, stages = reference(table, bounds, choice, dear, all_scores)
+    removed, stages = reference(table, bounds, choice, expensive, all_scores)
     assert [None if r < 0 else found.reasons[r] for r in found.removed.tolist()] == removed
     assert [
         (s.label, s.seen, s.alone, s.removed, s.removed_words, s.left, s.left_words)
@@ -344,7 +344,7 @@ def test_json_has_all_scores(tmp_path: Path) -> None:
     path = put(tmp_path / "a.tsv", "".join(f"{line}\n" for line in lines).encode())
     plan = plan_of(
         {"name": "cost", "column": 3, "maximum": 1},
-        {"name": "dear", "column": 4, "label": '100% "dear"'},
+        {"name": "expensive", "column": 4, "label": '100% "expensive"'},
         {"name": "duplicates"},
     )
     found = cleaned(
@@ -353,11 +353,11 @@ def test_json_has_all_scores(tmp_path: Path) -> None:
     write(found, [os.devnull], None, tmp_path / "scores.jsonl")
     records = [json.loads(line) for line in (tmp_path / "scores.jsonl").open(encoding="utf-8")]
     assert records == [
-        {"cost": 0.5, '100% "dear"': 7, "duplicates": 0},
-        {"cost": 5, '100% "dear"': None, "duplicates": None},
-        {"cost": 0.25, '100% "dear"': 1234570, "duplicates": 1},
-        {"cost": None, '100% "dear"': None, "duplicates": None},  # unreadable
-        {"cost": 0, '100% "dear"': None, "duplicates": 1},
+        {"cost": 0.5, '100% "expensive"': 7, "duplicates": 0},
+        {"cost": 5, '100% "expensive"': None, "duplicates": None},
+        {"cost": 0.25, '100% "expensive"': 1234570, "duplicates": 1},
+        {"cost": None, '100% "expensive"': None, "duplicates": None},  # unreadable
+        {"cost": 0, '100% "expensive"': None, "duplicates": 1},
     ]
     assert found.scores("cost").tolist() == [0.5, 5, 0.25, np.inf, 0]
     with pytest.raises(KeyError):
@@ -369,7 +369,7 @@ def test_json_has_all_scores(tmp_path: Path) -> None:
 
 @pytest.fixture
 def noisy(tmp_path: Path, german: list[str], english: list[str]) -> Path:
-    """Pairs, pairs of others, copies, and half pairs."""
+    """Pairs, mismatched pairs, duplicates, untranslated copies, and half pairs."""
     pairs = list(zip(german, english, strict=True))
     wrong = list(zip(german, english[7:] + english[:7], strict=True))
     copied = [(text, text) for text in german[:9]]
@@ -413,7 +413,7 @@ def test_processes_do_not_matter(noisy: Path, knowing_model: Path, monkeypatch) 
     assert found.precision == expected.precision and 0.2 < (found.precision or 0) < 1
 
 
-def test_a_model_that_is_missing_is_told_before_the_work(tmp_path: Path) -> None:
+def test_a_missing_model_is_reported_before_the_work(tmp_path: Path) -> None:
     path = put(tmp_path / "a.tsv", b"a\tb\n" * 5000)
     plan = plan_of(WORDS, {"name": "cosine"}, context=Context(model=str(tmp_path / "none")))
     done = []
@@ -435,13 +435,13 @@ def test_this_process_is_left_as_it_was(noisy: Path, knowing_model: Path) -> Non
 
 
 def test_a_block_without_rows_to_look_at(tmp_path: Path, monkeypatch) -> None:
-    """All rows of a block are rejected before a dear filter, beside one that looks at a column."""
+    """All rows of a block are rejected before an expensive filter that reads a column."""
     monkeypatch.setattr(cleaning, "ROWS", 2)
     path = put(tmp_path / "a.tsv", b"a\tb\t9\n" * 4 + b"a\tb\t1\n" * 3)
-    plan = plan_of({"name": "cost", "column": 3, "maximum": 5}, {"name": "dear", "column": 3})
+    plan = plan_of({"name": "cost", "column": 3, "maximum": 5}, {"name": "expensive", "column": 3})
     found = cleaned(Rows(path, more=["3"]), plan)
     assert found.kept.tolist() == [False] * 4 + [True] * 3
-    assert np.isnan(found.scores("dear")[:4]).all()
+    assert np.isnan(found.scores("expensive")[:4]).all()
 
 
 def test_an_empty_text(tmp_path: Path, knowing_model: Path) -> None:

@@ -1,4 +1,4 @@
-"""The scores of a cleaning on disk: gone on with after a kill, reused with other bounds."""
+"""The checkpoint of a filter run: continued after a kill, reused with other bounds, verified."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from miner.cleaning import clean as cleaning
 from miner.cleaning import run_checkpoint, worker
 from miner.cleaning.decide import Choice, Cleaned
 from miner.cleaning.plan import Plan
-from miner.cleaning.run_checkpoint import State
-from miner.errors import ArtifactError, ResourceError
+from miner.cleaning.run_checkpoint import Checkpoint
+from miner.cleaning.write import write
+from miner.errors import ArtifactError, CorpusError, ResourceError
 from miner.text.bitext_format import BitextFormat
 from miner.text.rows import Rows
 
@@ -32,7 +33,7 @@ def filters():
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that a small text has many."""
+    """Make blocks so small that a short text has many."""
     monkeypatch.setattr(cleaning, "ROWS", SIZE)
 
 
@@ -57,7 +58,7 @@ def run(text: Path, place: Path, plan: Plan, **named: Any) -> Cleaned:
 
 
 class Looked:
-    """How many blocks and rows were looked at in each phase; it may fail at one of them."""
+    """Counter of the blocks and rows scored in each phase; it can fail at one of them."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch):
         self.blocks = {True: 0, False: 0}
@@ -100,47 +101,77 @@ def test_a_run_that_was_stopped_goes_on(text, tmp_path, looked, first, blocks) -
     looked.again()
     looked.fail = first, blocks
     with pytest.raises(KeyboardInterrupt):
-        run(text, tmp_path / "state", plan())
+        run(text, tmp_path / "checkpoint", plan())
     looked.again()
-    found = run(text, tmp_path / "state", plan())
+    found = run(text, tmp_path / "checkpoint", plan())
     assert looked.blocks == {True: 10 - blocks if first else 0, False: 10 if first else 10 - blocks}
     same(found, expected)
     looked.again()
-    same(run(text, tmp_path / "state", plan()), expected)
+    same(run(text, tmp_path / "checkpoint", plan()), expected)
     assert looked.blocks == {True: 0, False: 0}
 
 
-@pytest.mark.parametrize("cut", [1, 7, 1000])
-def test_a_record_that_is_torn_is_written_again(text, tmp_path, looked, cut) -> None:
-    place = tmp_path / "state"
+def damage(data: bytes, kind: str, place: float) -> bytes:
+    """Cut, flip, zero or swap bytes at a share of the length."""
+    at = min(int(len(data) * place), len(data) - 1)
+    if kind == "cut":
+        return data[:at]
+    if kind == "flip":
+        return data[:at] + bytes([data[at] ^ 0x10]) + data[at + 1 :]
+    if kind == "zero":
+        return data[:at] + bytes(len(data) - at)
+    return data[at:] + data[:at]
+
+
+@pytest.mark.parametrize("suffix", ["bin", "sums"])
+@pytest.mark.parametrize("kind", ["cut", "flip", "zero", "swap"])
+@pytest.mark.parametrize("share", [0, 0.3, 0.97, 1])
+def test_damaged_scores_are_never_trusted(text, tmp_path, looked, suffix, kind, share) -> None:
+    """Whatever is not as it was written is scored again, and the rest is reused."""
+    place = tmp_path / "checkpoint"
     expected = run(text, place, plan())
-    for table in place.glob("*.bin"):
-        data = table.read_bytes()
-        table.write_bytes(data[:-cut] if cut < len(data) else data[:1])
+    for file in place.glob(f"*.{suffix}"):
+        data = file.read_bytes()
+        changed = damage(data, kind, share)
+        file.write_bytes(changed)
+        assert changed != data or (kind == "swap" and share == 0)
     looked.again()
-    found = run(text, place, plan())
-    assert looked.blocks[True] > 0 and looked.blocks[False] > 0
-    same(found, expected)
-
-
-def test_what_is_there_is_not_trusted_without_its_end(text, tmp_path, looked) -> None:
-    """Neither a table that is longer than its mark says, nor one without a mark."""
-    place = tmp_path / "state"
-    expected = run(text, place, plan())
-    with open(place / "local.bin", "ab") as file:
-        file.write(b"more" * 50)
-    (next(place.glob("model*.done"))).unlink()
+    notes: list[str] = []
+    same(run(text, place, plan(), note=notes.append), expected)
+    if share >= 0.97 and kind != "swap":
+        assert looked.blocks[True] < 3, "blocks before the damage are reused"
+    # It is whole again.
     looked.again()
     same(run(text, place, plan()), expected)
-    # Of the one nothing is what it was; of the other the last block alone is not of full size.
-    assert looked.blocks == {True: 10, False: 1}
+    assert looked.blocks == {True: 0, False: 0}
+
+
+def test_damage_is_told(text, tmp_path) -> None:
+    place, notes = tmp_path / "checkpoint", []
+    run(text, place, plan())
+    scores = place / "local.bin"
+    scores.write_bytes(damage(scores.read_bytes(), "zero", 0.5))
+    run(text, place, plan(), note=notes.append)
+    assert any("local.bin: damaged after row 20; scoring the rest again" in one for one in notes)
+
+
+def test_a_longer_file_is_as_good(text, tmp_path, looked) -> None:
+    """Bytes beyond the last digest, as a killed run leaves them, are passed over."""
+    place = tmp_path / "checkpoint"
+    expected = run(text, place, plan())
+    for file in place.glob("*.*"):
+        if file.suffix != ".json":
+            file.write_bytes(file.read_bytes() + b"more")
+    looked.again()
+    same(run(text, place, plan()), expected)
+    assert looked.blocks == {True: 0, False: 0}
 
 
 # --- other bounds, other text -------------------------------------------------------------------
 
 
 def test_other_bounds_reuse_scores(text, tmp_path, looked) -> None:
-    place = tmp_path / "state"
+    place = tmp_path / "checkpoint"
     run(text, place, plan(0.4))
     scored = looked.rows[False]
     assert looked.rows[True] == 48 and 0 < scored < 48
@@ -161,17 +192,17 @@ def test_other_bounds_reuse_scores(text, tmp_path, looked) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", ["text", "time", "settings", "order", "label", "columns", "on_error", "bounds"]
+    "change", ["text", "settings", "order", "label", "columns", "on_error", "library", "bounds"]
 )
-def test_another_text_or_plan_starts_anew(text, tmp_path, looked, change) -> None:
-    place, notes = tmp_path / "state", []
+def test_another_text_or_plan_starts_anew(text, tmp_path, looked, monkeypatch, change) -> None:
+    place, notes = tmp_path / "checkpoint", []
     run(text, place, plan())
     looked.again()
     changed, named = plan(), {}
     if change == "text":
         text.write_bytes(text.read_bytes() + b"s\tt\t1\t1\n")
-    elif change == "time":
-        os.utime(text, (1, 1))
+    elif change == "library":
+        monkeypatch.setattr(Plan, "libraries", lambda plan: {"ftfy": "9.9", "unicode": "99"})
     elif change == "columns":
         named = {"source_column": 2, "target_column": 1}
     elif change == "on_error":
@@ -189,34 +220,91 @@ def test_another_text_or_plan_starts_anew(text, tmp_path, looked, change) -> Non
     if change == "bounds":
         assert notes == [] and looked.rows == {True: 0, False: 0}
     else:
-        what = {"text", "time", "columns", "on_error"}
-        of = "another text" if change in what else "other filters or settings"
-        assert len(notes) == 1 and notes[0].startswith(f"{place} is of")
-        assert notes[0].endswith("starting anew") and (of in notes[0] or "version" in notes[0])
-        if change not in ("text", "time"):  # of which the file is as it was left
+        words = {"text": "another text", "library": "ftfy None (now 9.9)"}
+        words |= dict.fromkeys(("columns", "on_error"), "other columns or settings of reading")
+        of = words.get(change, "other filters or settings")
+        assert len(notes) == 1 and notes[0].startswith(f"{place} holds the scores of ")
+        assert of in notes[0]
+        assert notes[0].endswith("starting anew")
+        if change == "library":  # scored again even if the directory was named
+            looked.again()
+            monkeypatch.undo()
+            monkeypatch.setattr(cleaning, "ROWS", SIZE)
+            run(text, place, plan(), keep=True, note=notes.append)
+            assert len(notes) == 2
+            return
+        if change != "text":  # the file is as it was
             with pytest.raises(ArtifactError, match="name another place"):
                 run(text, place, plan(), keep=True)
         assert looked.rows[True] == rows.count
 
 
+def test_the_same_text_elsewhere_is_the_same(text, tmp_path, looked) -> None:
+    """A checkpoint goes by content: neither place nor time of the file counts."""
+    place = tmp_path / "checkpoint"
+    expected = run(text, place, plan())
+    (tmp_path / "other").mkdir()
+    other = put(tmp_path / "other" / "copy.tsv", text.read_bytes())
+    os.utime(other, (1, 1))
+    looked.again()
+    same(run(other, place, plan(), keep=True), expected)
+    assert looked.rows == {True: 0, False: 0}
+
+
+@pytest.mark.parametrize("phase", [True, False])
+@pytest.mark.parametrize("how", ["replaced", "rewritten", "gone"])
+def test_a_text_that_changes_is_refused(text, tmp_path, monkeypatch, looked, phase, how) -> None:
+    """Another text of as many rows, in its place while the run reads: no output appears."""
+    lines = text.read_bytes().splitlines(keepends=True)
+    other = b"".join(reversed(lines))
+    real, done = worker.Scoring.__call__, 0
+
+    def change(scorer: worker.Scoring, block):
+        nonlocal done
+        if scorer.job.first == phase:
+            done += 1
+            if done == 3 and how == "replaced":  # size and time are those of the first
+                old = text.stat()
+                put(tmp_path / "other.tsv", other)
+                os.utime(tmp_path / "other.tsv", ns=(old.st_atime_ns, old.st_mtime_ns))
+                os.replace(tmp_path / "other.tsv", text)
+            elif done == 3 and how == "rewritten":
+                old = text.stat()
+                text.write_bytes(other)
+                os.utime(text, ns=(old.st_atime_ns, old.st_mtime_ns))
+            elif done == 3:
+                text.rename(tmp_path / "elsewhere.tsv")
+        return real(scorer, block)
+
+    monkeypatch.setattr(worker.Scoring, "__call__", change)
+    out = tmp_path / "out.tsv"
+    with pytest.raises(
+        CorpusError, match=r"text\.tsv(: cannot be read| changed while it was read)"
+    ):
+        write(run(text, tmp_path / "checkpoint", plan()), [out], tmp_path / "bad.tsv")
+    assert not out.exists() and not (tmp_path / "bad.tsv").exists()
+
+
 def test_a_foreign_directory_is_refused(text, tmp_path) -> None:
     for name, content in (
         ("notes.txt", "mine"),
-        ("state.json", "{"),
-        ("state.json", "[]"),
-        ("state.json", '{"format": "other"}'),
+        ("checkpoint.json", "{"),
+        ("checkpoint.json", "[]"),
+        ("checkpoint.json", '{"format": "other"}'),
     ):
         place = tmp_path / "foreign"
         place.mkdir(exist_ok=True)
         (place / name).write_text(content, encoding="utf-8")
-        with pytest.raises(ArtifactError, match=r"foreign: exists and is not the state .*--state"):
+        with pytest.raises(
+            ArtifactError, match=r"foreign: exists and is not the checkpoint .*--checkpoint"
+        ):
             run(text, place, plan())
         assert (place / name).read_text(encoding="utf-8") == content
         (place / name).unlink()
-    # An empty one is as good as none, also one of a run that was killed as it began.
-    (place / ".state.json.partial").write_text("{", encoding="utf-8")
+    # An empty directory is as good as none, and so is that of a run killed at its beginning.
+    (place / ".checkpoint.json.partial").write_text("{", encoding="utf-8")
     run(text, place, plan())
-    with pytest.raises(ArtifactError, match="not the state"):
+    with pytest.raises(ArtifactError, match="not the checkpoint"):
         run(text, text, plan())
     with pytest.raises(ResourceError, match="a part of the path is a file|Not a directory"):
         run(text, text / "below", plan())
@@ -224,16 +312,17 @@ def test_a_foreign_directory_is_refused(text, tmp_path) -> None:
 
 def test_two_runs_at_once_are_told_apart(tmp_path) -> None:
     pytest.importorskip("fcntl")
-    with State(tmp_path / "state", {"a": 1}):
+    with Checkpoint(tmp_path / "checkpoint", {"a": 1}):
         for key in ({"a": 1}, {"a": 2}):
-            with pytest.raises(ArtifactError, match="another run is at work on it"):
-                State(tmp_path / "state", key)
-        assert (tmp_path / "state" / "state.json").exists()
+            held = rf"checkpoint: in use by process {os.getpid()} on .* since 2.*; wait for it, or"
+            with pytest.raises(ArtifactError, match=held):
+                Checkpoint(tmp_path / "checkpoint", key)
+        assert (tmp_path / "checkpoint" / "checkpoint.json").exists()
     notes: list[str] = []
-    with State(tmp_path / "state", {"a": 2}, notes.append):
+    with Checkpoint(tmp_path / "checkpoint", {"a": 2}, notes.append):
         assert len(notes) == 1
-        with pytest.raises(ArtifactError, match="another run"):
-            State(tmp_path / "state", {"a": 2})
+        with pytest.raises(ArtifactError, match="in use by"):
+            Checkpoint(tmp_path / "checkpoint", {"a": 2})
 
 
 # --- a disk that is full ------------------------------------------------------------------------
@@ -242,19 +331,19 @@ def test_two_runs_at_once_are_told_apart(tmp_path) -> None:
 @pytest.mark.parametrize("stage", ["local", "model"])
 def test_a_full_disk(text, tmp_path, monkeypatch, looked, stage) -> None:
     expected = run(text, tmp_path / "whole", plan())
-    place, left = tmp_path / "state", 3
+    place, left = tmp_path / "checkpoint", 3
     real = run_checkpoint.Table._append
 
-    def append(table: run_checkpoint.Table, file: Any, rows: np.ndarray) -> None:
+    def append(table: run_checkpoint.Table, file: Any, sums: Any, rows: np.ndarray) -> None:
         nonlocal left
         left -= table.path.name.startswith(stage)
         if left < 0:
-            file.write(rows.tobytes()[:5])  # as much as there is room for
+            file.write(rows.tobytes()[:5])  # as much as fits
             raise OSError(errno.ENOSPC, "No space left on device")
-        real(table, file, rows)
+        real(table, file, sums, rows)
 
     monkeypatch.setattr(run_checkpoint.Table, "_append", append)
-    with pytest.raises(ResourceError, match=rf"state/{stage}.*no space left; free some"):
+    with pytest.raises(ResourceError, match=rf"checkpoint/{stage}.*no space left; free some"):
         run(text, place, plan())
     monkeypatch.setattr(run_checkpoint.Table, "_append", real)
     looked.again()
@@ -267,5 +356,5 @@ def test_a_place_that_cannot_be_written_to(text, monkeypatch, tmp_path) -> None:
         raise PermissionError(errno.EACCES, "Permission denied")
 
     monkeypatch.setattr(Path, "mkdir", refuse)
-    with pytest.raises(ResourceError, match="state: cannot be written: permission denied"):
-        run(text, tmp_path / "state", plan())
+    with pytest.raises(ResourceError, match="checkpoint: cannot be written: permission denied"):
+        run(text, tmp_path / "checkpoint", plan())

@@ -193,10 +193,8 @@ def test_bytes_that_are_not_utf_8(miner, tmp_path: Path, on_error: str) -> None:
     green = b"gr\xfcn\tgreen\t0" if on_error == "skip" else "gr\ufffdn\tgreen\t1".encode()
     lines = output.read_bytes().split(b"\n")
     assert (code, lines) == (0, [b"gut\tgood\t1", green, b"\t0", b"ja\tyes\t1", b""])
-    what = (
-        "that cannot be read, scored as empty ones" if on_error == "skip" else "with bytes replaced"
-    )
-    assert err == f"rows {what}: 1\n"
+    unreadable = "unreadable rows, scored as empty ones: 1\n"
+    assert err == (unreadable if on_error == "skip" else "rows with bytes replaced: 1\n")
 
 
 # --- what is refused ----------------------------------------------------------------------------
@@ -212,7 +210,7 @@ def test_bytes_that_are_not_utf_8(miner, tmp_path: Path, on_error: str) -> None:
         (("a.tsv", "--score", "duplicates"), "there is no score 'duplicates'; there are: "),
         (("a.tsv", "--score", "qality"), "there is no score 'qality'"),
         (("a.tsv", "--score", "perplexity"), "perplexity needs settings; give it in a --config"),
-        (("a.tsv", "-o", "a.tsv"), "is the corpus a.tsv, which it would replace"),
+        (("a.tsv", "-o", "a.tsv"), "-o a.tsv would replace the input a.tsv"),
         (("a.tsv", "--source-lang", "d3"), "'d3' is no language code"),
         (("a.tsv", "--format", "parquet"), "parquet"),
         (("a.tsv", "--threads", "0"), "--threads"),

@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 
 from miner.cleaning import clean as cleaning
 from miner.cleaning import samples
-from miner.cleaning.curve import curve_of
 from miner.cleaning.decide import Choice, Cleaned, decide
 from miner.cleaning.plan import Plan, Step, read_plan
 from miner.cleaning.worker import broken
 from miner.errors import DependencyError
 from miner.filters.filter_types import Context
 from miner.reports import cleaning_report
+from miner.reports.threshold_curve import curve_of
 from miner.text.bitext_format import BitextFormat
 from miner.text.rows import Rows
 
@@ -162,7 +162,7 @@ def test_samples_are_those_nearest_to_the_bounds(found: Cleaned) -> None:
         (values <= 7).sum() - 1,
         (values > 7).sum() + 1,
     )
-    # The dear filter looked only at what cheap ones had left.
+    # The expensive filter scored only the rows that cheap ones left.
     cosine = looks["cosine"]
     assert cosine.inside.sum() + cosine.outside.sum() == (~np.isnan(found.scores("cosine"))).sum()
     # Copies have no order.

@@ -1,4 +1,4 @@
-"""What tests of cleanings share: plans from tables, filters with scores given in columns."""
+"""Helpers for tests of filter runs: plans from tables, filters with scores given in columns."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Table = Mapping[str, Any]
 
 
 def toml(tables: tuple[Table, ...], top: Table) -> str:
-    """A configuration; JSON's values are TOML's, too."""
+    """Format a configuration; JSON values are TOML values, too."""
     lines = [f"{key} = {json.dumps(value)}" for key, value in top.items()]
     for table in tables:
         lines += ["[[filter]]", *(f"{key} = {json.dumps(value)}" for key, value in table.items())]
@@ -41,13 +41,13 @@ def plan_of(*tables: Table, context: Context | None = None, **top: Any) -> Plan:
 
 
 def cleaned(rows: Rows, plan: Plan, **named: Any) -> Cleaned:
-    """The result, with a state that does not last."""
+    """Run the filters with a temporary checkpoint; return the result."""
     with tempfile.TemporaryDirectory() as place:
-        return cleaning.clean(rows, plan, Path(place) / "state", **named)
+        return cleaning.clean(rows, plan, Path(place) / "checkpoint", **named)
 
 
 def written(found: Cleaned, kept: int = 1) -> tuple[list[bytes], bytes]:
-    """The outputs: those for kept rows, and the rejected ones."""
+    """Write the outputs; return those of kept rows and the rejected rows."""
     with tempfile.TemporaryDirectory() as place:
         outputs = [Path(place) / f"kept{number}" for number in range(kept)]
         write(found, outputs, Path(place) / "rejected")
@@ -56,14 +56,14 @@ def written(found: Cleaned, kept: int = 1) -> tuple[list[bytes], bytes]:
 
 @contextmanager
 def given_scores() -> Iterator[None]:
-    """Filters whose scores stand in a column: those of 'dear' and 'good' are dear to compute.
+    """Add filters whose scores are in a column: 'expensive' and 'good', of the MODEL stage.
 
-    Nothing waits for the disk meanwhile, which would take most of the time.
+    Meanwhile nothing waits for the disk, which would take most of the time.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda file: None)
         cost = FILTERS["cost"]
-        dear = dataclasses.replace(cost, name="dear", stage=MODEL)
-        patch.setitem(FILTERS, "dear", dear)
-        patch.setitem(FILTERS, "good", dataclasses.replace(dear, name="good", better="higher"))
+        expensive = dataclasses.replace(cost, name="expensive", stage=MODEL)
+        patch.setitem(FILTERS, "expensive", expensive)
+        patch.setitem(FILTERS, "good", dataclasses.replace(expensive, name="good", better="higher"))
         yield
