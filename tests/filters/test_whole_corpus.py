@@ -11,6 +11,7 @@ from support.raw_lines import put
 
 from miner.filters.filter_types import GLOBAL, Batch, Comparison, Filter
 from miner.filters.registry import FILTERS
+from miner.text.bitext_format import BitextFormat
 from miner.text.rows import Rows
 
 
@@ -45,7 +46,7 @@ def test_a_new_filter_needs_only_a_place_in_the_registry(
     tables = {"name": "good", "column": 3}, {"name": "same_length"}, {"name": "duplicates"}
     with given_scores():
         plan = plan_of(*tables, rank="good")
-        found = cleaned(Rows(path, more=["3"], header=True), plan)
+        found = cleaned(Rows(path, bitext_format=BitextFormat(header=True), more=["3"]), plan)
         # Lines are counted with the header.
         assert found.scores("same_length").tolist() == [3, 0, 0, 3, 3]
         [kept], rejected = written(found)
