@@ -20,10 +20,10 @@ ONE_SIDED = ("plain", "bucc")
 Examples:
   miner stats web.de-en.tsv.gz
   miner stats web.de-en.tsv.gz --scol 1 --tcol 2 --score-col 3 --score-col 4
-  miner stats --source web.de --target web.en --json figures.json
+  miner stats --source web.de --target web.en --json statistics.json
   miner stats references.en
   miner stats classified.tsv --column 1 --score-col 2
-  zcat web.tsv.gz | miner stats - --format tsv --per-pair figures.tsv.gz"""
+  zcat web.tsv.gz | miner stats - --format tsv --per-pair statistics.tsv.gz"""
 )
 @click.argument("file", required=False)
 @click.option("--source", metavar="FILE", help="One side, where each side has a file of its own.")

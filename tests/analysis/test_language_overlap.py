@@ -1,4 +1,4 @@
-"""Overlap of pieces, correlations over languages, and ``miner evaluate languages``."""
+"""miner.analysis.language_overlap and ``miner evaluate languages``."""
 
 import json
 import math
@@ -57,7 +57,7 @@ texts = st.lists(st.text("abcdefghij", max_size=6), max_size=6)
 
 
 @given(texts, texts)
-def test_overlap_is_that_of_sets(source: list[str], target: list[str]) -> None:
+def test_overlap_agrees_with_sets(source: list[str], target: list[str]) -> None:
     found = overlap(Letters(), source, target)
     assert found.share == pytest.approx(overlap_reference(Letters(), source, target))
     back = overlap(Letters(), target, source)
@@ -70,7 +70,7 @@ def test_overlap() -> None:
     assert found == Overlap(source=3, target=2, both=1) and found.share == 0.25
     assert overlap(Letters(), [], [""]).share == 0
     assert overlap(Letters(), ["ab"], ["ba"]).share == 1
-    # What is spelt alike is one, where the model has an embedding of it for each side.
+    # Pieces of one spelling count as one, though the model has an embedding for each side.
     assert overlap(MarkedTokenizer(Letters(), 1), ["abba", "c"], ["cd"]) == found
 
 
@@ -94,7 +94,7 @@ def test_correlate() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=3, max_size=12))
-def test_choice_is_as_scipy_has_it(rows: list[tuple[int, int]]) -> None:
+def test_correlate_agrees_with_scipy(rows: list[tuple[int, int]]) -> None:
     stats = pytest.importorskip("scipy.stats")
     scores, column = ({str(n): float(row[side]) for n, row in enumerate(rows)} for side in (0, 1))
     value = correlate(scores, {"x": column})["x"].value
@@ -126,7 +126,7 @@ def test_tables_are_read(tmp_path: Path) -> None:
         ("\t1\n", "line 1: no language"),
     ],
 )
-def test_scores_that_are_none(tmp_path: Path, text: str, says: str) -> None:
+def test_malformed_scores(tmp_path: Path, text: str, says: str) -> None:
     path = tmp_path / "scores.tsv"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(CorpusError, match=f"scores.tsv, {says}"):
@@ -144,14 +144,14 @@ def test_scores_that_are_none(tmp_path: Path, text: str, says: str) -> None:
         ("language\ta\nde\tinf\n", "line 2: 'inf' is not a number"),
     ],
 )
-def test_distances_that_are_none(tmp_path: Path, text: str, says: str) -> None:
+def test_malformed_distances(tmp_path: Path, text: str, says: str) -> None:
     path = tmp_path / "distances.tsv"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(CorpusError, match=f"distances.tsv, {says}"):
         read_distances(path)
 
 
-def test_distances_that_are_committed() -> None:
+def test_distances_in_the_repository() -> None:
     columns = read_distances(TABLE)
     assert list(columns) == ["syntactic", "phonological", "inventory", "genetic", "geographic"]
     assert all(len(column) == 12 for column in columns.values())
@@ -233,7 +233,7 @@ def test_command_used_wrongly(scores: Path, options: tuple[str, ...], says: str)
     assert done.exit_code == 2 and says in done.output
 
 
-def test_command_on_what_is_not_there(scores: Path, tmp_path: Path) -> None:
+def test_command_on_missing_input(scores: Path, tmp_path: Path) -> None:
     empty = tmp_path / "empty.tsv"
     empty.write_text("# nothing\n")
     for arguments, says in (
@@ -245,7 +245,7 @@ def test_command_on_what_is_not_there(scores: Path, tmp_path: Path) -> None:
         assert isinstance(done.exception, CorpusError) and says in str(done.exception)
 
 
-def test_help_says_what_everything_is() -> None:
+def test_help_explains_every_option() -> None:
     assert len(languages.get_short_help_str(200)) > 20 and "SCORES" in (languages.help or "")
     for parameter in languages.params[1:]:
         assert len(parameter.help) > 10  # type: ignore[attr-defined]

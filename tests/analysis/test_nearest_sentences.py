@@ -1,4 +1,4 @@
-"""The nearest sentences: the lists by definition, whatever the blocks; and ``miner neighbors``."""
+"""miner.analysis.nearest_sentences against its definition, and ``miner neighbors``."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Trains are late again.
 
 @st.composite
 def corpora(draw) -> tuple[Block, np.ndarray]:
-    """Few distinct vectors, many of them tied or zero, for texts with many copies; and queries."""
+    """Draw a block with few distinct vectors, many duplicates, ties and zeros; and queries."""
     value = st.integers(-2, 2)
     vectors = draw(st.lists(st.tuples(value, value, value), min_size=1, max_size=8))
     table = np.array(vectors, dtype=np.float16) / 4
@@ -45,7 +45,7 @@ def corpora(draw) -> tuple[Block, np.ndarray]:
 
 
 def cut(block: Block, ends: list[int]) -> Iterator[Block]:
-    """The block in several, some of them empty."""
+    """Cut the block into several, some of them empty."""
     places = [0, *sorted(min(end, len(block[0])) for end in ends), len(block[0])]
     for start, end in zip(places, places[1:], strict=False):
         sentences, names, vectors = block
@@ -74,7 +74,7 @@ def test_lists_are_those_of_the_definition(problem, k: int, ends: list[int]) -> 
 
 
 def test_cosines_are_exact_for_real_vectors() -> None:
-    """Of unit vectors in float16: whatever the shape of the product, to the last bit."""
+    """Cosines of float16 unit vectors do not depend on the shape of the matrix product."""
     generator = np.random.default_rng(5)
     vectors = generator.normal(size=(303, 512))
     vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float16)
@@ -128,7 +128,7 @@ def test_neighbors_of_a_sentence(miner, corpus: Path) -> None:
 
 
 def test_one_block_of_rows_for_each_sentence(miner, corpus: Path) -> None:
-    """More neighbours than there are sentences: each once, the empty line never."""
+    """With more neighbours than sentences, each is listed once; the empty line is not."""
     code, out, err = miner(
         "neighbors", "default", corpus, "The train arrives\tat six.", "\u2603\u2603", "Cats sleep."
     )
@@ -159,7 +159,7 @@ def test_sentences_from_standard_input(miner, corpus: Path, monkeypatch) -> None
 def test_an_index_gives_what_its_text_gives(
     miner, tiny_model, indexes, german, german_file
 ) -> None:
-    """Also for other blocks."""
+    """The index has blocks of another size."""
     queries = [*german[:4], "Haus"]
     expected = miner("neighbors", tiny_model, german_file, *queries)
     assert expected[0] == 0

@@ -159,7 +159,7 @@ def test_a_full_disk_is_one_line(monkeypatch: pytest.MonkeyPatch, english: list[
 
 
 class Full:
-    """A file on a full disk."""
+    """File on a full disk."""
 
     def write(self, data: bytes) -> None:
         raise OSError(28, "No space left on device")
@@ -193,7 +193,7 @@ def test_counts_are_exact_while_there_is_room(things: list[int], block: int) -> 
 
 
 def test_counts_of_more_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Room for a quarter of the kinds: unbiased, close, and never more kinds than allowed."""
+    """With room for a quarter of the kinds the estimate is unbiased, close and within the limit."""
     monkeypatch.setattr("miner.text.counts._WAITING", 5000)
     things = np.random.default_rng(5).zipf(1.3, size=100_000) % 10**9
     kinds = len(np.unique(things))

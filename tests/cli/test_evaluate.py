@@ -1,4 +1,4 @@
-"""miner evaluate sts, tatoeba, bucc, paraphrase, noisy, speed, all, sentences."""
+"""``miner evaluate``: its tasks, all, sentences."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ Run = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture(scope="module")
 def data(german: list[str], english: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A little of every evaluation, as `miner data get` lays it out."""
+    """Small test sets of every evaluation, as `miner data get` lays them out."""
     return write_every(tmp_path_factory.mktemp("data"), german, english)
 
 
-def figures(record: dict[str, Any], task: str, model: int = 0) -> dict[tuple[str, str], float]:
+def metrics_of(record: dict[str, Any], task: str, model: int = 0) -> dict[tuple[str, str], float]:
     found = record["models"][model]["evaluations"][task]["figures"]
     return {(one["set"], one["metric"]): one["value"] for one in found}
 
@@ -43,14 +43,14 @@ def test_all(miner: Run, data: Path, tmp_path: Path) -> None:
     assert tuple(model["evaluations"]) == TASKS and "differences" not in record
     for name in TASKS:
         assert f"\n{name} " in out
-    assert figures(record, "tatoeba")["de-en", "both ways by margin"] > 0.9
-    assert figures(record, "noisy")["de-en.web", "auc by quality"] > 0.9
-    assert figures(record, "bucc")["bucc-tiny de-en", "f1 by probability"] > 0.5
-    assert figures(record, "sts")["2012, 1 of 5 sets", "pearson"] > 0.8
-    assert figures(record, "paraphrase")["msrpc", "accuracy by cosine"] > 0.9
-    assert all(value > 0 for value in figures(record, "speed").values())
-    # In brief: what counts of each, and no notes.
-    value = figures(record, "tatoeba")["de-en", "both ways by cosine"]
+    assert metrics_of(record, "tatoeba")["de-en", "both ways by margin"] > 0.9
+    assert metrics_of(record, "noisy")["de-en.web", "auc by quality"] > 0.9
+    assert metrics_of(record, "bucc")["bucc-tiny de-en", "f1 by probability"] > 0.5
+    assert metrics_of(record, "sts")["2012, 1 of 5 sets", "pearson"] > 0.8
+    assert metrics_of(record, "paraphrase")["msrpc", "accuracy by cosine"] > 0.9
+    assert all(value > 0 for value in metrics_of(record, "speed").values())
+    # The summary has the headline metrics of each task, and no notes.
+    value = metrics_of(record, "tatoeba")["de-en", "both ways by cosine"]
     assert f"  {value:.3f}  " in out and "there by cosine" not in out
     assert "oracle" not in out and "missing: 2013: not there" in out
 
@@ -84,7 +84,7 @@ def test_a_model_against_itself_and_another(
         for one in record["differences"]
         if (one["set"], one["metric"]) == ("stsb.en.test", "pearson")
     )
-    values = [figures(record, "sts", model)["stsb.en.test", "pearson"] for model in (0, 1)]
+    values = [metrics_of(record, "sts", model)["stsb.en.test", "pearson"] for model in (0, 1)]
     assert code == 0 and one["difference"] == pytest.approx(values[0] - values[1])
     assert f"{one['difference']:+.3f}" in out
 
@@ -163,7 +163,7 @@ def test_usage(miner: Run, data: Path) -> None:
 def test_vectors_from_elsewhere_are_a_model(
     miner: Run, data: Path, tmp_path: Path, german: list[str]
 ) -> None:
-    """The default model's own, whose figures they then give."""
+    """Precomputed vectors of the default model give the metrics of that model."""
     place = tmp_path / "laser"
     place.mkdir()
     code, out, err = miner("evaluate", "sentences", "--data", data, "-o", place)
@@ -180,7 +180,7 @@ def test_vectors_from_elsewhere_are_a_model(
         options = ["--data", data, "--model", place, "--json", theirs]
         assert miner("evaluate", name, *options)[0] == 0
         found = [json.loads(path.read_text()) for path in (own, theirs)]
-        ours, others = (figures(record, name) for record in found)
+        ours, others = (metrics_of(record, name) for record in found)
         assert ours == others
         assert len(found[1]["models"][0]["fingerprint"]) == 16
     code, _, err = miner("evaluate", "sentences", "--data", data, "-o", place)
@@ -191,7 +191,7 @@ def test_vectors_from_elsewhere_are_a_model(
     assert code == 1 and "has vectors.npy and vectors.h5; remove the older" in err
 
 
-def test_a_faulty_file_takes_no_other_evaluation_along(
+def test_a_faulty_file_does_not_stop_other_evaluations(
     miner: Run, data: Path, tmp_path: Path, tiny_model: Path
 ) -> None:
     shutil.copytree(data / "tatoeba", tmp_path / "tatoeba")
@@ -252,8 +252,8 @@ def test_without_scikit_learn(
         assert f"left out: paraphrase of {model}: the classifier needs" in out
 
 
-def test_no_option_is_advised_that_is_not_there(miner: Run, tmp_path: Path) -> None:
-    """Of the option, commands that have it speak."""
+def test_no_missing_option_is_advised(miner: Run, tmp_path: Path) -> None:
+    """Only commands with --on-error mention it."""
     place = tmp_path / "tatoeba" / "de-en.tsv"
     place.parent.mkdir()
     place.write_bytes(b"eins\tone\nzw\xffei\ttwo\n")

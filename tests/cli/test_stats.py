@@ -1,4 +1,4 @@
-"""``miner stats``: what it prints and writes."""
+"""``miner stats``: its table, files and errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOISY = DATA / "noisy" / "de-en.paracrawl-labelled.tsv.xz"
 
 @pytest.fixture
 def scored(tmp_path: Path, german: list[str], english: list[str]) -> Path:
-    """The small text as a TSV: German, English, the length of the English, and a constant."""
+    """Write the small text as TSV: German, English, length of the English, a constant."""
     path = tmp_path / "scored.tsv"
     rows = [f"{de}\t{en}\t{len(en)}\t1\n" for de, en in zip(german, english, strict=True)]
     path.write_text("".join(rows) + "\tnur eine Seite\t1\t1\n", encoding="utf-8")
@@ -34,9 +34,9 @@ def cells(table: str) -> dict[str, list[str]]:
 
 
 def test_both_sides_in_one_file(miner: Miner, scored: Path, tmp_path: Path) -> None:
-    code, out, err = miner("stats", scored, "--json", tmp_path / "figures.json")
+    code, out, err = miner("stats", scored, "--json", tmp_path / "statistics.json")
     assert code == 0 and "lines left out, empty or with an empty side: 1" in err
-    record = json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))
+    record = json.loads((tmp_path / "statistics.json").read_text(encoding="utf-8"))
     table = cells(out)
     assert table[""] == ["source", "target", "target to source"]
     assert table["sentences"] == ["60", "60", "x 1.000"]
@@ -57,7 +57,7 @@ def test_two_files_are_the_same_text(
 
 
 def test_scores(miner: Miner, scored: Path, tmp_path: Path) -> None:
-    file = tmp_path / "figures.json"
+    file = tmp_path / "statistics.json"
     code, out, _ = miner("stats", scored, "--score-col", 3, "--score-col", 4, "--json", file)
     assert code == 0 and "Spearman, column 3" in out and "Spearman, column 4" in out
     found = json.loads(file.read_text(encoding="utf-8"))["spearman"]
@@ -113,7 +113,7 @@ def test_lines_that_are_not_utf8(miner: Miner, tmp_path: Path) -> None:
         (["a", "--format", "plain", "--score-col", "3"], "plain file has no columns"),
     ],
 )
-def test_what_does_not_go_together(miner: Miner, arguments: list[str], says: str) -> None:
+def test_options_that_exclude_each_other(miner: Miner, arguments: list[str], says: str) -> None:
     code, _, err = miner("stats", *arguments)
     assert code == 2 and says in err
 
@@ -124,9 +124,9 @@ def test_input_at_fault(miner: Miner, scored: Path, tmp_path: Path) -> None:
     assert code == 1 and not out and "line 1: the score 'c' is no number" in err
     for text in ("", "a\t\n"):
         scored.write_text(text, encoding="utf-8")
-        code, out, err = miner("stats", scored, "--json", tmp_path / "figures.json")
+        code, out, err = miner("stats", scored, "--json", tmp_path / "statistics.json")
         assert code == 1 and not out and "nothing to count" in err
-    assert not (tmp_path / "figures.json").exists()
+    assert not (tmp_path / "statistics.json").exists()
     code, _, err = miner("stats", scored, "--per-pair", scored)
     assert code == 2 and "would replace" in err
 

@@ -1,4 +1,4 @@
-"""miner.evaluation.bucc, hidden and top_one: mining by the protocol, and mteb's other task."""
+"""miner.evaluation.bucc, mining_sets and top_one: the BUCC protocol, and mteb's other task."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def lay_out(
     golds: tuple[str, ...] = ("training", "test"),
     suffix: str = "",
 ) -> Path:
-    """The small text twice, each split with the gold of half of it."""
+    """Write the small text as both splits; the gold of each is half of its pairs."""
     for split in splits:
         gold = GOLD[split] if split in golds else None
         write_hidden(directory, pair, split, (german, english), gold, suffix)
@@ -147,7 +147,7 @@ def test_the_threshold_is_tuned_on_training_and_applied_to_test(
         )
 
 
-def test_figures_are_those_of_the_protocol(data: Path, verifying_model: MinerModel) -> None:
+def test_metrics_follow_the_protocol(data: Path, verifying_model: MinerModel) -> None:
     found = bucc.evaluate(verifying_model, data)
     value = {(one.dataset, one.name): one.value for one in found.metrics}
     assert [one["rank"] for one in found.more["mining"]] == ["margin", "probability"]
@@ -169,11 +169,11 @@ def test_figures_are_those_of_the_protocol(data: Path, verifying_model: MinerMod
     json.dumps(found.as_dict(), allow_nan=False)
 
 
-def test_draws_are_those_of_plain_resampling(data: Path, verifying_model: MinerModel) -> None:
-    """Drawn by source sentence: what was mined and what is gold of it goes with it."""
+def test_resamples_agree_with_plain_resampling(data: Path, verifying_model: MinerModel) -> None:
+    """Resample source sentences, each with its mined pairs and its gold pairs."""
     (task,) = mining_sets.sets(data)
     (result,) = bucc.mine_set(verifying_model, task, ("margin",))
-    figure = bucc.metrics_of(result)[0]
+    metric = bucc.metrics_of(result)[0]
     cut = result.threshold
     kept = [(s, t) for score, s, t in result.mined["test"].pairs if score >= cut]
     gold = task.gold("test")
@@ -187,9 +187,9 @@ def test_draws_are_those_of_plain_resampling(data: Path, verifying_model: MinerM
             found.append(2 * correct / (proposed + sum(often[s] for s, _ in gold)))
         return np.array(found)
 
-    expected = bootstrap.resample([f1], 60, figure.dataset, 50)[0]
-    assert figure.resamples is not None
-    np.testing.assert_allclose(figure.resamples[:50], expected)
+    expected = bootstrap.resample([f1], 60, metric.dataset, 50)[0]
+    assert metric.resamples is not None
+    np.testing.assert_allclose(metric.resamples[:50], expected)
 
 
 @pytest.mark.parametrize("text", [True, False])
@@ -201,12 +201,12 @@ def test_without_test_gold_training_is_reported_and_said_so(
     found = bucc.evaluate(MinerModel(str(tiny_model)), tmp_path)
     (mined,) = found.more["mining"]
     assert "test" not in mined and set(mined["seconds"]) == {"training"}
-    figure = found.metrics[0]
-    assert (figure.dataset, figure.name) == (
+    metric = found.metrics[0]
+    assert (metric.dataset, metric.name) == (
         "bucc de-en, training, tuned on itself",
         "f1 by margin",
     )
-    assert figure.value == pytest.approx(mined["training"]["f1"])
+    assert metric.value == pytest.approx(mined["training"]["f1"])
     assert found.missing == (
         "bucc de-en: test, whose text or gold is not there; its F1 is that of training, on whose "
         "gold the threshold was tuned",
@@ -214,7 +214,7 @@ def test_without_test_gold_training_is_reported_and_said_so(
 
 
 def test_nothing_mined_keeps_nothing(tmp_path: Path, german: list[str], english: list[str]) -> None:
-    """Of vectors that are all zero; the figures are 0, and the record is JSON."""
+    """Where all vectors are zero, the metrics are 0 and the record is valid JSON."""
     lay_out(tmp_path / "bucc", german, english)
     found = bucc.evaluate(Fixed({"": (0.0, 0.0)}), tmp_path)
     assert {one.value for one in found.metrics} == {0.0}
@@ -250,7 +250,7 @@ def test_any_object_that_encodes_is_mined_with_and_asked_for_its_texts(
     assert set().union(*model.asked.values()) == texts and len(texts) == 120
 
     class Plain:
-        """The small model, but as another library's would be."""
+        """Wraps the small model as another library's model would be."""
 
         name = "plain"
 
@@ -261,14 +261,16 @@ def test_any_object_that_encodes_is_mined_with_and_asked_for_its_texts(
     ours, theirs = (bucc.evaluate(one, data).metrics for one in (trained, Plain()))
     for one, other in zip(ours, theirs, strict=True):
         assert (one.dataset, one.name) == (other.dataset, other.name)
-        assert one.value == pytest.approx(other.value, abs=0.02)  # vectors are kept in 16 bits
+        assert one.value == pytest.approx(
+            other.value, abs=0.02
+        )  # an index keeps vectors in float16
 
 
 # --- mteb's variant -------------------------------------------------------------------------------
 
 
 def test_top_one(data: Path, german: list[str], english: list[str], tiny_model: Path) -> None:
-    """Of the gold of test alone."""
+    """Retrieval is among the sentences of the test gold alone."""
     model = MinerModel(str(tiny_model))
     (task,) = mining_sets.sets(data)
     f1, accuracy = top_one.evaluate_set(model, task)
@@ -282,10 +284,10 @@ def test_top_one(data: Path, german: list[str], english: list[str], tiny_model: 
 
 @given(st.integers(0, 2**32))
 @settings(QUICK, max_examples=15)
-def test_its_f1_is_that_of_scikit_learn(
+def test_its_f1_agrees_with_scikit_learn(
     tmp_path_factory: pytest.TempPathFactory, seed: int
 ) -> None:
-    """Where a source has several targets and a target several sources, too."""
+    """Sources may have several targets, and targets several sources."""
     metrics = pytest.importorskip("sklearn.metrics")
     generator = np.random.default_rng(seed)
     # Few kinds of vectors, so that sources share their nearest; the first is the zero vector.

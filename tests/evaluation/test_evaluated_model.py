@@ -38,33 +38,33 @@ def foreign(directory: Path, texts: list[str], vectors: np.ndarray, name: str = 
 @pytest.mark.parametrize("name", ["npy", "h5", "hdf5"])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_vectors_are_looked_up(tmp_path: Path, name: str, dtype: type) -> None:
-    """In any order, and normalised."""
+    """Vectors are found in any order, and normalised."""
     vectors = made_up(TEXTS)
     scaled = (vectors * np.array([[1], [2], [0.5], [10]])).astype(dtype)
-    subject = PrecomputedVectors(foreign(tmp_path / "laser", TEXTS, scaled, name))
+    model = PrecomputedVectors(foreign(tmp_path / "laser", TEXTS, scaled, name))
     order = [2, 0, 3, 1, 2]
-    found = subject.encode([TEXTS[row] for row in order], "de")
+    found = model.encode([TEXTS[row] for row in order], "de")
     assert found.dtype == np.float32 and found.shape == (5, 16)
     np.testing.assert_allclose(found, vectors[order], atol=2e-3)
-    # What is a unit vector, as far as its type can tell, stays as it is.
+    # A vector of length 1, within the precision of its type, is not rescaled.
     tolerance = max(1e-6, 2 * float(np.finfo(dtype).eps))
     np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, atol=tolerance)
-    np.testing.assert_array_equal(subject.encode(["zwei drei"], "de"), found[3:4])
-    assert subject.encode([], "en").shape == (0, 16)
-    assert subject.name == str(tmp_path / "laser")
+    np.testing.assert_array_equal(model.encode(["zwei drei"], "de"), found[3:4])
+    assert model.encode([], "en").shape == (0, 16)
+    assert model.name == str(tmp_path / "laser")
 
 
 def test_zero_rows_and_sentences_without_text_are_zero(tmp_path: Path) -> None:
     vectors = np.vstack([np.zeros(3), np.eye(3)]).astype(np.float32)
-    subject = PrecomputedVectors(foreign(tmp_path, TEXTS, vectors))
-    found = subject.encode(["", TEXTS[0], TEXTS[1], " ", "\u2003\t"], "de")
+    model = PrecomputedVectors(foreign(tmp_path, TEXTS, vectors))
+    found = model.encode(["", TEXTS[0], TEXTS[1], " ", "\u2003\t"], "de")
     assert not found[[0, 1, 3, 4]].any() and found[2].any()
 
 
 def test_a_sentence_that_is_not_there(tmp_path: Path) -> None:
-    subject = PrecomputedVectors(foreign(tmp_path, TEXTS, made_up(TEXTS)))
+    model = PrecomputedVectors(foreign(tmp_path, TEXTS, made_up(TEXTS)))
     with pytest.raises(MismatchError, match=r"sentences.txt: has no sentence 'Acht.'; write"):
-        subject.encode(["Eins.", "Acht."], "de")
+        model.encode(["Eins.", "Acht."], "de")
 
 
 @pytest.mark.parametrize("rows", [3, 5, 0])
@@ -95,8 +95,8 @@ def test_files_that_are_not_there_or_none(tmp_path: Path) -> None:
         PrecomputedVectors(tmp_path)
 
 
-def test_what_was_written_is_what_is_looked_up(tmp_path: Path) -> None:
-    """Each sentence once, in its order, whatever characters it ends with."""
+def test_written_sentences_can_be_looked_up(tmp_path: Path) -> None:
+    """Each sentence is written once, in order, with any characters at its end."""
     texts = ["b", "a", "", "b", " a", "a ", "x\r", "y\r\r", "x", "\ufeffa", " ", "z\x85", "a"]
     path = tmp_path / "made" / "sentences.txt.gz"
     path.parent.mkdir()
@@ -106,12 +106,10 @@ def test_what_was_written_is_what_is_looked_up(tmp_path: Path) -> None:
     assert len(lines) == distinct == len(set(lines))
     assert lines[:4] == ["b", "a", " a", "a "] and "" not in lines
     np.save(path.parent / "vectors.npy", made_up(lines))
-    subject = open_model(str(path.parent))
-    assert isinstance(subject, PrecomputedVectors)
-    assert subject.encode(texts, "de").any(axis=1).tolist() == [
-        bool(text.strip()) for text in texts
-    ]
-    np.testing.assert_array_equal(subject.encode(["a", "\ufeffa"], "de"), made_up(["a", "\ufeffa"]))
+    model = open_model(str(path.parent))
+    assert isinstance(model, PrecomputedVectors)
+    assert model.encode(texts, "de").any(axis=1).tolist() == [bool(text.strip()) for text in texts]
+    np.testing.assert_array_equal(model.encode(["a", "\ufeffa"], "de"), made_up(["a", "\ufeffa"]))
 
 
 def test_open_model_chooses(tmp_path: Path, tiny_model: Path) -> None:
@@ -123,33 +121,33 @@ def test_open_model_chooses(tmp_path: Path, tiny_model: Path) -> None:
 
 
 def test_a_model_of_ours(tiny_model: Path, verifying_model: Path, german: list[str]) -> None:
-    subject, encoder = MinerModel(str(tiny_model)), Encoder.load(tiny_model)
-    np.testing.assert_array_equal(subject.encode(german, "de"), encoder.encode(german))
-    assert subject.encoders[0] is subject.encoders[1]
-    assert subject.fingerprint == encoder.fingerprint and subject.name == str(tiny_model)
-    assert not subject.verifies and MinerModel(str(verifying_model)).verifies
+    model, encoder = MinerModel(str(tiny_model)), Encoder.load(tiny_model)
+    np.testing.assert_array_equal(model.encode(german, "de"), encoder.encode(german))
+    assert model.encoders[0] is model.encoders[1]
+    assert model.fingerprint == encoder.fingerprint and model.name == str(tiny_model)
+    assert not model.verifies and MinerModel(str(verifying_model)).verifies
 
 
 def test_separate_vocabularies_read_english_as_the_target(
     separate_model: Path, tiny_model: Path, german: list[str]
 ) -> None:
-    subject = MinerModel(str(separate_model))
+    model = MinerModel(str(separate_model))
     plain = Encoder.load(tiny_model).encode(german)
-    np.testing.assert_allclose(subject.encode(german, "de"), plain, atol=1e-3)
-    # Its target's vectors run backwards.
-    np.testing.assert_allclose(subject.encode(german, "en"), plain[:, ::-1], atol=1e-3)
-    assert [one.side for one in subject.encoders] == ["source", "target"]
+    np.testing.assert_allclose(model.encode(german, "de"), plain, atol=1e-3)
+    # The vectors of its target side have their dimensions reversed.
+    np.testing.assert_allclose(model.encode(german, "en"), plain[:, ::-1], atol=1e-3)
+    assert [one.side for one in model.encoders] == ["source", "target"]
 
 
 def test_build_index(tmp_path: Path, tiny_model: Path, german: list[str]) -> None:
-    """The same by a model and by its vectors."""
+    """A model and its precomputed vectors build the same index."""
     rows = [(f"de-{row}", text) for row, text in enumerate(["", *german, german[0], " "])]
     corpus = write(tmp_path / "corpus.de", rows)
     trained = MinerModel(str(tiny_model))
     place = foreign(tmp_path / "vectors", german, trained.encode(german, "de"))
     indexes = [
-        build_index(subject, corpus, "de", tmp_path / f"index {number}")
-        for number, subject in enumerate((trained, PrecomputedVectors(place)))
+        build_index(model, corpus, "de", tmp_path / f"index {number}")
+        for number, model in enumerate((trained, PrecomputedVectors(place)))
     ]
     for index in indexes:
         assert len(index) == 61 and index.ids(np.array([60])) == ["de-61"]

@@ -40,7 +40,7 @@ def test_mismatch_is_explained(pairs, expected):
 
 
 def test_swapped_row_numbers_are_noticed_by_their_pairs():
-    """Both sides of row numbers know every id: only whole pairs can tell."""
+    """Where ids of both sides are row numbers, only whole pairs show the swap."""
     gold = {(0, 1), (1, 2), (2, 0)}
     assert explain_mismatch([(0.5, t, s) for s, t in gold], gold) is not None
     assert explain_mismatch([(0.5, 0, 0)], gold) is None
@@ -56,7 +56,7 @@ def test_pairs_are_read_in_order(tmp_path):
     assert read_pairs(path) == [(1.25, "de-1", "en-2"), (-0.001, "de 2", "én\u2028x")]
 
 
-def test_gold_is_read_and_its_copies_collapse(tmp_path):
+def test_gold_is_read_and_its_duplicates_collapse(tmp_path):
     path = tmp_path / "gold"
     path.write_text("de-1\ten-1\nde-1\ten-1\nde-1\ten-2\n", encoding="utf-8")
     assert read_gold(str(path)) == {("de-1", "en-1"), ("de-1", "en-2")}

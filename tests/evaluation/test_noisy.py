@@ -1,4 +1,4 @@
-"""miner.evaluation.noisy: do scores put good pairs above bad ones?"""
+"""miner.evaluation.noisy: AUC and average precision of scores on labelled pairs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from miner.scoring.reference import Reference
 
 
 def rows_of(german: list[str], english: list[str]) -> list[tuple[str, str, int]]:
-    """Translations, and pairs that are none."""
+    """Return translations with label 1, and mismatched pairs with label 0."""
     good = [(s, t, 1) for s, t in zip(german, english, strict=True)]
     wrong = zip(german, english[7:] + english[:7], strict=True)
     return [*good, *((s, t, 0) for s, t in wrong)]
@@ -32,7 +32,7 @@ def data(tmp_path: Path, german: list[str], english: list[str]) -> Path:
     return tmp_path
 
 
-def test_figures_are_those_of_scikit_learn(
+def test_metrics_agree_with_scikit_learn(
     data: Path, knowing_model: Path, german: list[str], english: list[str]
 ) -> None:
     metrics = pytest.importorskip("sklearn.metrics")

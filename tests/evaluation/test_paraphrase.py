@@ -19,7 +19,7 @@ from miner.evaluation.paraphrase import LabelledVectors
 
 
 def labelled(path: Path, language: str = "en") -> LabelledVectors:
-    """The pairs of a file, with vectors made up."""
+    """Read the pairs of a file and make up their vectors."""
     pairs = read_labelled(path)
     model = Recording()
     vectors = model.encode(pairs.first, language), model.encode(pairs.second, language)
@@ -27,13 +27,13 @@ def labelled(path: Path, language: str = "en") -> LabelledVectors:
 
 
 def vectors_of(cosine: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Unit vectors of pairs with these cosines."""
+    """Return unit vectors of pairs with these cosines."""
     first = np.tile(np.array([1, 0], dtype=np.float32), (len(cosine), 1))
     return first, np.stack([cosine, np.sqrt(1 - cosine**2)], axis=1).astype(np.float32)
 
 
 def separable(n: int, seed: int, d: int = 8) -> LabelledVectors:
-    """Pairs of near vectors, and pairs of any."""
+    """Return pairs of near vectors, labelled good, and random pairs."""
     generator = np.random.default_rng(seed)
     first, second = generator.normal(size=(2, n, d))
     good = np.arange(n) % 3 > 0
@@ -58,7 +58,7 @@ def test_labels() -> None:
     assert grades[kept][good].tolist() == [3, 3.5, 4]
 
 
-def test_what_is_between_is_left_out_of_both_columns(tmp_path: Path) -> None:
+def test_grades_between_are_left_out_of_both_columns(tmp_path: Path) -> None:
     rows = graded("x", 6, (4, 2.5, 1))
     found = labelled(write(tmp_path / "a.tsv", rows), "de")
     assert found.good.tolist() == [True, False, True, False]
@@ -76,7 +76,7 @@ def test_pairs_of_one_kind_alone(tmp_path: Path, grades: tuple[float, ...]) -> N
 
 
 def test_too_few_pairs_to_learn_from(tmp_path: Path) -> None:
-    """The perceptron holds a tenth back to know when to stop."""
+    """The perceptron holds out a tenth for early stopping, so it needs 10 pairs of each label."""
     for part, n in (("train", 12), ("test", 4)):
         write(tmp_path / "paraphrase" / f"x.{part}.tsv", graded(part, n, (1, 0)))
     with pytest.raises(CorpusError, match="x.train.tsv: .* 6 pairs that are none; 10 of each"):
@@ -87,7 +87,7 @@ def test_too_few_pairs_to_learn_from(tmp_path: Path) -> None:
 
 
 def cut_reference(score: np.ndarray, good: np.ndarray) -> np.ndarray:
-    """Which of the learned pairs the best cut takes, of all cuts that there are."""
+    """Try all cuts; return the pairs that the best cut takes, ``(n,) bool``."""
     cuts = [np.inf, *sorted(set(score.tolist()), reverse=True)]
     right = [int(((score >= cut) == good).sum()) for cut in cuts]
     return score >= cuts[right.index(max(right))]
@@ -102,7 +102,7 @@ def test_the_threshold_is_the_best_of_all(seed: int, n: int, levels: int) -> Non
     score = learned.similarity
     taken = cut_reference(score, learned.good)
     np.testing.assert_array_equal(paraphrase.predict_by_threshold(learned, learned), taken)
-    # Of others, those above the middle between the two at the cut.
+    # New pairs are taken if they are above the midpoint of the two scores at the cut.
     others = np.linspace(-1, 1, 41)
     tested = LabelledVectors(*vectors_of(others), np.ones(41, dtype=bool))
     found = paraphrase.predict_by_threshold(learned, tested)
@@ -116,7 +116,7 @@ def test_the_threshold_is_the_best_of_all(seed: int, n: int, levels: int) -> Non
 
 
 def test_neighbouring_scores_are_told_apart() -> None:
-    """Their middle, rounded, is one of them."""
+    """The rounded midpoint of two neighbouring floats is one of them."""
     for high in (np.float32(0.5), np.nextafter(np.float32(0.5), np.float32(1))):
         low = np.nextafter(high, np.float32(0))
         one = np.ones((2, 1), dtype=np.float32)
@@ -193,11 +193,11 @@ def test_sets(data: Path, tmp_path: Path) -> None:
         paraphrase.sets(tmp_path)
 
 
-def test_figures(data: Path) -> None:
+def test_metrics_of_both_sets(data: Path) -> None:
     pytest.importorskip("sklearn", reason="the classifier is scikit-learn's")
     model = Recording()
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # what a library warns of is no news to users
+        warnings.simplefilter("error")  # users should see no warning of a library
         result = paraphrase.evaluate(model, data)
     assert set().union(*model.asked.values()) == of_all(paraphrase.texts(data))
     assert set(model.asked) == {"en", "de"}
@@ -209,7 +209,7 @@ def test_figures(data: Path) -> None:
         for metric in ("accuracy", "f1")
         for by in ways
     }
-    # Two of three are paraphrases; without those between, three of six, of which all are taken.
+    # Two of three are paraphrases. In Opusparcus three of six are, without the grades between.
     assert value["msrpc", "accuracy by majority"] == pytest.approx(2 / 3)
     assert value["msrpc", "f1 by majority"] == pytest.approx(2 * 20 / (30 + 20))
     assert value["opusparcus.de", "accuracy by majority"] == pytest.approx(1 / 2)

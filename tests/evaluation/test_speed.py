@@ -1,4 +1,4 @@
-"""miner.evaluation.speed: that something is measured, and of what."""
+"""miner.evaluation.speed: the sample of text, and which speeds are measured."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_the_text_is_the_english_of_the_other_evaluations_once(
     assert speed.sample(data) == english[:5]
 
 
-def test_figures(data: Path, tiny_model: Path) -> None:
+def test_metrics(data: Path, tiny_model: Path) -> None:
     result = speed.evaluate(MinerModel(str(tiny_model), threads=2), data)
     assert [(one.dataset, one.name) for one in result.metrics] == [
         (threads, metric)
@@ -49,7 +49,7 @@ def test_figures(data: Path, tiny_model: Path) -> None:
     assert {one.dataset for one in one_thread.metrics} == {"1 thread"}
 
 
-def test_pieces_are_no_figure_of_a_recurrent_model(
+def test_a_recurrent_model_has_no_speed_from_token_ids(
     data: Path, vocabulary: bytes, weights: np.ndarray, tmp_path: Path
 ) -> None:
     pytest.importorskip("torch", reason="recurrent encoders need torch")

@@ -1,4 +1,4 @@
-"""miner.evaluation.sts, and the files of read_labelled pairs that it reads."""
+"""miner.evaluation.sts, and the files of labelled pairs that it reads."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ def lay_out(data: Path, *names: str) -> None:
         write(data / "sts" / f"{name}.tsv", pairs(name))
 
 
-def by_name(figures: tuple[Metric, ...], metric: str) -> dict[str, float]:
-    return {figure.dataset: figure.value for figure in figures if figure.name == metric}
+def by_set(found: tuple[Metric, ...], name: str) -> dict[str, float]:
+    """Return the values of one metric by test set."""
+    return {metric.dataset: metric.value for metric in found if metric.name == name}
 
 
 def test_correlations_of_cosines(tmp_path: Path) -> None:
@@ -33,9 +34,9 @@ def test_correlations_of_cosines(tmp_path: Path) -> None:
     rows = [(5.0, "a", "a"), (2.5, "a", '"b'), (0, "a", "c"), (1, "a", "unknown")]
     write(path, rows)
     model = Fixed({"a": (1.0, 0.0), '"b': (0.6, 0.8), "c": (-1.0, 0.0)})
-    figures = sts.evaluate(model, tmp_path).metrics
+    found = sts.evaluate(model, tmp_path).metrics
     expected = np.array([5.0, 2.5, 0, 1]), np.array([1.0, 0.6, -1, 0])
-    found = {one.name: one for one in figures if one.dataset == "2012.MSRpar"}
+    found = {one.name: one for one in found if one.dataset == "2012.MSRpar"}
     assert found["pearson"].value == pytest.approx(np.corrcoef(*expected)[0, 1], abs=1e-6)
     ranks = [4, 3, 1, 2], [4, 3, 1, 2]
     assert found["spearman"].value == pytest.approx(np.corrcoef(*ranks)[0, 1])
@@ -75,7 +76,7 @@ def test_means_are_over_the_sets_that_are_there_and_others_are_named(tmp_path: P
     lay_out(tmp_path, *there, "stsb.en.test")
     result = sts.evaluate(Recording(), tmp_path)
     for metric in ("pearson", "spearman"):
-        value = by_name(result.metrics, metric)
+        value = by_set(result.metrics, metric)
         year = value["2012.MSRpar"], value["2012.OnWN"]
         assert value["2012, 2 of 5 sets"] == pytest.approx(np.mean(year))
         assert value["2013, 1 of 3 sets"] == pytest.approx(value["2013.headlines"])
@@ -112,7 +113,7 @@ def test_means_of_all_sets_have_plain_names_and_zero_vectors_are_named(tmp_path:
         f"2013.{name} second {row}": (0.6, 0.8) for name in sts.YEARS["2013"] for row in range(8)
     }
     result = sts.evaluate(Fixed(known), tmp_path)
-    assert "2013" in by_name(result.metrics, "pearson")
+    assert "2013" in by_set(result.metrics, "pearson")
     assert "stsb.de.test: vectors of 16 of 16 sentences; their cosines count as 0" in result.missing
     assert not any(line.startswith("2013") for line in result.missing)
 
@@ -120,17 +121,17 @@ def test_means_of_all_sets_have_plain_names_and_zero_vectors_are_named(tmp_path:
 def test_nothing_is_missing_where_all_is_there(tmp_path: Path) -> None:
     names = [f"{year}.{name}" for year, every in sts.YEARS.items() for name in every]
     names += [f"2017.{track}" for track in sts.STS_TRACKS]
-    figures = dict.fromkeys([*names, "stsb.en.test", "sick-r.test"])
-    assert list(sts._missing(figures)) == []
+    found = dict.fromkeys([*names, "stsb.en.test", "sick-r.test"])
+    assert list(sts._missing(found)) == []
     assert len(names) == 24 + 7
 
 
-def test_what_is_for_training_is_not_evaluated_and_unknown_sets_are(tmp_path: Path) -> None:
+def test_training_sets_are_skipped_and_unknown_sets_are_evaluated(tmp_path: Path) -> None:
     lay_out(tmp_path, "stsb.en.train", "stsb.en.dev", "sick-r.train", "2012.own", "own")
     (tmp_path / "sts" / "README.md").write_text("no set")
     model = Recording()
     result = sts.evaluate(model, tmp_path)
-    assert set(by_name(result.metrics, "pearson")) == {"2012.own", "own"}
+    assert set(by_set(result.metrics, "pearson")) == {"2012.own", "own"}
     assert "own" in {one.dataset for one in result.headline}
     texts = of_all(sts.texts(tmp_path))
     assert model.asked == {"en": texts} and len(texts) == 32
@@ -169,7 +170,7 @@ def test_english_is_also_compared_with_translations(tmp_path: Path) -> None:
     lay_out(tmp_path, "stsb.en.test", "stsb.de.test", "stsb.fr.test")
     model = Recording()
     result = sts.evaluate(model, tmp_path)
-    value = by_name(result.metrics, "pearson")
+    value = by_set(result.metrics, "pearson")
     assert set(value) == {f"stsb.{one}.test" for one in ("en", "de", "fr", "en-de", "en-fr")}
     first = made_up([f"stsb.en.test first {row}" for row in range(8)])
     second = made_up([f"stsb.de.test second {row}" for row in range(8)])

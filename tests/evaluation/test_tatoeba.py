@@ -17,7 +17,7 @@ from miner.scoring.margin import RATIO_FLOOR
 
 
 def nearest_reference(source: np.ndarray, target: np.ndarray, margin: str, k: int) -> np.ndarray:
-    """The best target of every source by definition, -1 for none; the other way is transposed."""
+    """Find the best target of every source by definition, -1 for none."""
     known = source.any(axis=1), target.any(axis=1)
     cosine = source.astype(np.float64) @ target.T.astype(np.float64)
     # (rows, columns) of the k nearest each way: ties go to the lower one.
@@ -49,7 +49,7 @@ def nearest_reference(source: np.ndarray, target: np.ndarray, margin: str, k: in
 
 
 def exact_units(generator: np.random.Generator, n: int) -> np.ndarray:
-    """``(n, 4) float32`` unit rows of few kinds, and zero rows: sums of products are exact."""
+    """Return ``(n, 4) float32`` zero rows and few distinct unit rows, whose products are exact."""
     signs = generator.choice([-0.5, 0.5], size=(n, 4))
     axes = np.eye(4)[generator.integers(4, size=n)]
     kind = generator.integers(5, size=(n, 1))
@@ -58,8 +58,8 @@ def exact_units(generator: np.random.Generator, n: int) -> np.ndarray:
 
 @given(st.integers(0, 2**32), st.integers(1, 14), st.integers(1, 14), st.integers(1, 20))
 @settings(QUICK, max_examples=20)
-def test_nearest_is_that_of_the_definition(seed: int, n: int, m: int, k: int) -> None:
-    """With ties, copies, zero rows, and more neighbours asked for than there are."""
+def test_nearest_rows_agree_with_the_definition(seed: int, n: int, m: int, k: int) -> None:
+    """Includes ties, duplicates, zero rows, and more neighbours than there are rows."""
     generator = np.random.default_rng(seed)
     source, target = exact_units(generator, n), exact_units(generator, m)
     for margin, neighbours in (("absolute", 1), ("ratio", k)):
@@ -69,7 +69,7 @@ def test_nearest_is_that_of_the_definition(seed: int, n: int, m: int, k: int) ->
         assert there.dtype == back.dtype == np.int64
 
 
-def test_a_copy_in_another_row_is_wrong() -> None:
+def test_a_duplicate_in_another_row_is_wrong() -> None:
     source = np.eye(3, dtype=np.float32)
     target = source[[0, 0, 2]]
     there, back = tatoeba.found_own_row(source, target, "absolute")
@@ -129,7 +129,7 @@ def test_a_language_without_vectors_is_no_part_of_the_mean(tmp_path: Path) -> No
     assert result.missing == ("zh-en: vectors of 2 of 4 sentences; their cosines count as 0",)
 
 
-def test_what_cannot_be_evaluated(tmp_path: Path) -> None:
+def test_sets_that_cannot_be_evaluated(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"tatoeba: no sets \(such as de-en.tsv\)"):
         tatoeba.sets(tmp_path)
     path = write(tmp_path / "tatoeba" / "de-en.tsv", [("", "")])

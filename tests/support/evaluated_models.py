@@ -1,4 +1,4 @@
-"""Subjects of evaluations, which look their vectors up or make them up, and files to evaluate."""
+"""Models to evaluate, with fixed or made-up vectors, and small test sets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from miner.text.output import open_output
 
 
 class Fixed:
-    """Looks vectors up; the zero vector for what it does not know."""
+    """Model with the given vectors; unknown sentences have the zero vector."""
 
     def __init__(self, vectors: dict[str, Sequence[float]], name: str = "fixed"):
         self.name = name
@@ -25,7 +25,7 @@ class Fixed:
 
 
 class Recording:
-    """Makes up a unit vector for each sentence; ``asked`` are sentences by their language."""
+    """Model that makes up unit vectors; ``asked`` are its sentences by language."""
 
     name = "recording"
 
@@ -38,12 +38,12 @@ class Recording:
 
 
 def of_all(lots: Iterable[tuple[str, Sequence[str]]]) -> set[str]:
-    """The sentences of what an evaluation's `texts` gives."""
+    """Collect the sentences that a task's `texts` yields."""
     return {sentence for _, lot in lots for sentence in lot}
 
 
 def made_up(sentences: Sequence[str], d: int = 16) -> np.ndarray:
-    """Unit vectors ``(n, d) float32``, the same for the same sentence."""
+    """Make up unit vectors ``(n, d) float32``; equal sentences have equal vectors."""
     rows = np.zeros((len(sentences), d))
     for row, sentence in zip(rows, sentences, strict=True):
         seed = int.from_bytes(sha256(sentence.encode()).digest()[:8], "big")
@@ -53,7 +53,7 @@ def made_up(sentences: Sequence[str], d: int = 16) -> np.ndarray:
 
 
 def write(path: Path, rows: Iterable[Sequence[object]]) -> Path:
-    """A file of tab-separated columns, compressed as its suffix says; directories are made."""
+    """Write a file of tab-separated columns, compressed by its suffix; make its directories."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with open_output(path) as file:
         file.writelines("\t".join(map(str, row)) + "\n" for row in rows)
@@ -68,7 +68,7 @@ def write_hidden(
     gold: Iterable[tuple[int, int]] | None,
     suffix: str = "",
 ) -> None:
-    """One split of a set in the format of BUCC; ``gold`` are rows from 0, None for no gold."""
+    """Write a split in the format of BUCC; ``gold``: pairs of rows from 0, None for no gold."""
     for language, sentences in zip(pair.split("-"), sides, strict=True):
         rows = [(f"{language}-{row:05}", text) for row, text in enumerate(sentences)]
         write(directory / f"{pair}.{split}.{language}{suffix}", rows)
@@ -79,9 +79,9 @@ def write_hidden(
 
 
 def write_every(place: Path, german: list[str], english: list[str]) -> Path:
-    """A little of every evaluation below ``place``, as `miner data get` lays it out.
+    """Write small test sets of every evaluation below ``place``, as `miner data get` does.
 
-    Of translations, row by row, at least 60 each.
+    german, english: translations, row by row, at least 60 of each.
     """
     other = english[7:] + english[:7]
     for name in ("2012.MSRpar", "stsb.en.test"):
