@@ -38,7 +38,7 @@ def mining() -> list[str]:
     record = report.read("bucc.json")
     lines = [
         "Mining, BUCC protocol: threshold tuned on the training split, applied to test. Ranked by",
-        "margin is the ratio margin with k = 4; by probability the second look with k = 8. *No",
+        "margin is the ratio margin with k = 4; by probability the verification with k = 8. *No",
         "gold* is what the tool keeps by itself, for an estimated precision of 0.95:",
         "",
         "| set | model | ranked by | threshold | precision | recall | **F1 on test** | no gold |",
@@ -86,7 +86,7 @@ def second_look() -> list[str]:
     lines = [
         f"Cost on {source:,} × {target:,} sentences: the neighbour search (k = 8) takes "
         f"{seconds['search']:.1f} s, the",
-        f"second look {result['second look, seconds']:.1f} s more "
+        f"verification {result['second look, seconds']:.1f} s more "
         f"({result['candidates a minute'] / 1e6:.1f} million candidates a minute, tokenising "
         "included), and the",
         f"estimate with {result['decoys']:,} decoys {seconds['estimate']:.1f} s.",
@@ -113,7 +113,7 @@ def training() -> list[str]:
 def part(
     name: str, lines: Callable[[dict[str, Any], Callable[..., str]], list[str]]
 ) -> Callable[[], list[str]]:
-    """What ``lines`` makes of a result; nothing while none was measured."""
+    """Return a section that makes ``lines`` of a result; it is empty while there is no result."""
 
     def section() -> list[str]:
         if not (report.RESULTS / name).exists():
@@ -124,7 +124,7 @@ def part(
 
 
 def encoding() -> list[str]:
-    """The part of the speed that everything else rests on."""
+    """Throughput of encoding, for the README."""
     record = report.read("speed.json")["sections"]["encode"]
     return [*speed_tables.encode(record["results"]), "", conditions(record)]
 
@@ -146,7 +146,7 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
 
 
 def filled(text: str, sections: Mapping[str, Callable[[], list[str]]]) -> str:
-    """The text with the tables of every section between the marks of its name."""
+    """Return the text with the tables of each section between the marks of its name."""
 
     def content(marked: re.Match[str]) -> str:
         lines = "\n".join(sections[marked[1]]()).strip("\n")

@@ -1,7 +1,4 @@
-"""The pictures of RESULTS.md, from ``results/*.json``: SVG, the same for the same figures.
-
-python -m benchmarks.plots
-"""
+"""Plots of the results, from ``results/*.json``. Equal results make equal bytes of SVG."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,10 +8,10 @@ from benchmarks import report
 from benchmarks.models.evaluation_tables import figures, rate
 
 PLACE = Path(__file__).parent / "plots"
-# The encoders' pair of languages; of whole models the figures of that pair are shown, too.
+# The language pair of the encoders' benchmark; whole models are shown on that pair, too.
 PAIR = "fr-en"
 F1 = f"mining F1, bucc-style {PAIR} test, by ratio margin"
-# Systems whose speed alone is known here, and what to call them.
+# Labels of systems of which only the throughput is measured here.
 OTHERS = {
     "sentence-transformers StaticEmbedding": "StaticEmbedding",
     "BiLSTM of LASER's size": "BiLSTM of LASER's size",
@@ -28,7 +25,7 @@ Point = tuple[float, float, str]
 
 
 def f1_against_speed(axes: Any) -> None:
-    """What encoders find, over how many sentences a second they encode."""
+    """Mining F1 of encoders against their throughput in sentences/s."""
     from adjustText import adjust_text
 
     record = report.read("encoders.json")["sections"]["bilingual"]
@@ -68,7 +65,7 @@ def f1_against_speed(axes: Any) -> None:
 
 
 def f1_against_size(axes: Any) -> None:
-    """What more training text brings."""
+    """Mining F1 against the number of training pairs."""
     rows = report.read("experiments.json")["sections"]["scale"]["results"]["rows"]
     for colour, recipe in zip(COLOURS, dict.fromkeys(row["group"] for row in rows), strict=False):
         points = [
@@ -118,13 +115,13 @@ PLOTS: dict[str, tuple[Callable[[Any], None], Sequence[str]]] = {
 
 
 def draw() -> None:
-    """Every picture whose results are there, into ``plots``."""
+    """Draw every plot whose results are there into ``plots``."""
     import matplotlib
 
     matplotlib.use("svg")
     from matplotlib import pyplot
 
-    # Names of parts would be drawn by chance, and a date is no figure.
+    # Fixed identifiers and no date, so that equal results make equal bytes.
     matplotlib.rcParams.update({"svg.hashsalt": "miner", "font.size": 9, "svg.fonttype": "none"})
     PLACE.mkdir(exist_ok=True)
     for name, (plot, needed) in PLOTS.items():
@@ -138,6 +135,6 @@ def draw() -> None:
 
 
 def _scatter(axes: Any, points: Sequence[Point], colour: str, label: str) -> list[Any]:
-    """Draws points; returns their names, to be moved apart."""
+    """Draw points; return their labels, which are moved apart later."""
     axes.scatter([x for x, _, _ in points], [y for _, y, _ in points], color=colour, label=label)
     return [axes.text(*point, fontsize=7, color=colour) for point in points]

@@ -67,7 +67,7 @@ class Peers:
         return numbers(run([command, *options, *off, "-", "-"], tsv(pairs)), len(pairs))
 
     def versions(self) -> dict[str, str]:
-        """What is installed there, of what decides the figures."""
+        """Versions of the libraries there that decide the results."""
         if self.python is None:
             return {}
         program = """

@@ -137,7 +137,7 @@ def _kept(kept: np.ndarray, mixture: noisy_text.Mixture) -> dict[str, Any]:
 
 
 class _Attempt:
-    """What a system gave, or why it gave nothing."""
+    """Metrics of a system, or the reason why there are none."""
 
     figures: dict[str, Any]
 

@@ -154,7 +154,7 @@ def name_swapped(place: int, corpus: Corpus, generator: np.random.Generator) -> 
 
 
 def names(pair: Pair) -> list[str]:
-    """What are taken for names: words of three letters or more that both sides write alike.
+    """Return the names of a pair: words of three letters or more that both sides write alike.
 
     They begin with a capital, inside a sentence of either side, and have a small letter.
     """

@@ -1,4 +1,4 @@
-"""What filters are measured on: labelled sets, and held-out text half of which is made noisy.
+"""Text to measure filters on: labelled sets, and held-out text of which half is corrupted.
 
 No sentence of it is in the training text, of our models or of others' that ship with the filters:
 

@@ -1,4 +1,4 @@
-"""What is compared: the table of systems, each a function of pairs and their languages.
+"""Systems that are compared: each is a function of pairs and their languages.
 
 A system returns ``(n,)`` numbers, higher for better pairs; one that decides returns 1 for what it
 keeps and 0 for what it removes. It raises `Missing` where it is not there, or cannot do this.
@@ -85,7 +85,7 @@ class Baselines:
         return margin_score(cosine, forward, backward)
 
     def alone(self, pairs: Sequence[Pair], languages: str) -> np.ndarray:
-        """What the verifier says of the two sentences, rivals aside: a logit."""
+        """Logit of the pair features of the verifier, without context features."""
         source, target = (self.verifier.prepare(side) for side in sides(pairs))
         rows = np.arange(len(pairs))
         return self.verifier.pair_function.logit(
@@ -131,7 +131,7 @@ class Ours:
 
 
 def run(command: Sequence[str], given: str | None = None) -> str:
-    """What a command prints; `Missing` with the last line that it complains in if it fails."""
+    """Return the output of a command. Raises `Missing` with the last line of its error."""
     try:
         done = subprocess.run(
             command,

@@ -4,13 +4,13 @@
 
 DIR holds the files of BUCC 2018, or of any set in its format: ``de-en.training.de``,
 ``de-en.training.en``, ``de-en.training.gold`` and the same for ``test``, plain or compressed, in
-DIR itself or in ``DIR/de-en``. Where the test gold is not there (it was never published), the
-mined pairs are written for submission by ``--submit FILE``.
+DIR itself or in ``DIR/de-en``. The test gold of BUCC 2018 was never published: ``--submit FILE``
+writes the pairs mined from test.
 
-It is what ``miner evaluate bucc`` does (:mod:`miner.evaluation.bucc`), with the settings of a search.
-Where probabilities rank, also keep on test what the tool itself would, without any gold, for an
-estimated precision of 0.95. The oracle F1, with the threshold tuned on the test gold itself, is
-labelled as such and is not a result.
+``miner evaluate bucc`` (:mod:`miner.evaluation.bucc`) does the same with default settings. Where
+probabilities rank, the pairs that the tool itself keeps for an estimated precision of 0.95, without
+any gold, are evaluated, too. The oracle F1 has its threshold tuned on the test gold: it is labelled
+so and is no result.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from miner.names import MARGINS, RANKS, RETRIEVALS
 
 
 def located(data: Path, pair: str) -> MiningSet:
-    """The files of a pair under ``data`` or ``data/PAIR``."""
+    """Find the files of a pair in ``data`` or ``data/PAIR``. Raises MinerError."""
     source = pair.split("-")[0]
     for directory in (data / pair, data):
         task = MiningSet(pair, directory, pair)
@@ -42,7 +42,7 @@ def located(data: Path, pair: str) -> MiningSet:
 def measure(
     model: str, data: Path, pair: str, submit: Path | None, settings: SearchSettings
 ) -> dict[str, Any]:
-    """The figures of one model on one language pair, as a dict for JSON."""
+    """Measure one model on one language pair; returns a dict for JSON."""
     evaluated = MinerModel(model)
     rank = settings.rank or ("probability" if evaluated.verifies else "margin")
     (found,) = bucc.mine_set(evaluated, located(data, pair), (rank,), settings=settings)
@@ -70,7 +70,7 @@ def measure(
 
 
 def table(results: list[dict]) -> str:
-    """The figures as text."""
+    """Lay the results out as text."""
     lines = [
         f"{'model':28} {'pair':6} {'threshold':>9} {'train F1':>9} "
         f"{'test P':>8} {'test R':>8} {'test F1':>8} {'(oracle)':>9}"

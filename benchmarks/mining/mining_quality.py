@@ -2,11 +2,11 @@
 
     python -m benchmarks mining --data DIR [--models models/bench]
 
-For each language pair, trains one model by the ``fast`` recipe and one by ``p19`` (Wieting et al.
-2019) on the pair's full training text, unless a model of the same configuration and files lies in
-``--models`` already, and measures both and the default model by :mod:`benchmarks.mining.bucc_protocol`, ranked by
-margin and by probability. Sentences of the test sets of ``miner evaluate`` are left out of the
-training text.
+For each language pair, one model is trained by the ``fast`` recipe and one by ``p19`` (Wieting et
+al. 2019) on the pair's full training text, unless ``--models`` holds a model of the same
+configuration and files. Both and the default model are measured by
+:mod:`benchmarks.mining.bucc_protocol`, ranked by margin and by probability. Sentences of the test
+sets of ``miner evaluate`` are left out of the training text.
 """
 
 import time
@@ -28,7 +28,10 @@ PAIRS = ("de-en", "fr-en")
 def trained(
     config: TrainConfig, pair: str, data: Path, output: Path, verifier: bool = True
 ) -> tuple[str, float | None]:
-    """The model directory, and the seconds of its training (None where it was there)."""
+    """Train a model unless it is there.
+
+    Returns its directory, and the seconds of its training (None for a model that was there).
+    """
     files = sorted((data / "train" / pair).glob("*.tsv.xz"))
     if not files:
         raise MinerError(f"{data / 'train' / pair}: no training text (*.tsv.xz)")
@@ -60,7 +63,7 @@ def main() -> None:
             if name != "default":
                 output = arguments.models / f"{pair}-{name}"
                 model, seconds = trained(RECIPES[name], pair, arguments.data, output)
-            # The paper's recipe is measured with the scoring of its time.
+            # P19 has no verification: its recipe is ranked by margin alone.
             for rank in ("margin", "probability")[: 1 if name == "p19" else 2]:
                 settings = SearchSettings(rank=rank)
                 result = bucc_protocol.measure(
@@ -68,6 +71,6 @@ def main() -> None:
                 )
                 results.append({"name": name, "training seconds": seconds, **result})
                 print(bucc_protocol.table(results[-1:]), flush=True)
-                # Each time, so that a run that is cut short leaves what it measured.
+                # After each model, so that a killed run leaves its results.
                 report.write(arguments.json, "mining", results)
     print(bucc_protocol.table(results))

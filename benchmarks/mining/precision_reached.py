@@ -2,11 +2,11 @@
 
     python -m benchmarks precision --data DIR [--models models/bench]
 
-On the test split of the BUCC-style sets, with the pair's own model of ``benchmarks.mining.mining_quality``: as it
-is, with the parallel share thinned to a tenth (the partners of nine gold pairs in ten taken out),
-and raised to 30% (sentences of no gold pair taken out). The tool mines each and chooses thresholds
-for a precision of 0.90, 0.95 and 0.98 by its decoys alone; the gold then says what was reached. The
-gold does not know every translation: precision by gold is less than the true one.
+Works on the test splits of the BUCC-style sets with the models of ``benchmarks mining``. Each split
+is mined as it is, with the parallel share thinned to a tenth (nine gold pairs in ten lose their
+partners), and with the share raised to 30% (sentences outside of gold pairs are taken out). The
+tool chooses thresholds for a precision of 0.90, 0.95 and 0.98 by decoys alone; the gold tells the
+precision reached. The gold misses some translations, so the true precision is higher.
 """
 
 import tempfile
@@ -28,7 +28,7 @@ from miner.text.corpus import read
 ASKED = (0.90, 0.95, 0.98)
 SHARES = ("as it is", "thinned to a tenth", "raised to 30%")
 SEED = 5
-# How far off may be what was reached: fewer pairs than FEW let chance decide more.
+# Allowed difference between precision asked and reached; a larger one for fewer than FEW pairs.
 TOLERANCE, FEW, TOLERANCE_FEW = 0.03, 200, 0.05
 
 
@@ -58,7 +58,7 @@ def subset(
 
 
 def measure(model: str, data: Path, pair: str) -> Iterator[dict[str, Any]]:
-    """The figures of one language pair, one share after the other."""
+    """Yield the results of one language pair, share by share."""
     encoder = Encoder.load(model)
     task = bucc_protocol.located(data, pair)
     gold = task.gold("test")
@@ -99,7 +99,7 @@ def measure(model: str, data: Path, pair: str) -> Iterator[dict[str, Any]]:
 
 
 def table(results: list[dict]) -> str:
-    """The figures as text."""
+    """Lay the results out as text."""
     lines = [f"{'pair':6} {'parallel share':20} asked  reached  recall   kept"]
     for row in results:
         reached = row["reached"]

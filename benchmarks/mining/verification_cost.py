@@ -1,10 +1,10 @@
-"""What the second look and the estimate cost, beside the search they follow.
+"""Seconds of verification and of the estimate of precision, beside the search before them.
 
     python -m benchmarks verification --data DIR [--models models/bench]
 
 On bucc-style de-en test, about 54k x 68k sentences, with the pair's own model: the neighbour search
-alone (k = 8), the second look with everything it needs (tokenising both sides included), and the
-estimate of precision, alternating in one run; medians.
+alone (k = 8), verification with tokenisation of both sides, and the estimate of precision. They
+alternate in one run; medians are reported.
 """
 
 import statistics

@@ -56,7 +56,7 @@ def pool(name: str, bench: Bench) -> Pool:
 
 
 def scores(name: str, pairs: Sequence[Pair], **settings: Any) -> np.ndarray:
-    """What the filter ``name`` says of each pair, ``(n,) float64``, higher for better pairs."""
+    """Score each pair by the filter ``name``: ``(n,) float64``, higher for better pairs."""
     entry = FILTERS[name]
     every = {key: setting.default for key, setting in entry.settings.items()} | settings
     reference = [pairs[row] for row in np.linspace(0, len(pairs) - 1, REFERENCE, dtype=int)]

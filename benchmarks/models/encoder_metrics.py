@@ -79,13 +79,13 @@ def trained(config: TrainConfig, text: Text, models: Path) -> tuple[Path, float]
 
 
 def settings(config: TrainConfig) -> dict[str, Any]:
-    """What of a configuration is not as by default."""
+    """Return the settings of a configuration that differ from the defaults."""
     default = TrainConfig().as_dict()
     return {name: value for name, value in config.as_dict().items() if value != default[name]}
 
 
 def there(output: Path, config: TrainConfig, text: Text) -> bool:
-    """Whether a model of this very configuration and text lies there."""
+    """Tell if a model of exactly this configuration and text lies there."""
     if not output.exists():
         return False
     training = load_model(output).training
@@ -94,7 +94,7 @@ def there(output: Path, config: TrainConfig, text: Text) -> bool:
 
 
 def figures(model: Path, data: Path, bilingual: bool) -> dict[str, Any]:
-    """What a model reaches, on which data, and what it costs to use."""
+    """Metrics of a model on each set, and the cost of its use."""
     evaluated = MinerModel(str(model))
     found: dict[str, Any] = {}
     if bilingual:
@@ -123,7 +123,7 @@ ENGLISH_STS = sts.BENCHMARK.format(ENGLISH)
 
 
 def in_table(name: str) -> bool:
-    """Whether a set of STS is one of those that encoders are compared on."""
+    """Tell if an STS set is one that encoders are compared on."""
     return name == ENGLISH_STS or name.split(".")[0] in sts.YEARS
 
 

@@ -1,4 +1,4 @@
-"""What is trained: the rows of every table, each with the whole of its configuration.
+"""Rows of every table of encoders, each with its whole configuration.
 
 The encoders share objective and text, and each has what else its papers give it: LSTMs shuffle the
 words of some sentences. Recurrent encoders see the text fewer times, for it takes them far longer;

@@ -224,7 +224,7 @@ def noisy(rows: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def top_one(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """What mteb calls BUCC.v2, apart from BUCC."""
+    """The task that mteb calls BUCC.v2, in a table of its own."""
     pairs = [f"bucc-style {pair} test, as mteb's BUCC.v2" for pair in ("de-en", "fr-en")]
     lines = table(
         ("", *(pair.split()[1] for pair in pairs)),

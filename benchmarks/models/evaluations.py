@@ -2,10 +2,10 @@
 
     python -m benchmarks evaluations --data DIR [--models models/bench]
 
-The models of ``benchmarks.mining.mining_quality`` are trained where they are not there yet; the untrained ones of
-P19 (table 2) get their pieces or trigrams from the de-en text. A model of one pair of languages is
-evaluated on the sets of that pair, and on English. It is ``miner evaluate all``, model by model,
-and a count of the test sentences that the training text holds.
+The models of ``benchmarks mining`` are trained where they are not there yet; the untrained ones of
+P19 (table 2) take their pieces or trigrams from the de-en text. A model of one language pair is
+evaluated on the sets of that pair and on English. Each model is measured by ``miner evaluate all``,
+and the test sentences that its training text holds are counted.
 """
 
 import tempfile
@@ -30,7 +30,7 @@ RECIPE_NAMES = ("fast", "p19")
 
 @dataclass(frozen=True)
 class Row:
-    """One model. ``place``: its directory below those of ``benchmarks.mining.mining_quality``.
+    """One model. ``place``: its directory below those of ``benchmarks mining``.
 
     config, pair: what it is trained by, and on, if it is not there. None for the model that ships,
     which has more than one pair.

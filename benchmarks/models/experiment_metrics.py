@@ -89,7 +89,7 @@ class Bench:
 
 
 def figures(model: Path, data: Path, languages: str, mine: bool) -> dict[str, Any]:
-    """What a model reaches on what its languages allow, each with its interval, ready for JSON."""
+    """Metrics of a model on the sets of its languages, each with its interval, ready for JSON."""
     evaluated = MinerModel(str(model))
     found: dict[str, Metric] = {}
     if mine and languages == BILINGUAL:

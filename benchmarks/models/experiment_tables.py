@@ -105,7 +105,7 @@ def _cell(figure: dict[str, Any] | None, times: int) -> str:
 
 
 def _spearman(columns: dict[str, dict[str, Any]]) -> str:
-    """What goes with STS 12–16 over the languages of the group."""
+    """Correlations with STS 12–16 over the languages of the group."""
     parts = []
     for name, one in columns.items():
         value = "undefined" if one["value"] is None else f"{one['value']:+.2f}"

@@ -63,7 +63,7 @@ def noisy(data: Path) -> list[Pair]:
 
 
 def half_noisy(data: Path) -> list[Pair]:
-    """Those, and as many of all clean sources together, in an order by the seed."""
+    """Return the pairs of each source, and as many of all clean sources, shuffled by the seed."""
     laws = noisy(data)
     clean = draw(together(sources(data, BILINGUAL).values()), len(laws))
     return draw(together((laws, clean)), len(laws) + len(clean))

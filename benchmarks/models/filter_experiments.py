@@ -36,7 +36,7 @@ def measure(bench: Bench) -> Iterator[Results]:
 
 
 def chosen(found: Pool, bench: Bench) -> Iterator[tuple[str, list[Pair]]]:
-    """What each filter keeps, by its label; within bounds only where that is enough."""
+    """Positions that each filter keeps, by its label; only filters that keep enough pairs."""
     pairs, keep = found.pairs, found.keep
     # Several draws tell what of a difference is chance.
     for number in range(min(DRAWS, len(pairs) // keep)):
@@ -61,7 +61,7 @@ def chosen(found: Pool, bench: Bench) -> Iterator[tuple[str, list[Pair]]]:
 def bounded(
     label: str, value: np.ndarray, bounds: Iterable[tuple[float, float]], found: Pool
 ) -> Iterator[tuple[str, list[Pair]]]:
-    """What is within each of the bounds, where that is enough."""
+    """Positions within each pair of bounds that keeps enough pairs."""
     for low, high in bounds:
         kept = choose.within(found.pairs, value, low, high)
         if len(kept) >= found.keep:

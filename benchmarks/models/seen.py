@@ -47,7 +47,7 @@ def count(data: Path, pairs: Sequence[str]) -> Found:
 
 
 def folded(sentences: Sequence[str]) -> set[str]:
-    """What is compared of sentences, each once."""
+    """Return the distinct folded forms in which sentences are compared."""
     return {text for text in map(selection.folded, sentences) if len(text) >= LEAST}
 
 

@@ -1,4 +1,4 @@
-"""What does more text bring: figures against the number of pairs, by two recipes.
+"""Metrics against the number of training pairs, by two recipes.
 
 Each draw holds the smaller ones.
 """

@@ -1,4 +1,4 @@
-"""What the recipes are not trained on: the sentences of the test sets of ``miner evaluate``."""
+"""Sentences of the test sets of ``miner evaluate``, which the recipes are not trained on."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -12,7 +12,7 @@ from train import selection
 
 
 def every_sentence(data: Path) -> Iterator[str]:
-    """All sentences of all test sets that are there, as often as they stand there."""
+    """Yield the sentences of all test sets that are there, repeats included."""
     for name, task in TASKS.items():
         if name != "speed":  # it has the text of the others
             with suppress(NoTestSetError):
@@ -21,7 +21,10 @@ def every_sentence(data: Path) -> Iterator[str]:
 
 @cache
 def written(data: Path, directory: Path) -> tuple[Path, int]:
-    """A file of them in ``directory``, for ``miner train --exclude``; how many differ, folded."""
+    """Write them to a file in ``directory`` for ``miner train --exclude``.
+
+    Returns the file and the number of distinct folded sentences.
+    """
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / SENTENCES
     write_sentences(every_sentence(data), path)

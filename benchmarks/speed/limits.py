@@ -1,4 +1,4 @@
-"""What the machine can do at best: the ceilings that the other figures are to be seen under.
+"""Best rates of the machine: the ceilings of the other measurements.
 
 Products of square matrices by torch, float32 and int8 (where torch has it), in operations a second,
 two for each multiplication; copying 512 MiB in slices on all threads, bytes read and written both

@@ -50,7 +50,7 @@ class Meter:
         self.peak = _status("VmHWM")
 
     def result(self, count: int, **more: Any) -> dict[str, Any]:
-        """What a job returns: the figures for ``count`` sentences, and whatever else it found."""
+        """Return the record of a job: count of sentences, seconds, memory, and ``more``."""
         return {
             "count": count,
             "seconds": self.seconds,
@@ -87,7 +87,10 @@ class Job:
 
 
 def run(job: Job, threads: int) -> dict[str, Any]:
-    """What the job's function returned; ``{"missing": ...}`` or ``{"failed": ...}`` otherwise."""
+    """Run a job in a process of its own and return the result of its function.
+
+    ``{"missing": ...}`` stands for a library that is not there, ``{"failed": ...}`` for an error.
+    """
     environment = {
         **os.environ,
         "OMP_NUM_THREADS": str(threads),
@@ -117,7 +120,10 @@ def need(job: Job, threads: int) -> dict[str, Any]:
 
 
 def alternate(jobs: list[Job], rounds: int, threads: int) -> dict[str, list[dict[str, Any]]]:
-    """What every job measured in every round; one that fails or is missing is not run again."""
+    """Run all jobs in turn, round by round, and return the results of each.
+
+    A job that fails or whose library is missing is not run again.
+    """
     measured: dict[str, list[dict[str, Any]]] = {job.name: [] for job in jobs}
     for _ in range(rounds):
         for job in jobs:
