@@ -21,9 +21,9 @@ from miner.encoder.tokenizer import open_tokenizer
 from miner.errors import CorpusError, ResourceError
 from miner.progress import Reporter, silent
 from miner.scoring.classifier import BAD, GOOD
+from miner.text.artifacts import replaceable
 from miner.text.corpus import Reader
 from miner.text.lines import display_name
-from miner.text.output import replaceable
 from train.config import ClassifierConfig
 from train.data import Sentences, tokenize
 from train.encoders import Arrays, Encoders, inside

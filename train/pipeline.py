@@ -21,7 +21,7 @@ from miner.errors import CorpusError
 from miner.names import SIDES
 from miner.progress import Reporter, silent
 from miner.scoring.quality import NAME
-from miner.text.output import replaceable
+from miner.text.artifacts import replaceable
 from train import data as pairs
 from train import selection
 from train.config import TrainConfig

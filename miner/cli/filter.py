@@ -251,7 +251,8 @@ def _files(
 
 def _refuse_outputs(paths: list[str]) -> None:
     """Refuse, before any work, two outputs to standard output, and files that cannot be made."""
-    from miner.text.output import codec, resource_error
+    from miner.text.compression import codec
+    from miner.text.output import resource_error
 
     if paths.count("-") > 1:
         raise click.UsageError("- is given for two outputs; name a file for one of them")

@@ -25,7 +25,7 @@ from typing import IO, Any
 
 from miner.errors import DownloadError, ResourceError
 from miner.progress import Reporter, silent
-from miner.text.output import MAGIC as COMPRESSED
+from miner.text.compression import MAGIC as COMPRESSED
 from miner.text.output import one_line, open_output, resource_error
 
 BLOCK = 1 << 18

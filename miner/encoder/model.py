@@ -38,7 +38,8 @@ import numpy as np
 from miner.encoder.architecture import ENCODERS, VOCABULARIES, Architecture
 from miner.encoder.lexicon import Lexicon
 from miner.errors import ArtifactError
-from miner.text.output import atomic_directory, one_line
+from miner.text.artifacts import atomic_directory
+from miner.text.output import one_line
 
 FORMAT = "bitext-miner model"
 VERSION = 1

@@ -18,8 +18,8 @@ from miner.index import faiss, store
 from miner.index.embed_corpus import Source, copy_vectors, encode_store, read_corpus
 from miner.index.vectors import open_vectors
 from miner.progress import Reporter, silent
+from miner.text.artifacts import atomic_directory
 from miner.text.corpus import Reader
-from miner.text.output import atomic_directory
 
 FORMAT = "bitext-miner index"
 VERSION = 1

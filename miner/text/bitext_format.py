@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 
 from miner.names import FORMATS, ON_ERROR
-from miner.text.output import MAGIC
+from miner.text.compression import MAGIC
 
 _SUFFIXES = {".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 

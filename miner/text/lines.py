@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from miner.errors import CorpusError
-from miner.text.output import MAGIC, codec
+from miner.text.compression import MAGIC, codec
 
 
 def read_lines(origin: str, held: bytes | None = None) -> Iterator[bytes]:

@@ -1,27 +1,23 @@
-"""Files and directories that are whole or absent: built in a temporary sibling, renamed last."""
+"""Files that are whole or absent: written under a temporary name, synced and renamed last."""
 
 from __future__ import annotations
 
-import bz2
 import codecs
 import errno
-import gzip
 import io
-import lzma
 import os
-import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from miner.errors import ArtifactError, DependencyError, ResourceError
+from miner.errors import ResourceError
+from miner.text import durable
+from miner.text.compression import codec, compressor
 
 StrPath = str | os.PathLike[str]
 
-# First bytes of a compressed file, by suffix.
-MAGIC = {".gz": b"\x1f\x8b", ".bz2": b"BZh", ".xz": b"\xfd7zXZ\0", ".zst": b"\x28\xb5\x2f\xfd"}
 _ONE_LINE = str.maketrans("\t\r\n", "   ")
 _REMEDIES = {
     errno.ENOSPC: "no space left; free some there or write elsewhere",
@@ -42,23 +38,22 @@ Waiting = list[tuple[str, str]]
 def open_output(
     path: StrPath, *, binary: bool = False, together: Waiting | None = None
 ) -> Iterator[IO[Any]]:
-    """A writer whose file appears, whole, when the block ends without an exception, or not at all.
+    """Open a writer whose file appears, whole, when the block ends without an exception.
 
     Text (UTF-8, ``\\n`` untranslated) or, with ``binary``, bytes; compressed by suffix (.gz .bz2
     .xz .zst), with neither time nor name inside. It is written to ``.NAME.PID.partial`` beside the
-    file, synced and renamed; on any exception, KeyboardInterrupt too, that is removed and an older
-    file stays as it was. ``-`` is standard output: flushed, never closed. A device or a pipe, such
-    as /dev/null, is written in place, and a symbolic link stays one. ``together``: see
+    file, synced and renamed (:mod:`miner.text.durable`); on any exception, KeyboardInterrupt too,
+    that is removed and an older file stays as it was. Temporary files that killed processes have
+    left are removed. ``-`` is standard output: flushed, never closed. A device or a pipe, such as
+    /dev/null, is written in place, and a symbolic link stays one. ``together``: see
     :func:`all_or_none`.
 
-    Raises ResourceError (no space, no such directory, no permission), also out of the block's own
+    Raises ResourceError (no space, no such directory, no permission), also for the block's own
     writes, and DependencyError (zstd). BrokenPipeError passes unchanged.
     """
     origin = os.fspath(path)
     final = os.path.realpath(origin)
-    partial = os.path.join(
-        os.path.dirname(final), f".{os.path.basename(final)}.{os.getpid()}.partial"
-    )
+    partial = str(durable.temporary_name(Path(final)))
     if os.path.exists(final) and not os.path.isfile(final):
         partial = final  # renaming a file over /dev/null would destroy it
     try:
@@ -77,16 +72,18 @@ def open_output(
 
 @contextmanager
 def all_or_none() -> Iterator[Waiting]:
-    """Several outputs that appear all, when the block ends without an exception, or none.
+    """Give several outputs their names when the block ends without an exception, or none.
 
-    What is yielded goes to `open_output` as ``together``. Raises ResourceError.
+    The block passes the list that is yielded to `open_output` as ``together``. The renames follow
+    upon each other; a crash between them leaves the rest under the older content. Raises
+    ResourceError.
     """
     waiting: Waiting = []
     try:
         yield waiting
         for partial, final in waiting:
             try:
-                os.replace(partial, final)
+                durable.replace_synced(partial, final)
             except OSError as error:
                 raise resource_error(error, final) from error
     finally:
@@ -97,18 +94,18 @@ def all_or_none() -> Iterator[Waiting]:
 
 @contextmanager
 def atomic_file(path: StrPath) -> Iterator[Path]:
-    """As :func:`open_output`, for a library that opens its file itself: yield the name to give it.
+    """Do as :func:`open_output` for a library that opens its file itself: yield the name for it.
 
-    Raises ResourceError as well where something else than a file stands at ``path``.
+    Raises ResourceError, also where something else than a file stands at ``path``.
     """
     final = Path(os.path.realpath(path))
-    partial = final.with_name(f".{final.name}.{os.getpid()}.partial")
+    partial = durable.temporary_name(final)
     try:
         if final.exists() and not final.is_file():
             raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
+        durable.remove_leftovers(final)
         yield partial
-        _sync(partial)
-        os.replace(partial, final)
+        durable.replace(partial, final)
     except OSError as error:
         raise resource_error(error, path) from error
     finally:
@@ -116,51 +113,8 @@ def atomic_file(path: StrPath) -> Iterator[Path]:
             partial.unlink()
 
 
-@contextmanager
-def atomic_directory(path: StrPath, marker: str) -> Iterator[Path]:
-    """Yield an empty temporary sibling of ``path`` that becomes ``path`` when the body succeeds.
-
-    An existing directory is replaced only if it holds ``marker``, the file that every artifact of
-    this kind has: a mistyped ``-o`` must never delete somebody's directory. On any exception, a
-    keyboard interrupt among them, the temporary goes and what stood there before stays.
-    """
-    target = replaceable(path, marker)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.partial")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(temporary, ignore_errors=True)
-        temporary.mkdir()
-        yield temporary
-        for file in temporary.iterdir():
-            _sync(file)
-        _replace(temporary, target)
-    except OSError as error:
-        raise resource_error(error, path) from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-
-
-def replaceable(path: StrPath, marker: str) -> Path:
-    """Where an artifact given as ``path`` goes: itself, or what it links to.
-
-    Raises :class:`~miner.errors.ArtifactError` for a place that :func:`atomic_directory` would
-    refuse: something else that stands there, or the working directory.
-    """
-    target = Path(path).resolve()
-    if target.exists() and not (
-        target.is_dir() and ((target / marker).exists() or not any(target.iterdir()))
-    ):
-        raise ArtifactError(
-            f"{path}: exists and is not one of ours (no {marker} in it); choose another -o or "
-            "remove it"
-        )
-    if Path.cwd().is_relative_to(target):
-        raise ArtifactError(f"{path}: is the working directory; run this from outside of it")
-    return target
-
-
 def resource_error(error: OSError, where: StrPath) -> ResourceError:
-    """The one-line error for a write that the system refused."""
+    """Return the one-line error for a write that the system refused."""
     number = error.errno or 0
     # FAISS reports a full disk without a number.
     if not number and "No space left" in str(error):
@@ -172,31 +126,10 @@ def resource_error(error: OSError, where: StrPath) -> ResourceError:
     return ResourceError(f"{place}: cannot be written: {why}")
 
 
-def _replace(temporary: Path, target: Path) -> None:
-    """Rename over ``target``; rename(2) cannot replace a full directory, so step it aside first."""
-    if not target.exists():
-        os.rename(temporary, target)
-        return
-    aside = target.with_name(f".{target.name}.{os.getpid()}.old")
-    try:
-        os.rename(target, aside)
-        os.rename(temporary, target)
-    except BaseException:  # an interrupt between the two, as well as what the system refuses
-        if aside.exists() and not target.exists():
-            os.rename(aside, target)
-        raise
-    shutil.rmtree(aside, ignore_errors=True)
-
-
-def _sync(path: Path) -> None:
-    with open(path, "rb") as file:
-        os.fsync(file.fileno())
-
-
 def stamp(path: StrPath) -> list[list[str | int]]:
-    """Name, size and time of a file, or of all in a directory: others once the content is.
+    """Return name, size and time of a file, or of each file in a directory; [] if it is missing.
 
-    Empty for what is not there.
+    Content that changes changes the stamp.
     """
     origin = Path(path)
     files = sorted(origin.iterdir()) if origin.is_dir() else [origin]
@@ -205,27 +138,10 @@ def stamp(path: StrPath) -> list[list[str | int]]:
 
 
 def one_line(text: str) -> str:
-    """``text`` with each tab, line feed and carriage return made a space: a safe TSV cell."""
+    """Return ``text`` with each tab, line feed and carriage return made a space: a TSV cell."""
     if "\t" in text or "\n" in text or "\r" in text:
-        return text.translate(_ONE_LINE)  # which takes longer to find nothing than encoding does
+        return text.translate(_ONE_LINE)  # slower at finding nothing than encoding the text
     return text
-
-
-def codec(origin: str) -> Any:
-    """The module that compresses files of this suffix, or None."""
-    suffix = os.path.splitext(origin)[1].lower()
-    if suffix != ".zst":
-        return {".gz": gzip, ".bz2": bz2, ".xz": lzma}.get(suffix)
-    try:
-        if sys.version_info >= (3, 14):
-            import compression.zstd as zstd
-        else:
-            import backports.zstd as zstd
-    except ImportError:
-        raise DependencyError(
-            f"{origin}: .zst files need a zstd library; run: pip install backports.zstd"
-        ) from None
-    return zstd
 
 
 def _to_stdout(binary: bool) -> Iterator[IO[Any]]:
@@ -241,17 +157,14 @@ def _to_file(
     origin: str, final: str, partial: str, binary: bool, together: Waiting | None
 ) -> Iterator[IO[Any]]:
     library = codec(origin)
+    if partial != final:
+        durable.remove_leftovers(Path(final))
     with open(partial, "wb", buffering=0) as file:
         # Closing the layers leaves the descriptor itself open, to be synced after the last byte.
         layers: list[Any] = [open(file.fileno(), "wb", closefd=False)]  # noqa: SIM115
         try:
-            if library is gzip:  # neither the time nor the temporary's name belongs in the file
-                layers.append(gzip.GzipFile("", "wb", 6, layers[0], mtime=0))
-            elif library is bz2 or library is lzma:
-                layers.append(library.open(layers[0], "wb"))
-            elif library:
-                checksum = {library.CompressionParameter.checksum_flag: 1}
-                layers.append(library.open(layers[0], "wb", options=checksum))
+            if library:
+                layers.append(compressor(library, layers[0]))
             if not binary:
                 layers.append(io.TextIOWrapper(layers[-1], encoding="utf-8", newline="\n"))
             yield layers[-1]
@@ -260,7 +173,7 @@ def _to_file(
             if partial != final:
                 os.fsync(file.fileno())
                 if together is None:
-                    os.replace(partial, final)
+                    durable.replace_synced(partial, final)
                 else:
                     together.append((partial, final))
         finally:  # after a failure the layers may fail again on what they still hold

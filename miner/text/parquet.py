@@ -9,8 +9,9 @@ from typing import Any
 
 from miner.errors import CorpusError, DependencyError
 from miner.text.columns import Column, Parse, RawRecord
+from miner.text.compression import codec
 from miner.text.lines import display_name, opened
-from miner.text.output import codec, one_line
+from miner.text.output import one_line
 
 
 def parser() -> Parse:

@@ -20,7 +20,7 @@ from miner.encoder.encoder import Encoder
 from miner.filters.filter_types import Context
 from miner.scoring.quality import Quality
 from miner.text.bitext_format import BitextFormat
-from miner.text.output import codec
+from miner.text.compression import codec
 from miner.text.rows import Rows
 
 

@@ -389,22 +389,3 @@ def test_the_working_directory_is_never_replaced(
     with contextlib.chdir(copied / inside), pytest.raises(ArtifactError, match="outside"):
         Model.of_pieces(vocabulary, weights + 1).save(copied if inside == "deeper" else ".")
     assert load(copied).fingerprint == before
-
-
-def test_an_interrupt_between_the_renames_keeps_the_old_model(
-    vocabulary: bytes, weights: np.ndarray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    old = Model.of_pieces(vocabulary, weights).save(tmp_path / "model")
-    real, calls = os.rename, []
-
-    def interrupted(source: object, target: object) -> None:
-        calls.append(target)
-        if len(calls) == 2:
-            raise KeyboardInterrupt
-        real(source, target)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(os, "rename", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        Model.of_pieces(vocabulary, weights * 2).save(tmp_path / "model")
-    assert leftovers(tmp_path) == ["model"]
-    assert models.load(tmp_path / "model").fingerprint == old.fingerprint

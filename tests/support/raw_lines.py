@@ -4,12 +4,12 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from miner.text import output
+from miner.text.compression import codec
 
 
 def put(path: Path, data: bytes) -> Path:
     """A file, compressed as its name says."""
-    library = output.codec(str(path))
+    library = codec(str(path))
     path.write_bytes(library.compress(data) if library else data)
     return path
 

@@ -1,0 +1,55 @@
+"""Directories of models and indexes: whole or absent, and never written over somebody's own."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from miner.errors import ArtifactError
+from miner.text import durable
+from miner.text.output import StrPath, resource_error
+
+
+@contextmanager
+def atomic_directory(path: StrPath, marker: str) -> Iterator[Path]:
+    """Yield an empty temporary sibling of ``path`` that becomes ``path`` when the body succeeds.
+
+    An existing directory is replaced only if it holds ``marker``, the file that every artifact of
+    this kind has: a mistyped ``-o`` must never delete somebody's directory. On any exception,
+    KeyboardInterrupt too, the temporary is removed and the older directory stays. Siblings that
+    killed processes have left are removed. Raises ArtifactError and ResourceError.
+    """
+    target = replaceable(path, marker)
+    temporary = durable.temporary_name(target)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        durable.remove_leftovers(target)
+        shutil.rmtree(temporary, ignore_errors=True)
+        temporary.mkdir()
+        yield temporary
+        durable.replace_directory(temporary, target)
+    except OSError as error:
+        raise resource_error(error, path) from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def replaceable(path: StrPath, marker: str) -> Path:
+    """Return the directory of an artifact given as ``path``: itself, or the one it links to.
+
+    Raises ArtifactError for a place that :func:`atomic_directory` would refuse: something without
+    ``marker``, or the working directory.
+    """
+    target = Path(path).resolve()
+    if target.exists() and not (
+        target.is_dir() and ((target / marker).exists() or not any(target.iterdir()))
+    ):
+        raise ArtifactError(
+            f"{path}: exists and is not one of ours (no {marker} in it); choose another -o or "
+            "remove it"
+        )
+    if Path.cwd().is_relative_to(target):
+        raise ArtifactError(f"{path}: is the working directory; run this from outside of it")
+    return target

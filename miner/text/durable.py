@@ -1,0 +1,153 @@
+"""Renames that survive a crash, and leftovers of processes that did not.
+
+A file or directory is written under a temporary name beside its own, `.NAME.PID.partial`, and gets
+its name when it is whole. Bytes and names reach the disk in that order: the file is synced, then
+its directory, then it is renamed, then the directory is synced again. After a power cut there is
+the old content under the name or the new, and never half of one.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import re
+import shutil
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+# File systems that cannot sync a directory answer so.
+_CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EACCES)
+_AT_FDCWD, _RENAME_EXCHANGE = -100, 2
+
+
+def temporary_name(final: Path, kind: str = "partial") -> Path:
+    """Return the name under which this process writes what becomes ``final``."""
+    return final.with_name(f".{final.name}.{os.getpid()}.{kind}")
+
+
+def sync(path: str | os.PathLike[str]) -> None:
+    """Wait until a file, or a directory with everything below it, is on the disk."""
+    for place, _, files in os.walk(path, topdown=False):
+        for name in files:
+            _sync_file(os.path.join(place, name))
+        sync_directory(place)
+    if not os.path.isdir(path):
+        _sync_file(path)
+
+
+def sync_directory(path: str | os.PathLike[str]) -> None:
+    """Wait until the names in a directory are on the disk, where the system can tell."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(path or ".", os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in _CANNOT_SYNC:
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def replace(temporary: str | os.PathLike[str], final: str | os.PathLike[str]) -> None:
+    """Rename a file, written and closed, to its final name, in place of an older file."""
+    _sync_file(temporary)
+    replace_synced(temporary, final)
+
+
+def replace_synced(temporary: str | os.PathLike[str], final: str | os.PathLike[str]) -> None:
+    """Rename as :func:`replace` a file whose bytes are on the disk already."""
+    directory = os.path.dirname(final)
+    sync_directory(directory)
+    os.replace(temporary, final)
+    sync_directory(directory)
+
+
+def replace_directory(temporary: Path, final: Path) -> None:
+    """Rename a directory to its final name; an older directory there is deleted afterwards.
+
+    The two names are swapped at once where the system can (Linux), so that one of both directories
+    is under ``final`` at any moment. Elsewhere the older one steps aside for a moment as
+    `.NAME.PID.old`; if the process dies then, `remove_leftovers` brings it back.
+    """
+    sync(temporary)
+    sync_directory(final.parent)
+    if not final.exists():
+        os.rename(temporary, final)
+        sync_directory(final.parent)
+        return
+    if _exchange(temporary, final):
+        sync_directory(final.parent)
+        shutil.rmtree(temporary, ignore_errors=True)
+        return
+    aside = temporary_name(final, "old")
+    try:
+        os.rename(final, aside)
+        os.rename(temporary, final)
+    except BaseException:  # an interrupt between the two, as well as an error of the system
+        if aside.exists() and not final.exists():
+            os.rename(aside, final)
+        raise
+    sync_directory(final.parent)
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def remove_leftovers(final: Path) -> None:
+    """Remove temporary files and directories of ``final`` that dead processes have left.
+
+    A process on another machine that shares the directory looks dead here, so two machines must
+    not write one output at once.
+    """
+    pattern = re.compile(rf"\.{re.escape(final.name)}\.(\d+)\.(partial|old)")
+    found = []
+    with suppress(OSError), os.scandir(final.parent) as entries:
+        found = [
+            (entry.path, match) for entry in entries if (match := pattern.fullmatch(entry.name))
+        ]
+    for path, match in found:
+        if is_alive(int(match[1])):
+            continue
+        if match[2] == "old" and not final.exists():
+            with suppress(OSError):
+                os.rename(path, final)
+        elif os.path.isdir(path) and not os.path.islink(path):
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            with suppress(OSError):
+                os.unlink(path)
+
+
+def is_alive(pid: int) -> bool:
+    """Return whether a process of this number runs on this machine."""
+    if os.name == "nt":  # where a signal of 0 would end it
+        return True
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:  # somebody else's
+        return True
+    return True
+
+
+def _sync_file(path: str | os.PathLike[str]) -> None:
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+
+
+def _exchange(left: Path, right: Path) -> bool:
+    """Swap two names by renameat2(2). Returns False where the system cannot."""
+    if not sys.platform.startswith("linux"):
+        return False
+    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if rename is None:
+        return False
+    names = os.fsencode(left), os.fsencode(right)
+    if rename(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM):
+        return False  # an old system, or a file system without it
+    raise OSError(number, os.strerror(number), str(right))

@@ -1,0 +1,82 @@
+"""Locks by which two processes exclude each other from one checkpoint."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from miner.errors import ResourceError
+from miner.text.output import StrPath, resource_error
+
+try:
+    import fcntl
+except ImportError:  # Windows, where nothing is locked
+    fcntl = None  # type: ignore[assignment]
+
+
+@contextmanager
+def lock(path: StrPath) -> Iterator[None]:
+    """Hold the lock of ``path``, a file or directory that need not exist, during the block.
+
+    The lock is `.NAME.lock` beside it, which says who holds it. The system frees the lock of a
+    process that dies, and the next holder takes over its file. Raises ResourceError if somebody
+    holds the lock, naming the process, its host and the time since when; also where the file cannot
+    be made. File systems without locks lock nothing.
+    """
+    final = Path(os.path.realpath(path))
+    place = final.with_name(f".{final.name}.lock")
+    try:
+        descriptor = _acquire(place)
+    except BlockingIOError:
+        raise ResourceError(f"{path}: {_holder(place)}; wait until it ends, or stop it") from None
+    except OSError as error:
+        raise resource_error(error, path) from error
+    try:
+        yield
+    finally:
+        # Removed while it is held: whoever opened it meanwhile finds that it is gone.
+        with suppress(OSError):
+            os.unlink(place)
+        os.close(descriptor)
+
+
+def _acquire(place: Path) -> int:
+    """Return a descriptor of the locked file. Raises BlockingIOError if somebody holds it."""
+    while True:
+        descriptor = os.open(place, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            if fcntl is not None:
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    raise
+                except OSError:  # a file system without locks
+                    pass
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(descriptor), os.stat(place)):
+                    holder = {
+                        "pid": os.getpid(),
+                        "host": socket.gethostname(),
+                        "since": time.strftime("%Y-%m-%d %H:%M:%S"),
+                    }
+                    os.ftruncate(descriptor, 0)
+                    os.write(descriptor, json.dumps(holder).encode() + b"\n")
+                    return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)  # its holder has removed it since it was opened: take the new one
+
+
+def _holder(place: Path) -> str:
+    """Return the words for the process that holds a lock."""
+    try:
+        found = json.loads(place.read_text(encoding="utf-8"))
+        return f"held by process {found['pid']} on {found['host']} since {found['since']}"
+    except (OSError, ValueError, KeyError, TypeError):  # just made, or just gone
+        return "held by another process"

@@ -1,0 +1,210 @@
+"""Tests of miner.text.durable: the order of syncs and renames, swaps, and leftovers."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.texts import put
+
+from miner.text import durable
+from miner.text.artifacts import atomic_directory
+from miner.text.output import all_or_none, atomic_file, open_output
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Syncs and renames in the order in which they happen."""
+    seen: list[str] = []
+    sync, exchange = os.fsync, durable._exchange
+
+    def fsync(descriptor: int) -> None:
+        directory = stat.S_ISDIR(os.fstat(descriptor).st_mode)
+        seen.append("sync directory" if directory else "sync file")
+        sync(descriptor)
+
+    def swap(left: Path, right: Path) -> bool:
+        done = exchange(left, right)
+        seen.extend(["swap"] * done)
+        return done
+
+    def recorded(name: str) -> Any:
+        real = getattr(os, name)
+
+        def rename(old: Any, new: Any) -> None:
+            seen.append("rename")
+            real(old, new)
+
+        return rename
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(durable, "_exchange", swap)
+    for name in ("rename", "replace"):
+        monkeypatch.setattr(os, name, recorded(name))
+    return seen
+
+
+FILE = ["sync file", "sync directory", "rename", "sync directory"]
+
+
+def test_files_are_synced_around_the_rename(tmp_path: Path, calls: list[str]) -> None:
+    with open_output(tmp_path / "a.gz") as out:
+        out.write("text\n")
+    assert calls == FILE
+    calls.clear()
+    with atomic_file(tmp_path / "b") as name:
+        name.write_bytes(b"text")
+    assert calls == FILE
+    calls.clear()
+    with all_or_none() as together:
+        for path in (tmp_path / "c", tmp_path / "d"):
+            with open_output(path, together=together) as out:
+                out.write("text\n")
+        assert calls == ["sync file"] * 2
+    assert calls == ["sync file"] * 2 + FILE[1:] * 2
+
+
+def fill(directory: Path, text: str) -> None:
+    put(directory / "marker", text)
+    (directory / "inner").mkdir()
+    put(directory / "inner" / "file", text)
+
+
+def test_directories_are_synced_and_swapped(tmp_path: Path, calls: list[str]) -> None:
+    syncs = ["sync file", "sync directory"] * 2 + ["sync directory"]
+    for number, step in enumerate(("rename", "swap")):
+        calls.clear()
+        with atomic_directory(tmp_path / "model", "marker") as directory:
+            fill(directory, str(number))
+        if step not in calls:
+            pytest.skip("this file system cannot swap two names")
+        assert calls == [*syncs, step, "sync directory"]
+        assert (tmp_path / "model" / "inner" / "file").read_text() == str(number)
+        assert os.listdir(tmp_path) == ["model"]
+
+
+def test_a_crash_after_the_swap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The new directory has the name; the older one is left, and the next run removes it."""
+    with atomic_directory(tmp_path / "model", "marker") as directory:
+        fill(directory, "old")
+    temporary = tmp_path / "new"
+    temporary.mkdir()
+    fill(temporary, "new")
+    monkeypatch.setattr(shutil, "rmtree", lambda *_, **__: None)
+    durable.replace_directory(temporary, tmp_path / "model")
+    assert (tmp_path / "model" / "marker").read_text() == "new"
+
+
+@pytest.fixture
+def no_swap(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(durable, "_exchange", lambda left, right: False)
+
+
+def test_directories_without_a_swap(tmp_path: Path, no_swap: None) -> None:
+    for text in ("old", "new"):
+        with atomic_directory(tmp_path / "model", "marker") as directory:
+            fill(directory, text)
+        assert (tmp_path / "model" / "marker").read_text() == text
+        assert os.listdir(tmp_path) == ["model"]
+
+
+def test_an_interrupt_between_two_renames(
+    tmp_path: Path, no_swap: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with atomic_directory(tmp_path / "model", "marker") as directory:
+        fill(directory, "old")
+    rename, done = os.rename, []
+
+    def interrupted(old: Any, new: Any) -> None:
+        done.append(old)
+        if len(done) == 2:
+            raise KeyboardInterrupt
+        rename(old, new)
+
+    monkeypatch.setattr(os, "rename", interrupted)
+    with (
+        pytest.raises(KeyboardInterrupt),
+        atomic_directory(tmp_path / "model", "marker") as directory,
+    ):
+        fill(directory, "new")
+    assert (tmp_path / "model" / "marker").read_text() == "old"
+    assert os.listdir(tmp_path) == ["model"]
+
+
+@pytest.fixture(scope="module")
+def dead() -> int:
+    """Number of a process that has ended."""
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return process.pid
+
+
+def test_processes_that_live() -> None:
+    assert durable.is_alive(os.getpid()) and durable.is_alive(1)
+
+
+def test_leftovers_of_dead_processes_are_removed(tmp_path: Path, dead: int) -> None:
+    assert not durable.is_alive(dead)
+    alive = tmp_path / f".out.{os.getppid()}.partial"
+    other = tmp_path / f".other.{dead}.partial"
+    for path in (alive, other, tmp_path / f".out.{dead}.partial"):
+        put(path, "half")
+    with open_output(tmp_path / "out") as out:
+        out.write("whole")
+    assert sorted(tmp_path.iterdir()) == sorted([alive, other, tmp_path / "out"])
+    (tmp_path / f".model.{dead}.partial" / "inner").mkdir(parents=True)
+    with atomic_directory(tmp_path / "model", "marker"):
+        pass
+    assert sorted(tmp_path.iterdir()) == sorted(
+        [alive, other, tmp_path / "model", tmp_path / "out"]
+    )
+
+
+def test_a_directory_that_had_stepped_aside_comes_back(tmp_path: Path, dead: int) -> None:
+    aside = tmp_path / f".model.{dead}.old"
+    aside.mkdir()
+    put(aside / "marker", "old")
+    durable.remove_leftovers(tmp_path / "model")
+    assert (tmp_path / "model" / "marker").read_text() == "old"
+    aside.mkdir()
+    durable.remove_leftovers(tmp_path / "model")
+    assert os.listdir(tmp_path) == ["model"]
+
+
+WRITER = """
+import sys, time
+from pathlib import Path
+from miner.text.artifacts import atomic_directory
+for number in range(10**6):
+    with atomic_directory(sys.argv[1], "marker") as directory:
+        (directory / "marker").write_text(str(number))
+        (directory / "other").write_text("x" * 10000)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux swaps names at once")
+def test_a_killed_writer_leaves_a_whole_directory(tmp_path: Path) -> None:
+    """At every moment there is a directory under the name, and the next run leaves no leftovers."""
+    place = tmp_path / "model"
+    for _ in range(3):
+        writer = subprocess.Popen([sys.executable, "-c", WRITER, str(place)])
+        while not place.exists():
+            assert writer.poll() is None
+            time.sleep(0.01)
+        end = time.monotonic() + 0.5
+        while time.monotonic() < end:
+            os.stat(place)  # raises where there is nothing
+        writer.send_signal(signal.SIGKILL)
+        writer.wait()
+        assert len((place / "other").read_text()) == 10000
+    with atomic_directory(place, "marker") as directory:
+        put(directory / "marker", "last")
+    assert os.listdir(tmp_path) == ["model"]
