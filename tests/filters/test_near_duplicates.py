@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import tracemalloc
+import unicodedata
 from pathlib import Path
 
 import numpy as np
@@ -47,6 +48,13 @@ def test_similarities_agree_with_the_reference(n, seed, scores) -> None:
     rows = np.arange(n, dtype=np.int64) * 2
     found = similarities(np.repeat(table, 2, axis=0), np.array(scores[:n]), rows)
     np.testing.assert_allclose(found, near_reference(table, scores[:n]), atol=1e-12)
+
+
+def test_normal_forms_have_one_signature() -> None:
+    pytest.importorskip("rensa")
+    sides = [[unicodedata.normalize(form, "Größe é, Ångström")] for form in ("NFC", "NFD")]
+    one, other = (signatures(Batch(side, side)) for side in sides)
+    np.testing.assert_array_equal(one, other)
 
 
 def test_no_second_table_is_held() -> None:
