@@ -58,46 +58,25 @@ class Dataset:
         return [file for files in self.parts.values() for file in files]
 
 
-BUCC_KNOWN = {
-    "de-en.sample-gold": (
-        2_529_652,
-        "8e16ba8b02ef8d648b06adfbd6dfb188f43524e18f97b2b12a14a086caac62f3",
-    ),
-    "de-en.training-gold": (
-        28_189_548,
-        "766e0fdebbd1438fb87c21254828eb13c8b997d8fbab002103dd060dcac50c5c",
-    ),
-    "fr-en.sample-gold": (
-        1_948_831,
-        "df9eb3966954e163c9264076f7c9c1eb56d9d8a91855f9d3afbf2c0fdaef0a08",
-    ),
-    "fr-en.training-gold": (
-        20_757_713,
-        "53c0d0e7dd97dc89593a2db25a26c5f0ccdc7113e8451263bb0c80e4c4c7dc30",
-    ),
-    "ru-en.sample-gold": (
-        4_269_233,
-        "fce3cabc7ee50ddb4b18aa6fb090e2669c8383d2a29fc97eed6ae70fed9a23e5",
-    ),
-    "ru-en.training-gold": (
-        37_085_079,
-        "1895df56e936ca3d4f5b12299ceffe0b7ff4806584c40bdaa3ae1d445f25afa5",
-    ),
-    "zh-en.sample-gold": (
-        769_869,
-        "a3425be5c0320ee131a0927b66c3e29befb3b481ebf1b87257e660e514bc16ac",
-    ),
-    "zh-en.training-gold": (
-        6_344_925,
-        "3facb71798277c8f44dc78c1f8ae2110f254d0e14799f3508eedd54b4236877a",
-    ),
-}
-NEWS_KNOWN = {
-    "cs-en": (28_119_465, "b0ef38b810bc67811eb908080243e0211062c26a7a71cc05996c96ea6c55e0ff"),
-    "de-en": (39_390_551, "8aaa98a77d38bd39dcbdbcb775f3b6c633700e4c10fd915cf3dc6b9bfd0f2dca"),
-    "en-kk": (1_269_004, "bc0fdd1dd040c53409ace60c019a8a58450a36f128bc1e4263fcb5d4fc1bf0cb"),
-    "en-ru": (41_411_245, "09aef10a0bb51104622ff6852cdf4f693b5906de970156b4e8db1e64ec55340c"),
-    "en-zh": (36_696_769, "fc9cc3f28ad62872d8eece1dffb1148f972baf6621bc87ba049a3ae0aab4025b"),
+# Known sizes in bytes and SHA-256, of files of BUCC by pair and split, and of News Commentary.
+_KNOWN_TEXT = """
+de-en.sample-gold 2529652 8e16ba8b02ef8d648b06adfbd6dfb188f43524e18f97b2b12a14a086caac62f3
+de-en.training-gold 28189548 766e0fdebbd1438fb87c21254828eb13c8b997d8fbab002103dd060dcac50c5c
+fr-en.sample-gold 1948831 df9eb3966954e163c9264076f7c9c1eb56d9d8a91855f9d3afbf2c0fdaef0a08
+fr-en.training-gold 20757713 53c0d0e7dd97dc89593a2db25a26c5f0ccdc7113e8451263bb0c80e4c4c7dc30
+ru-en.sample-gold 4269233 fce3cabc7ee50ddb4b18aa6fb090e2669c8383d2a29fc97eed6ae70fed9a23e5
+ru-en.training-gold 37085079 1895df56e936ca3d4f5b12299ceffe0b7ff4806584c40bdaa3ae1d445f25afa5
+zh-en.sample-gold 769869 a3425be5c0320ee131a0927b66c3e29befb3b481ebf1b87257e660e514bc16ac
+zh-en.training-gold 6344925 3facb71798277c8f44dc78c1f8ae2110f254d0e14799f3508eedd54b4236877a
+cs-en 28119465 b0ef38b810bc67811eb908080243e0211062c26a7a71cc05996c96ea6c55e0ff
+de-en 39390551 8aaa98a77d38bd39dcbdbcb775f3b6c633700e4c10fd915cf3dc6b9bfd0f2dca
+en-kk 1269004 bc0fdd1dd040c53409ace60c019a8a58450a36f128bc1e4263fcb5d4fc1bf0cb
+en-ru 41411245 09aef10a0bb51104622ff6852cdf4f693b5906de970156b4e8db1e64ec55340c
+en-zh 36696769 fc9cc3f28ad62872d8eece1dffb1148f972baf6621bc87ba049a3ae0aab4025b
+"""
+KNOWN = {
+    name: (int(size), sha256)
+    for name, size, sha256 in map(str.split, _KNOWN_TEXT.strip().splitlines())
 }
 # Languages of LASER's Tatoeba sets: its code, and after a colon that of BCP-47 if it differs.
 TATOEBA = """
@@ -138,7 +117,7 @@ def _bucc(pair: str) -> tuple[File, ...]:
     return tuple(
         File(
             f"https://comparable.limsi.fr/bucc2018/bucc2018-{pair}.{split}.tar.bz2",
-            *BUCC_KNOWN.get(f"{pair}.{split}", (None, None)),
+            *KNOWN.get(f"{pair}.{split}", (None, None)),
         )
         for split in ("sample-gold", "training-gold", "test")
     )
@@ -172,7 +151,7 @@ def _news() -> dict[str, tuple[File, ...]]:
     names = {f"{code}-en": f"{code}-en" for code in NEWS_BEFORE_ENGLISH}
     names |= {f"{code}-en": f"en-{code}" for code in NEWS_AFTER_ENGLISH}
     return {
-        pair: (File(f"{where}.{name}.tsv.gz", *NEWS_KNOWN.get(name, (None, None))),)
+        pair: (File(f"{where}.{name}.tsv.gz", *KNOWN.get(name, (None, None))),)
         for pair, name in names.items()
     }
 
