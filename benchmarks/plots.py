@@ -1,4 +1,4 @@
-"""Plots of the results, from ``results/*.json``. Equal results make equal bytes of SVG."""
+"""Plots of docs/results.md, from ``results/*.json``. Equal results make equal bytes of SVG."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 from benchmarks import report
 from benchmarks.models.evaluation_tables import figures, rate
 
-PLACE = Path(__file__).parent / "plots"
+PLACE = Path(__file__).parent.parent / "docs" / "plots"
 # The language pair of the encoders' benchmark; whole models are shown on that pair, too.
 PAIR = "fr-en"
 F1 = f"mining F1, bucc-style {PAIR} test, by ratio margin"
@@ -115,7 +115,7 @@ PLOTS: dict[str, tuple[Callable[[Any], None], Sequence[str]]] = {
 
 
 def draw() -> None:
-    """Draw every plot whose results are there into ``plots``."""
+    """Draw every plot whose results are there into docs/plots."""
     import matplotlib
 
     matplotlib.use("svg")

@@ -71,7 +71,7 @@ KEY = [
     "curve of labelled noisy bitext, by the cosine; sentences/s: English text to vectors, all",
     "threads, in one run (not that of other tables: the machine's speed varies). A star: a",
     "mean over the sets that are there. The text of the model that ships has some sentences of",
-    "these sets, which benchmarks/RESULTS.md counts; that of the other models has none.",
+    "these sets, which are counted below; that of the other models has none.",
 ]
 
 
