@@ -8,7 +8,7 @@ DEMO := miner/demo
 # Real text for tests and benchmarks; what needs it is skipped where it is absent.
 DATA ?= ../shared/data
 
-.PHONY: demo test lint bench model clean
+.PHONY: demo test lint docs bench model clean
 
 demo: $(VENV)/installed
 	$(BIN)/miner mine $(DEMO)/demo.de $(DEMO)/demo.en --work demo-out -o demo-out/pairs.tsv
@@ -26,6 +26,11 @@ lint: $(VENV)/developing
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Writes the command line's reference, then builds the pages of docs/ into site/.
+docs: $(VENV)/developing
+	$(BIN)/python docs/reference.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 bench: $(VENV)/developing
 	$(BIN)/pip install -q -c constraints.txt -e '.[$(EXTRA),train,filter,dev,bench]'
@@ -49,7 +54,7 @@ $(VENV)/developing: $(VENV)/installed
 	@touch $@
 
 clean:
-	rm -rf $(VENV) demo-out build dist *.egg-info
+	rm -rf $(VENV) demo-out site build dist *.egg-info
 
 # The model that ships: shippable text only (see miner/models/default/README.md), by its directory
 # and name below $(DATA)/train.

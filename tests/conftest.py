@@ -32,7 +32,7 @@ hypothesis.settings.load_profile("miner")
 
 
 # Files of few tests that take long: begun last, they would leave all processes but one idle.
-LONG = ("test_readme.py", "test_pipeline.py", "test_train.py", "test_other_encoders.py")
+LONG = ("test_docs.py", "test_pipeline.py", "test_train.py", "test_other_encoders.py")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -43,7 +43,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(autouse=True)
 def as_large(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Searches take the engine of large corpora, but for those that users see first."""
-    if request.path.stem not in ("test_readme", "test_demo"):
+    if request.path.stem not in ("test_docs", "test_demo"):
         monkeypatch.setattr(knn_search, "SMALL", 0)
 
 

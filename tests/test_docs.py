@@ -1,0 +1,191 @@
+"""Documentation: every example runs and prints what the page shows; every command is described.
+
+``MINER_DOCS=write pytest tests/test_docs.py`` puts the output of today into the pages.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import click
+import numpy as np
+import pytest
+from support.evaluated_models import write_every
+from support.examples import NUMBER, Example, blocks, commands, difference, run, run_page
+
+import miner
+from miner.evaluation.gold import read_gold
+from miner.filters.registry import FILTERS
+from miner.text.output import open_output
+
+pytest.importorskip("torch", reason="the documentation trains models")
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+DEMO = Path(miner.__file__).parent / "demo"
+# Pages whose examples are run.
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+# Pages whose links are checked here; those of docs/ are checked by 'make docs', too.
+LINKED = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", ROOT / "benchmarks/README.md"]
+NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with the files that the pages name, made of the demo text."""
+    directory = tmp_path_factory.mktemp("docs")
+    shutil.copytree(DEMO, directory / "miner" / "demo")
+    german, english = (
+        (DEMO / f"demo.{name}").read_text(encoding="utf-8").splitlines() for name in ("de", "en")
+    )
+    rows = sorted(read_gold(DEMO / "demo.gold"))
+    gold = [(german[int(one) - 1], english[int(other) - 1]) for one, other in rows]
+    for name, lines in (("de", german), ("en", english)):
+        for suffix in ("", ".zst", ".gz"):
+            with open_output(directory / f"news.{name}{suffix}") as file:
+                file.writelines(f"{line}\n" for line in lines)
+        vectors = np.random.default_rng(1).normal(size=(len(lines), 8)).astype(np.float32)
+        np.save(directory / f"laser.{name}.npy", vectors)
+    (directory / "more.de").write_text("Eine Zeile mehr.\n", encoding="utf-8")
+    (directory / "other.en").write_text("\n".join(english[200:]) + "\n", encoding="utf-8")
+    with open_output(directory / "web.de-en.tsv.gz") as file:
+        file.writelines(f"{source}\t{target}\n" for source, target in noisy(gold))
+    for side, name in enumerate(("de", "en")):
+        text = "".join(f"{pair[side]}\n" for pair in gold)
+        for stem in ("web", "train"):
+            (directory / f"{stem}.{name}").write_text(text, encoding="utf-8")
+    numbered = [f"{source}\t{target}\t{place}" for place, (source, target) in enumerate(gold)]
+    for stem in ("train", "paraphrases", "scored"):
+        lines = "".join(f"{row}\n" for row in numbered)
+        (directory / f"{stem}.tsv").write_text(lines, encoding="utf-8")
+    labelled = "".join(f"1\t{row}\n" for row in numbered)
+    (directory / "labelled.tsv").write_text(labelled, encoding="utf-8")
+    write_every(directory / "data", [one for one, _ in gold], [other for _, other in gold])
+    (directory / "tests.txt").write_text(
+        "".join(f"{other}\n" for _, other in gold[:5]), encoding="utf-8"
+    )
+    (directory / "scores.tsv").write_text("de\t70.1\nfr\t70.5\nru\t64.2\n", encoding="utf-8")
+    table = "language\tgrammar\nde\t0.42\nfr\t0.46\nru\t0.5\n"
+    (directory / "distances.tsv").write_text(table, encoding="utf-8")
+    return directory
+
+
+def noisy(gold: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """A crawled bitext in small: translations, and rows with one fault of each kind."""
+    rows = list(gold)
+    rows += [(source, gold[place + 7][1]) for place, (source, _) in enumerate(gold[:20])]
+    rows += [(source, source) for source, _ in gold[20:25]]
+    rows += [(source, target.replace("e", "Ã©")) for source, target in gold[25:28]]
+    rows += [(source, "") for source, _ in gold[28:30]]
+    rows += [(target, source) for source, target in gold[30:34]]
+    return rows + gold[40:46]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_examples_run_and_print_what_is_shown(
+    name: str, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    if not {example.language for example in blocks(text)} & {"sh", "python"}:
+        pytest.skip("no example to run")
+    place = tmp_path / "place"
+    shutil.copytree(files, place)
+    monkeypatch.chdir(place)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    content, differences = run_page(text)
+    if os.environ.get("MINER_DOCS") == "write":
+        (ROOT / name).write_text(content, encoding="utf-8")
+    else:
+        assert not differences, "\n\n".join([*differences, "see the head of tests/test_docs.py"])
+
+
+def test_there_are_examples() -> None:
+    found = [example for page in PAGES for example in blocks(page.read_text(encoding="utf-8"))]
+    lines = [line for one in found if one.language == "sh" for line in commands(one.content)]
+    assert sum(line.startswith("miner ") for line in lines) > 40
+    assert sum(one.language == "python" for one in found) >= 3
+    assert sum(one.language == "text" for one in found) >= 10
+
+
+def test_an_example_that_fails_is_found() -> None:
+    with pytest.raises(AssertionError, match="No such file"):
+        run(Example("sh", "miner score missing.tsv\n", 0))
+    with pytest.raises(ValueError):
+        run(Example("python", "int('x')\n", 0))
+
+
+def test_output_that_differs_is_found() -> None:
+    assert not difference("12 kept (7.1%)\n", "12 kept (6.2%)\n")
+    assert not difference("score 0.98141465", "score 0.98141499")
+    assert difference("12 kept", "13 kept") and difference("12 kept", "12 left")
+    assert difference("one", "one\ntwo")
+    assert NUMBER.findall("a1 -2.5e-3 1,024") == ["1", "-2.5e-3", "1,024"]
+    page = "```sh\nprintf 'a 1\\n'\n```\n\n```text\nb 1\n```\nend\n"
+    content, differences = run_page(page)
+    assert content == page.replace("b 1", "a 1") and len(differences) == 1
+
+
+# --- what is taken from the code -------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def reference() -> ModuleType:
+    """The module docs/reference.py."""
+    spec = importlib.util.spec_from_file_location("reference", DOCS / "reference.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_command_and_option_is_in_the_reference(reference: ModuleType) -> None:
+    sections = dict(re.findall(r"^## ([^\n]*)\n(.*?)(?=^## |\Z)", reference.page(), re.M | re.S))
+    every = dict(reference.commands(reference.cli, "miner"))
+    assert set(sections) == set(every) and len(every) > 25
+    for path, context in every.items():
+        for parameter in context.command.get_params(context):
+            if isinstance(parameter, click.Option):
+                for name in (*parameter.opts, *parameter.secondary_opts):
+                    assert re.search(rf"(?<![\w-]){name}\b", sections[path]), (path, name)
+
+
+def test_what_is_taken_from_the_code_is_that_of_today(reference: ModuleType) -> None:
+    pages = {reference.PAGE: reference.page(), reference.ARCHITECTURE: reference.architecture()}
+    for path, content in pages.items():
+        assert path.read_text(encoding="utf-8") == content, f"run 'make docs', which writes {path}"
+
+
+# --- links and tables -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", LINKED, ids=lambda page: str(page.relative_to(ROOT)))
+def test_linked_files_and_sections_are_there(page: Path) -> None:
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for name, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([^)]*))?\)", text):
+        linked = (page.parent / name) if name else page
+        assert linked.exists(), name
+        if anchor:
+            heads = re.findall(r"^#+ (.*)$", linked.read_text(encoding="utf-8"), re.MULTILINE)
+            known = {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+            assert anchor in known, f"{name}#{anchor}"
+
+
+def test_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
+
+
+def test_every_filter_is_described() -> None:
+    text = (DOCS / "filtering.md").read_text(encoding="utf-8")
+    assert not [name for name in FILTERS if f"`{name}`" not in text]
+
+
+def test_tables_are_those_of_the_results() -> None:
+    done = subprocess.run([sys.executable, "-m", "benchmarks", "pages", "--check"], cwd=ROOT)
+    assert done.returncode == 0
