@@ -1,9 +1,14 @@
 """Threads, memory and speed of this machine. Libraries load when they are needed."""
 
+import mmap
 import os
 import time
+from typing import TYPE_CHECKING
 
 from miner.errors import ResourceError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 def thread_count(threads: int | None = None) -> int:
@@ -40,6 +45,13 @@ def parse_size(text: str) -> int:
     if not 0 < value < float("inf"):
         raise ValueError(f"not a size: {text!r}")
     return int(value * (1 << shift))
+
+
+def release_pages(array: "np.ndarray") -> None:
+    """Drop the resident pages of an array that maps a file; they are read again when needed."""
+    mapped = getattr(array, "_mmap", None)
+    if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
+        mapped.madvise(mmap.MADV_DONTNEED)
 
 
 def matrix_peak() -> float:

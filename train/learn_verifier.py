@@ -13,7 +13,7 @@ from miner.encoder.encoder import Encoder
 from miner.knn.knn_search import nearest_both
 from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
-from miner.scoring.context_features import CONTEXT_FEATURES, context_features
+from miner.scoring.context_features import CONTEXT_FEATURES, best_logits, context_features
 from miner.scoring.logistic import Logistic
 from miner.scoring.margin import candidates
 from miner.scoring.pair_features import PAIR_FEATURES, TokenTable, prepare
@@ -86,7 +86,9 @@ def learn_verifier(
     if not FEWEST <= true.sum() < len(true):
         return None
     alone = fit(own, true, PAIR_FEATURES)
-    neighbours = context_features(found, forward, backward, alone.logit(own))
+    logit = alone.logit(own)
+    best = best_logits(found, logit, (len(forward), len(backward)))
+    neighbours = context_features(found, forward, backward, logit, best)
     among = fit(neighbours, true, CONTEXT_FEATURES)
     return {
         "alone": alone.as_dict(),

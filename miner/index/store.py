@@ -23,6 +23,7 @@ import numpy as np
 
 from miner.errors import ArtifactError
 from miner.index import hdf5
+from miner.machine import release_pages
 from miner.text.output import one_line
 
 EMBEDDINGS = "embeddings.h5"
@@ -261,6 +262,7 @@ class Store:
             # Bits without the sign: many times as fast as a comparison of float16.
             bits = self.vectors[start : start + BLOCK].view(np.uint16) & 0x7FFF
             keep[start : start + BLOCK] &= bits.any(axis=1)
+            release_pages(self.vectors)
         return np.flatnonzero(keep)
 
 
@@ -272,6 +274,7 @@ class Texts:
         size = path.stat().st_size if path.exists() else -1
         if size != offset[-1]:
             raise ArtifactError(f"{path}: missing or cut short; build the index again")
+        self.size = size
         self._map: mmap.mmap | bytes = b""
         if size:
             with open(path, "rb") as file:
@@ -279,6 +282,11 @@ class Texts:
 
     def __len__(self) -> int:
         return len(self._offset) - 1
+
+    def release(self) -> None:
+        """Drop the resident pages of the file; they are read again when needed."""
+        if isinstance(self._map, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+            self._map.madvise(mmap.MADV_DONTNEED)
 
     def raw(self, row: int) -> bytes:
         return self._map[self._offset[row] : self._offset[row + 1]]

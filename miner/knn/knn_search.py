@@ -29,7 +29,7 @@ from miner.knn.recall import int8_suffices, scan
 from miner.knn.search_checkpoint import Checkpoint, Plan
 from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
-from miner.machine import memory_budget, thread_count
+from miner.machine import memory_budget, release_pages, thread_count
 from miner.progress import Reporter, silent
 
 # Rows of either side in one block of the similarity matrix; halved until it fits the memory.
@@ -248,6 +248,7 @@ class _Search:
             part = queries.rows[start : start + self.block]
             similarity[part, : best.shape[1]] = best
             row[part, : best.shape[1]] = np.where(place >= 0, base.rows[place], -1)
+            release_pages(base.vectors)
         return Neighbors(similarity, row)
 
     def _settled(

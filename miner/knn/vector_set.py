@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from miner.machine import release_pages
+
 
 @dataclass(frozen=True)
 class VectorSet:
@@ -25,7 +27,9 @@ class VectorSet:
 
     def block(self, start: int, end: int) -> np.ndarray:
         """Return the vectors at positions ``start`` to ``end``, ``(b, d)``, in their own type."""
-        return np.asarray(self.vectors[self.rows[start:end]])
+        found = np.asarray(self.vectors[self.rows[start:end]])
+        release_pages(self.vectors)
+        return found
 
     def float32_block(self, start: int, end: int) -> np.ndarray:
         """Return the vectors at positions ``start`` to ``end`` as ``(b, d) float32``."""

@@ -1,15 +1,15 @@
-"""How precise are the pairs, without gold: target-decoy competition.
+"""Precision of mined pairs without gold: target-decoy competition.
 
-Proteomics asks the same question of its matches and answers it with decoys (Elias & Gygi 2007):
-things that cannot be right are put among those that may be, and go through the very same search.
-Here they are sentences of the target's language from somewhere else. Added to the targets, they
-compete for the same sources, are scored by the same margins and the same second look, and are
-matched one to one. How many of them reach a threshold tells how many wrong pairs do.
+Proteomics estimates the precision of its matches with decoys (Elias & Gygi 2007): items that cannot
+be right join those that may be, and go through the very same search. Here decoys are sentences of
+the target's language from elsewhere. Added to the targets, they compete for the same sources, are
+scored by the same margins and the same verifier, and are matched one to one. The number of decoys
+that reach a threshold estimates the number of wrong pairs that do.
 
-Decoys are not the corpus, and that is corrected for in three ways. Only those whose vocabulary is
-the corpus's stay. They are counted by strata of length, since short sentences match by chance far
+Decoys differ from the corpus, which is corrected in three ways. Only decoys with the vocabulary of
+the corpus are used. They are counted by strata of length, since short sentences match by chance far
 more often. And in each stratum their number is scaled so that it agrees with the corpus among the
-low scores, where nearly everything is wrong.
+low scores, where nearly all pairs are wrong. One estimate in 350 lines: its steps stay together.
 """
 
 import math
@@ -18,42 +18,42 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from miner.encoder.encoder import Encoder
 from miner.errors import ResourceError
 from miner.knn.knn_search import nearest_both
 from miner.knn.neighbors import Neighbors
 from miner.knn.vector_set import VectorSet
 from miner.machine import thread_count
-from miner.mining.search import Search, choose, side
+from miner.mining.search import Search
+from miner.mining.verification import choose_by_probability, release
+from miner.scoring.margin import CandidateBlocks
 from miner.scoring.pair_features import PreparedText, prepare
 
-# Decoys in all, and how often at most they are drawn: never more at once than there are targets,
-# or else they would crowd each other out.
+# Decoys in all, and draws of them at most: a draw has no more decoys than there are targets, or else
+# they would crowd each other out.
 DECOYS, DRAWS = 20_000, 32
-# Fewer decoys, or fewer targets to put them among, say nothing.
+# With fewer decoys, or fewer targets to put them among, there is no estimate.
 FEWEST, FEWEST_TARGETS = 500, 50
 # Strata of equal numbers of target sentences, by length in characters.
 STRATA = 8
-# Of a stratum's decoy pairs, the share from the bottom that the scale is found with.
+# Range of quantiles of a stratum's decoy scores from which its scale is found.
 BULK = (0.30, 0.95)
-# Pairs of pull towards no scaling, for strata with few.
+# Pseudo-counts that pull the scale of strata with few pairs towards 1.
 CAUTION = 20.0
-# Best decoys that the fall of the number of decoys at high scores is fitted to.
+# Number of best decoys to which the tail of the scores is fitted.
 TAIL = 100
 SEED = 1
-# Decoys whose words are rarer in the corpus than those of this share of its own sentences go.
+# Decoys are dropped if their words are rarer in the corpus than those of this share of its own
+# sentences.
 UNLIKE = 0.05
-
-
-# Doubts are raised where fewer pairs are in the running, where decoys must be scaled by more than
-# this factor either way, and where one sentence is a neighbour of more than this share of the
-# other side.
+# Doubts are raised for fewer pairs than this, for decoys that must be scaled by more than this
+# factor either way, and for a sentence that is a neighbour of more than this share of the other
+# side.
 FEW_PAIRS, UNLIKE_CORPUS, HUB = 200, 4.0, 0.02
 
 
 @dataclass(frozen=True)
 class Row:
-    """A threshold, the pairs it keeps, and their estimated precision and recall."""
+    """A threshold, the number of pairs it keeps, and their estimated precision and recall."""
 
     threshold: float
     kept: int
@@ -65,10 +65,10 @@ class Row:
 class Estimate:
     """Precision of mined pairs at every threshold, estimated without gold.
 
-    Of the pairs, best first: ``score (m,) float64``; ``wrong (m,)`` how many of this and the better
-    ones are wrong by estimate; ``q_value (m,)`` the least estimated share of wrong pairs of any
-    threshold that keeps this one. ``decoys`` sentences were used, ``matched`` of them found a
-    source; ``doubts`` says in words what speaks against the estimate.
+    Columns of the pairs, best first: ``score (m,) float64``; ``wrong (m,) float64``, the estimated
+    number of wrong pairs among this and the better ones; ``q_value (m,) float64``, the least
+    estimated false discovery rate of any threshold that keeps the pair. ``decoys`` sentences were
+    used, ``matched`` of them found a source. ``doubts`` are reasons to distrust the estimate.
     """
 
     score: np.ndarray
@@ -79,35 +79,35 @@ class Estimate:
     doubts: tuple[str, ...] = ()
 
     def threshold(self, precision: float) -> float | None:
-        """The lowest score whose pairs have this precision by estimate; None if none has."""
+        """Return the lowest score whose pairs have this estimated precision; None if none has."""
         # 1 - 0.9 is a little less than 0.1.
         kept = int(np.searchsorted(self.q_value, 1 - precision + 1e-9, side="right"))
         return float(self.score[kept - 1]) if kept else None
 
     def count(self, threshold: float) -> int:
-        """How many pairs have this score or more."""
+        """Count the pairs with this score or more."""
         return int(np.count_nonzero(self.score >= threshold))
 
     def precision(self, kept: int) -> float:
-        """Estimated precision of the best ``kept`` pairs."""
+        """Return the estimated precision of the best ``kept`` pairs."""
         return 1 - float(self.q_value[kept - 1]) if kept else 1.0
 
     def precision_at(self, threshold: float) -> float:
-        """Estimated precision of the pairs with this score or more."""
+        """Return the estimated precision of the pairs with this score or more."""
         return self.precision(self.count(threshold))
 
     def recall(self, kept: int) -> float:
-        """Estimated share of the right pairs that the best ``kept`` hold.
+        """Return the estimated recall of the best ``kept`` pairs, relative to the pairs found.
 
-        All right pairs are those among the scores of which more are right than wrong: below, what
-        is left when two large numbers are subtracted says nothing.
+        The total is counted over scores at which more pairs are right than wrong. Below, it would
+        be a small difference of two large numbers.
         """
         right = np.maximum.accumulate(np.arange(1, len(self.score) + 1) - self.wrong)
         most = right[self.q_value <= 0.5].max(initial=0.0)
         return float(min(right[kept - 1] / most, 1)) if kept and most > 0 else 0.0
 
     def table(self, precisions: Sequence[float]) -> Iterator[Row]:
-        """The thresholds of these precisions, where there are any, each once."""
+        """Yield the thresholds of these precisions, as far as they exist, each once."""
         seen = set()
         for precision in precisions:
             threshold = self.threshold(precision)
@@ -121,7 +121,7 @@ class Estimate:
 
 
 def rounded(threshold: float) -> float:
-    """Down to six places: as printed, it keeps what is printed beside it."""
+    """Round down to six places, so that the threshold as printed keeps the pairs printed beside it."""
     return math.floor(threshold * 1_000_000) / 1_000_000
 
 
@@ -133,11 +133,11 @@ def false_discovery(
     targets: np.ndarray,
     decoys: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """``wrong`` and ``q_value`` of :class:`Estimate`.
+    """Return ``wrong`` and ``q_value`` of :class:`Estimate`.
 
-    ``score (m,)`` of the pairs, best first, and ``decoy_score`` of the decoys' pairs; ``stratum``
-    and ``decoy_stratum`` of their targets; ``targets`` and ``decoys``: how many there are of each
-    stratum, matched or not.
+    ``score (m,)`` of the pairs, best first, and ``decoy_score (n,)`` of the decoys' pairs;
+    ``stratum (m,)`` and ``decoy_stratum (n,)`` of their targets; ``targets (s,)`` and ``decoys
+    (s,)``: the number of each in every stratum, matched or not.
     """
     weights = np.zeros(len(decoy_score))
     for number in range(len(targets)):
@@ -150,17 +150,17 @@ def false_discovery(
         expected = np.count_nonzero((theirs >= low) & (theirs < high)) * share
         weights[decoy_stratum == number] = share * (found + CAUTION) / (expected + CAUTION)
     wrong = _reached(decoy_score, weights, score)
-    # Of pairs of one score, all are kept or none.
+    # Pairs of equal score are kept together or not at all.
     kept = np.searchsorted(-score, -score, side="right")
     wrong = np.minimum(wrong, kept)
     return wrong, np.minimum.accumulate((wrong / np.maximum(kept, 1))[::-1])[::-1]
 
 
 def _reached(decoy_score: np.ndarray, weights: np.ndarray, score: np.ndarray) -> np.ndarray:
-    """Weight of the decoys that reach each ``score (m,)``, smoothed where they are few.
+    """Return the weight of the decoys that reach each ``score (m,)``, smoothed where they are few.
 
-    Beyond the ``TAIL`` best decoys, single ones would decide. The logits of scores fall off there
-    like an exponential distribution, which is fitted to those best and takes their place.
+    Above the score of the ``TAIL``-th best decoy, single ones would decide. There the logits of
+    scores fall off exponentially: a distribution is fitted to the best decoys and replaces them.
     """
     order = np.argsort(-decoy_score, kind="stable")
     logit, weights = _logit(decoy_score[order]), weights[order]
@@ -168,7 +168,7 @@ def _reached(decoy_score: np.ndarray, weights: np.ndarray, score: np.ndarray) ->
     at = _logit(score)
     reached = total[np.searchsorted(-logit, -at, side="right")]
     if len(logit) <= TAIL:
-        # One more than was seen: that none reached a score does not mean that none would.
+        # One more than was seen: none of few decoys reached a score, but of more some would.
         return reached + max(1.0, weights.mean() if len(weights) else 0.0)
     start = logit[TAIL]
     excess = weights[:TAIL] @ (logit[:TAIL] - start) / max(weights[:TAIL].sum(), 1e-9)
@@ -185,17 +185,16 @@ def _logit(probability: np.ndarray) -> np.ndarray:
 def estimate(found: Search, sentences: Sequence[str] | None = None) -> Estimate:
     """Estimate the precision of a search's pairs with decoys.
 
-    ``sentences`` are the decoys, of the target's language, none a translation of any source; by
-    default those of the model, of which only what resembles the targets is used.
+    ``sentences`` are the decoys, in the target's language, none a translation of any source; by
+    default those of the model, as far as they resemble the targets.
     Raises :class:`~miner.errors.ResourceError` where there are too few.
     """
-    pairs, threads = found.pairs, thread_count(found.settings.threads)
-    assert found.verifier is not None and found.source_text is not None
-    assert found.target_text is not None
+    pairs = found.pairs
+    assert found.verifier is not None and found.target_text is not None
     encoder = found.verifier.encoder
     pool = list(dict.fromkeys(encoder.model.read_decoys() if sentences is None else sentences))
-    text = prepare(encoder.tokenizer, pool, threads)
-    rows = pairs.target.store.distinct()
+    text = prepare(encoder.tokenizer, pool, thread_count(found.settings.threads))
+    rows = found.sides[1].rows
     usable = np.flatnonzero(np.diff(text.offsets) > 0)
     alike = _alike(found.target_text, rows, text, usable, encoder.tokenizer.size)
     if sentences is None:
@@ -205,19 +204,21 @@ def estimate(found: Search, sentences: Sequence[str] | None = None) -> Estimate:
             f"only {len(rows)} different targets, too few to mix decoys in among; "
             "give a --threshold"
         )
-    # Whatever order a file of decoys has, the first of these are a sample.
+    # A sample, whatever the order of the decoys.
     usable = np.random.default_rng(SEED).permutation(usable)[:DECOYS]
     draws = np.array_split(usable, -(-len(usable) // len(rows)) or 1)[:DRAWS]
     used = np.concatenate(draws)
     if len(used) < FEWEST:
-        why = "resemble the targets" if sentences is None else "are distinct and have known pieces"
+        why = "resemble the targets" if sentences is None else "are distinct and have known tokens"
         raise ResourceError(
             f"only {len(used)} decoys {why}; give at least {FEWEST} sentences of the target's "
             "language and domain (--decoys FILE), or a --threshold"
         )
     score, row = [], []
     for chosen in draws:
-        decoy_pairs = _compete(found, encoder, [pool[i] for i in chosen], text.take(chosen))
+        decoys = text.take(chosen)
+        vectors = encoder.encode_pieces(decoys.ids, decoys.offsets, [pool[i] for i in chosen])
+        decoy_pairs = _compete(found, vectors, decoys)
         score.append(decoy_pairs[0])
         row.append(chosen[decoy_pairs[1]])
     length = found.target_text.characters[rows]
@@ -227,7 +228,7 @@ def estimate(found: Search, sentences: Sequence[str] | None = None) -> Estimate:
         return np.searchsorted(edges, characters, side="right")
 
     decoy_score = np.concatenate(score)
-    targets, decoys = (
+    targets, decoy_count = (
         np.bincount(strata(characters), minlength=len(edges) + 1)
         for characters in (length, text.characters[used])
     )
@@ -237,16 +238,16 @@ def estimate(found: Search, sentences: Sequence[str] | None = None) -> Estimate:
         decoy_score,
         strata(text.characters[np.concatenate(row)]),
         targets,
-        decoys,
+        decoy_count,
     )
-    doubts = _doubts(found, decoy_score, decoys)
+    doubts = _doubts(found, decoy_score, decoy_count)
     if sentences is not None and alike.mean() < 0.5:
         doubts += (f"only {alike.mean():.0%} of the decoys use the words of the targets",)
     return Estimate(pairs.score, wrong, q_value, len(used), len(decoy_score), doubts)
 
 
 def _doubts(found: Search, decoy_score: np.ndarray, decoys: np.ndarray) -> tuple[str, ...]:
-    """What speaks against an estimate, in words."""
+    """List reasons to distrust an estimate."""
     doubts = []
     pairs = found.pairs
     if len(pairs) < FEW_PAIRS:
@@ -259,8 +260,8 @@ def _doubts(found: Search, decoy_score: np.ndarray, decoys: np.ndarray) -> tuple
         factor = seen / expected
         if not 1 / UNLIKE_CORPUS <= factor <= UNLIKE_CORPUS:
             doubts.append(
-                f"poor matches are {factor:.1f} times as many as the decoys let expect; give "
-                "--decoys of the corpus's domain"
+                f"poor matches are {factor:.1f} times as many as the decoys predict; give --decoys "
+                "of the corpus's domain"
             )
     if (decoys < FEWEST // STRATA).any():
         doubts.append("too few decoys are as long, or as short, as some of the targets")
@@ -280,34 +281,43 @@ def _doubts(found: Search, decoy_score: np.ndarray, decoys: np.ndarray) -> tuple
 
 
 def _compete(
-    found: Search, encoder: Encoder, sentences: list[str], text: PreparedText
+    found: Search, vectors: np.ndarray, text: PreparedText
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Scores and positions of the decoys that are matched when they join the targets."""
-    assert found.target_text is not None
-    sources = side(found.pairs.source)
-    vectors = encoder.encode(sentences).astype(sources.vectors.dtype)
+    """Let one draw of decoys join the targets; return the scores and positions of those matched.
+
+    ``vectors (n, d)`` and ``text`` are those of the decoys. The logits of the search's own
+    candidates are known, and only those of decoys are computed.
+    """
+    verifier, logits, source_text = found.verifier, found.logits, found.source_text
+    assert verifier is not None and logits is not None and source_text is not None
+    vectors = vectors.astype(found.sides[0].vectors.dtype)
     decoys = VectorSet(vectors, np.flatnonzero(vectors.any(axis=1)))
-    # Without a compressed index of the sources: the decoys' neighbours are to be exact.
-    forward, backward = nearest_both(replace(sources, ann=None), decoys, found.settings)
+    # Without a compressed index of the sources: the neighbours of decoys are to be exact.
+    forward, backward = nearest_both(replace(found.sides[0], ann=None), decoys, found.settings)
     first = len(found.backward)
-    chosen, _, _ = choose(
-        found.settings,
-        _merged(found.forward, forward, first),
-        Neighbors(
-            np.concatenate([found.backward.similarity, backward.similarity]),
-            np.concatenate([found.backward.row, backward.row]),
-        ),
-        found.verifier,
-        found.source_text,
-        found.target_text.join(text),
-        found.alone,
+    joined = Neighbors(
+        np.concatenate([found.backward.similarity, backward.similarity]),
+        np.concatenate([found.backward.row, backward.row]),
     )
-    decoy = chosen.target_row >= first
-    return chosen.score[decoy], chosen.target_row[decoy] - first
+    blocks = CandidateBlocks(_merged(found.forward, forward, first), joined, found.settings.margin)
+
+    def logits_of(source_row: np.ndarray, target_row: np.ndarray) -> np.ndarray:
+        logit = np.empty(len(source_row))
+        new = target_row >= first
+        logit[~new] = logits.of(source_row[~new], target_row[~new])
+        logit[new] = verifier.pair_logits(
+            source_text, text, source_row[new], target_row[new] - first
+        )
+        release(source_text)
+        return logit
+
+    chosen, _, _ = choose_by_probability(blocks, found.settings.retrieval, verifier, logits_of)
+    matched = chosen.target_row >= first
+    return chosen.score[matched], chosen.target_row[matched] - first
 
 
 def _merged(lists: Neighbors, more: Neighbors, first: int) -> Neighbors:
-    """The k nearest of both, where row ``i`` of ``more`` is row ``first + i`` of the union."""
+    """Merge lists into the k nearest of both; row ``i`` of ``more`` becomes ``first + i``."""
     k = lists.row.shape[1]
     row = np.concatenate([lists.row, np.where(more.row >= 0, more.row + first, -1)], axis=1)
     similarity = np.concatenate([lists.similarity, more.similarity], axis=1)
@@ -321,11 +331,11 @@ def _merged(lists: Neighbors, more: Neighbors, first: int) -> Neighbors:
 def _alike(
     targets: PreparedText, rows: np.ndarray, decoys: PreparedText, usable: np.ndarray, size: int
 ) -> np.ndarray:
-    """``(m,) bool``: which of the ``usable`` decoys could stand among the targets, by vocabulary.
+    """Return a ``(m,) bool`` mask of the ``usable`` decoys with the vocabulary of the targets.
 
-    A sentence's likelihood is the mean log frequency of its pieces among the targets, its own
-    occurrences left out. Decoys less likely than all but a few targets are of another language, or
-    of a domain with words that the targets do not have.
+    The likelihood of a sentence is the mean log frequency of its tokens among the targets, without
+    its own occurrences. Decoys less likely than all but a few targets are of another language, or
+    of a domain with other words.
     """
     count = np.bincount(targets.ids, minlength=size)
 

@@ -1,6 +1,6 @@
 """Two indexes in, scored sentence pairs out."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,31 +16,40 @@ from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
 from miner.machine import memory_budget, thread_count
 from miner.mining.pairs import Pairs, each_copy
+from miner.mining.verification import (
+    PairLogits,
+    choose_by_margin,
+    choose_by_probability,
+    pair_features,
+    prepare_texts,
+    release,
+)
 from miner.progress import Reporter, silent
-from miner.scoring import margin as margins
-from miner.scoring.margin import Candidates
+from miner.scoring.margin import CandidateBlocks, Candidates
 from miner.scoring.pair_features import PreparedText
-from miner.scoring.verifier import PairLogits, Verifier
+from miner.scoring.verifier import Verifier
 
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """A search and all that it saw, so that more can be asked of it.
+    """A search and its intermediate results, which the estimate of precision and reports use.
 
-    ``pairs`` is the result; ``forward`` and ``backward`` the neighbour lists that it comes from.
-    ``verifier``, ``source_text``, ``target_text`` and ``alone``, what the verifier says of every
-    candidate by itself, are None where margins rank. ``recall`` is the share of true neighbours in
-    ``forward`` and ``backward``, measured on a sample; None where both indexes are flat.
+    ``pairs`` is the result. ``sides`` are the vectors that were searched, ``forward`` and
+    ``backward`` the neighbour lists. ``verifier``, ``source_text``, ``target_text`` and ``logits``
+    (of the pair features of every candidate) are None where margins rank. ``recall`` is the share
+    of true neighbours in ``forward`` and ``backward``, measured on a sample; None where both
+    indexes are flat.
     """
 
     pairs: Pairs
     settings: SearchSettings
+    sides: tuple[VectorSet, VectorSet]
     forward: Neighbors
     backward: Neighbors
-    verifier: Verifier | None
-    source_text: PreparedText | None
-    target_text: PreparedText | None
-    alone: PairLogits | None = None
+    verifier: Verifier | None = None
+    source_text: PreparedText | None = None
+    target_text: PreparedText | None = None
+    logits: PairLogits | None = None
     recall: tuple[float, float] | None = None
 
 
@@ -127,26 +136,41 @@ def run(
 
     With a ``checkpoint`` the neighbour search continues from what it holds.
     """
-    settings = replace(
-        settings,
-        rank="margin" if verifier is None else "probability",
-        memory=memory_budget(settings.memory),
-        threads=thread_count(settings.threads),
-    )
+    memory, threads = memory_budget(settings.memory), thread_count(settings.threads)
+    rank = "margin" if verifier is None else "probability"
+    settings = replace(settings, rank=rank, memory=memory, threads=threads)
     require_one_model(source, target)
-    left, right = side(source), side(target)
-    forward, backward = nearest_both(left, right, settings, report, checkpoint)
+    sides = side(source), side(target)
+    forward, backward = nearest_both(*sides, settings, report, checkpoint)
     recall = None
-    if left.ann is not None or right.ann is not None:
-        recall = measured_recall(left, right, forward), measured_recall(right, left, backward)
-    texts: Sequence[PreparedText | None] = (None, None)
-    if verifier is not None:
-        texts = [
-            verifier.prepare(index.store.texts.slice(0, len(index)), settings.threads)
-            for index in (source, target)
-        ]
-    found, features, alone = choose(settings, forward, backward, verifier, texts[0], texts[1])
-    pairs = Pairs(
+    if sides[0].ann is not None or sides[1].ann is not None:
+        recall = (
+            measured_recall(*sides, forward),
+            measured_recall(sides[1], sides[0], backward),
+        )
+    blocks = CandidateBlocks(forward, backward, settings.margin)
+    if verifier is None:
+        found = choose_by_margin(blocks, settings.retrieval)
+        pairs = _pairs(found, source, target, None)
+        return Search(pairs, settings, sides, forward, backward, recall=recall)
+    tokenizer = verifier.encoder.tokenizer
+    left, right = (
+        prepare_texts(index.store.texts, tokenizer, threads, memory) for index in (source, target)
+    )
+
+    def logits_of(source_row: np.ndarray, target_row: np.ndarray) -> np.ndarray:
+        logit = verifier.pair_logits(left, right, source_row, target_row)
+        release(left, right)
+        return logit
+
+    found, context, logits = choose_by_probability(blocks, settings.retrieval, verifier, logits_of)
+    features = np.concatenate([pair_features(verifier, left, right, found), context], axis=1)
+    pairs = _pairs(found, source, target, features)
+    return Search(pairs, settings, sides, forward, backward, verifier, left, right, logits, recall)
+
+
+def _pairs(found: Candidates, source: Index, target: Index, features: np.ndarray | None) -> Pairs:
+    return Pairs(
         found.score,
         found.source_row,
         found.target_row,
@@ -158,7 +182,6 @@ def run(
         target,
         features,
     )
-    return Search(pairs, settings, forward, backward, verifier, texts[0], texts[1], alone, recall)
 
 
 def require_one_model(source: Index, target: Index) -> None:
@@ -171,32 +194,5 @@ def require_one_model(source: Index, target: Index) -> None:
 
 
 def side(index: Index) -> VectorSet:
-    """What of an index takes part in a search."""
+    """Return the vectors of an index that take part in a search."""
     return VectorSet(index.store.vectors, index.store.distinct(), index.ann())
-
-
-def choose(
-    settings: SearchSettings,
-    forward: Neighbors,
-    backward: Neighbors,
-    verifier: Verifier | None,
-    source: PreparedText | None,
-    target: PreparedText | None,
-    known: PairLogits | None = None,
-) -> tuple[Candidates, np.ndarray | None, PairLogits | None]:
-    """The pairs that the retrieval keeps of all candidates, best first.
-
-    With a verifier also their features, but for those of ``known`` candidates, and what is known of
-    every candidate by itself.
-    """
-    found = margins.candidates(forward, backward, settings.margin)
-    if verifier is None or source is None or target is None:
-        return margins.retrieve(found, settings.retrieval), None, None
-    probability, among, alone = verifier.verify(found, forward, backward, source, target, known)
-    chosen = margins.retrieve(replace(found, score=probability), settings.retrieval)
-    if known is not None:
-        return chosen, None, alone
-    # Of the chosen alone: kept of all, they would be the most that a search holds.
-    own = verifier.tokens.pair_features(source, target, chosen.source_row, chosen.target_row)
-    place = alone.place(chosen.source_row, chosen.target_row)
-    return chosen, np.concatenate([own, among[place]], axis=1), alone

@@ -20,13 +20,45 @@ CONTEXT_FEATURES = (
 MAX_LEAD = 12.0
 
 
+class BestLogits:
+    """The three best logits of every sentence of a side: ``best (n, 3) float64``, -inf for none."""
+
+    def __init__(self, n: int):
+        self.best = np.full((n, 3), -np.inf)
+
+    def add(self, row: np.ndarray, logit: np.ndarray) -> None:
+        """Take in the candidates of sentences ``row (m,)`` with their logits."""
+        order = np.lexsort((-logit, row))
+        ordered, rows = logit[order], row[order]
+        starts = np.flatnonzero(np.r_[True, rows[1:] != rows[:-1]])[: len(rows)]
+        sizes = np.diff(np.r_[starts, len(rows)])
+        found = np.full((len(starts), 6), -np.inf)
+        found[:, 3:] = self.best[rows[starts]]
+        for place in range(3):
+            has = sizes > place
+            found[has, place] = ordered[starts[has] + place]
+        self.best[rows[starts]] = -np.sort(-found, axis=1)[:, :3]
+
+    def leads(self, row: np.ndarray, logit: np.ndarray) -> np.ndarray:
+        """Subtract the best and the second best logit of the sentence's other candidates: (m, 2)."""
+        best = self.best[row]
+        # A candidate that is among the best is no rival of itself.
+        rivals = np.where(logit[:, None] >= best[:, :2], best[:, 1:], best[:, :2])
+        return np.clip(logit[:, None] - rivals, -MAX_LEAD, MAX_LEAD)
+
+
 def context_features(
-    candidates: Candidates, forward: Neighbors, backward: Neighbors, logit: np.ndarray
+    candidates: Candidates,
+    forward: Neighbors,
+    backward: Neighbors,
+    logit: np.ndarray,
+    best: tuple[BestLogits, BestLogits],
 ) -> np.ndarray:
     """Compute ``CONTEXT_FEATURES`` of candidates: ``(m, f) float32``.
 
-    ``candidates`` are all of a search; ``logit (m,)`` those of their pair features. Every feature
-    but ``alone`` and ``rank`` comes as the mean and the minimum over the two sentences:
+    ``logit (m,)`` is that of their pair features; ``best`` are the best logits of both sides over
+    all candidates of the search. Every feature but ``alone`` and ``rank`` comes as the mean and the
+    minimum over the two sentences:
 
     - ``lead``: the logit minus that of the best other candidate of the sentence; ``lead_second``:
       minus the second best.
@@ -36,14 +68,15 @@ def context_features(
     """
     out = np.empty((len(candidates), len(CONTEXT_FEATURES)), dtype=np.float32)
     out[:, 0] = logit
-    leads = _leads(logit, candidates.source_row), _leads(logit, candidates.target_row)
+    rows = candidates.source_row, candidates.target_row
+    leads = [side.leads(row, logit) for side, row in zip(best, rows, strict=True)]
     for column in (0, 1):
         left, right = leads[0][:, column], leads[1][:, column]
         out[:, 1 + 2 * column] = (left + right) / 2
         out[:, 2 + 2 * column] = np.minimum(left, right)
     cosine = candidates.similarity
-    left = cosine - _nearest_other(forward, candidates.source_row, candidates.forward_rank)
-    right = cosine - _nearest_other(backward, candidates.target_row, candidates.backward_rank)
+    left = cosine - _nearest_other(forward, rows[0], candidates.forward_rank)
+    right = cosine - _nearest_other(backward, rows[1], candidates.backward_rank)
     out[:, 5], out[:, 6] = (left + right) / 2, np.minimum(left, right)
     k = max(forward.row.shape[1], backward.row.shape[1])
     ranks = np.stack([candidates.forward_rank, candidates.backward_rank])
@@ -51,27 +84,20 @@ def context_features(
     return out
 
 
-def _leads(score: np.ndarray, key: np.ndarray) -> np.ndarray:
-    """Subtract from each score the best, and the second best, of the others of its key: ``(m, 2)``."""
-    order = np.lexsort((-score, key))
-    ordered = score[order]
-    starts = np.flatnonzero(np.r_[True, key[order][1:] != key[order][:-1]])[: len(order)]
-    sizes = np.diff(np.r_[starts, len(order)])
-    rank = np.arange(len(order)) - np.repeat(starts, sizes)
-    best = np.full((len(starts), 3), -np.inf)
-    for place in range(3):
-        has = sizes > place
-        best[has, place] = ordered[starts[has] + place]
-    best = np.repeat(best, sizes, axis=0)
-    leads = np.empty((len(order), 2))
-    for place in range(2):
-        rival = np.where(rank <= place, best[:, place + 1], best[:, place])
-        leads[order, place] = np.minimum(ordered - rival, MAX_LEAD)
-    return np.maximum(leads, -MAX_LEAD)
+def best_logits(
+    candidates: Candidates, logit: np.ndarray, sizes: tuple[int, int]
+) -> tuple[BestLogits, BestLogits]:
+    """Return the best logits of both sides, of ``sizes`` sentences, from all candidates."""
+    best = BestLogits(sizes[0]), BestLogits(sizes[1])
+    for side, row in zip(best, (candidates.source_row, candidates.target_row), strict=True):
+        side.add(row, logit)
+    return best
 
 
 def _nearest_other(neighbors: Neighbors, row: np.ndarray, rank: np.ndarray) -> np.ndarray:
     """Return the cosine of each sentence's nearest neighbour other than the candidate, else 0."""
-    lists = np.where(neighbors.row >= 0, neighbors.similarity, 0)
-    second = lists[:, 1] if lists.shape[1] > 1 else np.zeros(len(lists), np.float32)
-    return np.where(rank == 1, second[row], lists[row, 0])
+    nearest = np.zeros((len(row), 2), dtype=np.float32)
+    width = min(2, neighbors.row.shape[1])
+    exists = neighbors.row[row, :width] >= 0
+    nearest[:, :width] = np.where(exists, neighbors.similarity[row, :width], 0)
+    return np.where(rank == 1, nearest[:, 1], nearest[:, 0])

@@ -12,7 +12,9 @@ the order of candidates.
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 from miner.knn.neighbors import Neighbors
 from miner.names import MARGINS, RETRIEVALS, canonical
 
+# Pairs of a one-to-one matching that are plain Python objects at a time.
+PART = 1 << 18
 RATIO_FLOOR = 0.1
 """The least denominator of the ratio margin.
 
@@ -67,6 +71,10 @@ class Candidates:
     def take(self, keep: NDArray[np.int64] | NDArray[np.bool_]) -> Candidates:
         """Return the pairs at these positions, in this order, or where a (m,) mask is true."""
         return Candidates(*(getattr(self, field.name)[keep] for field in fields(self)))
+
+
+# Types of the columns of Candidates.
+_DTYPES = (np.float64, np.int64, np.int64, np.float32, np.float64, np.int16, np.int16)
 
 
 def neighborhood_mean(neighbors: Neighbors) -> NDArray[np.float32]:
@@ -123,54 +131,86 @@ def candidates(forward: Neighbors, backward: Neighbors, margin: str = "ratio") -
 
     Raises ``ValueError`` for an unknown margin or a row outside the other corpus.
     """
-    margin = canonical(margin, MARGINS)
-    n_source, n_target = len(forward), len(backward)
-    for name, neighbors, size in (
-        ("forward", forward, n_target),
-        ("backward", backward, n_source),
-    ):
-        if neighbors.row.size and neighbors.row.max() >= size:
-            raise ValueError(
-                f"the {name} neighbours name row {neighbors.row.max()}, "
-                f"but the other side has {size} sentences"
-            )
+    return CandidateBlocks(forward, backward, margin).block(0, len(forward))
 
-    # One integer per pair: sorting these is several times faster than sorting two columns.
-    source, place = np.nonzero(forward.row >= 0)
-    forward_key = source * n_target + forward.row[source, place]
-    # np.unique keeps the first occurrence, which is the best rank: nonzero walks lists in order.
-    forward_key, first = np.unique(forward_key, return_index=True)
-    forward_place = place[first]
-    forward_similarity = forward.similarity[source[first], forward_place]
 
-    target, place = np.nonzero(backward.row >= 0)
-    backward_key = backward.row[target, place] * n_target + target
-    backward_key, first = np.unique(backward_key, return_index=True)
-    backward_place = place[first]
-    backward_similarity = backward.similarity[target[first], backward_place]
+class CandidateBlocks:
+    """The candidates of a search in blocks of sources, so that not all are in memory at once.
 
-    # Sorted by hand: np.union1d hashes from numpy 2.3 on, which is many times slower here.
-    key = np.sort(np.concatenate((forward_key, backward_key)))
-    key = key[_run_starts(key)]
-    in_forward = np.searchsorted(key, forward_key)
-    in_backward = np.searchsorted(key, backward_key)
-    similarity = np.zeros(len(key), dtype=np.float32)
-    similarity[in_backward] = backward_similarity
-    similarity[in_forward] = forward_similarity
-    forward_rank = np.zeros(len(key), dtype=np.int16)
-    forward_rank[in_forward] = forward_place + 1
-    backward_rank = np.zeros(len(key), dtype=np.int16)
-    backward_rank[in_backward] = backward_place + 1
+    Every pair is in the block of its source. The blocks of all sources, in order, are what
+    :func:`candidates` returns, whose arguments and errors these are.
+    """
 
-    # Without target sentences there are no pairs: the 1 only avoids 0 // 0.
-    source_row, target_row = np.divmod(key, max(n_target, 1))
-    source_mean = neighborhood_mean(forward)[source_row]
-    target_mean = neighborhood_mean(backward)[target_row]
-    ratio = margin_score(similarity, source_mean, target_mean, "ratio")
-    score = ratio
-    if margin != "ratio":
-        score = margin_score(similarity, source_mean, target_mean, margin)
-    return Candidates(score, source_row, target_row, similarity, ratio, forward_rank, backward_rank)
+    def __init__(self, forward: Neighbors, backward: Neighbors, margin: str = "ratio"):
+        self.margin = canonical(margin, MARGINS)
+        self.forward, self.backward = forward, backward
+        for name, neighbors, size in (
+            ("forward", forward, len(backward)),
+            ("backward", backward, len(forward)),
+        ):
+            if neighbors.row.size and neighbors.row.max() >= size:
+                raise ValueError(
+                    f"the {name} neighbours name row {neighbors.row.max()}, "
+                    f"but the other side has {size} sentences"
+                )
+        self.means = neighborhood_mean(forward), neighborhood_mean(backward)
+        # Places of the backward lists, sorted by source; those of no source (-1) come first.
+        listed = backward.row.ravel()
+        order = np.argsort(listed.astype(np.int32), kind="stable")
+        counts = np.bincount(listed + 1, minlength=len(forward) + 1)
+        small = listed.size < np.iinfo(np.int32).max
+        self._places = order[counts[0] :].astype(np.int32 if small else np.int64)
+        self._starts = np.cumsum(np.concatenate([[0], counts[1:]]))  # (n_source + 1,)
+
+    def spans(self, size: int) -> list[tuple[int, int]]:
+        """Cut the sources into blocks of about ``size`` candidates, of one source at least."""
+        most = self._starts + self.forward.row.shape[1] * np.arange(len(self._starts))
+        edges = np.searchsorted(most, np.arange(0, most[-1], size))
+        edges = np.unique(np.append(edges, len(self.forward)))
+        return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
+
+    def block(self, start: int, end: int) -> Candidates:
+        """Return the candidates of the sources from ``start`` to ``end``, exclusive."""
+        n_target, width = len(self.backward), self.backward.row.shape[1]
+        # One integer per pair: sorting these is several times faster than sorting two columns.
+        source, place = np.nonzero(self.forward.row[start:end] >= 0)
+        source += start
+        forward_key = source * n_target + self.forward.row[source, place]
+        # np.unique keeps the first occurrence, which is the best rank: nonzero walks lists in order.
+        forward_key, first = np.unique(forward_key, return_index=True)
+        forward_place = place[first]
+        forward_similarity = self.forward.similarity[source[first], forward_place]
+
+        flat = self._places[self._starts[start] : self._starts[end]].astype(np.int64)
+        target, place = np.divmod(flat, max(width, 1))
+        backward_key = self.backward.row[target, place] * n_target + target
+        backward_key, first = np.unique(backward_key, return_index=True)
+        backward_place = place[first]
+        backward_similarity = self.backward.similarity[target[first], backward_place]
+
+        # Sorted by hand: np.union1d hashes from numpy 2.3 on, which is many times slower here.
+        key = np.sort(np.concatenate((forward_key, backward_key)))
+        key = key[_run_starts(key)]
+        in_forward = np.searchsorted(key, forward_key)
+        in_backward = np.searchsorted(key, backward_key)
+        similarity = np.zeros(len(key), dtype=np.float32)
+        similarity[in_backward] = backward_similarity
+        similarity[in_forward] = forward_similarity
+        forward_rank = np.zeros(len(key), dtype=np.int16)
+        forward_rank[in_forward] = forward_place + 1
+        backward_rank = np.zeros(len(key), dtype=np.int16)
+        backward_rank[in_backward] = backward_place + 1
+
+        # Without target sentences there are no pairs: the 1 only avoids 0 // 0.
+        source_row, target_row = np.divmod(key, max(n_target, 1))
+        means = self.means[0][source_row], self.means[1][target_row]
+        ratio = margin_score(similarity, *means, "ratio")
+        score = ratio
+        if self.margin != "ratio":
+            score = margin_score(similarity, *means, self.margin)
+        return Candidates(
+            score, source_row, target_row, similarity, ratio, forward_rank, backward_rank
+        )
 
 
 def retrieve(pairs: Candidates, retrieval: str = "max") -> Candidates:
@@ -201,6 +241,49 @@ def retrieve(pairs: Candidates, retrieval: str = "max") -> Candidates:
     return chosen.take(arrange(chosen.score, chosen.source_row, chosen.target_row))
 
 
+class Retrieval:
+    """:func:`retrieve` over blocks of candidates, whose sources ascend from block to block."""
+
+    def __init__(self, n_target: int, retrieval: str = "max"):
+        self.retrieval = canonical(retrieval, RETRIEVALS)
+        self._forward: list[Candidates] = []
+        # The best pair of each target so far; no source yet: -1.
+        columns: list[Any] = [np.zeros(n_target, dtype) for dtype in _DTYPES]
+        self._best = Candidates(*columns)
+        self._best.source_row[:] = -1
+
+    def add(self, block: Candidates) -> None:
+        """Take in one block."""
+        self._forward.append(block.take(_forward_best(block)))
+        block = block.take(_backward_best(block))
+        row, best = block.target_row, self._best
+        # Of equal scores the lower source stays, which came first.
+        better = (best.source_row[row] < 0) | (block.score > best.score[row])
+        for field in fields(best):
+            getattr(best, field.name)[row[better]] = getattr(block, field.name)[better]
+
+    def result(self) -> Candidates:
+        """Return what :func:`retrieve` does for all candidates."""
+        backward = self._best.take(self._best.source_row >= 0)
+        parts = [*self._forward, backward]
+        columns = [[getattr(part, field.name) for part in parts] for field in fields(backward)]
+        both = Candidates(*map(np.concatenate, columns))
+        forward = np.arange(len(both)) < len(both) - len(backward)
+        key, first, count = np.unique(
+            (both.source_row << 32) + both.target_row, return_index=True, return_counts=True
+        )
+        if self.retrieval == "forward":
+            chosen = both.take(forward)
+        elif self.retrieval == "backward":
+            chosen = backward
+        elif self.retrieval == "intersection":
+            chosen = both.take(first[count == 2])
+        else:
+            chosen = both.take(first)
+        arrange = match_one_to_one if self.retrieval == "max" else _order
+        return chosen.take(arrange(chosen.score, chosen.source_row, chosen.target_row))
+
+
 def match_one_to_one(
     score: NDArray[np.floating], source_row: NDArray[np.int64], target_row: NDArray[np.int64]
 ) -> NDArray[np.int64]:
@@ -221,13 +304,16 @@ def match_one_to_one(
     sources, source = np.unique(source_row, return_inverse=True)
     targets, target = np.unique(target_row, return_inverse=True)
     source_taken, target_taken = bytearray(len(sources)), bytearray(len(targets))
-    kept = []
-    # Plain lists and bytearrays: indexing numpy arrays one by one is several times slower.
-    visits = zip(order.tolist(), source[order].tolist(), target[order].tolist(), strict=True)
-    for position, s, t in visits:
-        if not (source_taken[s] or target_taken[t]):
-            source_taken[s] = target_taken[t] = 1
-            kept.append(position)
+    kept = array("q")
+    # Plain lists and bytearrays: indexing numpy arrays one by one is several times slower. In
+    # parts: an integer of a list takes several times the memory of one in an array.
+    for start in range(0, len(order), PART):
+        part = order[start : start + PART]
+        visits = zip(part.tolist(), source[part].tolist(), target[part].tolist(), strict=True)
+        for position, s, t in visits:
+            if not (source_taken[s] or target_taken[t]):
+                source_taken[s] = target_taken[t] = 1
+                kept.append(position)
     return np.array(kept, dtype=np.int64)
 
 

@@ -9,21 +9,16 @@ cosine too much. The second sees the logit of the first and the context features
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from miner.encoder.encoder import Encoder
 from miner.errors import ArtifactError
-from miner.knn.neighbors import Neighbors
-from miner.scoring.context_features import CONTEXT_FEATURES, context_features
+from miner.scoring.context_features import CONTEXT_FEATURES
 from miner.scoring.logistic import Logistic, sigmoid
-from miner.scoring.margin import Candidates
 from miner.scoring.pair_features import PAIR_FEATURES, PreparedText, TokenTable, prepare
 
 FEATURES = (*PAIR_FEATURES, *CONTEXT_FEATURES)
-# Candidates whose pair features are computed at a time.
-PART = 1 << 18
 
 
 class Verifier:
@@ -63,57 +58,18 @@ class Verifier:
         """Tokenise sentences and find their numbers."""
         return prepare(self.encoder.tokenizer, sentences, threads or self.encoder.threads)
 
-    def verify(
+    def pair_logits(
         self,
-        candidates: Candidates,
-        forward: Neighbors,
-        backward: Neighbors,
         source: PreparedText,
         target: PreparedText,
-        known: "PairLogits | None" = None,
-    ) -> tuple[np.ndarray, np.ndarray, "PairLogits"]:
-        """Return probabilities ``(m,) float64`` of candidates, and their context features.
+        source_row: np.ndarray,
+        target_row: np.ndarray,
+    ) -> np.ndarray:
+        """Return the logits ``(m,) float64`` of the pair features of pairs of rows."""
+        return self.pair_function.logit(
+            self.tokens.pair_features(source, target, source_row, target_row)
+        )
 
-        ``candidates`` are all of a search, since they are rivals of each other. Logits of pair
-        features that are ``known`` are not computed again; the third result holds all of them.
-        """
-        logits = PairLogits.empty(candidates) if known is None else known.of(candidates)
-        new = np.flatnonzero(np.isnan(logits.logit))
-        # In parts: the features of all candidates would take much memory.
-        for start in range(0, len(new), PART):
-            part = new[start : start + PART]
-            features = self.tokens.pair_features(
-                source, target, candidates.source_row[part], candidates.target_row[part]
-            )
-            logits.logit[part] = self.pair_function.logit(features)
-        context = context_features(candidates, forward, backward, logits.logit)
-        return sigmoid(self.context_function.logit(context)), context, logits
-
-
-@dataclass(frozen=True, eq=False)
-class PairLogits:
-    """Logits of pair features by pair: ``key (m,) int64``, ascending, and ``logit (m,) float64``.
-
-    A key is ``source row · 2**32 + target row``.
-    """
-
-    key: np.ndarray
-    logit: np.ndarray
-
-    @classmethod
-    def empty(cls, candidates: Candidates) -> "PairLogits":
-        """Return NaN for each candidate; candidates ascend by (source, target)."""
-        key = (candidates.source_row << 32) + candidates.target_row
-        return cls(key, np.full(len(key), np.nan))
-
-    def of(self, candidates: Candidates) -> "PairLogits":
-        """Return the logits of these candidates, NaN where unknown."""
-        found = PairLogits.empty(candidates)
-        place = np.minimum(np.searchsorted(self.key, found.key), max(0, len(self.key) - 1))
-        same = self.key[place] == found.key if len(self.key) else np.zeros(len(found.key), bool)
-        found.logit[same] = self.logit[place[same]]
-        return found
-
-    def place(self, source_row: np.ndarray, target_row: np.ndarray) -> np.ndarray:
-        """Return the positions of pairs that are all among the keys."""
-        return np.searchsorted(self.key, (source_row << 32) + target_row)
+    def probability(self, context: np.ndarray) -> np.ndarray:
+        """Return the probability ``(m,) float64`` of each pair by its context features."""
+        return sigmoid(self.context_function.logit(context))

@@ -38,7 +38,7 @@ from miner.kernels.tokens import COLUMNS, LONGEST, compare
 from miner.knn.neighbors import Neighbors
 from miner.knn.settings import SearchSettings
 from miner.mining.search import run, search, verifier_for
-from miner.scoring.context_features import CONTEXT_FEATURES, MAX_LEAD, context_features
+from miner.scoring.context_features import CONTEXT_FEATURES, MAX_LEAD, best_logits, context_features
 from miner.scoring.logistic import Logistic, sigmoid
 from miner.scoring.margin import candidates
 from miner.scoring.pair_features import PAIR_FEATURES, unit_codes
@@ -243,8 +243,11 @@ def test_leads_gaps_and_ranks() -> None:
     pairs = list(zip(found.source_row.tolist(), found.target_row.tolist(), strict=True))
     assert pairs == [(0, 0), (0, 1), (1, 0), (1, 1)]
     alone = np.array([3.0, -1.0, -2.0, 1.0])
+    best = best_logits(found, alone, (2, 2))
     features = dict(
-        zip(CONTEXT_FEATURES, context_features(found, forward, backward, alone).T, strict=True)
+        zip(
+            CONTEXT_FEATURES, context_features(found, forward, backward, alone, best).T, strict=True
+        )
     )
     assert features["alone"].tolist() == alone.tolist()
     # (0, 0): leads (0, 1) by 4 and (1, 0) by 5; (1, 1): (1, 0) by 3 and (0, 1) by 2.

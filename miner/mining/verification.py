@@ -1,0 +1,176 @@
+"""Scores and choice of a search's candidates, block by block, so that memory stays bounded."""
+
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from miner.encoder.encoder import CHUNK
+from miner.encoder.tokenizer import Tokenizer
+from miner.index.store import Texts
+from miner.machine import release_pages
+from miner.parallel import in_order
+from miner.ragged import offsets_of
+from miner.scoring.context_features import CONTEXT_FEATURES, BestLogits, context_features
+from miner.scoring.margin import CandidateBlocks, Candidates, Retrieval
+from miner.scoring.pair_features import PreparedText, prepare
+from miner.scoring.verifier import Verifier
+
+# Types of the columns of PreparedText.
+DTYPES = (np.int32, np.int64, np.int64, np.uint64, np.int64)
+# Candidates of a block.
+BLOCK = 1 << 16
+# Share of the memory of a search that the prepared text of one side may take; larger ones go to
+# temporary files.
+SHARE = 1 / 16
+
+
+@dataclass(frozen=True, eq=False)
+class PairLogits:
+    """Logits of the pair features of all candidates of a search.
+
+    ``target (m,) int32`` and ``logit (m,) float64``, by source; the candidates of source ``i`` are
+    those from ``offsets[i]`` to ``offsets[i + 1]``, by target.
+    """
+
+    offsets: np.ndarray
+    target: np.ndarray
+    logit: np.ndarray
+
+    def of(self, source_row: np.ndarray, target_row: np.ndarray) -> np.ndarray:
+        """Return the logits of candidates of this search, ``(m,) float64``. Sources ascend."""
+        if not len(source_row):
+            return np.empty(0)
+        start, end = int(source_row[0]), int(source_row[-1]) + 1
+        first, last = self.offsets[start], self.offsets[end]
+        source = np.repeat(np.arange(start, end), np.diff(self.offsets[start : end + 1]))
+        key = (source << 32) + self.target[first:last]
+        return self.logit[first:last][np.searchsorted(key, (source_row << 32) + target_row)]
+
+
+def choose_by_margin(blocks: CandidateBlocks, retrieval: str) -> Candidates:
+    """Return the pairs that the retrieval keeps of all candidates, by their margins."""
+    kept = Retrieval(len(blocks.backward), retrieval)
+    for span in blocks.spans(BLOCK):
+        kept.add(blocks.block(*span))
+    return kept.result()
+
+
+def choose_by_probability(
+    blocks: CandidateBlocks,
+    retrieval: str,
+    verifier: Verifier,
+    logits_of: Callable[[np.ndarray, np.ndarray], np.ndarray],
+) -> tuple[Candidates, np.ndarray, PairLogits]:
+    """Return the pairs that the retrieval keeps by probability, best first.
+
+    ``logits_of(source_row, target_row)`` computes the logits of pair features; it is called once
+    for each block. Returned are also the context features ``(m, f) float32`` of the pairs, and the
+    logits of all candidates.
+    """
+    spans = blocks.spans(BLOCK)
+    sides = blocks.forward, blocks.backward
+    best = BestLogits(len(sides[0])), BestLogits(len(sides[1]))
+    counts = np.zeros(len(sides[0]), dtype=np.int64)
+    targets, found = [np.empty(0, np.int32)], [np.empty(0)]
+    for start, end in spans:
+        block = blocks.block(start, end)
+        logit = logits_of(block.source_row, block.target_row)
+        best[0].add(block.source_row, logit)
+        best[1].add(block.target_row, logit)
+        counts[start:end] = np.bincount(block.source_row - start, minlength=end - start)
+        targets.append(block.target_row.astype(np.int32))
+        found.append(logit)
+    logits = PairLogits(offsets_of(counts), np.concatenate(targets), np.concatenate(found))
+
+    def context_of(block: Candidates) -> np.ndarray:
+        logit = logits.of(block.source_row, block.target_row)
+        return context_features(block, *sides, logit, best)
+
+    kept = Retrieval(len(sides[1]), retrieval)
+    for span in spans:
+        block = blocks.block(*span)
+        kept.add(replace(block, score=verifier.probability(context_of(block))))
+    chosen = kept.result()
+    context = np.empty((len(chosen), len(CONTEXT_FEATURES)), dtype=np.float32)
+    order = np.argsort(chosen.source_row, kind="stable")  # in which logits are looked up
+    for start in range(0, len(order), BLOCK):
+        part = order[start : start + BLOCK]
+        context[part] = context_of(chosen.take(part))
+    return chosen, context, logits
+
+
+def pair_features(
+    verifier: Verifier, source: PreparedText, target: PreparedText, pairs: Candidates
+) -> np.ndarray:
+    """Compute the pair features of chosen pairs, ``(m, f) float32``."""
+    out = np.empty((len(pairs), len(verifier.pair_function.names)), dtype=np.float32)
+    for start in range(0, len(pairs), BLOCK):
+        part = slice(start, start + BLOCK)
+        out[part] = verifier.tokens.pair_features(
+            source, target, pairs.source_row[part], pairs.target_row[part]
+        )
+        release(source, target)
+    return out
+
+
+def release(*texts: PreparedText) -> None:
+    """Drop the resident pages of texts that are temporary files."""
+    for text in texts:
+        for field in fields(text):
+            release_pages(getattr(text, field.name))
+
+
+def prepare_texts(texts: Texts, tokenizer: Tokenizer, threads: int, memory: int) -> PreparedText:
+    """Prepare all sentences of an index, each decoded and tokenised once.
+
+    Above a share of ``memory`` bytes the result is in temporary files, mapped into memory.
+    """
+
+    def blocks() -> Iterator[list[str]]:
+        for start in range(0, len(texts), CHUNK):
+            yield texts.slice(start, min(start + CHUNK, len(texts)))
+            texts.release()
+
+    parts = in_order(lambda block: prepare(tokenizer, block, 1), blocks(), threads)
+    # Token ids take about as many bytes as the text.
+    columns = [_Column(dtype, texts.size > memory * SHARE) for dtype in DTYPES]
+    columns[1].append(np.zeros(1, np.int64))
+    columns[4].append(np.zeros(1, np.int64))
+    tokens = numbers = 0
+    for part in parts:
+        rows = (
+            part.ids,
+            part.offsets[1:] + tokens,
+            part.characters,
+            part.numbers,
+            part.number_offsets[1:] + numbers,
+        )
+        tokens, numbers = tokens + len(part.ids), numbers + len(part.numbers)
+        for column, values in zip(columns, rows, strict=True):
+            column.append(values)
+    return PreparedText(*(column.array() for column in columns))
+
+
+class _Column:
+    """Numbers that come in parts, held in memory or in a temporary file."""
+
+    def __init__(self, dtype: type, on_disk: bool):
+        self._dtype = dtype
+        self._parts: list[np.ndarray] = [np.empty(0, dtype)]
+        self._file = tempfile.TemporaryFile(prefix="miner-") if on_disk else None  # noqa: SIM115
+
+    def append(self, values: np.ndarray) -> None:
+        values = np.ascontiguousarray(values, dtype=self._dtype)
+        if self._file is None:
+            self._parts.append(values)
+        else:
+            self._file.write(values.data)
+
+    def array(self) -> np.ndarray:
+        """Return all values; those on disk by memory map."""
+        if self._file is None or not self._file.tell():
+            return np.concatenate(self._parts)
+        self._file.flush()
+        return np.memmap(self._file, dtype=self._dtype, mode="r")
