@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from miner.encoder.encoder import Encoder
+from miner.encoder.model import Model
+from miner.encoder.tokenizer import Tokenizer
 from miner.errors import ResourceError
 from miner.index.index import Index
+from miner.index.store import Store
 from miner.knn.neighbors import Neighbors
+from miner.mining import precision
 from miner.mining.precision import Estimate, _alike, _merged, estimate, false_discovery, rounded
-from miner.mining.search import run, verifier_for
+from miner.mining.search import Search, run, verifier_for
 from miner.scoring.logistic import sigmoid
 from miner.scoring.pair_features import PreparedText, TokenTable, prepare
 from miner.scoring.verifier import Verifier
@@ -160,27 +163,62 @@ def test_estimating_a_search(verifying: tuple[Index, Index], english: list[str])
         estimate(found, english)
 
 
-def test_what_the_search_knows_is_not_computed_again(
+def test_only_decoys_are_scored_anew(
     verifying: tuple[Index, Index], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Neither logits of the search's own candidates nor their texts are computed again."""
     found = run(*verifying, verifier_for(verifying[0]))
-    assert found.alone is not None and np.isfinite(found.alone.logit).all()
-    anew = estimate(replace(found, alone=None))
-    compared: list[int] = []  # targets that were searched already
-    original = TokenTable.pair_features
+    expected = estimate(found)
+    against: list[PreparedText] = []
+    prepared: list[list[str]] = []
+    features, preparing = TokenTable.pair_features, precision.prepare
 
-    def counted(
+    def scored(
         self: TokenTable, source: PreparedText, target: PreparedText, *rows: np.ndarray
     ) -> np.ndarray:
-        compared.append(int(np.count_nonzero(rows[1] < len(found.backward))))
-        return original(self, source, target, *rows)
+        against.append(target)
+        return features(self, source, target, *rows)
 
-    monkeypatch.setattr(TokenTable, "pair_features", counted)
-    reused = estimate(found)
-    assert compared and not sum(compared)
-    for name in ("score", "wrong", "q_value"):
-        np.testing.assert_array_equal(getattr(reused, name), getattr(anew, name))
-    assert (reused.decoys, reused.matched) == (anew.decoys, anew.matched)
+    def counted(tokenizer: Tokenizer, sentences: list[str], threads: int) -> PreparedText:
+        prepared.append(sentences)
+        return preparing(tokenizer, sentences, threads)
+
+    def refused(*arguments: object) -> None:
+        pytest.fail("vectors are scanned, or an index is read, again")
+
+    monkeypatch.setattr(TokenTable, "pair_features", scored)
+    monkeypatch.setattr(precision, "prepare", counted)
+    monkeypatch.setattr(Store, "distinct", refused)
+    monkeypatch.setattr(Index, "ann", refused)
+    again = estimate(found)
+    assert len(against) >= 2 and not any(text is found.target_text for text in against)
+    assert len(prepared) == 1 and len(set(prepared[0])) == len(prepared[0])
+    np.testing.assert_array_equal(again.q_value, expected.q_value)
+
+
+def test_only_decoys_like_the_targets_are_used(
+    verifying: tuple[Index, Index], english: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Decoys of a model that are in other words than the targets are dropped; given ones stay."""
+    found = run(*verifying, verifier_for(verifying[0]))
+    words = " ".join(english).split()
+    like = [
+        " ".join(words[i : i + 5 * step : step]) for step in (1, 2, 3) for i in range(len(words) - 15)
+    ]
+    unlike = [f"1{i} 2{i} 3{i}" for i in range(600)]
+    monkeypatch.setattr(Model, "read_decoys", lambda self: like + unlike)
+    competed: list[int] = []
+    original = precision._compete
+
+    def counted(found: Search, vectors: np.ndarray, text: PreparedText) -> object:
+        competed.append(int(np.diff(text.number_offsets).astype(bool).sum()))
+        return original(found, vectors, text)
+
+    monkeypatch.setattr(precision, "_compete", counted)
+    estimate(found)
+    assert sum(competed) < 60
+    estimate(found, like + unlike)
+    assert sum(competed) > 200
 
 
 def test_translations_among_the_decoys_are_seen(
@@ -188,10 +226,10 @@ def test_translations_among_the_decoys_are_seen(
 ) -> None:
     """Decoys that translate the sources look right: nothing is sure any more."""
     found = run(*verifying, verifier_for(verifying[0]))
-    spoilt = english + [
+    translations = english + [
         f"{word} {other}" for word in "abcdefghijklmnopqrstuvwx" for other in english[:20]
     ]
-    assert estimate(found, spoilt).q_value[40] > 2 * estimate(found).q_value[40]
+    assert estimate(found, translations).q_value[40] > 2 * estimate(found).q_value[40]
 
 
 def test_preparing_does_not_depend_on_threads(verifying_model: Path, english: list[str]) -> None:

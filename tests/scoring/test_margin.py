@@ -15,7 +15,9 @@ from miner.knn.neighbors import Neighbors
 from miner.names import MARGINS, RETRIEVALS, canonical
 from miner.scoring.margin import (
     RATIO_FLOOR,
+    CandidateBlocks,
     Candidates,
+    Retrieval,
     candidates,
     margin_score,
     match_one_to_one,
@@ -151,6 +153,22 @@ def test_candidates_follow_the_definition(search, margin):
 def test_retrieval_follows_the_definition(search, margin, retrieval):
     chosen = retrieve(candidates(*search, margin=margin), retrieval)
     assert as_rows(chosen) == reference_retrieve(reference_candidates(*search, margin), retrieval)
+
+
+@given(searches(), st.sampled_from(MARGINS), st.sampled_from(RETRIEVALS), st.integers(1, 20))
+def test_blocks_of_sources_change_nothing(search, margin, retrieval, size):
+    blocks = CandidateBlocks(*search, margin)
+    spans = blocks.spans(size)
+    assert [row for span in spans for row in range(*span)] == list(range(len(search[0])))
+    kept = Retrieval(len(search[1]), retrieval)
+    found = []
+    for span in spans:
+        block = blocks.block(*span)
+        found += as_rows(block)
+        kept.add(block)
+    whole = candidates(*search, margin)
+    assert found == as_rows(whole)
+    assert as_rows(kept.result()) == as_rows(retrieve(whole, retrieval))
 
 
 @given(searches(), st.sampled_from(RETRIEVALS), st.randoms(use_true_random=False))

@@ -1,4 +1,4 @@
-"""The second look: kernels against their references, features that mean what they say."""
+"""Verification: kernels against their references, features that mean what they say."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from support.kernel_references import (
 from miner.encoder.encoder import Encoder
 from miner.encoder.lexicon import Lexicon
 from miner.encoder.model import DECOYS, LEXICON, VERIFIER, load
+from miner.encoder.tokenizer import Tokenizer
 from miner.errors import ArtifactError, MismatchError
 from miner.index.index import Index
 from miner.kernels.model1 import (
@@ -37,11 +38,13 @@ from miner.kernels.numbers import (
 from miner.kernels.tokens import COLUMNS, LONGEST, compare
 from miner.knn.neighbors import Neighbors
 from miner.knn.settings import SearchSettings
+from miner.mining import verification
 from miner.mining.search import run, search, verifier_for
+from miner.mining.verification import prepare_texts
 from miner.scoring.context_features import CONTEXT_FEATURES, MAX_LEAD, best_logits, context_features
 from miner.scoring.logistic import Logistic, sigmoid
 from miner.scoring.margin import candidates
-from miner.scoring.pair_features import PAIR_FEATURES, unit_codes
+from miner.scoring.pair_features import PAIR_FEATURES, PreparedText, prepare, unit_codes
 from miner.scoring.verifier import FEATURES, Verifier
 
 NO_ORDER = np.empty((0, 4), dtype=np.float32)
@@ -334,7 +337,7 @@ def test_a_model_carries_its_verifier(verifying_model: Path, tiny_model: Path) -
     assert model.verifier is not None and model.lexicon is not None
     assert len(model.read_decoys()) > 600
     assert load(tiny_model).verifier is None and load(tiny_model).read_decoys() == []
-    # The second look is no part of what makes vectors.
+    # The verifier does not change the vectors.
     assert model.fingerprint == load(tiny_model).fingerprint
 
 
@@ -416,3 +419,39 @@ def test_a_faulty_verifier_is_an_error(verifying_model: Path) -> None:
     encoder.model = dataclasses.replace(encoder.model, verifier=broken)
     with pytest.raises(ArtifactError, match="cannot be used"):
         Verifier(encoder)
+
+
+def test_text_on_disk_is_prepared_alike(verifying: tuple[Index, Index]) -> None:
+    texts = verifying[0].store.texts
+    tokenizer = Encoder.load(verifying[0].model_name).tokenizer
+    held, mapped = (prepare_texts(texts, tokenizer, 2, memory) for memory in (1 << 40, 0))
+    whole = prepare(tokenizer, texts.slice(0, len(texts)), 1)
+    for field in dataclasses.fields(whole):
+        wanted = getattr(whole, field.name)
+        assert isinstance(getattr(mapped, field.name), np.memmap) or not len(wanted)
+        for found in (held, mapped):
+            assert getattr(found, field.name).dtype == wanted.dtype
+            np.testing.assert_array_equal(getattr(found, field.name), wanted)
+
+
+def test_blocks_of_candidates_do_not_matter(
+    verifying: tuple[Index, Index], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = search(*verifying)
+    monkeypatch.setattr(verification, "BLOCK", 50)
+    for name in ("score", "source_row", "target_row", "cosine", "features"):
+        np.testing.assert_array_equal(getattr(search(*verifying), name), getattr(whole, name))
+
+
+def test_a_search_tokenises_a_sentence_once(
+    verifying: tuple[Index, Index], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepared: list[str] = []
+
+    def counted(tokenizer: Tokenizer, sentences: list[str], threads: int) -> PreparedText:
+        prepared.extend(sentences)
+        return prepare(tokenizer, sentences, threads)
+
+    monkeypatch.setattr(verification, "prepare", counted)
+    search(*verifying)
+    assert len(prepared) == len(verifying[0]) + len(verifying[1])
