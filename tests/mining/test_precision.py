@@ -203,7 +203,9 @@ def test_only_decoys_like_the_targets_are_used(
     found = run(*verifying, verifier_for(verifying[0]))
     words = " ".join(english).split()
     like = [
-        " ".join(words[i : i + 5 * step : step]) for step in (1, 2, 3) for i in range(len(words) - 15)
+        " ".join(words[i : i + 5 * step : step])
+        for step in (1, 2, 3)
+        for i in range(len(words) - 15)
     ]
     unlike = [f"1{i} 2{i} 3{i}" for i in range(600)]
     monkeypatch.setattr(Model, "read_decoys", lambda self: like + unlike)
