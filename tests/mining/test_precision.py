@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from miner.encoder.encoder import Encoder
-from miner.encoder.model import Model
 from miner.encoder.tokenizer import Tokenizer
 from miner.errors import ResourceError
 from miner.index.index import Index
@@ -18,7 +17,7 @@ from miner.index.store import Store
 from miner.knn.neighbors import Neighbors
 from miner.mining import precision
 from miner.mining.precision import Estimate, _alike, _merged, estimate, false_discovery, rounded
-from miner.mining.search import Search, run, verifier_for
+from miner.mining.search import run, verifier_for
 from miner.scoring.logistic import sigmoid
 from miner.scoring.pair_features import PreparedText, TokenTable, prepare
 from miner.scoring.verifier import Verifier
@@ -197,30 +196,21 @@ def test_only_decoys_are_scored_anew(
 
 
 def test_only_decoys_like_the_targets_are_used(
-    verifying: tuple[Index, Index], english: list[str], monkeypatch: pytest.MonkeyPatch
+    verifying: tuple[Index, Index], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Decoys of a model that are in other words than the targets are dropped; given ones stay."""
+    """Decoys of the model that do not resemble the targets are dropped; given ones are kept."""
     found = run(*verifying, verifier_for(verifying[0]))
-    words = " ".join(english).split()
-    like = [
-        " ".join(words[i : i + 5 * step : step])
-        for step in (1, 2, 3)
-        for i in range(len(words) - 15)
-    ]
-    unlike = [f"1{i} 2{i} 3{i}" for i in range(600)]
-    monkeypatch.setattr(Model, "read_decoys", lambda self: like + unlike)
-    competed: list[int] = []
-    original = precision._compete
+    assert found.verifier is not None
+    pool = found.verifier.encoder.model.read_decoys()
 
-    def counted(found: Search, vectors: np.ndarray, text: PreparedText) -> object:
-        competed.append(int(np.diff(text.number_offsets).astype(bool).sum()))
-        return original(found, vectors, text)
+    def alike(*arguments: object) -> np.ndarray:
+        usable = arguments[3]
+        assert isinstance(usable, np.ndarray) and len(usable) > 520
+        return np.arange(len(usable)) < 510
 
-    monkeypatch.setattr(precision, "_compete", counted)
-    estimate(found)
-    assert sum(competed) < 60
-    estimate(found, like + unlike)
-    assert sum(competed) > 200
+    monkeypatch.setattr(precision, "_alike", alike)
+    assert estimate(found).decoys == 510
+    assert estimate(found, pool).decoys > 510
 
 
 def test_translations_among_the_decoys_are_seen(
