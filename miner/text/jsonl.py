@@ -10,6 +10,8 @@ from typing import Any
 from miner.errors import CorpusError
 from miner.text.columns import Column, Parse, is_blank
 
+_DECODER = json.JSONDecoder()
+
 
 def parser(name: str, columns: Sequence[Column]) -> Parse:
     """Return a parser of lines to the texts of ``columns``, all "" for a blank line."""
@@ -49,12 +51,42 @@ def _text(where: str, record: dict[str, Any], column: Column) -> str:
 
 
 def with_texts(text: str, texts: Mapping[str, str]) -> bytes:
-    """Return a line with other ``texts`` under their keys; unchanged if they are there already."""
-    record = json.loads(text)
-    if all(record[key] == text for key, text in texts.items()):
-        return text.encode()
-    # A lone surrogate in another key cannot be encoded; it becomes JSON's escape for it.
-    return json.dumps(record | dict(texts), ensure_ascii=False).encode("utf-8", "backslashreplace")
+    """Return a line with other ``texts`` under their keys; every other character stays.
+
+    Of a key that is there several times the last counts, as it does for the parser. Raises
+    ValueError for a line that is not a JSON object with those keys.
+    """
+    spans = _spans(text)
+    changes = []
+    for key, new in texts.items():
+        start, end = spans[key]
+        if json.loads(text[start:end]) != new:
+            changes.append((start, end, json.dumps(new, ensure_ascii=False)))
+    for start, end, new in sorted(changes, reverse=True):
+        text = text[:start] + new + text[end:]
+    return text.encode()
+
+
+def _spans(text: str) -> dict[str, tuple[int, int]]:
+    """Return start and end of the value of each key of a line that the parser takes."""
+    spans = {}
+    at = _behind(text, text.index("{") + 1)
+    while text[at] != "}":
+        key, at = json.decoder.scanstring(text, at + 1)  # behind the quote
+        start = _behind(text, _behind(text, at) + 1)  # behind the colon
+        _, end = _DECODER.raw_decode(text, start)
+        spans[key] = start, end
+        at = _behind(text, end)
+        if text[at] == ",":
+            at = _behind(text, at + 1)
+    return spans
+
+
+def _behind(text: str, at: int) -> int:
+    """Return the position of the first character from ``at`` that is not JSON's white space."""
+    while text[at] in " \t\n\r":
+        at += 1
+    return at
 
 
 def with_keys(line: bytes, cells: Mapping[str, str | float]) -> bytes:
