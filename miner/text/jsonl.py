@@ -72,8 +72,8 @@ def _spans(text: str) -> dict[str, tuple[int, int]]:
     spans = {}
     at = _behind(text, text.index("{") + 1)
     while text[at] != "}":
-        key, at = json.decoder.scanstring(text, at + 1)  # behind the quote
-        start = _behind(text, _behind(text, at) + 1)  # behind the colon
+        key, at = _DECODER.raw_decode(text, at)
+        start = _behind(text, _behind(text, at) + 1)  # after the colon
         _, end = _DECODER.raw_decode(text, start)
         spans[key] = start, end
         at = _behind(text, end)

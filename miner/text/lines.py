@@ -19,12 +19,16 @@ from typing import Any
 from miner.errors import CorpusError
 from miner.text.compression import MAGIC, codec
 
+# Bytes of a line at most, and bytes that are read at a time.
+MOST, _PART = 64 << 20, 1 << 18
+
 
 def read_lines(origin: str, held: bytes | None = None) -> Iterator[bytes]:
     """Yield each line, decompressed by suffix, without its end and without a byte-order mark.
 
     ``held`` is the content of the file where it was read before, by :func:`hold`. A ``\\r`` before
-    the end of a line is dropped. Raises CorpusError for what cannot be read or is damaged.
+    the end of a line is dropped. Raises CorpusError for what cannot be read or is damaged, and for
+    a line longer than `MOST`, so that a compressed line without end does not fill the memory.
     """
     name, library, done = display_name(origin), codec(origin), 0
     damage = (
@@ -46,11 +50,12 @@ def read_lines(origin: str, held: bytes | None = None) -> Iterator[bytes]:
                 "incomplete download: fetch it again"
             )
         try:
-            for line in library.open(raw, "rb") if library else raw:
-                if line.endswith(b"\n"):
-                    line = line[:-1]
-                elif line == codecs.BOM_UTF8 and not done:
-                    return  # a file of nothing but the mark has no line
+            for line in _split(library.open(raw, "rb") if library else raw):
+                if len(line) > MOST:
+                    raise CorpusError(
+                        f"{name}, line {done + 1}: longer than {MOST >> 20} MiB; not lines of "
+                        "text, or damaged: check the file"
+                    )
                 if not done:
                     line = line.removeprefix(codecs.BOM_UTF8)
                 done += 1
@@ -66,6 +71,29 @@ def read_lines(origin: str, held: bytes | None = None) -> Iterator[bytes]:
                 f"{name}: damaged after line {done} ({error}); probably an "
                 "incomplete download: fetch it again"
             ) from error
+
+
+def _split(file: Any) -> Iterator[bytes]:
+    """Yield each line without its line feed; of a line longer than `MOST`, a part that is longer.
+
+    Reads in parts, so that a line without end does not fill the memory.
+    """
+    rest, size, any_line = [b""], 0, False
+    while part := file.read1(_PART):
+        first, *lines = part.split(b"\n")
+        rest.append(first)
+        size += len(first)
+        if lines:
+            yield b"".join(rest)
+            yield from lines[:-1]
+            rest, size = [lines[-1]], len(lines[-1])
+            any_line = True
+        if size > MOST:
+            break
+    last = b"".join(rest)
+    # The end of the last line, or a file of nothing but the byte-order mark, is no line.
+    if last and (any_line or last != codecs.BOM_UTF8):
+        yield last
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import Any
 from miner.errors import CorpusError, DependencyError
 from miner.text.columns import Column, Parse, RawRecord
 from miner.text.compression import codec
-from miner.text.lines import display_name, opened
+from miner.text.lines import MOST, display_name, opened
 from miner.text.output import one_line
 
 
@@ -50,6 +50,7 @@ def raw_rows(origin: str, columns: Sequence[Column], held: bytes | None) -> Iter
                     )
             keys = [column.key if column.key in names else None for column in columns]
             chosen = list(dict.fromkeys(key for key in keys if key is not None))
+            _refuse_giants(name, file.metadata)
             for batch in file.iter_batches(8192, columns=chosen):
                 found = [
                     [None] * len(batch)
@@ -66,6 +67,17 @@ def raw_rows(origin: str, columns: Sequence[Column], held: bytes | None) -> Iter
                 f"{name}: damaged after record {done} ({reason}); not Parquet, or "
                 "an incomplete download: fetch it again"
             ) from error
+
+
+def _refuse_giants(name: str, metadata: Any) -> None:
+    """Raise CorpusError for cells as long, on average, as no line may be: nothing is read yet."""
+    for group in map(metadata.row_group, range(metadata.num_row_groups)):
+        for column in map(group.column, range(group.num_columns)):
+            if column.total_uncompressed_size > MOST * max(column.num_values, 1):
+                raise CorpusError(
+                    f"{name}: column {column.path_in_schema!r} has cells longer than "
+                    f"{MOST >> 20} MiB; not lines of text, or damaged: check the file"
+                )
 
 
 def _bytes(pa: Any, name: str, key: Any, values: Any, column: Column) -> list[bytes | None]:

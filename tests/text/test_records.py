@@ -1,4 +1,4 @@
-"""miner.text.records: compression, columns and formats, every fault with its place."""
+"""Tests of miner.text.records: compression, columns and formats, every fault with its place."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import gzip
 import json
 import os
 import sys
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.raw_lines import lines_of
 from support.texts import (
     COMPRESS,
     PACKED,
@@ -31,6 +33,7 @@ from support.texts import (
 
 from miner.errors import CorpusError, DependencyError
 from miner.text.corpus import Reader, read
+from miner.text.lines import read_lines
 from miner.text.output import open_output
 
 # --- compression ----------------------------------------------------------------------------
@@ -324,3 +327,53 @@ def test_no_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(DependencyError, match=r'pip install "bitext-miner\[parquet\]"'):
         read(put(tmp_path / "a.parquet", b""))
+
+
+# --- lines without end --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+def test_a_line_without_end_takes_little_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    monkeypatch.setattr("miner.text.lines.MOST", 1 << 20)
+    path = put(tmp_path / f"a.txt{suffix}", COMPRESS[suffix](b"first\n" + bytes(50 << 20)))
+    list(read_lines(str(put(tmp_path / f"b.txt{suffix}", COMPRESS[suffix](b"a\n")))))  # imports
+    tracemalloc.start()
+    lines = read_lines(str(path))
+    assert next(lines) == b"first"
+    with pytest.raises(CorpusError, match="line 2: longer than 1 MiB") as caught:
+        next(lines)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert str(path) in message(caught) and most < 16 << 20
+
+
+def test_a_line_of_just_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("miner.text.lines.MOST", 1 << 20)
+    line = b"x" * (1 << 20)
+    path = put(tmp_path / "a", line + b"\n" + line)
+    assert list(read_lines(str(path))) == [line, line]
+    put(path, line + b"\n" + line + b"x\n")
+    with pytest.raises(CorpusError, match="line 2: longer"):
+        list(read_lines(str(path)))
+
+
+PIECES = st.lists(st.sampled_from([b"\n", b"\r", b"a", b"\0", b"\xef\xbb\xbf"])).map(b"".join)
+
+
+@QUICK
+@given(PIECES, st.integers(1, 7))
+def test_parts_of_any_size_give_the_same_lines(tmp_path: Path, data: bytes, part: int) -> None:
+    path = put(tmp_path / "a", data)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("miner.text.lines._PART", part)
+        assert list(read_lines(str(path))) == lines_of(data)
+
+
+def test_parquet_with_a_giant_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = table(tmp_path / "a.parquet", text=["x" * 5000])
+    assert len(read(path).sentences) == 1
+    monkeypatch.setattr("miner.text.parquet.MOST", 4096)
+    with pytest.raises(CorpusError, match="'text' has cells longer"):
+        read(path)
