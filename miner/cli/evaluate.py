@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from miner.cli import options
+from miner.cli import guard, options
 from miner.cli.progress_bars import Progress
 from miner.errors import ArtifactError, CorpusError, NoTestSetError
 from miner.text.output import open_output, resource_error
@@ -88,6 +88,7 @@ def mined(pairs: str, gold: str, threshold: float | None, json_file: str | None)
     from miner.evaluation.gold import explain_mismatch, read_gold, read_pairs
     from miner.text_table import aligned
 
+    guard.check([pairs, gold], {"--json": json_file})
     scored, expected = read_pairs(pairs), read_gold(gold)
     if not expected:
         raise CorpusError(f"{gold}: holds no pair; nothing can be evaluated against it")
@@ -324,6 +325,8 @@ def languages(
         raise click.UsageError("give --model and --text for the same languages")
     if len(dict(models)) < len(models) or len(dict(texts)) < len(texts):
         raise click.UsageError("a language has --model or --text twice; give one of each")
+    inputs = [scores, distances, *dict(models).values(), *dict(texts).values()]
+    guard.check(inputs, {"--json": json_file})
     found = overlap.compare_languages(scores, distances, dict(models), dict(texts))
     click.echo("\n".join(overlap.table(found)))
     if json_file:

@@ -5,7 +5,7 @@ from collections import Counter
 
 import click
 
-from miner.cli import options
+from miner.cli import guard, options
 from miner.cli.progress_bars import Progress
 from miner.names import FORMATS
 from miner.text.bitext_format import BitextFormat
@@ -89,7 +89,7 @@ def stats(
         raise click.UsageError("--column is the only text of FILE; --scol and --tcol are two")
     if columns and format in ("plain", "bucc"):
         raise click.UsageError(f"a {format} file has no columns")
-    options.spare([name for name in (file, source, target) if name], json_file, per_pair)
+    guard.check([file, source, target], {"--json": json_file, "--per-pair": per_pair})
 
     from miner.analysis import bitext_statistics as statistics
     from miner.text.bitext import stream_bitext
