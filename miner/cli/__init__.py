@@ -28,6 +28,7 @@ COMMANDS = (
     "evaluate",
     "stats",
     "data",
+    "model",
     "doctor",
 )
 

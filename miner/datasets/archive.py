@@ -1,4 +1,4 @@
-"""Members of a downloaded archive, read one after the other and never unpacked to disk."""
+"""Members of a downloaded archive, read one after the other, or unpacked safely."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ import zipfile
 import zlib
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import IO, TypeVar
+from typing import IO, TypeVar, cast
 
+from miner.datasets.download import require_space
 from miner.errors import CorpusError
 from miner.text.output import one_line
 
@@ -21,6 +23,8 @@ T = TypeVar("T")
 
 # A member's name and its lines, as bytes.
 Member = tuple[str, Iterable[bytes]]
+# A member's name, its unpacked size in bytes (None: not known), and its open contents.
+_File = tuple[str, int | None, IO[bytes]]
 
 # Exceptions of a damaged archive, beside an OSError without a number. NotImplementedError stands
 # for an unknown method of compression, ValueError for an impossible name or offset.
@@ -34,7 +38,8 @@ DAMAGE = (
     ValueError,
 )
 LONGEST = 1 << 20  # bytes of the longest line
-TAR = (".tgz", ".tar.gz", ".tar.bz2")
+BLOCK = 1 << 20  # bytes read at once
+TAR = (".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
 
 
 @contextmanager
@@ -48,11 +53,34 @@ def members(path: Path) -> Iterator[Iterator[Member]]:
     member whose name leads out of the archive (nothing is written there, but such an archive is not
     to be trusted).
     """
-    found = _sound(path, _members(path))
+    found = _sound(
+        path, ((name, _sound(path, _lines(path, name, file))) for name, _, file in _files(path))
+    )
     try:
         yield found
     finally:
         found.close()
+
+
+def unpack(path: Path, into: Path) -> None:
+    """Write the files of an archive with one folder, or none, directly below ``into``.
+
+    Links are left out. Raises CorpusError for damage, a name that leads out of the archive, several
+    folders or two files of one name, and ResourceError where the disk has no room for a file.
+    """
+    folders: set[PurePosixPath] = set()
+    for name, size, file in _sound(path, _files(path)):
+        place = PurePosixPath(name)
+        folders.add(place.parent)
+        if len(folders) > 1 or len(place.parts) > 2 or (into / place.name).exists():
+            raise CorpusError(
+                f"{path}: {one_line(name)!r} is not a file of its one folder; it is not an archive "
+                "of one flat directory"
+            )
+        require_space(into, size or 0)
+        with (into / place.name).open("wb") as out:
+            for block in _sound(path, iter(partial(file.read, BLOCK), b"")):
+                out.write(block)
 
 
 def lines(file: Iterable[bytes]) -> Iterator[str]:
@@ -70,7 +98,8 @@ def lines(file: Iterable[bytes]) -> Iterator[str]:
             yield line.decode("latin-1")
 
 
-def _members(path: Path) -> Generator[Member, None, None]:
+def _files(path: Path) -> Generator[_File, None, None]:
+    """Yield every regular file of an archive, open until the next one is asked for."""
     name = path.name.lower()
     if name.endswith(".zip"):
         with zipfile.ZipFile(path) as zipped:
@@ -82,19 +111,19 @@ def _members(path: Path) -> Generator[Member, None, None]:
                     with zipped.open(entry) as file:
                         # A zip member alone is slow to read in lines of bounded length.
                         buffered = io.BufferedReader(file)  # type: ignore[type-var]
-                        yield _member(path, entry.filename, buffered)
+                        yield entry.filename, entry.file_size, buffered
     elif name.endswith(TAR):
         with tarfile.open(path) as tar:
             for info in tar:
                 _refuse_escape(path, info.name)
                 if info.isfile() and (body := tar.extractfile(info)):
-                    yield _member(path, info.name, body)
+                    yield info.name, info.size, body
     elif name.endswith(".gz"):
         with gzip.open(path) as unzipped:
-            yield _member(path, path.name[: -len(".gz")], unzipped)
+            yield path.name[: -len(".gz")], None, cast("IO[bytes]", unzipped)
     else:
         with path.open("rb") as plain:
-            yield _member(path, path.name, plain)
+            yield path.name, None, plain
 
 
 def _sound(path: Path, items: Iterator[T]) -> Generator[T, None, None]:
@@ -109,11 +138,7 @@ def _sound(path: Path, items: Iterator[T]) -> Generator[T, None, None]:
         raise _damaged(path, error) from error
 
 
-def _member(path: Path, name: str, file: IO[bytes] | gzip.GzipFile) -> Member:
-    return name, _sound(path, _lines(path, name, file))
-
-
-def _lines(path: Path, name: str, file: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
+def _lines(path: Path, name: str, file: IO[bytes]) -> Iterator[bytes]:
     """Yield the lines of a member. Few bytes may unpack to a line larger than memory: refuse it."""
     number = 0
     while line := file.readline(LONGEST + 1):

@@ -154,7 +154,7 @@ def _receive(
         part.unlink(missing_ok=True)  # first, or the note would describe bytes of another file
         with open_output(note) as file:
             json.dump({"address": address, "length": total, **validators}, file)
-    _require(part, 0 if total is None else total - done)
+    require_space(part.parent, 0 if total is None else total - done)
     most = size if total is None else total
     with part.open("ab" if done else "wb") as out:
         report(part.name.removesuffix(".part"), done, total)
@@ -165,7 +165,7 @@ def _receive(
                     "has changed or is another: look at its home page"
                 )
             if most is None:
-                _require(part, len(block) + SPARE)
+                require_space(part.parent, len(block) + SPARE)
             out.write(block)
             done += len(block)
             report(part.name.removesuffix(".part"), done, total)
@@ -176,12 +176,12 @@ def _receive(
         raise _Broken(f"the connection ended after {done:,} of {total:,} bytes")
 
 
-def _require(part: Path, needed: int) -> None:
-    """Raise ResourceError where the disk has less than ``needed`` bytes free."""
-    free = shutil.disk_usage(part.parent).free
+def require_space(directory: Path, needed: int) -> None:
+    """Raise ResourceError where the disk of ``directory`` has less than ``needed`` bytes free."""
+    free = shutil.disk_usage(directory).free
     if needed > free:
         raise ResourceError(
-            f"{part.parent}: {needed:,} bytes are needed and {free:,} are free; free some there or "
+            f"{directory}: {needed:,} bytes are needed and {free:,} are free; free some there or "
             "choose another -o"
         )
 

@@ -1,0 +1,85 @@
+"""``miner model``: list models, show what a model is, download one."""
+
+from __future__ import annotations
+
+import click
+
+from miner.cli import guard
+from miner.cli.progress_bars import Progress
+
+
+@click.group(
+    epilog="""\b
+Examples:
+  miner model list
+  miner model info
+  miner model get https://example.org/releases/large.tar.gz -o models/large"""
+)
+def model() -> None:
+    """List and describe models, and download the model of a release."""
+
+
+@model.command(
+    name="list",
+    epilog="""\b
+Examples:
+  miner model list
+  miner model list models""",
+)
+@click.argument("places", metavar="[DIR]...", nargs=-1)
+def list_(places: tuple[str, ...]) -> None:
+    """Print a table of the model that ships and of the models in each DIR.
+
+    DIR is a model directory, or a directory of model directories.
+    """
+    from miner.encoder.model_info import models_in, table
+
+    click.echo("\n".join(table(models_in(places))))
+
+
+@model.command(
+    epilog="""\b
+Examples:
+  miner model info
+  miner model info models/de-en"""
+)
+@click.argument("name", metavar="[MODEL]", default="default")
+def info(name: str) -> None:
+    """Print encoder, size, fingerprint, training text and metrics of MODEL, and its card.
+
+    MODEL is a model directory [default: the model that ships]. The card is its README.md, with
+    languages, licences and limits.
+    """
+    from miner.encoder.model_info import facts
+
+    click.echo("\n".join(facts(name)))
+
+
+@model.command(
+    epilog="""\b
+Examples:
+  miner model get https://example.org/releases/large.tar.gz -o models/large
+  miner mine news.de news.en --model models/large -o pairs.tsv"""
+)
+@click.argument("address")
+@click.option("-o", "--output", required=True, metavar="DIR", help="The model directory to make.")
+@click.option(
+    "--sha256",
+    metavar="HEX",
+    help="SHA-256 of the archive, as its release states it; any other is refused.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace a model that is in DIR already.")
+def get(address: str, output: str, sha256: str | None, overwrite: bool) -> None:
+    """Download the model archive at ADDRESS and unpack it as DIR.
+
+    ADDRESS ends in .tar.gz, .tgz, .tar.bz2, .tar.xz or .zip. Repeat the command to resume an
+    interrupted download. DIR appears only when every file of the model has the checksum that the
+    model states. Without --sha256 the SHA-256 of the archive is printed for you to compare.
+    """
+    from miner.datasets.model_archive import get_model
+
+    guard.check_directory("-o", output, "a model", overwrite)
+    with Progress("bytes", loops=None) as report:
+        found, digest = get_model(address, output, sha256=sha256 and sha256.lower(), report=report)
+    checked = "checksum verified" if sha256 else f"no checksum given; SHA-256 {digest}"
+    click.echo(f"{output}: {found.describe()}; {checked}")

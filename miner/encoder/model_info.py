@@ -1,0 +1,76 @@
+"""Facts of a model for people to read: encoder, size, training text, metrics, and its card."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from miner.encoder.model import CONFIG, Model, load, resolve
+from miner.errors import ArtifactError
+from miner.text_table import aligned
+
+CARD = "README.md"
+MEGABYTE = 1_000_000
+
+
+def models_in(places: Iterable[str]) -> Iterator[str]:
+    """Yield ``default`` and the model directories in ``places``, or that the places are."""
+    yield "default"
+    for place in places:
+        directory = Path(place)
+        if not directory.is_dir():
+            raise ArtifactError(f"{place}: no such directory")
+        if (directory / CONFIG).is_file():
+            yield place
+        else:
+            yield from (str(path.parent) for path in sorted(directory.glob(f"*/{CONFIG}")))
+
+
+def table(models: Iterable[str]) -> list[str]:
+    """Lines of a table of models; a directory that is no sound model has its error instead."""
+    rows, faults = [["model", "size", "fingerprint", "verifies", "encoder"]], []
+    for name in models:
+        try:
+            model = load(name)
+        except ArtifactError as error:
+            faults.append(f"left out: {error}")
+            continue
+        verifies = "yes" if model.verifier is not None else "no"
+        rows.append([name, _size(resolve(name)), model.fingerprint, verifies, model.describe()])
+    return [*aligned(rows, left=len(rows[0])), *faults]
+
+
+def facts(name: str) -> list[str]:
+    """Lines on one model, and its card where it has one. Raises ArtifactError."""
+    model, directory = load(name), resolve(name)
+    rows = [
+        ["model", f"{name} ({directory})" if name != str(directory) else name],
+        ["encoder", model.describe()],
+        ["fingerprint", model.fingerprint],
+        ["size", _size(directory)],
+        ["files", ", ".join(sorted(path.name for path in directory.iterdir()))],
+        ["verifies", "yes" if model.verifier is not None else "no"],
+        *_training(model),
+    ]
+    card = directory / CARD
+    if not card.is_file():
+        return [*aligned(rows, left=2), "", f"no card ({CARD}) in {directory}"]
+    return [*aligned(rows, left=2), "", *card.read_text(encoding="utf-8").splitlines()]
+
+
+def _training(model: Model) -> Iterator[list[str]]:
+    """Yield rows on the training text and the metrics that the training recorded."""
+    training = model.training
+    if "pairs" in training:
+        text = training.get("text", [])
+        each = "; ".join(f"{one['name']} {one['pairs']:,}" for one in text)
+        yield ["trained on", f"{training['pairs']:,} pairs" + (f": {each}" if each else "")]
+    if training.get("held-out mining F1") is not None:
+        yield ["held-out mining F1", f"{training['held-out mining F1']:.3f}"]
+    if model.threshold is not None:
+        yield ["margin threshold", f"{model.threshold:.2f}"]
+
+
+def _size(directory: Path) -> str:
+    size = sum(path.stat().st_size for path in directory.iterdir() if path.is_file())
+    return f"{size / MEGABYTE:.1f} MB"

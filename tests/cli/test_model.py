@@ -1,0 +1,253 @@
+"""``miner model``: list, info and get, with a local server."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import tarfile
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from support.downloads import Server
+
+from miner.datasets import download
+from miner.encoder.model import load
+
+Miner = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def files(tiny_model: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in tiny_model.iterdir()}
+
+
+def tar_of(files: Mapping[str, bytes], folder: str = "", mode: str = "w:gz") -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode=mode) as archive:  # type: ignore[call-overload]
+        for name, body in files.items():
+            info = tarfile.TarInfo(folder + name)
+            info.size = len(body)
+            archive.addfile(info, io.BytesIO(body))
+    return out.getvalue()
+
+
+def zip_of(files: Mapping[str, bytes], folder: str = "") -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, body in files.items():
+            archive.writestr(folder + name, body)
+    return out.getvalue()
+
+
+def get(miner: Miner, server: Server, into: Path, *more: object, name: str = "m.tar.gz") -> tuple:
+    """Run ``miner model get`` on a file of the server."""
+    return miner("model", "get", f"{server.address}/{name}", "-o", into, *more)
+
+
+# --- get ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("folder", ["", "large/", "./large/"])
+@pytest.mark.parametrize("name", ["m.tar.gz", "m.tar.xz", "m.zip"])
+def test_a_model_is_downloaded(
+    miner: Miner,
+    server: Server,
+    tmp_path: Path,
+    tiny_model: Path,
+    files: dict[str, bytes],
+    name: str,
+    folder: str,
+) -> None:
+    mode = f"w:{name.rpartition('.')[2]}"
+    body = zip_of(files, folder) if name == "m.zip" else tar_of(files, folder, mode)
+    server.add(f"http://x/{name}", body)
+    into = tmp_path / "models" / "large"
+    digest = hashlib.sha256(body).hexdigest()
+    code, out, err = get(miner, server, into, "--sha256", digest.upper(), name=name)
+    assert (code, err) == (0, "")
+    assert out == f"{into}: {load(tiny_model).describe()}; checksum verified\n"
+    assert {path.name: path.read_bytes() for path in into.iterdir()} == files
+    assert [path.name for path in into.parent.iterdir()] == ["large"]
+
+
+def test_a_broken_download_is_resumed(
+    miner: Miner,
+    server: Server,
+    tmp_path: Path,
+    files: dict[str, bytes],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(download, "TRIES", 1)
+    body = tar_of(files)
+    served = server.add("http://x/m.tar.gz", body)
+    served.cut = [3000, 0]
+    code, _, err = get(miner, server, tmp_path / "large")
+    assert code == 1 and "3,000 bytes are kept: repeat the command" in err
+    assert not (tmp_path / "large").exists()
+    server.asked.clear()
+    served.cut = []
+    code, out, _ = get(miner, server, tmp_path / "large")
+    assert code == 0 and out.endswith(f"SHA-256 {hashlib.sha256(body).hexdigest()}\n")
+    assert server.asked == [("/m.tar.gz", "bytes=3000-")]
+
+
+def test_a_wrong_checksum_is_refused(
+    miner: Miner, server: Server, tmp_path: Path, files: dict[str, bytes]
+) -> None:
+    server.add("http://x/m.tar.gz", tar_of(files))
+    code, out, err = get(miner, server, tmp_path / "large", "--sha256", "0" * 64)
+    assert (code, out) == (1, "") and "has the SHA-256" in err
+    assert not (tmp_path / "large").exists()
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["../escaped"], "'../escaped' leads out of the archive"),
+        (["/tmp/escaped"], "'/tmp/escaped' leads out of the archive"),
+        (["a/../../escaped"], "leads out of the archive"),
+        (["one/a", "other/b"], "'other/b' is not a file of its one folder"),
+        (["one/two/a"], "is not a file of its one folder"),
+        (["one/a", "one/a"], "is not a file of its one folder"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["tar.gz", "zip"])
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_names_that_lead_elsewhere_are_refused(
+    miner: Miner, server: Server, tmp_path: Path, names: list[str], message: str, kind: str
+) -> None:
+    out = io.BytesIO()
+    if kind == "zip":
+        with zipfile.ZipFile(out, "w") as zipped:
+            for name in names:
+                zipped.writestr(name, b"x")
+    else:
+        with tarfile.open(fileobj=out, mode="w:gz") as tar:
+            for name in names:
+                tar.addfile(tarfile.TarInfo(name), io.BytesIO())
+    server.add(f"http://x/m.{kind}", out.getvalue())
+    place = tmp_path / "models" / "large"
+    code, _, err = get(miner, server, place, name=f"m.{kind}")
+    assert code == 1 and message in err and err.count("\n") == 1
+    (archive,) = place.parent.iterdir()
+    assert archive.name.startswith("large.download-")
+    assert not (tmp_path / "escaped").exists() and not (tmp_path / "models/escaped").exists()
+
+
+def test_links_are_not_made(
+    miner: Miner, server: Server, tmp_path: Path, files: dict[str, bytes]
+) -> None:
+    out = io.BytesIO(tar_of(files, mode="w"))
+    with tarfile.open(fileobj=out, mode="a") as tar:
+        link = tarfile.TarInfo("link")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        tar.addfile(link)
+    server.add("http://x/m.tar.gz", gzip.compress(out.getvalue()))
+    assert get(miner, server, tmp_path / "large")[0] == 0
+    assert {path.name for path in (tmp_path / "large").iterdir()} == set(files)
+
+
+def test_an_archive_without_a_sound_model(
+    miner: Miner, server: Server, tmp_path: Path, files: dict[str, bytes]
+) -> None:
+    whole = tar_of(files)
+    altered = tar_of({**files, "weights.npy": files["weights.npy"][:-1] + b"!"})
+    bodies = {
+        "cut": (whole[: len(whole) // 2], "damaged ("),
+        "altered": (altered, "weights.npy: does not match"),
+        "empty": (tar_of({}), "not a model directory"),
+    }
+    for name, (body, message) in bodies.items():
+        server.add(f"http://x/{name}.tar.gz", body)
+        code, _, err = get(miner, server, tmp_path / name, name=f"{name}.tar.gz")
+        assert code == 1 and message in err and err.count("\n") == 1, name
+        assert not (tmp_path / name).exists()
+
+
+def test_a_directory_is_replaced_only_when_asked(
+    miner: Miner, server: Server, tmp_path: Path, files: dict[str, bytes]
+) -> None:
+    server.add("http://x/m.tar.gz", tar_of(files))
+    place = tmp_path / "large"
+    assert get(miner, server, place)[0] == 0
+    code, _, err = get(miner, server, place)
+    assert code == 2 and "is a model already; replace it with --overwrite" in err
+    (place / "stale").write_text("old")
+    assert get(miner, server, place, "--overwrite")[0] == 0 and not (place / "stale").exists()
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "note").write_text("keep")
+    code, _, err = get(miner, server, tmp_path / "mine", "--overwrite")
+    assert code == 2 and "exists and is not a model" in err
+    assert (tmp_path / "mine" / "note").read_text() == "keep"
+
+
+def test_a_full_disk(
+    miner: Miner,
+    server: Server,
+    tmp_path: Path,
+    files: dict[str, bytes],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    body = tar_of(files)
+    server.add("http://x/m.tar.gz", body)
+    # Room for the archive and not for the files in it.
+    free = iter([10**9, *[len(body)] * 99])
+    usage = lambda path: SimpleNamespace(free=0 if next(free) < 10**9 else 10**9)  # noqa: E731
+    monkeypatch.setattr(download.shutil, "disk_usage", usage)
+    code, _, err = get(miner, server, tmp_path / "large")
+    assert code == 1 and "bytes are needed and 0 are free" in err
+    assert not (tmp_path / "large").exists()
+
+
+def test_addresses_that_are_refused(miner: Miner, server: Server, tmp_path: Path) -> None:
+    code, _, err = get(miner, server, tmp_path / "large", name="model.bin")
+    assert code == 1 and "not a model archive; its name ends in .tgz" in err
+    code, _, err = get(miner, server, tmp_path / "large")
+    assert code == 1 and "answers 404" in err
+    assert not list(tmp_path.iterdir())
+
+
+# --- list and info ------------------------------------------------------------------------------
+
+
+def test_list(miner: Miner, tmp_path: Path, files: dict[str, bytes]) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        for file, body in files.items():
+            (tmp_path / name / file).write_bytes(body)
+    (tmp_path / "two" / "weights.npy").write_bytes(b"cut")
+    (tmp_path / "other").mkdir()
+    code, out, err = miner("model", "list", tmp_path)
+    lines = out.splitlines()
+    assert (code, err) == (0, "") and len(lines) == 4
+    assert lines[1].startswith("default ") and load("default").fingerprint in lines[1]
+    assert (
+        lines[2].startswith(str(tmp_path / "one")) and load(tmp_path / "one").describe() in lines[2]
+    )
+    assert lines[3].startswith(f"left out: {tmp_path / 'two' / 'weights.npy'}: does not match")
+    assert miner("model", "list", tmp_path / "one")[1].splitlines() == lines[:3]
+    code, out, err = miner("model", "list", tmp_path / "nowhere")
+    assert (code, out) == (1, "") and "nowhere: no such directory" in err
+
+
+def test_info(miner: Miner, tiny_model: Path) -> None:
+    code, out, err = miner("model", "info")
+    model = load("default")
+    assert (code, err) == (0, "")
+    head, _, card = out.partition("\n\n")
+    assert model.fingerprint in head and model.describe() in head
+    assert f"{model.training['pairs']:,} pairs: tatoeba.tsv.xz" in head
+    assert f"{model.training['held-out mining F1']:.3f}" in head
+    assert card == (model.path / "README.md").read_text(encoding="utf-8")  # type: ignore[operator]
+    code, out, _ = miner("model", "info", tiny_model)
+    config = json.loads((tiny_model / "config.json").read_text())
+    assert (
+        code == 0 and config["fingerprint"] in out and f"no card (README.md) in {tiny_model}" in out
+    )
+    code, out, err = miner("model", "info", tiny_model / "nowhere")
+    assert (code, out) == (1, "") and "no such model directory" in err
