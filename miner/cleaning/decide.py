@@ -111,7 +111,7 @@ class Cleaned:
 
     @property
     def precision(self) -> float | None:
-        """Mean quality of the pairs kept, an estimate of the share of good ones; None without it."""
+        """Mean quality of the pairs kept, an estimate of the share of good ones, or None."""
         step = self.plan.ranking
         if step is None or step.name != "quality" or self.rank is None or not self.kept.any():
             return None

@@ -9,7 +9,7 @@ from miner.text.rows import Rows
 
 
 def sample(rows: Rows, size: int, place: Path) -> list[str]:
-    """Copy ``size`` rows to files in ``place``, one for each file of the bitext; return their names.
+    """Copy ``size`` rows to files in ``place``, one for each of the bitext; return their names.
 
     The text is read twice, first to count its rows, unless their number is known. Raises the errors
     of `Rows`; for an unreadable row, CorpusError with its line in the whole text.

@@ -65,7 +65,8 @@ class Checkpoint:
                         f"{self.path}: holds the scores of {what}; {_ELSEWHERE}, or remove it"
                     )
                 note(f"{self.path} holds the scores of {what}; starting anew")
-                for old in self.path.iterdir():
+                # The record goes last: without it the rest would be a directory of something else.
+                for old in sorted(self.path.iterdir(), key=lambda old: old.name == META):
                     if old.name != LOCK:
                         old.unlink()
             with open(self.path / _PARTIAL, "w", encoding="utf-8") as file:

@@ -41,7 +41,7 @@ class Job:
 
     @property
     def sketches(self) -> dict[tuple[str, str, int], Comparison]:
-        """The whole-corpus filters whose sketches the first pass computes, by `Comparison.field`."""
+        """The filters whose sketches the first pass computes, by `Comparison.field`."""
         steps = self.plan.stage(GLOBAL) if self.first else []
         found = (step.filter.build(step.settings, self.plan.context) for step in steps)
         return {one.field: one for one in found if one.field is not None}
@@ -108,7 +108,7 @@ def repairer(wanted: bool) -> Callable[[str], str] | None:
 
 
 def repair_texts(texts: Texts, repair: Callable[[str], str] | None) -> tuple[Texts, np.ndarray]:
-    """Repair texts, if ``repair`` is given; return them and a mask of changed rows ``(n,) bool``."""
+    """Repair texts, unless ``repair`` is None; also return a mask of changed rows ``(n,) bool``."""
     changed = np.zeros(len(texts.source), dtype=bool)
     if repair is None:
         return texts, changed

@@ -70,7 +70,7 @@ def write(
 def _written(
     found: Cleaned, block: Block, first: int, repair: Callable[[str], str] | None
 ) -> list[Raw]:
-    """Rows of a block as they are written: unchanged, unless their texts were repaired or replaced."""
+    """Rows of a block as they are written: unchanged unless texts were repaired or replaced."""
     layout = found.source.layout
     raws = list(block.raw)
     changed = found.state[first : first + len(block)] & (REPLACED | REPAIRED)

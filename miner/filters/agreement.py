@@ -13,7 +13,7 @@ _NUMBER = re.compile(
 )
 _PART = re.compile(r"\d+")
 # Numbers up to this one are often written as words, and so are tens, hundreds and thousands. A
-# single number of up to `_FEW` digits on one side only may be a word on the other: score `_UNKNOWN`.
+# single number of up to `_FEW` digits may be a word on the other side: its score is `_UNKNOWN`.
 _SPELLED = 20
 _FEW, _UNKNOWN = 4, 0.5
 _LONG = 30  # digits that are compared, since int() of very many is slow

@@ -69,7 +69,7 @@ def _encoding(settings: Mapping[str, Any], context: Context) -> Scorer:
 FILTERS = (
     Filter(
         "encoding",
-        "1 for text that was decoded wrongly, or has lost characters (U+FFFD) or control characters",
+        "1 for text that was decoded wrongly or has lost characters (U+FFFD) or control characters",
         "broken encoding",
         "lower",
         _encoding,

@@ -65,7 +65,7 @@ class Identifier:
         return np.isin(self._codes, sorted(_alike(language)))
 
     def scores(self, texts: Sequence[str]) -> np.ndarray:
-        """Log-likelihoods (natural, not normalised) of n texts under m languages, ``(n, m) float32``."""
+        """Natural log-likelihoods of n texts under m languages ``(n, m) float32``, not normalised."""
         from miner.kernels.naive_bayes import naive_bayes
 
         encoded = [_encoded(text[:_CHARACTERS]) for text in texts]

@@ -25,7 +25,8 @@ def _classifier(settings: Mapping[str, Any], context: Context) -> Scorer:
 FILTERS = (
     Filter(
         "classifier",
-        "probability that a sentence is of the classifier's good kind, 0 to 1; 0.5 without known tokens",
+        "probability that a sentence is of the classifier's good kind, 0 to 1; 0.5 if it has no "
+        "known token",
         "good with a probability of {value:.2f}",
         "higher",
         _classifier,

@@ -1,4 +1,4 @@
-"""Whether a side is in its language."""
+"""The filters language and same_language, and the codes that they know."""
 
 from __future__ import annotations
 

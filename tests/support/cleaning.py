@@ -54,6 +54,18 @@ def written(found: Cleaned, kept: int = 1) -> tuple[list[bytes], bytes]:
         return [path.read_bytes() for path in outputs], (Path(place) / "rejected").read_bytes()
 
 
+def parts(found: Cleaned, kept: int = 1) -> tuple[list[list[bytes]], list[bytes]]:
+    """Write the outputs; return the lines of kept rows, for each file, and the rejected lines."""
+    outputs, rejected = written(found, kept)
+    return [_split(output) for output in outputs], _split(rejected)
+
+
+def _split(data: bytes) -> list[bytes]:
+    lines = data.split(b"\n")
+    assert lines.pop() == b""
+    return lines
+
+
 @contextmanager
 def given_scores() -> Iterator[None]:
     """Add filters whose scores are in a column: 'expensive' and 'good', of the MODEL stage.

@@ -1,0 +1,230 @@
+"""Bounds and the funnel of a filter run, against a plain reference row by row."""
+
+from __future__ import annotations
+
+import json
+import os
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.cleaning import cleaned, given_scores, parts, plan_of
+from support.raw_lines import put
+
+from miner.cleaning import funnel
+from miner.cleaning.decide import Choice
+from miner.cleaning.write import write
+from miner.text.bitext_format import BitextFormat
+from miner.text.rows import Rows
+
+
+@pytest.fixture(scope="module", autouse=True)
+def filters():
+    with given_scores():
+        yield
+
+
+GRID = ("0", "0.1", "0.2", "0.3", "0.7", "1", "1.5")
+grid = st.sampled_from(GRID)
+bound = st.none() | grid
+
+
+@st.composite
+def texts_and_bounds(draw):
+    n = draw(st.integers(0, 12))
+    table = [
+        [draw(grid), draw(grid), draw(grid), draw(st.integers(0, 4)), draw(st.booleans())]
+        for _ in range(n)
+    ]
+    bounds = []
+    for _ in range(3):
+        low, high = draw(bound), draw(bound)
+        if low is not None and high is not None and Decimal(low) > Decimal(high):
+            low, high = high, low
+        bounds.append((low, high))
+    choice = Choice(
+        draw(st.none() | st.integers(0, 14)),
+        draw(st.none() | st.integers(0, 20)),
+        draw(st.none() | st.sampled_from([0.1, 0.3, 0.5, 0.7])),
+    )
+    return table, bounds, choice, draw(st.sampled_from(["expensive", "good"]))
+
+
+def reference(table, bounds, choice: Choice, expensive: str, all_scores: bool):
+    """Decide on each row and fill in the funnel, row by row and number by number."""
+    removed: list[str | None] = [None] * len(table)
+    stages = []
+
+    def stage(label: str, seen: list[bool], bad: list[bool]) -> None:
+        gone = [bad[row] and removed[row] is None and seen[row] for row in range(len(table))]
+        for row in range(len(table)):
+            if gone[row]:
+                removed[row] = label
+        left = [row for row in range(len(table)) if removed[row] is None]
+        stages.append(
+            (
+                label,
+                sum(seen),
+                sum(s and b for s, b in zip(seen, bad, strict=True)),
+                sum(gone),
+                sum(table[row][3] for row in range(len(table)) if gone[row]),
+                len(left),
+                sum(table[row][3] for row in left),
+            )
+        )
+
+    unread = [row[4] for row in table]
+    if any(unread):
+        stage("unreadable", [True] * len(table), unread)
+    for number, label in enumerate(("one", "two", "three")):
+        low, high = bounds[number]
+        bad = [
+            (low is not None and Decimal(row[number]) < Decimal(low))
+            or (high is not None and Decimal(row[number]) > Decimal(high))
+            for row in table
+        ]
+        seen = [not row for row in unread]
+        if number == 2 and not all_scores:
+            seen = [reason is None for reason in removed]
+        stage(label, seen, bad)
+    if not choice.any:
+        return removed, stages
+    sign = 1 if expensive == "good" else -1
+    best = [row for row in range(len(table)) if removed[row] is None]
+    best.sort(key=lambda row: (-sign * Decimal(table[row][2]), row))
+    keep = {}
+    if choice.top is not None:
+        keep["top-n"] = best[: choice.top]
+    if choice.words is not None:
+        keep["target-words"] = [
+            row
+            for place, row in enumerate(best)
+            if sum(table[other][3] for other in best[: place + 1]) <= choice.words
+        ]
+    if choice.precision is not None:
+        many = [
+            place
+            for place in range(1, len(best) + 1)
+            if sum(sign * float(np.float32(table[row][2])) for row in best[:place]) / place
+            >= choice.precision
+        ]
+        keep["target-precision"] = best[: max(many, default=0)]
+    for label, rows in keep.items():
+        stage(
+            label,
+            [row in best for row in range(len(table))],
+            [row in best and row not in rows for row in range(len(table))],
+        )
+    return removed, stages
+
+
+@settings(max_examples=60)
+@given(texts_and_bounds(), st.booleans())
+def test_the_funnel_adds_up(tmp_path_factory, drawn, all_scores) -> None:
+    table, bounds, choice, expensive = drawn
+    lines = [
+        "unreadable" if unread else "\t".join(["x", " ".join("y" * words), *scores])
+        for *scores, words, unread in table
+    ]
+    for row in table:
+        row[3] *= not row[4]
+    path = put(
+        tmp_path_factory.getbasetemp() / "funnel.tsv",
+        "".join(f"{line}\n" for line in lines).encode(),
+    )
+    names = ("cost", "cost", expensive)
+    tables = []
+    for number, (low, high) in enumerate(bounds):
+        one = {"name": names[number], "label": ("one", "two", "three")[number]}
+        one |= {"column": 3 + number}
+        one |= {} if low is None else {"minimum": float(low)}
+        tables.append(one | ({} if high is None else {"maximum": float(high)}))
+    plan = plan_of(*tables, rank="three")
+    rows = Rows(path, bitext_format=BitextFormat(on_error="skip"), more=plan.columns)
+    found = cleaned(rows, plan, choice=choice, all_scores=all_scores)
+    removed, stages = reference(table, bounds, choice, expensive, all_scores)
+    assert [None if r < 0 else found.reasons[r] for r in found.removed.tolist()] == removed
+    assert [
+        (s.label, s.seen, s.alone, s.removed, s.removed_words, s.left, s.left_words)
+        for s in found.stages
+    ] == stages
+    record = funnel.as_dict(found)
+    assert record["kept"] + sum(stage.removed for stage in found.stages) == record["rows"]
+    assert record["words kept"] == (found.stages[-1].left_words)
+    text = funnel.table(found)
+    assert text.startswith(f"{len(table)} rows: {record['kept']} kept")
+    assert all(stage.label in text for stage in found.stages)
+    assert ("nothing is kept" in text) == (bool(table) and not record["kept"])
+    # The reasons that are written are those that were found.
+    _, rejected = parts(found)
+    assert [line.split(b"\t")[-2].decode() for line in rejected] == list(filter(None, removed))
+    for line, row in zip(rejected, np.flatnonzero(~found.kept).tolist(), strict=True):
+        label, value = line.split(b"\t")[-2:]
+        column = {b"one": 0, b"two": 1, b"unreadable": None}.get(label, 2)
+        assert float(value) == (1 if column is None else float(table[row][column]))
+
+
+def test_a_bound_is_inclusive_in_the_scores_own_precision(tmp_path: Path) -> None:
+    values = [0.1, 0.7, 1 / 3, 2 / 3, 0.30000001192, 16777217.0]
+    path = put(tmp_path / "a.tsv", "".join(f"a\tb\t{value!r}\n" for value in values).encode())
+    for row, value in enumerate(values):
+        for name in ("minimum", "maximum"):
+            plan = plan_of({"name": "cost", "column": 3, name: value})
+            kept = cleaned(Rows(path, more=["3"]), plan).kept
+            assert kept[row]
+            other = np.float32(value)
+            expected = [
+                np.float32(v) >= other if name == "minimum" else np.float32(v) <= other
+                for v in values
+            ]
+            assert kept.tolist() == expected
+
+
+def test_filters_in_any_order_keep_the_same(tmp_path: Path) -> None:
+    generator = np.random.default_rng(3)
+    scores = generator.integers(0, 9, (400, 3)) / 8
+    lines = [f"s{i % 97}\tt{i % 89}\t" + "\t".join(map(str, s)) for i, s in enumerate(scores)]
+    path = put(tmp_path / "a.tsv", "".join(f"{line}\n" for line in lines).encode())
+    tables = [
+        {"name": "cost", "column": 3, "maximum": 0.75},
+        {"name": "cost", "label": "other", "column": 4, "minimum": 0.125},
+        {"name": "good", "column": 5, "minimum": 0.25},
+        {"name": "duplicates", "of": "either"},
+        {"name": "decile", "of": "other", "minimum": 4},
+    ]
+    expected = None
+    for shift in range(3):
+        for order in (tables[shift:3] + tables[:shift] + tables[3:], [*tables[3:], *tables[:3]]):
+            plan = plan_of(*order, rank="good")
+            kept = cleaned(Rows(path, more=plan.columns), plan).kept
+            expected = kept if expected is None else expected
+            np.testing.assert_array_equal(kept, expected)
+    assert expected is not None and 0 < expected.sum() < 200
+
+
+def test_json_has_all_scores(tmp_path: Path) -> None:
+    lines = ["a\tb\t0.5\t7", "a\tb\t5\t1e-7", "a\tb\t0.25\t1234567", "a", "a\tb\t0\tinf"]
+    path = put(tmp_path / "a.tsv", "".join(f"{line}\n" for line in lines).encode())
+    plan = plan_of(
+        {"name": "cost", "column": 3, "maximum": 1},
+        {"name": "expensive", "column": 4, "label": '100% "expensive"'},
+        {"name": "duplicates"},
+    )
+    found = cleaned(
+        Rows(path, bitext_format=BitextFormat(on_error="skip"), more=plan.columns), plan
+    )
+    write(found, [os.devnull], None, tmp_path / "scores.jsonl")
+    records = [json.loads(line) for line in (tmp_path / "scores.jsonl").open(encoding="utf-8")]
+    assert records == [
+        {"cost": 0.5, '100% "expensive"': 7, "duplicates": 0},
+        {"cost": 5, '100% "expensive"': None, "duplicates": None},
+        {"cost": 0.25, '100% "expensive"': 1234570, "duplicates": 1},
+        {"cost": None, '100% "expensive"': None, "duplicates": None},  # unreadable
+        {"cost": 0, '100% "expensive"': None, "duplicates": 1},
+    ]
+    assert found.scores("cost").tolist() == [0.5, 5, 0.25, np.inf, 0]
+    with pytest.raises(KeyError):
+        found.scores("other")
