@@ -35,7 +35,7 @@ class Group:
 
 
 @dataclass(frozen=True, eq=False)
-class Look:
+class StepSummary:
     """Histogram and samples of one step.
 
     edges: of b bars, ``(b + 1,) float64``; scores beyond them count in the outer bars. inside,
@@ -90,11 +90,11 @@ def places(found: Cleaned) -> range:
     return range(first, first + len(found.plan.steps))
 
 
-def looks(found: Cleaned) -> list[Look]:
+def summaries(found: Cleaned) -> list[StepSummary]:
     """Histograms and samples of all steps, in the order of `steps`, by one pass over the scores."""
     place = places(found)
     gathering = [
-        _Looking(step, own, place.stop, found.scores(step.label))
+        _Summary(step, own, place.stop, found.scores(step.label))
         for step, own in zip(steps(found), place, strict=True)
     ]
     for start in range(0, found.count, PART):
@@ -105,8 +105,8 @@ def looks(found: Cleaned) -> list[Look]:
     return [one.done() for one in gathering]
 
 
-class _Looking:
-    """Accumulator of a `Look`; place: index of the step in the reasons, end: after all steps."""
+class _Summary:
+    """Accumulator of a `StepSummary`; place: index of the step in the reasons, end: after all steps."""
 
     def __init__(self, step: Step, place: int, end: int, values: np.ndarray):
         self.step, self.place, self.end, self.values = step, place, end, values
@@ -156,7 +156,7 @@ class _Looking:
         if (low, high) != (None, None):
             yield "Some of those it removed", own, np.zeros(len(far)), own
 
-    def done(self) -> Look:
+    def done(self) -> StepSummary:
         groups = []
         for title, (first, others) in self.groups.items():
             room = SAMPLES - len(first.rows)
@@ -164,7 +164,7 @@ class _Looking:
             distance = np.concatenate([first.distance, others.distance[:room]])
             groups.append(Group(title, rows[np.lexsort((rows, distance))]))
         inside, outside = self.bars
-        return Look(self.step, self.edges, inside, outside, *self.beyond, groups)
+        return StepSummary(self.step, self.edges, inside, outside, *self.beyond, groups)
 
 
 def kept(found: Cleaned, size: int) -> Group:
@@ -248,7 +248,7 @@ def _some(scores: np.ndarray) -> np.ndarray:
     """Evenly spread sample of the scores that are not NaN."""
     some = scores[:: max(len(scores) // SAMPLED, 1)]
     some = some[~np.isnan(some)]
-    if len(some) < 1000 and len(scores) > SAMPLED:  # the filter looked at few
+    if len(some) < 1000 and len(scores) > SAMPLED:  # the filter scored few rows
         parts = range(0, len(scores), PART)
         found = [part[~np.isnan(part)] for part in (scores[i : i + PART] for i in parts)]
         some = np.concatenate(found)

@@ -82,7 +82,7 @@ Scorer = Callable[[Batch], np.ndarray]
 
 
 class Comparison:
-    """A GLOBAL filter with its settings: scores pairs by comparing all that are left.
+    """A GLOBAL filter with its settings; it compares all pairs that are left.
 
     A filter overrides `compare`, and `field` and `sketch` if it compares texts.
     """

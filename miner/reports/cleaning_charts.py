@@ -9,7 +9,7 @@ import numpy as np
 
 from miner.cleaning.decide import Cleaned
 from miner.cleaning.plan import Step
-from miner.cleaning.samples import Look
+from miner.cleaning.samples import StepSummary
 from miner.reports import page
 from miner.reports.threshold_curve import Curve
 
@@ -110,7 +110,7 @@ def _legend(chart: Any) -> None:
     chart.legend.padding = 0
 
 
-def histogram(one: Look, now: float | None) -> Any:
+def histogram(one: StepSummary, now: float | None) -> Any:
     """Draw a histogram of scores, coloured by the filter's decision, with a line at ``now``."""
     from bokeh.models import Label, Range1d, Span
 

@@ -10,7 +10,7 @@ import numpy as np
 from miner.cleaning import funnel, samples
 from miner.cleaning.decide import Cleaned, Stage
 from miner.cleaning.plan import Step
-from miner.cleaning.samples import Group, Look
+from miner.cleaning.samples import Group, StepSummary
 from miner.cleaning.worker import broken
 from miner.filters.filter_types import MODEL
 from miner.progress import Reporter, silent
@@ -40,12 +40,12 @@ def write(
     """
     check(path)
     names = names or found.source.layout.names
-    looks = samples.looks(found)
+    summaries = samples.summaries(found)
     others = samples.others(found)
     kept = samples.kept(found, KEPT)
     curve = curve_of(found)
     usable = curve if curve is not None and len(curve.threshold) else None
-    groups = [group for one in looks for group in one.groups]
+    groups = [group for one in summaries for group in one.groups]
     groups += [kept, *(group for _, more in others for group in more)]
     show = _Samples(found, {int(row) for group in groups for row in group.rows}, report)
 
@@ -55,7 +55,7 @@ def write(
     }
     if usable is not None:
         charts["curve"] = cleaning_charts.thresholds(found, usable)
-    for place, one in enumerate(looks):
+    for place, one in enumerate(summaries):
         if _measures(one.step) and (one.inside.any() or one.outside.any()):
             now = usable if one.step == found.plan.ranking else None
             charts[f"filter {place}"] = cleaning_charts.histogram(
@@ -79,7 +79,7 @@ def write(
             "kept": show(kept, ranking),
             "filters": [
                 _filter(one, stages[one.step.label], f"filter {place}" in charts, show)
-                for place, one in enumerate(looks)
+                for place, one in enumerate(summaries)
             ],
             "others": [
                 {"stage": stages[label], "groups": [show(group, ranking) for group in more]}
@@ -177,7 +177,7 @@ def _slider(found: Cleaned, curve: Curve) -> dict[str, Any]:
     return {"at": curve.threshold.tolist(), "said": said, "start": curve.now}
 
 
-def _filter(one: Look, stage: dict[str, Any], drawn: bool, show: _Samples) -> dict[str, Any]:
+def _filter(one: StepSummary, stage: dict[str, Any], drawn: bool, show: _Samples) -> dict[str, Any]:
     """Return the section of one filter; ``drawn``: it has a histogram."""
     step = one.step
     facts = [("measures", f"{step.filter.summary}; {step.filter.better} is better")]

@@ -84,7 +84,7 @@ def test_two_files_are_kept_and_rejected(tmp_path_factory, left, right, outputs)
     found = cleaned(Rows(*paths, bitext_format=BitextFormat(on_error="skip")), plan_of(WORDS))
     kept, rejected = parts(found, outputs)
     flat = [tuple(line.replace(b"\t", b" ") for line in pair) for pair in pairs]
-    if outputs == 2:  # whole lines, tabs and all
+    if outputs == 2:  # lines unchanged, with their tabs
         both = list(zip(*kept, strict=True))
         assert both == [pairs[row] for row in np.flatnonzero(found.kept).tolist()]
         both = [tuple(line.replace(b"\t", b" ") for line in pair) for pair in both]
@@ -119,7 +119,7 @@ def test_json_is_kept_and_rejected(tmp_path_factory, lines) -> None:
     for line, out in zip(lines, merged(found, kept, rejected), strict=True):
         if out != line:
             record = json.loads(out)
-            # A row with such keys of its own keeps them.
+            # A row that has such keys keeps them.
             label = record.get("filter_2", record["filter"])
             assert label in ("length", "unreadable")
             assert out.startswith(line[:-1]) or record["line"] == line.decode("utf-8", "replace")
@@ -141,7 +141,7 @@ def test_what_is_repaired_is_written(tmp_path: Path) -> None:
     rows = Rows(path, bitext_format=BitextFormat(source_column=2, target_column=3))
     found = cleaned(rows, plan_of(WORDS, repair=True))
     [kept], rejected = parts(found)
-    # Columns that are no text of the pair stay as they stand.
+    # Columns that are not texts of the pair do not change.
     assert [line.decode() for line in kept] == ["1\tschön\tnice\t schÃ¶n ", lines[1]]
     assert rejected == [b"\tlength\t0"] and found.repaired == 1
     assert "1 rows were repaired" in funnel.table(found)

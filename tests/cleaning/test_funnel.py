@@ -158,7 +158,7 @@ def test_the_funnel_adds_up(tmp_path_factory, drawn, all_scores) -> None:
     assert text.startswith(f"{len(table)} rows: {record['kept']} kept")
     assert all(stage.label in text for stage in found.stages)
     assert ("nothing is kept" in text) == (bool(table) and not record["kept"])
-    # The reasons that are written are those that were found.
+    # The rejected file has the same reasons.
     _, rejected = parts(found)
     assert [line.split(b"\t")[-2].decode() for line in rejected] == list(filter(None, removed))
     for line, row in zip(rejected, np.flatnonzero(~found.kept).tolist(), strict=True):

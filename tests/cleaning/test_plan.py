@@ -1,4 +1,4 @@
-"""Configurations of a cleaning: what is accepted, what is refused, and in which words."""
+"""Configurations of filter runs: the plans they give, and the errors of wrong ones."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_steps_run_by_stage_and_then_as_they_stand(tmp_path: Path) -> None:
     assert [step.name for step in made.steps] == [
         "length", "length_ratio", "cosine", "margin", "duplicates", "near_duplicates"
     ]  # fmt: skip
-    assert made.rank == "cosine"  # the first score by a model; quality, if it were there
+    assert made.rank == "cosine"  # the first score by a model, as there is no quality
 
 
 def test_what_ranks_where_nobody_says(tmp_path: Path) -> None:
@@ -207,7 +207,7 @@ def test_the_fingerprint_is_of_scores(tmp_path: Path, tiny_model: Path, monkeypa
     assert plan(tmp_path, text + "sentences = 5").fingerprint() != before
     assert plan(tmp_path, "repair = true\n" + text).fingerprint() != before
     assert plan(tmp_path, text, Context("de", "fr")).fingerprint() != before
-    os.utime(tmp_path / "good.txt", (1, 1))  # another text in the same place
+    os.utime(tmp_path / "good.txt", (1, 1))  # another file of the same name
     changed = plan(tmp_path, text).fingerprint()
     assert changed != before
     os.utime(model / "config.json", (1, 1))

@@ -1,4 +1,7 @@
-"""The checkpoint of a filter run: continued after a kill, reused with other bounds, verified."""
+"""The checkpoint of a filter run: continued after a kill, reused with other bounds, verified.
+
+The tests share a text, a plan and a counter of scored rows, so that 360 lines stay together.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +60,7 @@ def run(text: Path, place: Path, plan: Plan, **named: Any) -> Cleaned:
     return cleaning.clean(Rows(text, more=plan.columns), plan, place, **named)
 
 
-class Looked:
+class Counter:
     """Counter of the blocks and rows scored in each phase; it can fail at one of them."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch):
@@ -81,8 +84,8 @@ class Looked:
 
 
 @pytest.fixture
-def looked(monkeypatch: pytest.MonkeyPatch) -> Looked:
-    return Looked(monkeypatch)
+def counter(monkeypatch: pytest.MonkeyPatch) -> Counter:
+    return Counter(monkeypatch)
 
 
 def same(one: Cleaned, other: Cleaned) -> None:
@@ -96,19 +99,22 @@ def same(one: Cleaned, other: Cleaned) -> None:
 
 @pytest.mark.parametrize("first", [True, False])
 @pytest.mark.parametrize("blocks", [0, 1, 4, 9])
-def test_a_run_that_was_stopped_goes_on(text, tmp_path, looked, first, blocks) -> None:
+def test_a_run_that_was_stopped_goes_on(text, tmp_path, counter, first, blocks) -> None:
     expected = run(text, tmp_path / "whole", plan())
-    looked.again()
-    looked.fail = first, blocks
+    counter.again()
+    counter.fail = first, blocks
     with pytest.raises(KeyboardInterrupt):
         run(text, tmp_path / "checkpoint", plan())
-    looked.again()
+    counter.again()
     found = run(text, tmp_path / "checkpoint", plan())
-    assert looked.blocks == {True: 10 - blocks if first else 0, False: 10 if first else 10 - blocks}
+    assert counter.blocks == {
+        True: 10 - blocks if first else 0,
+        False: 10 if first else 10 - blocks,
+    }
     same(found, expected)
-    looked.again()
+    counter.again()
     same(run(text, tmp_path / "checkpoint", plan()), expected)
-    assert looked.blocks == {True: 0, False: 0}
+    assert counter.blocks == {True: 0, False: 0}
 
 
 def damage(data: bytes, kind: str, place: float) -> bytes:
@@ -126,8 +132,8 @@ def damage(data: bytes, kind: str, place: float) -> bytes:
 @pytest.mark.parametrize("suffix", ["bin", "sums"])
 @pytest.mark.parametrize("kind", ["cut", "flip", "zero", "swap"])
 @pytest.mark.parametrize("share", [0, 0.3, 0.97, 1])
-def test_damaged_scores_are_never_trusted(text, tmp_path, looked, suffix, kind, share) -> None:
-    """Whatever is not as it was written is scored again, and the rest is reused."""
+def test_damaged_scores_are_never_trusted(text, tmp_path, counter, suffix, kind, share) -> None:
+    """Blocks that are not as they were written are scored again; the others are reused."""
     place = tmp_path / "checkpoint"
     expected = run(text, place, plan())
     for file in place.glob(f"*.{suffix}"):
@@ -135,15 +141,15 @@ def test_damaged_scores_are_never_trusted(text, tmp_path, looked, suffix, kind, 
         changed = damage(data, kind, share)
         file.write_bytes(changed)
         assert changed != data or (kind == "swap" and share == 0)
-    looked.again()
+    counter.again()
     notes: list[str] = []
     same(run(text, place, plan(), note=notes.append), expected)
     if share >= 0.97 and kind != "swap":
-        assert looked.blocks[True] < 3, "blocks before the damage are reused"
-    # It is whole again.
-    looked.again()
+        assert counter.blocks[True] < 3, "blocks before the damage are reused"
+    # The checkpoint is repaired.
+    counter.again()
     same(run(text, place, plan()), expected)
-    assert looked.blocks == {True: 0, False: 0}
+    assert counter.blocks == {True: 0, False: 0}
 
 
 def test_damage_is_told(text, tmp_path) -> None:
@@ -155,49 +161,49 @@ def test_damage_is_told(text, tmp_path) -> None:
     assert any("local.bin: damaged after row 20; scoring the rest again" in one for one in notes)
 
 
-def test_a_longer_file_is_as_good(text, tmp_path, looked) -> None:
+def test_a_longer_file_is_as_good(text, tmp_path, counter) -> None:
     """Bytes beyond the last digest, as a killed run leaves them, are passed over."""
     place = tmp_path / "checkpoint"
     expected = run(text, place, plan())
     for file in place.glob("*.*"):
         if file.suffix != ".json":
             file.write_bytes(file.read_bytes() + b"more")
-    looked.again()
+    counter.again()
     same(run(text, place, plan()), expected)
-    assert looked.blocks == {True: 0, False: 0}
+    assert counter.blocks == {True: 0, False: 0}
 
 
 # --- other bounds, other text -------------------------------------------------------------------
 
 
-def test_other_bounds_reuse_scores(text, tmp_path, looked) -> None:
+def test_other_bounds_reuse_scores(text, tmp_path, counter) -> None:
     place = tmp_path / "checkpoint"
     run(text, place, plan(0.4))
-    scored = looked.rows[False]
-    assert looked.rows[True] == 48 and 0 < scored < 48
+    scored = counter.rows[False]
+    assert counter.rows[True] == 48 and 0 < scored < 48
     for low, high in ((0.4, 0.5), (0.7, 0.9), (0.1, 0.9), (0.0, 1.0), (0.4, 0.9)):
-        looked.again()
+        counter.again()
         expected = run(text, tmp_path / f"new{low}{high}", plan(low, high))
-        more = looked.rows[False] - scored
-        looked.again()
+        more = counter.rows[False] - scored
+        counter.again()
         same(run(text, place, plan(low, high)), expected)
-        # Only rows that no choice of bounds has left until now.
-        assert looked.rows == {True: 0, False: max(more, 0)}
+        # Only rows that all bounds until now had removed.
+        assert counter.rows == {True: 0, False: max(more, 0)}
         scored += max(more, 0)
-    looked.again()
+    counter.again()
     everything = run(text, place, plan(0.7), all_scores=True)
-    assert looked.rows == {True: 0, False: 0} and not np.isnan(everything.scores("good")).any()
+    assert counter.rows == {True: 0, False: 0} and not np.isnan(everything.scores("good")).any()
     chosen = run(text, place, plan(0.4), choice=Choice(top=3))
-    assert looked.rows == {True: 0, False: 0} and chosen.kept.sum() == 3
+    assert counter.rows == {True: 0, False: 0} and chosen.kept.sum() == 3
 
 
 @pytest.mark.parametrize(
     "change", ["text", "settings", "order", "label", "columns", "on_error", "library", "bounds"]
 )
-def test_another_text_or_plan_starts_anew(text, tmp_path, looked, monkeypatch, change) -> None:
+def test_another_text_or_plan_starts_anew(text, tmp_path, counter, monkeypatch, change) -> None:
     place, notes = tmp_path / "checkpoint", []
     run(text, place, plan())
-    looked.again()
+    counter.again()
     changed, named = plan(), {}
     if change == "text":
         text.write_bytes(text.read_bytes() + b"s\tt\t1\t1\n")
@@ -218,7 +224,7 @@ def test_another_text_or_plan_starts_anew(text, tmp_path, looked, monkeypatch, c
     rows = Rows(text, bitext_format=BitextFormat(**named), more=changed.columns)
     cleaning.clean(rows, changed, place, note=notes.append)
     if change == "bounds":
-        assert notes == [] and looked.rows == {True: 0, False: 0}
+        assert notes == [] and counter.rows == {True: 0, False: 0}
     else:
         words = {"text": "another text", "library": "ftfy None (now 9.9)"}
         words |= dict.fromkeys(("columns", "on_error"), "other columns or settings of reading")
@@ -226,8 +232,8 @@ def test_another_text_or_plan_starts_anew(text, tmp_path, looked, monkeypatch, c
         assert len(notes) == 1 and notes[0].startswith(f"{place} holds the scores of ")
         assert of in notes[0]
         assert notes[0].endswith("starting anew")
-        if change == "library":  # scored again even if the directory was named
-            looked.again()
+        if change == "library":  # scored again even in a directory that the user named
+            counter.again()
             monkeypatch.undo()
             monkeypatch.setattr(cleaning, "ROWS", SIZE)
             run(text, place, plan(), keep=True, note=notes.append)
@@ -236,25 +242,25 @@ def test_another_text_or_plan_starts_anew(text, tmp_path, looked, monkeypatch, c
         if change != "text":  # the file is as it was
             with pytest.raises(ArtifactError, match="name another place"):
                 run(text, place, plan(), keep=True)
-        assert looked.rows[True] == rows.count
+        assert counter.rows[True] == rows.count
 
 
-def test_the_same_text_elsewhere_is_the_same(text, tmp_path, looked) -> None:
+def test_the_same_text_elsewhere_is_the_same(text, tmp_path, counter) -> None:
     """A checkpoint goes by content: neither place nor time of the file counts."""
     place = tmp_path / "checkpoint"
     expected = run(text, place, plan())
     (tmp_path / "other").mkdir()
     other = put(tmp_path / "other" / "copy.tsv", text.read_bytes())
     os.utime(other, (1, 1))
-    looked.again()
+    counter.again()
     same(run(other, place, plan(), keep=True), expected)
-    assert looked.rows == {True: 0, False: 0}
+    assert counter.rows == {True: 0, False: 0}
 
 
 @pytest.mark.parametrize("phase", [True, False])
 @pytest.mark.parametrize("how", ["replaced", "rewritten", "gone"])
-def test_a_text_that_changes_is_refused(text, tmp_path, monkeypatch, looked, phase, how) -> None:
-    """Another text of as many rows, in its place while the run reads: no output appears."""
+def test_a_text_that_changes_is_refused(text, tmp_path, monkeypatch, counter, phase, how) -> None:
+    """The file gets another text of as many rows while the run reads: no output appears."""
     lines = text.read_bytes().splitlines(keepends=True)
     other = b"".join(reversed(lines))
     real, done = worker.Scoring.__call__, 0
@@ -329,7 +335,7 @@ def test_two_runs_at_once_are_told_apart(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("stage", ["local", "model"])
-def test_a_full_disk(text, tmp_path, monkeypatch, looked, stage) -> None:
+def test_a_full_disk(text, tmp_path, monkeypatch, counter, stage) -> None:
     expected = run(text, tmp_path / "whole", plan())
     place, left = tmp_path / "checkpoint", 3
     real = run_checkpoint.Table._append
@@ -346,9 +352,12 @@ def test_a_full_disk(text, tmp_path, monkeypatch, looked, stage) -> None:
     with pytest.raises(ResourceError, match=rf"checkpoint/{stage}.*no space left; free some"):
         run(text, place, plan())
     monkeypatch.setattr(run_checkpoint.Table, "_append", real)
-    looked.again()
+    counter.again()
     same(run(text, place, plan()), expected)
-    assert looked.blocks == {True: 7 if stage == "local" else 0, False: 10 - 3 * (stage != "local")}
+    assert counter.blocks == {
+        True: 7 if stage == "local" else 0,
+        False: 10 - 3 * (stage != "local"),
+    }
 
 
 def test_a_place_that_cannot_be_written_to(text, monkeypatch, tmp_path) -> None:

@@ -1,4 +1,8 @@
-"""miner filter: from the command to the files, and runs that are stopped and repeated."""
+"""miner filter: from the command to the files.
+
+The tests share a model, a noisy text and a command, so that nearly 500 lines stay together. Runs
+that are stopped are in test_filter_stopped.
+"""
 
 from __future__ import annotations
 
@@ -185,7 +189,7 @@ def test_bytes_that_are_not_utf_8(miner, on_error: str) -> None:
 
 @pytest.fixture
 def ranked() -> Path:
-    """200 rows with two scores, of which many are equal, and 0 to 4 words."""
+    """Write 200 rows with 0 to 4 words and two scores, many of them equal."""
     generator = np.random.default_rng(9)
     scores = generator.integers(0, 21, (200, 2)) / 20
     words = generator.integers(0, 5, 200).tolist()
@@ -202,7 +206,7 @@ RANKED = ({"name": "good", "column": 3, "minimum": 0.1}, {"name": "expensive", "
 def best(path: Path, column: int, sign: int) -> list[list[str]]:
     rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
     left = [row for row in rows if float(row[2]) >= 0.1]
-    return sorted(left, key=lambda row: -sign * float(row[column]))  # which is stable
+    return sorted(left, key=lambda row: -sign * float(row[column]))  # stable
 
 
 @pytest.mark.parametrize(("rank", "column", "sign"), [("good", 2, 1), ("expensive", 3, -1)])
@@ -274,7 +278,7 @@ def test_a_dry_run_writes_nothing(clean, noisy: Path, size: str) -> None:
     assert sorted(os.listdir()) == ["noisy.tsv", "r.json", "rules.toml"]
     report = json.loads(Path("r.json").read_text(encoding="utf-8"))
     assert report["rows"] == rows and noisy.read_bytes() == before
-    assert report["filters"][1]["seen"] == rows  # expensive filters look at all of a sample
+    assert report["filters"][1]["seen"] == rows  # expensive filters score all rows of a sample
     out, err = clean("--source", noisy, "--target", noisy, "--format", "plain", "--dry-run", size)
     assert out == "" and err.startswith(f"trying {rows} of 111 rows")
     assert f"\n{rows} rows: " in err
@@ -374,7 +378,7 @@ def test_faults(miner, knowing_model, arguments, words) -> None:
     lines = err.splitlines()
     assert (code, out) == (1, "") and words in lines[-1] and lines[-1].startswith("miner: error: ")
     assert len([line for line in lines if "languages" not in line]) == 1
-    if words != "none":  # a fault of the text or the command leaves nothing
+    if words != "none":  # an error in the text or the command leaves no file
         assert sorted(os.listdir()) == before
 
 
@@ -396,7 +400,7 @@ def test_a_checkpoint_is_kept_where_it_is_asked_for(clean, noisy: Path, monkeypa
     expected, _ = clean(noisy, *COLUMNS)
     clean(noisy, *COLUMNS, "-o", "out", "--checkpoint", "deep/scores", "--scores-jsonl", "scores")
     assert Path("deep/scores/checkpoint.json").exists() and read("out") == read_text(expected)
-    # Scores are reused: nothing is scored any more.
+    # Scores are reused: nothing may be scored again.
     monkeypatch.setattr(worker, "Scoring", None)
     values = [json.loads(line)["quality"] or 0 for line in read("scores")]
     bound = sorted(values)[-50]
@@ -421,7 +425,7 @@ def test_no_checkpoint_beside_a_device_or_a_pipe(clean, noisy: Path) -> None:
 
 
 def test_a_run_that_fails_to_write_goes_on(clean, miner, knowing_model, noisy: Path) -> None:
-    """It fails at its last step; scores are reused when it is repeated."""
+    """The run fails at its last step; its scores are reused when it is repeated."""
     expected, _ = clean(noisy, *COLUMNS)
     Path("kept").mkdir()  # in the place of a file
     rules = config("rules.toml", *RULES)
@@ -434,7 +438,7 @@ def test_a_run_that_fails_to_write_goes_on(clean, miner, knowing_model, noisy: P
 
 
 def test_a_run_that_is_killed_goes_on(clean, german, english, knowing_model, place) -> None:
-    """By a real kill, half-way through tens of thousands of rows and two processes."""
+    """A real kill, half-way through tens of thousands of rows in two processes."""
     generator = np.random.default_rng(2)
     rows = generator.integers(0, 60, (20_000, 2)).tolist()
     lines = [f"{german[i]} {n}\t{english[i if n % 3 else j]} {n}" for n, (i, j) in enumerate(rows)]

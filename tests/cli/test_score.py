@@ -1,4 +1,4 @@
-"""miner score: one line out for each line in, whatever comes in."""
+"""miner score: one line out for each line in, of any input."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from miner.text.rows import Rows
 
 @pytest.fixture
 def bitext(tmp_path: Path, german: list[str], english: list[str]) -> Path:
-    """Pairs, and pairs of others; with an id before and a note behind."""
+    """Write pairs and mismatched pairs, each with an id and a note."""
     pairs = list(zip(german * 2, english + english[3:] + english[:3], strict=True))
     lines = [f"{i}\t{s}\t{t}\tnote {i}" for i, (s, t) in enumerate(pairs)]
     return put(tmp_path / "bitext.tsv", "".join(f"{line}\n" for line in lines).encode())
@@ -40,7 +40,7 @@ def expected(knowing_model: Path, german: list[str], english: list[str]) -> np.n
 
 @pytest.fixture
 def score(miner, knowing_model: Path):
-    """The command, with the small model; its standard output's lines."""
+    """Run the command with the small model; return the lines of its standard output."""
 
     def run(*arguments: object, threads: int = 1) -> list[str]:
         code, out, err = miner(
@@ -145,7 +145,7 @@ def test_standard_input_and_pipes(score, miner, german_file, english_file, tmp_p
     assert score("-") == pairs
     stdin(monkeypatch, english_file.read_bytes())
     assert score("--source", german_file, "--target", "-") == pairs
-    # Two pipes, as of a shell's <(…), are told apart.
+    # Two pipes, like those of a shell's <(…), are two inputs.
     pipes = [tmp_path / "one", tmp_path / "two"]
     for pipe, path in zip(pipes, (german_file, english_file), strict=True):
         os.mkfifo(pipe)

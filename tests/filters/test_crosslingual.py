@@ -1,4 +1,4 @@
-"""Scores by a model: cosines, margins against plain references, and quality."""
+"""Filters by a model: cosine, quality, and margin against a plain reference."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def scorer(name: str, context: Context, **settings):
 
 @pytest.fixture(scope="module")
 def stretched_model(vocabulary: bytes, weights: np.ndarray, tmp_path_factory) -> Path:
-    """A model with other cosines."""
+    """Save a model with other cosines."""
     path = tmp_path_factory.mktemp("model") / "other"
     stretched = weights * np.linspace(0.1, 2, weights.shape[1])
     Model.of_pieces(vocabulary, stretched.astype(np.float16)).save(path)
@@ -35,7 +35,7 @@ def stretched_model(vocabulary: bytes, weights: np.ndarray, tmp_path_factory) ->
 
 @pytest.fixture
 def batch(german: list[str], english: list[str]) -> Batch:
-    """Pairs, pairs that are none, copies, and sentences without any piece."""
+    """Pairs, mismatched pairs, untranslated copies, and sentences without any piece."""
     wrong = english[5:] + english[:5]
     return Batch(
         [*german, *german[:20], german[0], "", "語", "語"],
@@ -55,7 +55,7 @@ def test_cosine_and_quality_are_those_of_the_model(knowing_model: Path, batch: B
 
 
 def margin_reference(encoder, batch: Batch, sample, k: int, kind: str) -> np.ndarray:
-    """Pair by pair: the k nearest distinct sentences, but for the translation itself."""
+    """Compute margins pair by pair, with the k nearest distinct sentences except the other side."""
     out = []
     texts = [*batch.source, *batch.target, *sample[0], *sample[1]]
     vectors = dict(zip(texts, encoder.encode(texts), strict=True))
@@ -85,7 +85,7 @@ def test_margins_agree_with_the_reference(
     found = score(batch)
     expected = margin_reference(Encoder.load(tiny_model, 1), batch, sample, k, kind)
     np.testing.assert_allclose(found, expected, atol=1e-5)
-    # A pair's margin depends on the pair and the reference alone.
+    # A pair's margin depends only on the pair and the reference.
     for row in (0, 30, 65, 80, 83):
         single = score(Batch(batch.source[row : row + 1], batch.target[row : row + 1]))
         np.testing.assert_array_equal(single.astype(np.float32), found[row].astype(np.float32))

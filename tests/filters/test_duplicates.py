@@ -35,7 +35,9 @@ def alike(one: str, other: str, exact: bool = False) -> bool:
 def test_what_is_the_same_text() -> None:
     assert alike("Gut, besser!", "gut besser") and alike("Straße_1", "STRASSE 1")
     assert alike(" a  b ", "a - b") and not alike("ab", "a b") and not alike("1,5", "15")
-    assert not alike("...", "!!!") and not alike("", " ")  # nothing to compare but the texts
+    assert not alike("...", "!!!") and not alike(
+        "", " "
+    )  # without letters the texts themselves are compared
     assert not alike("Gut", "gut", exact=True) and alike("Gut ", "Gut ", exact=True)
     assert alike("\ud800", "\ud800")
 
@@ -94,7 +96,7 @@ def reference(of: str, pairs) -> list[int]:
 def test_kept_duplicates_agree_with_the_reference(pairs, of) -> None:
     both = np.array([[s * 9 + t, 100 + s, 200 + t] for s, t, _ in pairs], dtype=np.uint64)
     score = np.array([score for _, _, score in pairs])
-    rows = np.arange(len(pairs), dtype=np.int64) * 3 + 5  # rows between were rejected before
+    rows = np.arange(len(pairs), dtype=np.int64) * 3 + 5  # the rows between were rejected before
     found = kept_duplicates(of, both.reshape(-1, 3), score, rows)
     expected = [-1 if place < 0 else int(rows[place]) for place in reference(of, pairs)]
     assert found.tolist() == expected

@@ -1,4 +1,4 @@
-"""Broken encoding: found, repaired, and never missed by what saves time."""
+"""Broken encoding: found, repaired, and never missed by the fast check before ftfy."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_score_of_a_batch() -> None:
     np.testing.assert_array_equal(score, [0, 1])
 
 
-# The characters that ftfy looks at, those of other scripts, and ASCII.
+# The characters in ftfy's expression, some of other scripts, and ASCII.
 _LOOKED_AT = "".join(
     chr(code) for code in range(0x80, 0xFFFE) if code not in range(0xD800, 0xE000)
     and badness.BADNESS_RE.pattern.find(chr(code)) >= 0
@@ -100,13 +100,13 @@ def test_nothing_that_ftfy_finds_is_missed(text: str) -> None:
 
 
 def test_every_alternative_of_ftfy_is_suspicious() -> None:
-    """Whatever an alternative of ftfy's expression matches, `_SUSPICIOUS` finds something in it.
+    """`_SUSPICIOUS` matches in every text that an alternative of ftfy's expression matches.
 
-    Each alternative is a row of sets of characters. That all members of one set, or all pairs of
-    two neighbouring ones, are suspicious is tried out; so it holds for whatever text.
+    Each alternative is a sequence of sets of characters. The test tries all members of one set, or
+    all pairs of two neighbouring ones, which proves it for all texts.
     """
     alternatives = re.sub(r"(?m)#.*$", "", badness.BADNESS_RE.pattern).split("|")
-    # A | inside a set would fall apart: there is none.
+    # No set has a | inside, at which this would split it.
     every = [chr(code) for code in range(0x3000)] + [
         chr(c) for c in (0xF8FF, 0xFB01, 0xFB02, 0xFFFD)
     ]
@@ -115,7 +115,7 @@ def test_every_alternative_of_ftfy_is_suspicious() -> None:
         sets = []
         for item in items:
             if item == "?":
-                sets[-1] = None  # may be absent: no neighbour of anything
+                sets[-1] = None  # optional, so that it has no certain neighbour
             elif item != "^":
                 sets.append([one for one in every if re.fullmatch(item, one)])
         assert sets, alternative

@@ -1,4 +1,4 @@
-"""miner.filters.given_scores: costs that stand in the file."""
+"""The cost filter: numbers in a column of the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""miner.filters.length: lengths of pairs in scripts of all densities."""
+"""Filters on lengths, in scripts of all densities."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from miner.filters.filter_types import Batch, Context
 from miner.filters.length import DENSITY, FILTERS, width
 
 RATIO = next(found for found in FILTERS if found.name == "length_ratio")
-# Of the Universal Declaration of Human Rights, article 29, and what says the same at length.
+# Article 29 of the Universal Declaration of Human Rights in English, Chinese and Thai.
 ENGLISH = (
     "In the exercise of his rights and freedoms, everyone shall be subject only to such "
     "limitations as are determined by law solely for the purpose of securing due recognition and "

@@ -1,4 +1,4 @@
-"""miner.filters.ngram_overlap: shared n-grams and sentence BLEU, against plain counting and sacrebleu."""
+"""Filters on shared n-grams and sentence BLEU, against plain counting and sacrebleu."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_overlap_by_hand() -> None:
 
 
 def test_bleu_by_hand() -> None:
-    """Nakov et al. 2012: one added to every count, and to the reference's length."""
+    """Nakov et al. 2012 add one to every count, and to the reference's length."""
     candidate, reference = tokens("the cat sat on a mat"), tokens("the cat sat on the mat now")
     # Of 6 words 5 match ("the" once), of 5 bigrams 3, of 4 trigrams 2, of 3 fourgrams 1.
     expected = (6 / 7 * 4 / 6 * 3 / 5 * 2 / 4) ** 0.25 * math.exp(1 - 8 / 6)
@@ -80,7 +80,7 @@ def test_bleu_by_hand() -> None:
     longer = tokens("the cat sat on the mat now, yes")
     expected = (8 / 10 * 7 / 9 * 6 / 8 * 5 / 7) ** 0.25
     assert sentence_bleu(longer, reference) == pytest.approx(expected)
-    # What is too short for an n-gram has 1 of 1; nothing in common leaves the added ones.
+    # A side too short for an n-gram counts 1 of 1; without common n-grams the added ones remain.
     assert sentence_bleu(["a"], ["b"]) == pytest.approx((1 / 2) ** 0.25 * math.exp(-1))
     assert sentence_bleu([], ["b"]) == 0 == sentence_bleu(["a"], [])
 
@@ -94,8 +94,8 @@ def test_bleu_is_a_share(one: list[str], other: list[str]) -> None:
 
 @given(st.lists(st.sampled_from("abcd"), min_size=4, max_size=12), SENTENCE.filter(bool))
 def test_bleu_counts_as_sacrebleu_does(candidate: list[str], reference: list[str]) -> None:
-    """Its counts; its penalty for a reference longer by one; its score where no smoothing of
-    single words, which it does not have, comes in."""
+    """Counts agree, the penalty with a reference longer by one does, and the score does where the
+    smoothing of single words, which sacrebleu lacks, has no effect."""
     metrics = pytest.importorskip("sacrebleu.metrics")
 
     def score(reference: list[str], **smoothing: Any) -> Any:

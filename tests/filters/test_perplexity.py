@@ -1,4 +1,4 @@
-"""The filter by perplexity: what it reads, which side it scores, and real text, shuffled."""
+"""The perplexity filter: its references, the side it scores, and real text against shuffled."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_compressed_references_and_absolute_paths(references: Path, tmp_path: Pa
 
 
 def test_other_processes_score_the_same(references: Path) -> None:
-    """Whatever order their sets are in."""
+    """Scores do not depend on the order of sets, which differs between processes."""
     program = (
         "import sys; from pathlib import Path; from test_perplexity import *;"
         "print(score(scorer(Path(), references=sys.argv[1]), sys.argv[2:]))"
@@ -151,7 +151,7 @@ def test_standard_input_is_no_reference() -> None:
 
 @pytest.mark.skipif(not REAL.is_file(), reason=f"no training text in {REAL} (set MINER_DATA)")
 def test_word_order_and_language_on_real_text(tmp_path: Path) -> None:
-    """Of held-out sentences, and the same with their words shuffled, and their translations."""
+    """Compare held-out sentences with the same ones shuffled, and with their translations."""
     with lzma.open(REAL, "rt", encoding="utf-8", newline="\n") as file:
         rows = list(
             {row[1]: row for row in (line.rstrip("\n").split("\t") for line in file)}.values()
@@ -171,7 +171,7 @@ def test_word_order_and_language_on_real_text(tmp_path: Path) -> None:
         ([r[0] for r in held], 0.99),
     ):
         values = rate(Batch(nothing, bad))
-        # The area under the curve: how often a good one is the lower.
+        # The area under the curve: the share of comparisons in which the good one is lower.
         order = np.argsort(np.concatenate([good, values]), kind="stable")
         ranks = np.empty(len(order))
         ranks[order] = np.arange(len(order))

@@ -1,4 +1,4 @@
-"""The filter by a classifier: which side, which directory, what is refused."""
+"""The classifier filter: its side, its directory, its errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules about a pair: its form, its scripts, what both sides must share."""
+"""Filters on the form of a pair, its scripts, and the parts that both sides share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from miner.text.words import MARKS
 
 FILTERS = {f.name: f for module in (rules, agreement, scripts) for f in module.FILTERS}
 
-# Good pairs, short and long, of many scripts: no rule may touch one.
+# Good pairs, short and long, in many scripts: no filter may remove one.
 GOOD = [
     ("de", "Ja.", "Yes."),
     ("de", "Nein, nein, nein!", "No, no, no!"),
@@ -177,7 +177,7 @@ def test_scores_of_any_text(name: str, pairs: list[tuple[str, str]]) -> None:
     if name != "script":
         swapped = scores(name, [(target, source) for source, target in pairs])
         np.testing.assert_array_equal(found, swapped)
-    # A pair's score is its own, whatever stands beside it.
+    # A pair's score does not depend on the rest of the batch.
     np.testing.assert_array_equal(
         found, [score for pair in pairs for score in scores(name, [pair], "ru")]
     )
@@ -188,7 +188,7 @@ def test_scores_of_any_text(name: str, pairs: list[tuple[str, str]]) -> None:
     "text", ["a", " ", "1", "1.", "<", "&#", "a@a.", "http://", "语", "a b ", "1 000 ", "[url", "'"]
 )
 def test_very_long_lines(name: str, text: str) -> None:
-    """None takes a time that grows with the square of the length."""
+    """No filter takes a time that grows with the square of the length."""
     assert np.isfinite(scores(name, [(text * 100_000, "b"), ("b", text * 100_000)], "zh")).all()
 
 
@@ -207,7 +207,7 @@ NAMES = {
 
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_ranges_hold_the_letters_of_their_script(script: str) -> None:
-    """By the names that Unicode gives to letters; those that merely modify one are set aside."""
+    """Compare with the names of letters in Unicode, without modifier letters."""
     inside = re.compile(f"[{SCRIPTS[script]}]")
     own, others = NAMES[script].split(), set(" ".join(NAMES.values()).split())
     own += [f"HALFWIDTH {name}" for name in own] + [f"FULLWIDTH {name}" for name in own]

@@ -16,7 +16,7 @@ from miner.text.rows import Rows
 
 
 class SameLength(Comparison):
-    """Names the better-ranked pair whose source is as long; reads sketches of its own."""
+    """Filter that names the better-ranked pair whose source is as long, from its own sketches."""
 
     field = ("length", "<u4", 1)
 

@@ -129,7 +129,7 @@ def test_every_bar_is_within_the_bounds_or_beyond_them(
     step = Step("length" if whole else "cosine", "x", {}, low, high)
     edges = samples.edges(step, values)
     assert len(edges) > 1 and (np.diff(edges) > 0).all() and len(edges) < 3 * samples.BARS
-    one = samples._Looking(step, 0, 1, values)
+    one = samples._Summary(step, 0, 1, values)
     one.add(0, np.full(len(values), -1, dtype=np.int16), np.ones(len(values), dtype=bool))
     bad = broken([step], values[:, None])[:, 0]
     inside, outside = one.bars
@@ -140,8 +140,8 @@ def test_every_bar_is_within_the_bounds_or_beyond_them(
 
 
 def test_samples_are_those_nearest_to_the_bounds(found: Cleaned) -> None:
-    looks = {one.step.label: one for one in samples.looks(found)}
-    one = looks["length"]
+    summaries = {one.step.label: one for one in samples.summaries(found)}
+    one = summaries["length"]
     values = found.scores("length")
     groups = {group.title: group.rows for group in one.groups}
     assert list(groups) == [
@@ -163,10 +163,10 @@ def test_samples_are_those_nearest_to_the_bounds(found: Cleaned) -> None:
         (values > 7).sum() + 1,
     )
     # The expensive filter scored only the rows that cheap ones left.
-    cosine = looks["cosine"]
+    cosine = summaries["cosine"]
     assert cosine.inside.sum() + cosine.outside.sum() == (~np.isnan(found.scores("cosine"))).sum()
     # Copies have no order.
-    assert [group.title for group in looks["duplicates"].groups] == ["Some of those it removed"]
+    assert [group.title for group in summaries["duplicates"].groups] == ["Some of those it removed"]
 
 
 @pytest.mark.parametrize("more", ["", "[[filter]]\nname = 'length'\nlabel = 'l'\nmaximum = 8\n"])
@@ -271,8 +271,10 @@ def test_a_choice_of_the_best_and_rows_that_cannot_be_read(
         choice=Choice(top=10),
     )
     assert found.reasons == ["unreadable", "cosine", "top-n"]
-    looks = samples.looks(found)
-    rows = next(group.rows for group in looks[0].groups if group.title.startswith("Just within"))
+    summaries = samples.summaries(found)
+    rows = next(
+        group.rows for group in summaries[0].groups if group.title.startswith("Just within")
+    )
     # Next to the bound, though the choice took them later.
     assert not found.kept[rows].any() and (found.removed[rows] == 2).all()
     (unread, some), (choice, around) = samples.others(found)
@@ -307,7 +309,7 @@ def test_scores_without_end(tmp_path: Path) -> None:
     assert np.isinf(found.scores("length_ratio")).sum() == 0  # no side alone is empty here
     lines = [*pairs(), ("a", ""), ("", "a")]
     found = run(tmp_path, text, rows=bitext(tmp_path, lines))
-    (one,) = samples.looks(found)
+    (one,) = samples.summaries(found)
     assert one.above >= 2 and one.outside[-1] == 2
     assert "above" in written(tmp_path, found)
 
