@@ -176,6 +176,7 @@ def filter(
         "--report": page,
     }
     guard.check([*inputs, config], {**named, "--checkpoint": checkpoint})
+    guard.check_suffixes({name: path for name, path in named.items() if name != "--report"})
     _refuse_outputs([path for path in named.values() if path is not None])
     as_json = page is not None and page.endswith(".json")
     if page is not None and not as_json:

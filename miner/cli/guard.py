@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -66,6 +66,20 @@ def check(inputs: Iterable[str | None], outputs: Mapping[str, str | None]) -> No
                 raise click.UsageError(
                     f"{option} {given[option]} lies inside {words}, {parent}; name another place"
                 )
+
+
+def check_suffixes(outputs: Mapping[str, str | None], tables: Sequence[str] = ()) -> None:
+    """Refuse text outputs, by the option that names each, whose suffix promises another format.
+
+    Raises UsageError; the rule is that of :func:`miner.text.bitext_format.check_suffix`.
+    """
+    from miner.text.bitext_format import check_suffix
+
+    for option, path in outputs.items():
+        try:
+            check_suffix(path or "", tables)
+        except ValueError as error:
+            raise click.UsageError(f"{option} {error}") from None
 
 
 def check_directory(option: str, path: str, kind: str, overwrite: bool) -> None:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from miner.cli import guard
+
 if TYPE_CHECKING:
     from miner.knn.search_checkpoint import Checkpoint
     from miner.knn.settings import SearchSettings
@@ -69,6 +71,7 @@ class Output:
         taken = cls(**{name: given.pop(name) for name in ("output", "page", "ids", "bucc")})
         if taken.bucc and taken.output.endswith(".parquet"):
             raise click.UsageError("--bucc writes text; Parquet has all columns")
+        guard.check_suffixes({"-o": taken.output}, (".parquet",))
         return taken
 
     @property

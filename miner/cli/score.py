@@ -83,6 +83,7 @@ def score(
     if names and config is not None:
         raise click.UsageError("give either --score or --config")
     guard.check([*files, config], {"-o": output})
+    guard.check_suffixes({"-o": output})
     context = filtering.context(source_lang, target_lang, model)
     if config is None:
         plan = scores_plan(names or ("quality",), context)

@@ -10,6 +10,7 @@ import numpy as np
 from miner.errors import DependencyError
 from miner.index.index import Index
 from miner.scoring.verifier import FEATURES
+from miner.text.bitext_format import check_suffix
 from miner.text.output import one_line, open_output
 
 # Rows of text held at a time while writing.
@@ -90,8 +91,10 @@ class Pairs:
         Lines are ``score, source, target``, with ``ids`` ``score, source id, target id``, with
         ``bucc`` ``source id, target id``; ``-`` is standard output, compression goes by suffix.
         The file appears whole or not at all. Scores are written so that reading them back gives
-        the same number. Raises :class:`~miner.errors.ResourceError` where it cannot be written.
+        the same number. Raises ValueError for the suffix of another format, and
+        :class:`~miner.errors.ResourceError` where it cannot be written.
         """
+        check_suffix(str(path), (".parquet",))
         if str(path).endswith(".parquet"):
             self._write_parquet(path)
             return

@@ -1,14 +1,52 @@
-"""Format of a text file, and `BitextFormat`: where the two texts of a bitext's row are."""
+"""Formats by suffix, and `BitextFormat`: where the two texts of a bitext's row are."""
 
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from miner.names import FORMATS, ON_ERROR
 from miner.text.compression import MAGIC
 
 _SUFFIXES = {".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+
+
+# Suffixes of outputs that are lines of text; a compression suffix may follow.
+TEXT_SUFFIXES = (".txt", ".tsv", ".bucc", ".jsonl", ".ndjson")
+# Suffixes that look like the code of a language and are another format's.
+_FOREIGN = frozenset(
+    [
+        ".csv",
+        ".tmx",
+        ".xls",
+        ".ods",
+        ".doc",
+        ".odt",
+        ".rtf",
+        ".pdf",
+        ".xml",
+        ".xlf",
+        ".po",
+        ".mo",
+        ".zip",
+        ".tar",
+        ".tgz",
+        ".rar",
+        ".lz",
+        ".lzo",
+        ".z",
+        ".npy",
+        ".npz",
+        ".pkl",
+        ".db",
+        ".sql",
+        ".orc",
+    ]
+)
+# clean.de, clean.zh-Hant, part.01, clean.2026-11-22
+_LANGUAGE_OR_NUMBER = re.compile(r"\.([a-z]{2,3}([-_][a-z0-9]{2,8})*|[0-9][0-9-]*)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -62,6 +100,30 @@ def file_format(origin: str, format: str | None = None) -> str:
     if format not in FORMATS:
         raise ValueError(f"format is {format!r}; it must be one of {', '.join(FORMATS)}")
     return format
+
+
+def check_suffix(path: str, tables: Sequence[str] = ()) -> None:
+    """Refuse an output whose suffix promises another format than lines of text.
+
+    Allowed are no suffix, those of `TEXT_SUFFIXES`, and suffixes that are no format: the code of a
+    language (``clean.de``, ``clean.zh-Hant``) or a number (``part.01``). Each may be followed by a
+    compression suffix. ``tables`` are further suffixes that the command can write, which are not
+    compressed again (``.parquet``). Raises ValueError, listing the known suffixes, for all others:
+    foreign formats (``.csv``, ``.tmx``, ``.xlsx``) and unknown ones.
+    """
+    stem, suffix = os.path.splitext(path)
+    if suffix.lower() in tables:
+        return
+    packed = suffix.lower() in MAGIC
+    suffix = os.path.splitext(stem)[1] if packed else suffix
+    if suffix.lower() in ("", *TEXT_SUFFIXES):
+        return
+    if _LANGUAGE_OR_NUMBER.fullmatch(suffix) and suffix.lower() not in _FOREIGN:
+        return
+    raise ValueError(
+        f"{path}: {suffix} is not written; known are {' '.join((*TEXT_SUFFIXES, *tables))}, a "
+        f"language code such as .de, no suffix, and {' '.join(MAGIC)} after a text suffix"
+    )
 
 
 def check_on_error(on_error: str) -> None:

@@ -90,3 +90,13 @@ def test_directories_are_replaced_only_when_asked(index: Path, model: Path, tmp_
         with pytest.raises(click.UsageError) as error:
             guard.check_directory("-o", str(place), "a model", overwrite)
         assert words in error.value.message
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tmx", ".xlsx", ".csv.gz", ".text"])
+@pytest.mark.parametrize(
+    "command", [("mine", "a", "b"), ("search", "a", "b"), ("filter", "a.tsv"), ("score", "a.tsv")]
+)
+def test_suffixes_that_are_not_written(miner, command: tuple[str, ...], suffix: str) -> None:
+    code, out, said = miner(*command, "-o", f"out{suffix}")
+    assert code == 2 and not out
+    assert f"-o out{suffix}: {suffix.removesuffix('.gz')} is not written; known are .txt" in said
