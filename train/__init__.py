@@ -1,1 +1,1 @@
-"""Training of encoders. Only ``miner train`` and the benchmarks import this package."""
+"""Training of encoders. Only the commands that train, and the benchmarks, import this package."""

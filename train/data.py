@@ -1,4 +1,4 @@
-"""Training pairs as flat piece ids, and the share of them that is held out."""
+"""Training pairs as ragged arrays of token ids, and their split into training and held-out."""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -11,15 +11,15 @@ from miner.encoder.encoder import CHUNK
 from miner.machine import thread_count
 from miner.ragged import offsets_of, take_lists
 
-# What cuts sentences into the ids of their tokens: (ids (t,) int32, offsets (n + 1,) int64).
-Cut = Callable[[Sequence[str]], tuple[np.ndarray, np.ndarray]]
+# Tokenises sentences: token ids (t,) int32 and offsets (n + 1,) int64 of a ragged array.
+Tokenise = Callable[[Sequence[str]], tuple[np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True)
 class Sentences:
-    """``n`` tokenised sentences: ``ids (t,) int32`` in a row, ``offsets (n + 1,) int64``.
+    """Tokenised sentences: a ragged array of token ids (t,) int32, by offsets (n + 1,) int64.
 
-    ``also`` has the same sentences in further units, where a mixed encoder reads several.
+    ``also`` holds the same sentences in further units, for encoders of several.
     """
 
     ids: np.ndarray
@@ -31,17 +31,17 @@ class Sentences:
 
     @property
     def views(self) -> "tuple[Sentences, ...]":
-        """The sentences in each of their units, these first, without the others."""
+        """The sentences in each of their units, one ragged array each; these ids come first."""
         return (replace(self, also=()), *self.also) if self.also else (self,)
 
     def take(self, rows: np.ndarray) -> "Sentences":
-        """The sentences ``rows``, in that order, repeats allowed."""
+        """Select sentences by ``rows``, in that order; rows may repeat."""
         more = tuple(view.take(rows) for view in self.also)
         return Sentences(*take_lists(self.ids, self.offsets, rows), more)
 
 
 def join(parts: Sequence[Sentences]) -> Sentences:
-    """All sentences of ``parts``, one part after the other."""
+    """Concatenate the sentences of ``parts``."""
     ids = np.concatenate([part.ids for part in parts])
     lengths = np.concatenate([np.diff(part.offsets) for part in parts])
     more = tuple(join(views) for views in zip(*(part.also for part in parts), strict=True))
@@ -49,9 +49,9 @@ def join(parts: Sequence[Sentences]) -> Sentences:
 
 
 def dropped(sentences: Sentences, rate: float, generator: np.random.Generator) -> Sentences:
-    """Leave out each token with probability ``rate``; no sentence loses them all.
+    """Leave out each token with probability ``rate``, but never all tokens of a sentence.
 
-    Of one view of the sentences; the others are left behind.
+    The result has the first units only, none of ``also``.
     """
     if rate == 0:
         return sentences
@@ -69,7 +69,7 @@ def dropped(sentences: Sentences, rate: float, generator: np.random.Generator) -
 def scrambled(sentences: Sentences, rate: float, generator: np.random.Generator) -> Sentences:
     """Shuffle the tokens of each sentence with probability ``rate`` (P18, P19).
 
-    Drawn afresh at every call, so that a sentence is met in many orders, and mostly in its own.
+    Each call draws anew, so that a sentence is seen in many orders, and mostly in its own.
     """
     if rate == 0:
         return sentences
@@ -81,7 +81,7 @@ def scrambled(sentences: Sentences, rate: float, generator: np.random.Generator)
     place[shuffled] = sentences.offsets[owner[shuffled]] + (
         generator.random(int(shuffled.sum())) * lengths[owner[shuffled]]
     )
-    # Within each sentence by place: as they were, or at random.
+    # Sort within each sentence by place, which is the old one or random.
     return Sentences(sentences.ids[np.lexsort((place, owner))], sentences.offsets)
 
 
@@ -89,9 +89,9 @@ def scrambled(sentences: Sentences, rate: float, generator: np.random.Generator)
 class PairData:
     """Aligned pairs: row ``i`` of ``source`` translates row ``i`` of ``target``.
 
-    ``source_text`` and ``target_text (n,) int64`` number the distinct sentences, both sides by one
-    count, so that a second copy of a translation is never taken for a negative. ``same (n,) bool``
-    is false for pairs that are labelled as no translations (S18).
+    ``source_text`` and ``target_text (n,) int64`` are ids of the distinct sentences of both sides,
+    so that a duplicate of a translation is never taken for a negative. ``same (n,) bool`` is false
+    for pairs that are labelled as no translations (S18).
     """
 
     source: Sentences
@@ -105,11 +105,11 @@ class PairData:
 
     @property
     def text(self) -> np.ndarray:
-        """The numbers of both sentences of each pair: ``(n, 2) int64``."""
+        """Text ids of both sentences of each pair, ``(n, 2) int64``."""
         return np.stack([self.source_text, self.target_text], axis=1)
 
     def take(self, rows: np.ndarray) -> "PairData":
-        """The pairs ``rows``, in that order."""
+        """Select pairs by ``rows``, in that order."""
         return PairData(
             self.source.take(rows),
             self.target.take(rows),
@@ -120,11 +120,11 @@ class PairData:
 
 
 def tokenize(
-    tokenizers: Sequence[Cut], sentences: Sequence[str], threads: int | None = None
+    tokenizers: Sequence[Tokenise], sentences: Sequence[str], threads: int | None = None
 ) -> Sentences:
-    """All of ``sentences``, a view by each of the tokenizers; by default on all cores."""
+    """Tokenise sentences by each of the tokenizers, on all cores or ``threads``."""
 
-    def view(tokenizer: Cut) -> Sentences:
+    def view(tokenizer: Tokenise) -> Sentences:
         return tokenize_parts(lambda chunk, first: tokenizer(chunk), sentences, threads)
 
     first, *also = map(view, tokenizers)
@@ -136,7 +136,7 @@ def tokenize_parts(
     sentences: Sequence[str],
     threads: int | None = None,
 ) -> Sentences:
-    """All of ``sentences`` by a function of some of them and the number of their first."""
+    """Tokenise sentences in parallel by ``cut(chunk, index of the chunk's first sentence)``."""
 
     def work(start: int) -> Sentences:
         return Sentences(*cut(sentences[start : start + CHUNK], start))
@@ -146,36 +146,36 @@ def tokenize_parts(
 
 
 def prepare(
-    tokenizers: tuple[Sequence[Cut], Sequence[Cut]],
+    tokenizers: tuple[Sequence[Tokenise], Sequence[Tokenise]],
     source: Sequence[str],
     target: Sequence[str],
     same: np.ndarray | None = None,
 ) -> PairData:
-    """Tokenise the pairs, each column by its tokenizers, one for each kind of unit.
+    """Tokenise the pairs, each column by its tokenizers, one for each unit.
 
-    A pair whose side has no known token is left out, having no vector. ``same`` are the labels, if
-    the pairs have any.
+    Pairs with a side without any known token are left out, since they have no vector. ``same
+    (n,) bool`` are labels; None: all pairs are translations.
     """
     left, right = tokenize(tokenizers[0], source), tokenize(tokenizers[1], target)
     known = [
         np.any([np.diff(view.offsets) > 0 for view in side.views], axis=0) for side in (left, right)
     ]
-    numbers: dict[str, int] = {}
-    text = number_texts(source, numbers), number_texts(target, numbers)
+    ids: dict[str, int] = {}
+    text = text_ids(source, ids), text_ids(target, ids)
     labels = np.ones(len(left), dtype=bool) if same is None else same
     return PairData(left, right, *text, labels).take(np.flatnonzero(known[0] & known[1]))
 
 
-def number_texts(sentences: Sequence[str], numbers: dict[str, int]) -> np.ndarray:
-    """The number of each sentence, ``(n,) int64``; new ones join ``numbers``."""
-    found = (numbers.setdefault(sentence, len(numbers)) for sentence in sentences)
+def text_ids(sentences: Sequence[str], ids: dict[str, int]) -> np.ndarray:
+    """Text id of each sentence, ``(n,) int64``; new sentences are added to ``ids``."""
+    found = (ids.setdefault(sentence, len(ids)) for sentence in sentences)
     return np.fromiter(found, dtype=np.int64, count=len(sentences))
 
 
 def fingerprint(
     source: Sequence[str], target: Sequence[str], same: np.ndarray | None = None
 ) -> str:
-    """Identifies the training text, so that a killed run is only continued on the same."""
+    """Hash of the training text, so that a checkpoint is continued on the same text only."""
     digest = hashlib.sha256()
     if same is not None:
         digest.update(same.tobytes())
@@ -187,11 +187,10 @@ def fingerprint(
 
 
 def split(data: PairData, heldout: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows ``(training, held out)``, both ascending.
+    """Split the pairs into rows of training and held-out ones, both ascending.
 
-    At most ``heldout`` rows, and a tenth of all, are held out, no two of which share a sentence and
-    none of which is labelled as no translation;
-    training keeps no pair that has a sentence of a held-out one.
+    At most ``heldout`` rows, and a tenth of all, are held out. No two of them share a sentence, and
+    none is labelled as no translation. Training keeps no pair that shares a sentence with them.
     """
     order = np.random.default_rng([seed, 1]).permutation(len(data))
     text = np.stack([data.source_text[order], data.target_text[order]], axis=1)
@@ -202,3 +201,26 @@ def split(data: PairData, heldout: int, seed: int) -> tuple[np.ndarray, np.ndarr
     sentences = np.concatenate([data.source_text[held], data.target_text[held]])
     touches = np.isin(data.source_text, sentences) | np.isin(data.target_text, sentences)
     return np.flatnonzero(~touches), held
+
+
+@dataclass(frozen=True)
+class SplitPairs:
+    """All pairs of a training and their split into rows ``training`` and ``held``.
+
+    ``sentences`` are the distinct sentences by text id.
+    """
+
+    pairs: PairData
+    training: np.ndarray
+    held: np.ndarray
+    sentences: list[str]
+
+    @property
+    def translations(self) -> np.ndarray:
+        """Rows of the training pairs that are labelled as translations; held-out pairs all are."""
+        return self.training[self.pairs.same[self.training]]
+
+    def text(self, rows: np.ndarray) -> tuple[list[str], list[str]]:
+        """Source and target sentences of the pairs ``rows``."""
+        source, target = self.pairs.source_text[rows], self.pairs.target_text[rows]
+        return [self.sentences[i] for i in source], [self.sentences[i] for i in target]

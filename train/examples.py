@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from miner.text.bitext import Bitext
-from train.data import number_texts
+from train.data import text_ids
 from train.negatives import choose_negatives, nearest_reference
 
 
@@ -87,8 +87,8 @@ def hardest(
     the last whole mega-batch are left out; fewer than one are one. ``either`` takes negatives from
     both columns, as :func:`train.negatives.choose_negatives` does.
     """
-    numbers: dict[str, int] = {}
-    text = number_texts(pairs.source, numbers), number_texts(pairs.target, numbers)
+    ids: dict[str, int] = {}
+    text = text_ids(pairs.source, ids), text_ids(pairs.target, ids)
     total = len(source)
     size = min(size, total)
     n = total // max(size, 1) * size

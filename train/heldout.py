@@ -1,4 +1,4 @@
-"""The held-out mining task: pairs of the training text, most of whose partners are hidden."""
+"""Held-out mining: find the pairs of held-out text, most of whose partners are hidden."""
 
 import numpy as np
 
@@ -8,18 +8,18 @@ from miner.scoring.margin import candidates, retrieve
 from train.data import PairData
 
 NEIGHBORS = 4
-# Of the held-out pairs, one in six keeps both sides; the others lose the one or the other. What is
-# left has a nearest wrong sentence to be tempted by, as real mining has.
+# One held-out pair in six keeps both sides, the others lose one of them. Sentences without a
+# partner are distractors, as in real mining.
 KEEP = 6
-# More held-out pairs than this only cost time.
+# More held-out pairs than this cost time and change little.
 MOST = 6000
 
 
 def mining_f1(source: np.ndarray, target: np.ndarray) -> Evaluation:
-    """Best F1 of mining the pairs hidden in held-out vectors (ratio margin, k=4, max retrieval).
+    """Mine held-out pairs by ratio margin, k = 4 and max retrieval; return the best F1.
 
-    ``source, target (n, d) float32`` unit rows, translations by row, in an order
-    without meaning; of more than ``MOST``, every second is used, or every third, and so on.
+    ``source, target (n, d) float32`` are unit rows, translations by row, in random order. Of more
+    than ``MOST`` rows, every second is used, or every third, and so on.
     """
     step = -(-len(source) // MOST) or 1
     source, target = source[::step], target[::step]
@@ -48,5 +48,5 @@ def _nearest(similarity: np.ndarray) -> Neighbors:
 
 
 def enough(data: PairData) -> bool:
-    """Whether the held-out pairs are enough for an F1 that means something."""
+    """Tell if the held-out pairs are enough for a meaningful F1."""
     return len(data) >= 60

@@ -26,7 +26,8 @@ from miner.text.corpus import Reader
 from miner.text.lines import display_name
 from train.config import ClassifierConfig
 from train.data import Sentences, tokenize
-from train.encoders import Arrays, Encoders, inside
+from train.encoders.embedding_table import Arrays, inside
+from train.encoders.mixed_encoder import Encoders
 from train.loop import Progress, memory_named, step_threads
 from train.vocabulary import train_vocabulary, train_words
 

@@ -1,4 +1,4 @@
-"""The lexicon: IBM Model 1 over the pieces of the training text."""
+"""Lexicon of translation probabilities: IBM Model 1 over the tokens of the training text."""
 
 import numpy as np
 
@@ -8,16 +8,16 @@ from miner.machine import thread_count
 from train.data import PairData, Sentences, join
 
 ITERATIONS = 5
-# Pieces that stand opposite each other in fewer pairs than this are no translations.
+# Tokens that occur together in fewer pairs than this are no translations.
 TOGETHER = 2
-# What is less likely is dropped while learning, from the second iteration on, and at the end.
+# Entries below these probabilities are dropped after each iteration but the first, and at the end.
 UNLIKELY, KEPT = 0.001, 0.003
 
 
 def learn_lexicon(data: PairData, size: int) -> Lexicon:
-    """Translation probabilities of all ``size`` pieces, in both directions (Brown et al. 1993).
+    """Learn translation probabilities of ``size`` token ids (Brown et al. 1993).
 
-    The text is read as source to target and as target to source, into one table.
+    The text is read in both directions, into one table.
     """
     left, right = join([data.source, data.target]), join([data.target, data.source])
     left, right = Sentences(*distinct(*_flat(left))), Sentences(*distinct(*_flat(right)))
@@ -52,7 +52,7 @@ def _flat(sentences: Sentences) -> tuple[np.ndarray, np.ndarray]:
 def _likely(
     rows: np.ndarray, columns: np.ndarray, probability: np.ndarray, least: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The entries of the table with a probability of ``least`` or more."""
+    """Select the entries of the table with a probability of at least ``least``."""
     keep = probability >= least
     kept = np.zeros(len(keep) + 1, dtype=np.int64)
     np.cumsum(keep, out=kept[1:])

@@ -1,7 +1,7 @@
-"""Training the second look without gold: held-out pairs, most of whose partners are hidden.
+"""Verifier and decoys, learned without gold from held-out pairs, most of whose partners are hidden.
 
-What is left has a nearest wrong sentence to be tempted by, as real mining has. Sentences of the
-training text, a side of a pair each, are further temptations.
+Sentences without a partner are distractors, as in real mining. Sentences of the training text, one
+side of a pair each, are further distractors.
 """
 
 from collections.abc import Sequence
@@ -20,16 +20,16 @@ from miner.scoring.pair_features import PAIR_FEATURES, TokenTable, prepare
 
 # Neighbours in each direction, as a search has by default.
 NEIGHBORS = 8
-# One held-out pair in so many keeps both sides; the others lose the one or the other.
+# One held-out pair in this many keeps both sides; the others lose one of them.
 KEEP = 4
 # Sentences of the training text on each side, beside the held-out ones.
 DISTRACTORS = 40_000
 # Fewer held-out pairs than this teach nothing reliable.
 ENOUGH = 500
-# Translations among the candidates, at least.
+# Least number of translations among the candidates.
 FEWEST = 10
-# Strength of the pull towards zero, as scikit-learn's C per pair that is a translation.
-PULL = 1000.0
+# Inverse strength of the regularisation: scikit-learn's C, times the number of translations.
+INVERSE_PENALTY = 1000.0
 # Sentences of each side of the training text that become decoys, and their length in characters:
 # shorter ones may translate anything, longer ones are rarely sentences.
 DECOYS = 30_000
@@ -37,7 +37,7 @@ SHORTEST, LONGEST = 20, 400
 
 
 def enough(held: int) -> bool:
-    """Whether so many held-out pairs are enough to learn a verifier from."""
+    """Tell if this many held-out pairs are enough to learn a verifier from."""
     return held >= ENOUGH
 
 
@@ -47,27 +47,26 @@ def learn_verifier(
     training: tuple[Sequence[str], Sequence[str]],
     seed: int,
 ) -> dict[str, Any] | None:
-    """The two logistic functions of :class:`miner.scoring.verifier.Verifier`, as a dict for JSON.
+    """Learn the two logistic functions of :class:`miner.scoring.verifier.Verifier`, as JSON values.
 
-    None where hardly any held-out pair is among the candidates: the text is no bitext, or the
-    encoder learned nothing.
-
-    ``held`` and ``training`` are sources and targets, translations by position; the encoder's model
-    carries its lexicon, and has not seen the held-out pairs.
+    ``held`` and ``training`` are source and target sentences, translations by position. The
+    encoder's model has its lexicon, and was not trained on the held-out pairs. Returns None where
+    hardly any held-out pair is among the candidates: the text is no bitext, or the encoder learned
+    nothing.
     """
     lexicon = encoder.model.lexicon
     assert lexicon is not None
     generator = np.random.default_rng([seed, 5])
     rows = np.arange(len(held[0]))
     both = rows % KEEP == 0
-    # Training sentences stand on one side only, so that none has its partner among the others.
+    # Training sentences are on one side only, so that none has its partner among the others.
     more = generator.permutation(len(training[0]))[: 2 * DISTRACTORS]
     half = len(more) // 2
     sentences, numbers = [], []
     for side, kept, extra in ((0, 0, more[:half]), (1, 1, more[half:])):
         own = rows[both | (rows % 2 == kept)]
         chosen = [held[side][row] for row in own] + [training[side][row] for row in extra]
-        # What is no held-out pair's has a number of its own, which nothing else has.
+        # Pair number of each sentence; distractors from the training text have unique ones.
         pair = np.concatenate([own, -1 - side - 2 * np.arange(len(extra))])
         unique = dict(zip(reversed(chosen), reversed(pair.tolist()), strict=True))
         sentences.append(list(unique))
@@ -85,28 +84,28 @@ def learn_verifier(
     )
     if not FEWEST <= true.sum() < len(true):
         return None
-    alone = fit(own, true, PAIR_FEATURES)
-    logit = alone.logit(own)
+    by_pair = fit(own, true, PAIR_FEATURES)
+    logit = by_pair.logit(own)
     best = best_logits(found, logit, (len(forward), len(backward)))
-    neighbours = context_features(found, forward, backward, logit, best)
-    among = fit(neighbours, true, CONTEXT_FEATURES)
+    context = context_features(found, forward, backward, logit, best)
+    by_context = fit(context, true, CONTEXT_FEATURES)
     return {
-        "alone": alone.as_dict(),
-        "among": among.as_dict(),
+        "alone": by_pair.as_dict(),
+        "among": by_context.as_dict(),
         "candidates": len(found),
         "translations": int(true.sum()),
     }
 
 
 def fit(features: np.ndarray, true: np.ndarray, names: tuple[str, ...]) -> Logistic:
-    """A logistic regression of ``true (m,) bool`` on ``features (m, f)``, features scaled."""
+    """Fit a logistic regression of ``true (m,) bool`` on ``features (m, f)``, which are scaled."""
     from sklearn.linear_model import LogisticRegression
 
     values = features.astype(np.float64)
     center, spread = values.mean(axis=0), values.std(axis=0)
     spread[spread == 0] = 1
     model = LogisticRegression(
-        C=PULL / max(int(true.sum()), 1), solver="newton-cholesky", max_iter=200
+        C=INVERSE_PENALTY / max(int(true.sum()), 1), solver="newton-cholesky", max_iter=200
     ).fit((values - center) / spread, true)
     weight = model.coef_[0] / spread
     mean = values[true].mean(axis=0)
@@ -115,19 +114,19 @@ def fit(features: np.ndarray, true: np.ndarray, names: tuple[str, ...]) -> Logis
 
 
 def choose_decoys(training: tuple[Sequence[str], Sequence[str]], seed: int) -> list[str]:
-    """Sentences to estimate precision with (:mod:`miner.mining.precision`), of both sides, distinct.
+    """Choose distinct sentences of both sides as decoys (:mod:`miner.mining.precision`).
 
-    A text's long sentences are few and a corpus to be mined is full of them, so the chance of a
-    sentence to be chosen is in proportion to its length.
+    The chance of a sentence is in proportion to its length, since long sentences are rarer in
+    training text than in corpora to mine.
     """
     generator = np.random.default_rng([seed, 6])
     chosen: list[str] = []
     for side in training:
         usable = [text for text in dict.fromkeys(side) if SHORTEST <= len(text) <= LONGEST]
         lengths = np.fromiter(map(len, usable), dtype=np.float64, count=len(usable))
-        # The largest of u^(1/w) are a draw without replacement with weights w.
+        # The largest u^(1/w) are a sample without replacement with weights w.
         keys = generator.random(len(usable)) ** (1 / lengths)
         chosen += [usable[i] for i in np.argsort(-keys, kind="stable")[:DECOYS]]
-    # In no order, so that any share of them is a sample.
+    # Shuffled, so that any part of them is a sample.
     chosen = list(dict.fromkeys(chosen))
     return [chosen[i] for i in generator.permutation(len(chosen))]

@@ -1,4 +1,4 @@
-"""The training loop: batches in an order that the seed decides, one step of Adam each."""
+"""Training loop: batches in an order that the seed decides, one step of Adam each."""
 
 import signal
 import threading
@@ -16,7 +16,8 @@ from miner.errors import ResourceError
 from miner.machine import thread_count
 from train.config import TrainConfig
 from train.data import PairData, Sentences
-from train.encoders import Encoders, inside
+from train.encoders.embedding_table import inside
+from train.encoders.mixed_encoder import Encoders
 from train.heldout import enough, mining_f1
 from train.objectives import Loss, batches, labelled_batch
 from train.training_checkpoint import Checkpoint
@@ -50,13 +51,13 @@ Report = Callable[[Progress | EpochEnd], None]
 
 
 class State:
-    """Where the training stands, and the best epoch so far."""
+    """Position of the training, and the arrays of the best epoch so far."""
 
     def __init__(self) -> None:
-        # What was learned by the best epoch, by name.
+        # Arrays learned by the best epoch, by name.
         self.best: dict[str, np.ndarray] = {}
         self.best_f1, self.threshold = -1.0, np.nan
-        # Optimiser steps ever; epoch, and pairs of it that are done.
+        # Steps of the optimiser in all; epochs done; pairs done of the current epoch.
         self.step, self.epoch, self.position = 0, 0, 0
         self.loss_sum, self.loss_count = 0.0, 0
 
@@ -79,12 +80,12 @@ class State:
 class Trainer:
     """Trains the encoders of ``config`` on ``data``; ``held`` is the held-out mining task.
 
-    ``sizes`` are the vocabularies' by kind of unit, in the order of the sentences' views, ``start``
-    their initial embeddings (:class:`train.encoders.Encoders`). ``cut`` gives the data of an epoch,
-    where that is cut anew each time (subword sampling).
+    ``sizes`` are the sizes of the vocabularies by unit, in the order of the sentences' views, and
+    ``start`` their initial embeddings (:class:`~train.encoders.mixed_encoder.Encoders`).
+    ``resample(epoch)`` returns the data of an epoch under subword sampling.
 
-    Everything random is drawn from the seed, the epoch and the position in it, never from what
-    happened before, so that a training continued from a checkpoint takes the very same steps.
+    Everything random follows from the seed, the epoch and the position in it, so that a training
+    continued from a checkpoint takes the same steps.
     """
 
     def __init__(
@@ -95,35 +96,38 @@ class Trainer:
         held: PairData | None,
         device: str = "cpu",
         start: Mapping[str, np.ndarray] | None = None,
-        cut: Callable[[int], PairData] | None = None,
+        resample: Callable[[int], PairData] | None = None,
     ):
         self.config = config
         self.data = data
         self.held = held if held is not None and enough(held) else None
         self.encoders = Encoders(config, sizes, device, start)
         self.state = State()
-        self.cut = cut
-        # Pairs of both labels teach by themselves; else negatives are found among the others.
+        self.resample = resample
+        # With pairs of both labels no negatives are chosen.
         self.labelled = config.objective == "contrastive" and not data.same.all()
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """All that a training goes on from."""
+        """Arrays that a checkpoint needs."""
         now = {f"now/{name}": array for name, array in self.encoders.arrays().items()}
         return {**self.state.arrays(), **now}
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Go back to what :meth:`arrays` gave."""
+        """Set the arrays that :meth:`arrays` returned."""
         self.state.restore(arrays)
         self.encoders.restore(inside("now", arrays))
 
     def run(self, checkpoint: Checkpoint | None = None, report: Report = lambda _: None) -> State:
-        """Train to the end, or go on to it; an interrupt waits for the step and saves the state."""
+        """Train to the end, from the checkpoint if it has one; return the final state.
+
+        An interrupt waits for the end of the step and saves a checkpoint.
+        """
         if checkpoint is not None and (saved := checkpoint.load_state()) is not None:
             self.restore(saved)
         state, last = self.state, time.monotonic()
         with interrupt_held_back() as interrupted, step_threads(self.config):
             if self.config.epochs == 0:
-                self._judge(0.0)
+                self._evaluate(0.0)
             while state.epoch < self.config.epochs:
                 for progress in self.run_epoch():
                     report(progress)
@@ -140,9 +144,9 @@ class Trainer:
         return state
 
     def run_epoch(self) -> Iterator[Progress]:
-        """The rest of the current epoch; yields after every mega-batch, the state consistent."""
+        """Train for the rest of the epoch; yield after each mega-batch, with a consistent state."""
         config, state, n = self.config, self.state, len(self.data)
-        data = self.data if self.cut is None else self.cut(state.epoch)
+        data = self.data if self.resample is None else self.resample(state.epoch)
         order = np.random.default_rng([config.seed, 3, state.epoch]).permutation(n)
         while state.position < n:
             rows = order[state.position : state.position + config.batch * self._megabatch()]
@@ -165,7 +169,7 @@ class Trainer:
             )
 
     def _megabatch(self) -> int:
-        """Mini-batches to pool now: annealed by P19's schedule, which persists over epochs."""
+        """Number of mini-batches to pool in this step, by P19's schedule, which spans epochs."""
         config = self.config
         if self.labelled:
             return 1
@@ -176,25 +180,28 @@ class Trainer:
     def _step(
         self, sentences: Sentences, loss: Loss, rate: float, generator: np.random.Generator
     ) -> float:
-        """Forward, backward, one step of Adam; returns the loss."""
+        """Take one step: forward, backward, Adam. Return the loss."""
         value, gradient = loss(self.encoders.forward(sentences, generator))
         self.state.step += 1
         self.encoders.backward(gradient, self.state.step, rate)
         return value
 
     def _finish_epoch(self) -> EpochEnd:
-        """Judge the epoch, keep what it learned if it is the best yet, go to the next."""
+        """Evaluate the epoch, keep its arrays if it is the best so far, go to the next."""
         state = self.state
         loss = state.loss_sum / max(state.loss_count, 1)
-        f1, threshold, best = self._judge(loss)
+        f1, threshold, best = self._evaluate(loss)
         state.epoch, state.position = state.epoch + 1, 0
         state.loss_sum, state.loss_count = 0.0, 0
         return EpochEnd(state.epoch, loss, f1, threshold, best)
 
-    def _judge(self, loss: float) -> tuple[float | None, float | None, bool]:
-        """F1 and threshold on the held-out task, and whether they are the best, then kept."""
+    def _evaluate(self, loss: float) -> tuple[float | None, float | None, bool]:
+        """Evaluate the held-out task: F1, threshold, and if they are the best so far.
+
+        Raises ResourceError if the training diverged.
+        """
         state, learned = self.state, self.encoders.learned()
-        # float16 is what will be stored, and overflows first.
+        # The model is stored in float16, which overflows first.
         limit = np.finfo(np.float16).max
         fits = all(np.abs(array).max(initial=0) < limit for array in learned.values())  # no NaN
         if not (np.isfinite(loss) and fits):
@@ -208,7 +215,7 @@ class Trainer:
             encode = self.encoders.encode
             score = mining_f1(encode(self.held.source), encode(self.held.target))
             f1, threshold = score.f1, score.threshold
-            # Of equals the later: on an easy task, F1 reaches its end before the training does.
+            # The later of equals: on an easy task F1 reaches 1 before the training is done.
             best = f1 >= state.best_f1
         if best:
             state.best = {name: array.copy() for name, array in learned.items()}
@@ -219,12 +226,10 @@ class Trainer:
 
 @contextmanager
 def step_threads(config: TrainConfig, most: int | None = None) -> Iterator[None]:
-    """The threads of a step, whatever another library has set: the last bit depends on torch's.
+    """Set the number of threads of a step, on which the last bits of torch's sums depend.
 
-    As many as there are cores, or ``most``.
-
-    Two for an average under an objective with chosen negatives, whose mini-batches of a hundred
-    pairs are so small that more would only wait for each other; the choice among a mega-batch
+    As many as there are cores, or ``most``; two for an average under an objective that chooses
+    negatives, whose mini-batches of a hundred pairs are too small for more. The choice of negatives
     brings threads of its own, and so does a recurrent network.
     """
     threads = thread_count(most) if config.objective == "softmax" else min(2, thread_count(most))
@@ -241,7 +246,7 @@ def step_threads(config: TrainConfig, most: int | None = None) -> Iterator[None]
 
 @contextmanager
 def memory_named(batch: str) -> Iterator[None]:
-    """Turn the several ways of running out of memory into a ResourceError that names the batch."""
+    """Turn the errors of running out of memory into a ResourceError that names the batch."""
     try:
         yield
     except (MemoryError, RuntimeError) as error:
@@ -254,7 +259,7 @@ def memory_named(batch: str) -> Iterator[None]:
 
 @contextmanager
 def interrupt_held_back() -> Iterator[Callable[[], bool]]:
-    """Turn Ctrl-C into a flag to be asked, so that no step is torn in two; twice is at once."""
+    """Turn SIGINT and SIGTERM into a flag, so that a step is finished; a second one interrupts."""
     seen = False
 
     def remember(signum: int, frame: object) -> None:
@@ -266,8 +271,9 @@ def interrupt_held_back() -> Iterator[Callable[[], bool]]:
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False
         return
-    before = signal.signal(signal.SIGINT, remember)
+    before = {number: signal.signal(number, remember) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield lambda: seen
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

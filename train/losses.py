@@ -1,4 +1,4 @@
-"""Objectives over cosines. Vectors come in as means, which every one of them normalises first."""
+"""Losses over cosines. They take vectors that are not normalised, and normalise them first."""
 
 import math
 
@@ -8,17 +8,14 @@ from torch import Tensor
 
 from miner.kernels.embed import scale_both
 
-# exp(-x) is a normal float32 up to this x.
+# exp(-x) is a normal float32 number up to this x.
 LARGEST_EXPONENT = 87.0
 # Cosines that are in memory at a time; 32 MB of them.
 MOST = 1 << 23
 
 
 def unit(vectors: Tensor) -> Tensor:
-    """Rows ``(n, d)`` at length 1; a zero row stays one and, without a direction, gets no gradient.
-
-    Its cosine with anything is thus 0, and a constant.
-    """
+    """Scale rows ``(n, d)`` to length 1. Zero rows stay zero and get no gradient."""
     length = vectors.norm(dim=1, keepdim=True)
     return vectors / length.masked_fill(length == 0, math.inf)
 
@@ -28,20 +25,20 @@ def softmax_loss(
 ) -> Tensor:
     """In-batch softmax with additive margin, both directions (Yang et al. 2019, equation 4).
 
-    ``source, target (b, d)``: row ``i`` translates row ``i``; all other rows of the opposite
-    language are negatives, but for the pairs of rows in ``same (p, 2) int64``: copies of the true
-    partner, or pairs of a copy of this sentence. Returns a scalar, the mean over both directions.
+    ``source, target (b, d)``: row ``i`` translates row ``i``. All other rows of the opposite column
+    are negatives, except the pairs of rows in ``same (p, 2) int64``, which share a sentence.
+    Returns a scalar, the mean over both directions.
     """
     s, t = unit(source), unit(target)
     if scale * (2 + margin) > LARGEST_EXPONENT:
-        return softmax_loss_reference(s, t, same, scale, margin)
+        return softmax_loss_plain(s, t, same, scale, margin)
     return _FusedSoftmax.apply(s, t, same, scale, margin)
 
 
-def softmax_loss_reference(
+def softmax_loss_plain(
     s: Tensor, t: Tensor, same: Tensor | None, scale: float, margin: float
 ) -> Tensor:
-    """The same of unit vectors ``s, t (b, d)``, written down plainly."""
+    """Compute :func:`softmax_loss` of unit vectors ``s, t (b, d)`` by torch, for any scale."""
     cosine = s @ t.T  # (b, b)
     true = torch.eye(len(cosine), dtype=cosine.dtype, device=cosine.device)
     logits = scale * (cosine - margin * true)
@@ -53,10 +50,10 @@ def softmax_loss_reference(
 
 
 class _FusedSoftmax(torch.autograd.Function):
-    """Value and gradient from one matrix, in place: the exponentials serve both directions.
+    """Loss and gradient from one matrix of exponentials, which serves both directions.
 
-    A matrix that is too large comes in blocks of rows, each of them twice: first for the sums over
-    rows and columns, then for the gradient.
+    A matrix that is too large is computed in blocks of rows, each of them twice: first for the sums
+    over rows and columns, then for the gradient.
     """
 
     @staticmethod
@@ -68,8 +65,8 @@ class _FusedSoftmax(torch.autograd.Function):
         true = scale * ((s * t).sum(dim=1) - margin)
 
         def exponentials(start: int) -> Tensor:
-            # Nothing is subtracted before, as a softmax would do for each row and then for each
-            # column: by LARGEST_EXPONENT they neither overflow nor vanish.
+            # No maximum is subtracted, which would differ between rows and columns: up to
+            # LARGEST_EXPONENT exponentials neither overflow nor vanish.
             work = (scale * s[start : start + height]) @ t.T  # (height, n)
             work.diagonal(start).sub_(scale * margin)
             if same is not None:
@@ -84,8 +81,8 @@ class _FusedSoftmax(torch.autograd.Function):
             rows[start : start + height] = work.sum(dim=1)
             columns += work.sum(dim=0)
         loss = 0.5 * ((rows.log() - true).mean() + (columns.log() - true).mean())
-        # By the cosines: (softmax over the row + softmax over the column - 2 on the true pair),
-        # times the scale, halved, a mean over the batch.
+        # Gradient by the cosines: (softmax over the row + softmax over the column - 2 for the true
+        # pair) * scale / 2, a mean over the batch.
         share = scale / (2 * n)
         by_row, by_column = (share / rows).numpy(), (share / columns).numpy()
         by_source, by_target = torch.empty_like(s), torch.zeros_like(t)
@@ -107,10 +104,10 @@ class _FusedSoftmax(torch.autograd.Function):
 def margin_loss(
     source: Tensor, target: Tensor, source_negative: Tensor, target_negative: Tensor, margin: float
 ) -> Tensor:
-    """Two-sided margin loss (P19, equation 1, and its mirror image), a mean over the batch.
+    """Two-sided margin loss (P19, equation 1, in both directions), a mean over the batch.
 
-    ``source_negative (b, d)`` are sentences of the *source* language that stand against the
-    targets, ``target_negative (b, d)`` sentences of the target language against the sources.
+    ``source_negative (b, d)`` are negatives of the targets, ``target_negative (b, d)`` of the
+    sources.
     """
     s, t = unit(source), unit(target)
     positive = (s * t).sum(dim=1)
@@ -124,10 +121,9 @@ def margin_loss(
 def contrastive_loss(left: Tensor, right: Tensor, same: Tensor, margin: float) -> Tensor:
     """Labelled contrastive loss (S18), a mean over the pairs.
 
-    ``left, right (n, d)``: row ``i`` of both is a pair, which ``same (n,) bool`` says means the
-    same. Of the cosine distance ``d`` such a pair pays ``d``, any other ``max(0, margin - d)^2``.
-    The printed formula has the labels the other way round, which would push apart what means the
-    same; this is what it means.
+    ``left, right (n, d)``: row ``i`` of both is a pair, a translation if ``same (n,) bool``. At
+    cosine distance ``d`` a translation pays ``d``, any other pair ``max(0, margin - d)^2``. The
+    printed formula has the labels the other way round, against its text.
     """
     distance = 1 - (unit(left) * unit(right)).sum(dim=1)
     return torch.where(same, distance, F.relu(margin - distance).square()).mean()
@@ -136,14 +132,14 @@ def contrastive_loss(left: Tensor, right: Tensor, same: Tensor, margin: float) -
 def softmax_over(
     queries: Tensor, candidates: Tensor, forbidden: Tensor | None, scale: float, margin: float
 ) -> Tensor:
-    """Softmax with additive margin in one direction, over any candidates; a mean over the queries.
+    """Softmax with additive margin in one direction, a mean over the queries.
 
     ``queries (b, d)``, ``candidates (c, d)``, ``c >= b``: candidate ``i`` is the true one of query
-    ``i``, every other one a negative of it, but for the (query, candidate) of ``forbidden (p, 2)
-    int64``, none of which may be a true one (:func:`train.negatives.forbidden_pairs`).
+    ``i``, all others are its negatives, except the pairs (query, candidate) in ``forbidden (p, 2)
+    int64`` (:func:`train.negatives.forbidden_pairs`).
     """
     rows = torch.arange(len(queries), device=queries.device)
-    # What is added to the scaled cosines, and has no gradient.
+    # Added to the scaled cosines; has no gradient.
     offset = queries.new_zeros(len(queries), len(candidates))
     offset[rows, rows] = -scale * margin
     if forbidden is not None:
@@ -162,13 +158,12 @@ def softmax_with_negatives(
     scale: float,
     margin: float,
 ) -> Tensor:
-    """:func:`softmax_loss` with more negatives than the batch has, such as a mega-batch's hardest.
+    """:func:`softmax_loss` with further negatives, for example the hardest of a mega-batch.
 
-    ``source, target (b, d)``: sources stand against the targets and ``target_negative (m, d)``,
-    targets against the sources and ``source_negative (k, d)``, each row against the whole batch.
-    Candidates are numbered in that order: ``forbidden_to_source (p, 2) int64`` are pairs of a
-    source and a row of [target; target_negative], and likewise ``forbidden_to_target``. Of one
-    language, a negative may be of either column. Returns the mean over both directions.
+    ``source, target (b, d)``. The candidates of the sources are the targets followed by
+    ``target_negative (m, d)``, those of the targets are the sources followed by ``source_negative
+    (k, d)``. ``forbidden_to_source (p, 2) int64`` are pairs (source, candidate) that are no
+    negatives, and likewise ``forbidden_to_target``. Returns the mean over both directions.
     """
     there = softmax_over(
         source, torch.cat([target, target_negative]), forbidden_to_source, scale, margin
@@ -182,15 +177,15 @@ def softmax_with_negatives(
 def softmax_either(
     source: Tensor, target: Tensor, forbidden: Tensor | None, scale: float, margin: float
 ) -> Tensor:
-    """:func:`softmax_loss` for two columns of one language, where all else is a negative.
+    """:func:`softmax_loss` for two columns of one language.
 
-    ``source, target (b, d)``: sentence ``i`` of a column stands against all of the other column and
-    all others of its own. Pairs of rows in ``forbidden (p, 2) int64`` leave each other out, both
-    sentences of the one and both of the other. Returns the mean over both directions.
+    ``source, target (b, d)``: the negatives of a sentence are all others of both columns. Pairs of
+    rows in ``forbidden (p, 2) int64`` are no negatives of each other, in any column. Returns the
+    mean over both directions.
     """
     n = len(source)
-    # Targets first among the candidates, so that each query's partner has the query's number; the
-    # query itself is then half way round.
+    # Candidates are targets, then sources: the partner of query i is candidate i, and the query
+    # itself is candidate (i + n) % 2n.
     rows = torch.arange(2 * n, device=source.device)
     parts = [torch.stack([rows, (rows + n) % (2 * n)], dim=1)]
     if forbidden is not None:

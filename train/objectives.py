@@ -1,4 +1,4 @@
-"""What a step minimises: the batches of a pool of pairs, each with its loss and gradient."""
+"""Batches of a pool of pairs, each with its loss and gradient."""
 
 from collections.abc import Callable, Iterator
 
@@ -17,21 +17,21 @@ from train.losses import (
 )
 from train.negatives import choose_negatives, forbidden_pairs
 
-# The value of a loss and its gradient, as a function of vectors that are not normalised.
+# Loss and its gradient (n, d), as a function of vectors (n, d) that are not normalised.
 Loss = Callable[[np.ndarray], tuple[float, np.ndarray]]
 # Sentences to encode, and the loss of their vectors.
 Batch = tuple[Sentences, Loss]
-# Unit vectors of sentences by the parameters as they are.
+# Unit vectors of sentences by the current parameters.
 Encode = Callable[[Sentences], np.ndarray]
 
 
 def batches(
     config: TrainConfig, pool: PairData, encode: Encode, generator: np.random.Generator
 ) -> Iterator[Batch]:
-    """The mini-batches of a mega-batch ``pool`` (P18), in its order.
+    """Yield the mini-batches of the mega-batch ``pool`` (P18), in its order.
 
-    Negatives are chosen once, from the whole pool, before the first of its batches is learned from;
-    a pair without one is left out.
+    Negatives are chosen once, from the whole pool, before its first step. Pairs without one are
+    left out.
     """
     if config.objective == "softmax" and config.megabatch == 1:
         yield join([pool.source, pool.target]), _in_batch(config, pool)
@@ -52,12 +52,12 @@ def batches(
     usable = np.flatnonzero((for_source >= 0) & (for_target >= 0))
     for start in range(0, len(usable), config.batch):
         part = usable[start : start + config.batch]
-        # Sources, targets, what stands against the targets, what stands against the sources.
+        # Sources, targets, negatives of the targets, negatives of the sources.
         rows = np.concatenate([part, n + part, for_target[part], for_source[part]])
         if config.objective == "margin":
             yield both.take(rows), _margin(config)
         elif config.objective == "contrastive":
-            # One negative for each positive (S18): a source, and what stands against it.
+            # One negative pair for each positive one (S18): a source and its negative.
             kept = np.concatenate([part, part, n + part, for_source[part]])
             same = np.arange(len(kept) // 2) < len(part)
             yield both.take(kept), _contrastive(config, same)
@@ -67,7 +67,7 @@ def batches(
 
 
 def labelled_batch(config: TrainConfig, pairs: PairData) -> Batch:
-    """One mini-batch of pairs that are labelled as the same or not (S18)."""
+    """Make a mini-batch of labelled pairs (S18)."""
     return join([pairs.source, pairs.target]), _contrastive(config, pairs.same)
 
 
@@ -80,7 +80,7 @@ def _margin(config: TrainConfig) -> Loss:
 
 
 def _contrastive(config: TrainConfig, same: np.ndarray) -> Loss:
-    """Of the left sides of pairs and then the right ones."""
+    """Contrastive loss of the left sides of pairs followed by the right sides."""
     labels = torch.from_numpy(same)
 
     def loss(vectors: Tensor) -> Tensor:
@@ -91,19 +91,19 @@ def _contrastive(config: TrainConfig, same: np.ndarray) -> Loss:
 
 
 def _in_batch(config: TrainConfig, pool: PairData) -> Loss:
-    """Softmax over the batch: of sources and then targets."""
-    same = _copies(pool)
+    """Softmax loss over the batch, of sources followed by targets."""
+    related = _related(pool)
     compute = softmax_either if config.negatives_from == "either" else softmax_loss
 
     def loss(vectors: Tensor) -> Tensor:
         source, target = vectors.chunk(2)
-        return compute(source, target, same, config.scale, config.margin)
+        return compute(source, target, related, config.scale, config.margin)
 
     return _by_autograd(loss)
 
 
-def _copies(pool: PairData) -> Tensor | None:
-    """Pairs of rows ``(p, 2)`` that are no negatives of each other, each of them both ways."""
+def _related(pool: PairData) -> Tensor | None:
+    """Pairs of rows ``(p, 2) int64`` that are no negatives of each other, in both orders."""
     found = forbidden_pairs(pool.text, pool.text)
     return torch.from_numpy(found) if len(found) else None
 
@@ -115,7 +115,7 @@ def _with_negatives(
     for_source: np.ndarray,
     for_target: np.ndarray,
 ) -> Loss:
-    """Softmax over the batch and the negatives of all its pairs, as rows of the pool."""
+    """Softmax loss over the batch and the negatives of its pairs, given as rows of the pool."""
 
     def forbidden(negatives: np.ndarray) -> Tensor | None:
         candidates = np.concatenate([part, negatives])

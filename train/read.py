@@ -1,6 +1,6 @@
-"""The text of a training: files in, all pairs out, and what was left out of each."""
+"""Text of a training: files in, all pairs out, and counts of the pairs left out of each file."""
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,17 +12,18 @@ from miner.text.bitext import parse_scores, read_bitext
 from miner.text.bitext_format import USUAL_FORMAT, BitextFormat
 from train import selection
 from train.config import TrainConfig
+from train.stages import Report
 
-# Reasons for leaving out pairs that a model names even where there were none.
+# Reasons for leaving out pairs that the record of a model names even with a count of 0.
 USUAL = ("empty", "not UTF-8")
 
 
 @dataclass(frozen=True)
 class TextPair:
-    """A bitext to read: two aligned files, or two columns of one (``target`` None).
+    """Bitext to read: two aligned files, or two columns of one file (``target`` None).
 
-    Of one file, ``label_col`` says whether a pair means the same (1) or not (0), and ``score_col``
-    how good it is, the higher the better, for ``TrainConfig.keep``.
+    Of one file, ``label_col`` is the column of labels, 1 for translations and 0 for other pairs,
+    and ``score_col`` the column of scores, best highest, by which ``TrainConfig.keep`` ranks pairs.
     """
 
     source: str
@@ -37,76 +38,96 @@ class TextPair:
 
 
 @dataclass(frozen=True)
-class Read:
-    """All pairs: two lists of sentences, whether each pair means the same, what each file gave."""
+class Text:
+    """All pairs of a training.
+
+    ``same (n,) bool`` is false for pairs labelled as no translations. ``counts`` are the records of
+    the files, for the model. ``excluded`` are those of the files of excluded sentences.
+    """
 
     source: list[str]
     target: list[str]
     same: np.ndarray
     counts: list[dict[str, Any]]
+    excluded: list[dict[str, Any]]
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    @property
+    def sentences(self) -> list[str]:
+        """The distinct sentences, in the order of their text ids."""
+        return list(dict.fromkeys([*self.source, *self.target]))
 
 
 def read_texts(
-    texts: Sequence[TextPair],
-    config: TrainConfig,
-    report: Callable[[str], None],
-    excluded: Set[str] = frozenset(),
-) -> Read:
-    """All pairs that the configuration keeps, but for those with a side that is ``excluded``.
+    texts: Sequence[TextPair], config: TrainConfig, exclude: Sequence[str], report: Report
+) -> Text:
+    """Read all pairs that the configuration keeps, without sentences of the ``exclude`` files.
 
-    ``excluded`` is folded: see :func:`train.selection.folded`.
+    Raises CorpusError where no pair is left.
     """
-    source: list[str] = []
-    target: list[str] = []
-    labels = []
-    counts: list[dict[str, Any]] = []
-    for text in texts:
-        columns = [column for column in (text.label_col, text.score_col) if column is not None]
-        bitext = read_bitext(text.source, text.target, text.bitext_format, more=columns)
-        # Rows to columns.
-        more = list(zip(*bitext.more, strict=True)) if len(bitext) else [()] * len(columns)
-        same = np.ones(len(bitext), dtype=bool)
-        if text.label_col is not None:
-            same = selection.labels(more.pop(0), text.name, bitext.lines)
-        score = None
-        if text.score_col is not None:
-            score = parse_scores(more.pop(0), text.name, bitext.lines)
-        rows = selection.cut(len(bitext), config.keep, score)
-        # Only the contrastive objective can learn from what is no translation.
-        unlike = 0
-        if config.objective != "contrastive":
-            unlike = int((~same[rows]).sum())
-            rows = rows[same[rows]]
-        sides = [[side[row] for row in rows.tolist()] for side in (bitext.source, bitext.target)]
-        gone = selection.seen(sides, excluded)
-        rows = rows[~gone]
-        left_out = {
-            "empty": bitext.empty,
-            "not UTF-8": bitext.undecodable,
-            "cut off": len(bitext) - len(rows) - unlike - int(gone.sum()),
-            "labelled as different": unlike,
-            "with excluded sentences": int(gone.sum()),
-        }
-        notes = "".join(f", {count} {why} left out" for why, count in left_out.items() if count)
-        if bitext.replaced:
-            notes += f", {bitext.replaced} with bytes replaced"
-        report(f"{text.name}: {len(rows)} pairs{notes}")
-        counts.append(
-            {
-                "name": Path(text.source).name,
-                "pairs": len(rows),
-                **{why: count for why, count in left_out.items() if count or why in USUAL},
-            }
-        )
-        source += [bitext.source[row] for row in rows.tolist()]
-        target += [bitext.target[row] for row in rows.tolist()]
-        labels.append(same[rows])
+    lists = [selection.read_excluded(path) for path in exclude]
+    excluded = frozenset[str]().union(*lists)
+    parts = [_read_text(text, config, excluded, report) for text in texts]
+    source = [sentence for part in parts for sentence in part.source]
+    target = [sentence for part in parts for sentence in part.target]
+    counts = [part.counts[0] for part in parts]
     if not source:
         raise CorpusError(f"{', '.join(text.name for text in texts)}: no pairs to train on")
-    together = np.concatenate(labels)
+    same = np.concatenate([part.same for part in parts])
     if config.sample:
         rows = selection.draw(len(source), config.sample, config.seed)
         report(f"{len(rows)} of {len(source)} pairs drawn")
         source, target = ([side[row] for row in rows.tolist()] for side in (source, target))
-        together = together[rows]
-    return Read(source, target, together, counts)
+        same = same[rows]
+    if exclude and not any("with excluded sentences" in count for count in counts):
+        report(f"warning: no pair has a sentence of {', '.join(exclude)}")
+    records = [
+        {"name": Path(path).name, "sentences": len(found)}
+        for path, found in zip(exclude, lists, strict=True)
+    ]
+    return Text(source, target, same, counts, records)
+
+
+def _read_text(text: TextPair, config: TrainConfig, excluded: Set[str], report: Report) -> Text:
+    """Read the pairs of one bitext. ``excluded`` is folded by :func:`train.selection.folded`."""
+    columns = [column for column in (text.label_col, text.score_col) if column is not None]
+    bitext = read_bitext(text.source, text.target, text.bitext_format, more=columns)
+    # Rows to columns.
+    more = list(zip(*bitext.more, strict=True)) if len(bitext) else [()] * len(columns)
+    same = np.ones(len(bitext), dtype=bool)
+    if text.label_col is not None:
+        same = selection.labels(more.pop(0), text.name, bitext.lines)
+    score = None
+    if text.score_col is not None:
+        score = parse_scores(more.pop(0), text.name, bitext.lines)
+    rows = selection.cut(len(bitext), config.keep, score)
+    # Only the contrastive objective learns from pairs that are no translations.
+    unlike = 0
+    if config.objective != "contrastive":
+        unlike = int((~same[rows]).sum())
+        rows = rows[same[rows]]
+    sides = [[side[row] for row in rows.tolist()] for side in (bitext.source, bitext.target)]
+    gone = selection.seen(sides, excluded)
+    rows = rows[~gone]
+    left_out = {
+        "empty": bitext.empty,
+        "not UTF-8": bitext.undecodable,
+        "cut off": len(bitext) - len(rows) - unlike - int(gone.sum()),
+        "labelled as different": unlike,
+        "with excluded sentences": int(gone.sum()),
+    }
+    notes = "".join(f", {count} {why} left out" for why, count in left_out.items() if count)
+    if bitext.replaced:
+        notes += f", {bitext.replaced} with bytes replaced"
+    report(f"{text.name}: {len(rows)} pairs{notes}")
+    record = {
+        "name": Path(text.source).name,
+        "pairs": len(rows),
+        **{why: count for why, count in left_out.items() if count or why in USUAL},
+    }
+    source, target = (
+        [side[row] for row in rows.tolist()] for side in (bitext.source, bitext.target)
+    )
+    return Text(source, target, same[rows], [record], [])

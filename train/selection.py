@@ -1,4 +1,4 @@
-"""Which pairs of a bitext to train on, and what its further columns say of them."""
+"""Selection of the pairs of a bitext to train on: by label, score, chance and exclusion."""
 
 import unicodedata
 from collections.abc import Sequence, Set
@@ -12,10 +12,9 @@ from miner.text.lines import display_name
 
 
 def labels(column: Sequence[str], origin: str, lines: np.ndarray) -> np.ndarray:
-    """A column that says which pairs are translations or paraphrases (S18): ``(n,) bool``.
+    """Parse a column of labels, 1 for translations or paraphrases and 0 for others: ``(n,) bool``.
 
-    1 is a pair and 0 is none, and nothing else will do: a score is not a label before somebody
-    chooses a threshold.
+    Raises CorpusError for anything else, for example a score.
     """
     values = {"1": True, "0": False, "1.0": True, "0.0": False}
     out = np.empty(len(column), dtype=bool)
@@ -31,11 +30,10 @@ def labels(column: Sequence[str], origin: str, lines: np.ndarray) -> np.ndarray:
 
 
 def cut(count: int, share: float, scores: np.ndarray | None = None) -> np.ndarray:
-    """Rows of the best ``share`` of ``count`` pairs, ascending: ``(m,) int64``.
+    """Choose the best ``share`` of ``count`` pairs; return their rows, ascending: ``(m,) int64``.
 
-    The best have the highest ``scores (n,)``, and of equal ones the first; without scores the text
-    is taken to be ranked already, as that of S18 is, and the first are the best. At least one row
-    is kept of any.
+    The best have the highest ``scores (n,)``, the first of equal ones. Without scores the text is
+    ranked already (S18): the first are the best. At least one row is kept, if there are any.
     """
     keep = min(count, max(1, round(count * share)))
     if scores is None:
@@ -44,10 +42,7 @@ def cut(count: int, share: float, scores: np.ndarray | None = None) -> np.ndarra
 
 
 def draw(count: int, sample: int, seed: int) -> np.ndarray:
-    """``sample`` rows of ``count`` by chance, ascending: ``(m,) int64``.
-
-    All rows where there are no more, or where ``sample`` is 0.
-    """
+    """Draw ``sample`` rows of ``count`` at random, ascending: ``(m,) int64``; all if it is 0."""
     if sample == 0 or sample >= count:
         return np.arange(count)
     generator = np.random.default_rng([seed, 7])
@@ -55,9 +50,9 @@ def draw(count: int, sample: int, seed: int) -> np.ndarray:
 
 
 def folded(sentence: str) -> str:
-    """What spellings of a sentence share: its letters, with their marks, and digits, in lower case.
+    """Reduce a sentence to its letters, with their marks, and digits, in lower case.
 
-    Also shared with what differs in symbols alone, such as C and C++.
+    Sentences that differ in symbols alone (C and C++) become equal.
     """
     text = unicodedata.normalize("NFKC", sentence).casefold()
     return "".join(filter(_counts, text))
@@ -68,10 +63,10 @@ def _counts(character: str) -> bool:
 
 
 def read_excluded(path: str) -> set[str]:
-    """The sentences of a file, such as a test set, by what is :func:`folded` of each.
+    """Read the sentences of a file, for example a test set, :func:`folded`.
 
-    Of lines, plain or with tabs between columns, every column counts, but for numbers, which may be
-    scores. Raises CorpusError for a file that cannot be read or that has no sentence.
+    All columns of plain text and TSV count, except numbers, which may be scores. Raises CorpusError
+    for a file that cannot be read or that has no sentence.
     """
     lines = file_format(path) in ("plain", "tsv")
     with strictly():
@@ -88,7 +83,7 @@ def read_excluded(path: str) -> set[str]:
 
 
 def seen(sides: Sequence[Sequence[str]], excluded: Set[str]) -> np.ndarray:
-    """Which pairs have a side that is excluded, whatever its case and punctuation: ``(n,) bool``.
+    """Find the pairs with a side that is ``excluded`` (:func:`folded`): ``(n,) bool``.
 
     ``sides`` are both columns, ``n`` sentences each.
     """

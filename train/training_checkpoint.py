@@ -1,4 +1,4 @@
-"""Where a killed training goes on from: files beside the model to be, replaced atomically."""
+"""Checkpoint of a training: files beside the model to be, replaced atomically."""
 
 import io
 import json
@@ -24,9 +24,9 @@ from train.data import PairData, Sentences
 class Checkpoint:
     """The directory ``.NAME.training`` beside the model ``NAME``.
 
-    It holds the vocabularies, the pairs cut into their units, and the last state of the training,
-    each written whole or not at all.
-    ``key`` names the configuration and the text; a checkpoint of another key is not continued.
+    It holds the vocabularies, the tokenised pairs and the last state of the training, each written
+    whole or not at all. ``key`` identifies the configuration and the text; a checkpoint of another
+    key is not continued.
     """
 
     def __init__(self, output: str | Path, key: dict[str, Any]):
@@ -35,7 +35,10 @@ class Checkpoint:
         self.key = json.dumps(key, sort_keys=True)
 
     def load_vocabulary(self) -> dict[str, bytes] | None:
-        """The files of :meth:`save_vocabulary` of a training of the same key, or None."""
+        """Read the files of :meth:`save_vocabulary`, None without any.
+
+        Raises ArtifactError for a checkpoint of another key.
+        """
         key = self.directory / "key.json"
         if not key.exists():
             return None
@@ -49,7 +52,7 @@ class Checkpoint:
         return {path.name: path.read_bytes() for path in paths if path.exists()}
 
     def save_vocabulary(self, files: Mapping[str, bytes]) -> None:
-        """Keep the vocabularies, by the names that they have in a model; forget all else."""
+        """Write the vocabularies, by their file names in a model; remove everything else."""
         try:
             shutil.rmtree(self.directory, ignore_errors=True)
             self.directory.mkdir(parents=True)
@@ -60,7 +63,7 @@ class Checkpoint:
             raise resource_error(error, self.directory) from error
 
     def load_pairs(self) -> PairData | None:
-        """The pairs that :meth:`save_pairs` wrote, or None."""
+        """Read the pairs of :meth:`save_pairs`, None without any. Raises ArtifactError."""
         path = self.directory / "pairs.h5"
         if not path.exists():
             return None
@@ -83,10 +86,10 @@ class Checkpoint:
         return PairData(left, right, *rest)
 
     def save_pairs(self, pairs: PairData) -> None:
-        """Keep what cutting all text into its units takes time to make."""
+        """Write the tokenised pairs."""
 
         def write(file: IO[bytes]) -> None:
-            # Made in memory: where a disk is full, HDF5 may end the process.
+            # Made in memory, since HDF5 may end the process where a disk is full.
             whole = io.BytesIO()
             with h5py.File(whole, "w") as made:
                 for side, sentences in (("source", pairs.source), ("target", pairs.target)):

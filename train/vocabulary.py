@@ -1,4 +1,4 @@
-"""The vocabularies of a model, shared by all of its languages: pieces, words, morphs, trigrams."""
+"""Vocabularies of a model, shared by all of its languages: pieces, words, morphs, trigrams."""
 
 import io
 import random
@@ -8,6 +8,8 @@ from itertools import chain
 
 import numpy as np
 
+from miner.encoder.architecture import VOCABULARIES
+from miner.encoder.model import SEGMENTATION
 from miner.encoder.normaliser import Normaliser
 from miner.encoder.trigram_units import unpack_trigrams
 from miner.encoder.unit_lists import code_points
@@ -17,19 +19,46 @@ from miner.kernels.units import trigram_keys
 from miner.machine import thread_count
 from miner.parallel import in_order
 from train.config import TrainConfig
+from train.stages import Report, stage
 
-# SentencePiece adds up its counts per thread, so the vocabulary depends on how many there are:
-# a fixed number makes it the same on every machine.
+# SentencePiece adds its counts per thread, so the vocabulary depends on the number of threads. A
+# fixed number makes it the same on every machine.
 THREADS = 8
-# Sentences to count the units of at a time.
+# Sentences whose units are counted at a time.
 BLOCK = 20_000
 
 
-def train_vocabulary(sides: Sequence[Sequence[str]], config: TrainConfig) -> bytes:
-    """A serialised unigram model from ``sides``, the lists of sentences of all languages.
+def learn_vocabularies(
+    sides: Sequence[Sequence[str]], config: TrainConfig, more: Sequence[str], report: Report
+) -> dict[str, bytes]:
+    """Learn a vocabulary for each unit, by the names of their files in a model directory.
 
-    Draws ``config.vocabulary_sample`` sentences, from each side in proportion to its size, with
-    ``config.seed``. Asks for fewer pieces than ``config.pieces`` where the text has no more.
+    ``sides`` are the lists of sentences; ``more`` are words to add beyond those of the text.
+    """
+    files = {}
+    for units in config.architecture.units:
+        name = VOCABULARIES[units]
+        if units == "piece":
+            with stage(f"learning a vocabulary of {config.pieces} pieces", report):
+                files[name] = train_vocabulary(sides, config)
+        elif units == "word":
+            words = "counting words" if config.segmentation == "none" else "learning morphs"
+            with stage(words, report):
+                files[name], segmentation = train_words(sides, config, more)
+            if segmentation is not None:
+                files[SEGMENTATION] = segmentation
+        else:
+            with stage("counting trigrams", report):
+                files[name] = train_trigrams(sides, config)
+    return files
+
+
+def train_vocabulary(sides: Sequence[Sequence[str]], config: TrainConfig) -> bytes:
+    """Train a SentencePiece unigram model on ``sides``, the lists of sentences; return its bytes.
+
+    ``config.vocabulary_sample`` sentences are drawn by ``config.seed``, from each side in
+    proportion to its size. Text with fewer pieces than ``config.pieces`` gives fewer. Raises
+    CorpusError for text that has none, or more distinct characters than ``config.pieces``.
     """
     import sentencepiece
 
@@ -71,12 +100,11 @@ def train_vocabulary(sides: Sequence[Sequence[str]], config: TrainConfig) -> byt
 def train_words(
     sides: Sequence[Sequence[str]], config: TrainConfig, more: Sequence[str] = ()
 ) -> tuple[bytes, bytes | None]:
-    """The most frequent words of ``sides``, and with ``config.segmentation`` how words are cut.
+    """Return the most frequent words of ``sides``, and their segmentation if the config asks.
 
-    Both as :class:`~miner.encoder.tokenizer.WordTokenizer` takes them; with a segmentation the words are
-    morphs. The most frequent comes first, and of equally frequent ones the first by code points.
-    After all that the text has come those of ``more``, as far as they can occur in text, until
-    there are ``config.types``.
+    Both are bytes as :class:`~miner.encoder.word_units.WordTokenizer` reads them; with a
+    segmentation the words are morphs. Words are ordered by frequency, then by code points. Words of
+    ``more`` follow, as far as they can occur in text, until there are ``config.types``.
     """
     normalise = Normaliser.by_rule(config.fold_case)
     counts: Counter[str] = Counter()
@@ -103,13 +131,13 @@ def train_words(
 
 
 def train_morphs(words: Sequence[str], seed: int) -> bytes:
-    """A Morfessor Baseline model of these words: how it cuts them, in its own format (S18).
+    """Train Morfessor Baseline on these words (S18); return its segmentations in its own format.
 
-    Each counts once, however frequent: what recurs in many words is a morph.
+    Each word counts once, however frequent, so that morphs are what recurs in many words.
     """
     package = morfessor()
     model = package.BaselineModel()
-    # Long ones are links and the like, which would take most of the time.
+    # Long words are links and the like; they would take most of the time.
     model.load_data((1, word) for word in words if len(word) <= LONGEST_WORD)
     before, shown = random.getstate(), package.utils.show_progress_bar
     try:
@@ -123,7 +151,10 @@ def train_morphs(words: Sequence[str], seed: int) -> bytes:
 
 
 def train_trigrams(sides: Sequence[Sequence[str]], config: TrainConfig) -> bytes:
-    """The ``config.types`` most frequent character trigrams of ``sides``, ordered as words are."""
+    """Return the ``config.types`` most frequent character trigrams of ``sides``, one a line.
+
+    They are ordered by frequency, then by code points.
+    """
     normalise = Normaliser.by_rule(config.fold_case)
 
     def count(block: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -140,7 +171,7 @@ def train_trigrams(sides: Sequence[Sequence[str]], config: TrainConfig) -> bytes
         counts = np.bincount(place, weights, len(keys)).astype(np.int64)
     if not len(keys):
         raise _nothing()
-    # Keys are in the order of their text.
+    # Keys sort as their text does.
     order = np.argsort(-counts, kind="stable")[: config.types]
     return _lines(unpack_trigrams(keys[order]))
 

@@ -1,13 +1,16 @@
-"""Word vectors that others have trained, as text: the format of word2vec, GloVe and fastText."""
+"""Pretrained word vectors to start from: text files of word2vec, GloVe and fastText."""
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 
 import numpy as np
 
+from miner.encoder.normaliser import Normaliser
 from miner.errors import CorpusError
 from miner.text.lines import display_name, read_lines
 from miner.text.output import StrPath
+from train.config import TrainConfig
 
 # Lines that are read at a time.
 BLOCK = 4096
@@ -15,14 +18,14 @@ LARGEST = float(np.finfo(np.float32).max)
 
 
 def read_embeddings(path: StrPath) -> tuple[list[str], np.ndarray]:
-    """``n`` words, all different, and their vectors ``(n, d) float32``.
+    """Read ``n`` distinct words and their vectors ``(n, d) float32``.
 
-    A line is a word and ``d`` numbers with a space between them; the word may hold spaces too, as
-    some of GloVe's do, and bytes that are no UTF-8 become U+FFFD. A first line of two whole
-    numbers says how many words follow and what ``d`` is. Of a word that comes twice the first
-    vector counts. Compressed files are known by their suffix, ``-`` is standard input.
+    A line is a word and ``d`` numbers, separated by spaces; the word may hold spaces, as some of
+    GloVe's do, and bytes that are not UTF-8 become U+FFFD. A first line of two whole numbers gives
+    the number of words and ``d``. The first vector of a repeated word counts. Compressed files are
+    known by their suffix, ``-`` is standard input.
 
-    Raises CorpusError, with the line, for what is no such file or only a part of one.
+    Raises CorpusError, with the line, for a file of another kind or an incomplete one.
     """
     origin = str(path)
     name = display_name(origin)
@@ -51,7 +54,7 @@ def read_embeddings(path: StrPath) -> tuple[list[str], np.ndarray]:
         fields = [line.rsplit(b" ", dimension) for _, line in block]
         vectors = _vectors(name, [number for number, _ in block], fields, dimension)
         words = [own[0].decode("utf-8", "replace") for own in fields]
-        # Of which the first of each word is kept.
+        # Keep the first vector of each word.
         kept = [i for i, word in enumerate(words, read) if rows.setdefault(word, i) == i]
         parts.append(vectors[np.array(kept, dtype=np.int64) - read])
         read += len(block)
@@ -65,10 +68,59 @@ def read_embeddings(path: StrPath) -> tuple[list[str], np.ndarray]:
     return list(rows), np.concatenate(parts)
 
 
+def read_matching(path: str, config: TrainConfig) -> tuple[list[str], np.ndarray]:
+    """Read word vectors of the configuration's dimension. Raises CorpusError for any other."""
+    if "word" not in config.architecture.units:
+        raise CorpusError(f"{path}: word vectors are for encoders of words, not {config.encoder}")
+    words, vectors = read_embeddings(path)
+    if vectors.shape[1] != config.dimension:
+        raise CorpusError(
+            f"{path}: has vectors of {vectors.shape[1]} numbers; "
+            f"give --dimension {vectors.shape[1]} (now {config.dimension})"
+        )
+    return words, vectors
+
+
+def digest(words: Sequence[str], vectors: np.ndarray) -> str:
+    """Hash of words and vectors, for the key of a checkpoint."""
+    found = hashlib.sha256(np.ascontiguousarray(vectors).view(np.uint8).data)
+    found.update("\n".join(words).encode("utf-8", "surrogatepass"))
+    return found.hexdigest()[:16]
+
+
+def initial_embeddings(
+    words: Sequence[str], vectors: np.ndarray, vocabulary: bytes, config: TrainConfig
+) -> np.ndarray:
+    """Arrange vectors in the order of the vocabulary: ``(V, d) float32``, NaN for words without."""
+    rows: dict[str, int] = {}
+    for row, word in enumerate(Normaliser.by_rule(config.fold_case)(words)):
+        rows.setdefault(word, row)
+    types = vocabulary.decode("utf-8").splitlines()
+    found = np.array([rows.get(word, -1) for word in types])
+    start = np.where(found[:, None] >= 0, vectors[found], np.float32(np.nan))
+    return np.concatenate([start, start]) if config.architecture.separate else start
+
+
+def describe_coverage(start: np.ndarray, seen: np.ndarray) -> str:
+    """Tell how many of the text's words have a vector. Raises CorpusError if none has.
+
+    ``start`` are the :func:`initial_embeddings`, ``seen`` the distinct token ids of the text.
+    """
+    known = np.isfinite(start[:, 0])
+    count = int(known[seen].sum())
+    if not count:
+        raise CorpusError(
+            f"none of the text's {len(seen)} words has a vector; is the file of its languages, "
+            "and separated by spaces?"
+        )
+    more = int(known.sum()) - count
+    return f"vectors for {count} of the text's {len(seen)} words, {more} more"
+
+
 def _vectors(
     name: str, numbers: Sequence[int], fields: Sequence[Sequence[bytes]], dimension: int
 ) -> np.ndarray:
-    """The vectors ``(n, d) float32`` of some lines, split at their last ``d`` spaces."""
+    """Parse the vectors ``(n, d) float32`` of lines that are split at their last ``d`` spaces."""
     for number, (word, *values) in zip(numbers, fields, strict=True):
         longer = word.rpartition(b" ")
         if len(values) != dimension or (longer[1] and _is_number(longer[2])):

@@ -27,7 +27,7 @@ from miner.text.bitext import read_bitext
 from train.config import RECIPES, TrainConfig
 from train.data import PairData, Sentences, prepare
 from train.loop import Trainer, step_threads
-from train.losses import margin_loss, softmax_loss_reference
+from train.losses import margin_loss, softmax_loss_plain
 from train.vocabulary import train_vocabulary
 
 PAIRS = 100_000
@@ -66,7 +66,7 @@ def torch_steps(
 
     def softmax(rows: np.ndarray) -> None:
         s, t = normalize(embed(data.source, rows)), normalize(embed(data.target, rows))
-        learn(softmax_loss_reference(s, t, None, config.scale, config.margin))
+        learn(softmax_loss_plain(s, t, None, config.scale, config.margin))
 
     def margin(rows: np.ndarray) -> None:
         with torch.no_grad():

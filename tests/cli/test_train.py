@@ -289,10 +289,11 @@ def test_without_torch(monkeypatch, tmp_path, capsys):
 
 # The real command, with steps slow enough to be interrupted between the first and the last.
 SLOWLY = """
-import sys, time, train.encoders
+import sys, time
 from miner.cli import main
-adam = train.encoders.sparse_adam
-train.encoders.sparse_adam = lambda *arguments: (time.sleep(0.1), adam(*arguments))
+from train.encoders import embedding_table
+adam = embedding_table.sparse_adam
+embedding_table.sparse_adam = lambda *arguments: (time.sleep(0.1), adam(*arguments))
 sys.exit(main())
 """
 

@@ -261,7 +261,7 @@ def test_pieces_are_cut_anew_every_epoch(text: TextPair, tmp_path: Path, monkeyp
     run_epoch = train.loop.Trainer.run_epoch
 
     def remember(self: Any) -> Any:
-        seen.append(self.cut(self.state.epoch).source.ids.tolist())
+        seen.append(self.resample(self.state.epoch).source.ids.tolist())
         return run_epoch(self)
 
     monkeypatch.setattr(train.loop.Trainer, "run_epoch", remember)

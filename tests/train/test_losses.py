@@ -13,7 +13,7 @@ from train.losses import (  # noqa: E402
     margin_loss,
     softmax_either,
     softmax_loss,
-    softmax_loss_reference,
+    softmax_loss_plain,
     softmax_over,
     softmax_with_negatives,
     unit,
@@ -264,7 +264,7 @@ def test_softmax_without_more_negatives_is_that_of_the_batch(same):
     nothing = source.new_zeros(0, source.shape[1])
     found = pairs(*np.argwhere(same).tolist())
     loss = softmax_with_negatives(source, target, nothing, nothing, found, found, 20.0, 0.2)
-    expected = softmax_loss_reference(unit(source), unit(target), found, 20.0, 0.2)
+    expected = softmax_loss_plain(unit(source), unit(target), found, 20.0, 0.2)
     assert loss.item() == pytest.approx(expected.item(), rel=1e-12)
     for one, other in zip(
         torch.autograd.grad(loss, (source, target)),

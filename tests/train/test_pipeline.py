@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 
 from support.invented import sentences, synthetic  # noqa: E402
 
-import train.encoders  # noqa: E402
+import train.encoders.embedding_table  # noqa: E402
 import train.loop  # noqa: E402
 import train.objectives  # noqa: E402
 import train.pipeline  # noqa: E402
@@ -219,13 +219,13 @@ def test_megabatch_grows_over_epochs(monkeypatch):
 
 def test_rate_falls_to_its_final_share(monkeypatch):
     rates = []
-    adam = train.encoders.sparse_adam
+    adam = train.encoders.embedding_table.sparse_adam
 
     def remember(*arguments):
         rates.append(arguments[9])
         adam(*arguments)
 
-    monkeypatch.setattr(train.encoders, "sparse_adam", remember)
+    monkeypatch.setattr(train.encoders.embedding_table, "sparse_adam", remember)
     config = dataclasses.replace(SOFTMAX, batch=10, epochs=2, heldout=0, final_rate=0.2, rate=0.5)
     trainer(config, 40).run()
     assert rates == pytest.approx([0.5 * (1 - 0.8 * step / 8) for step in range(8)])
@@ -531,7 +531,7 @@ def test_killed_then_repeated_is_the_same_model(text, whole, tmp_path, monkeypat
     monkeypatch.setattr(train.loop, "CHECKPOINT_EVERY", -1.0)
     kill(text, tmp_path / "model")
     assert [path.name for path in tmp_path.iterdir()] == [".model.training"]
-    monkeypatch.setattr(train.pipeline, "train_vocabulary", None)  # not learned again
+    monkeypatch.setattr(train.pipeline, "learn_vocabularies", None)  # not learned again
     lines, done = [], []
     model = train_model(
         [text],

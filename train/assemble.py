@@ -1,0 +1,58 @@
+"""Model from the arrays that a training learned."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from miner.encoder.architecture import ENCODERS
+from miner.encoder.model import Model, Part, quantise
+from train.config import TrainConfig
+from train.data import PairData
+from train.encoders.embedding_table import inside
+
+
+def assemble(
+    learned: Mapping[str, np.ndarray],
+    config: TrainConfig,
+    vocabularies: dict[str, bytes],
+    segmentation: bytes | None,
+    training: PairData,
+    threshold: float | None,
+    record: dict[str, Any],
+) -> Model:
+    """Make a model of the ``learned`` arrays, named ``encoder/array``.
+
+    ``vocabularies`` are by unit, ``segmentation`` is that of words into morphs. With separate
+    vocabularies the embeddings that no pair of ``training`` taught become zero. ``record`` tells
+    what the model was trained on.
+    """
+    dimensions = [config.size(name) for name in config.encoders]
+    arrays = {name: inside(name, learned) for name in config.encoders}
+    if config.architecture.separate:
+        for name in config.encoders:
+            _clear_unseen(arrays[name]["weights"], training, config, name)
+    return Model(
+        tuple(_part(arrays[name], config.dtype) for name in config.encoders),
+        vocabularies,
+        dimensions[0] if config.combine == "add" else sum(dimensions),
+        config.architecture,
+        segmentation,
+        threshold=threshold,
+        training=record,
+    )
+
+
+def _clear_unseen(weights: np.ndarray, training: PairData, config: TrainConfig, name: str) -> None:
+    """Set to zero the embeddings ``(V, d)`` of units that do not occur in their column."""
+    view = config.architecture.units.index(ENCODERS[name].units)
+    ids = np.concatenate([side.views[view].ids for side in (training.source, training.target)])
+    weights[np.bincount(ids, minlength=len(weights)) == 0] = 0
+
+
+def _part(learned: Mapping[str, np.ndarray], dtype: str) -> Part:
+    """Convert the arrays of one encoder to the types in which they are stored."""
+    network = inside("network", learned)
+    if dtype == "int8":
+        return Part(*quantise(learned["weights"]), network)
+    return Part(learned["weights"].astype(np.float16), None, network)

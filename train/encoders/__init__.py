@@ -1,0 +1,1 @@
+"""Encoders under training: vectors forward, a gradient back, a step of Adam."""

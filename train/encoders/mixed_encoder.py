@@ -1,0 +1,98 @@
+"""All encoders of a model under training as one: their vectors are added or concatenated."""
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from miner.encoder.architecture import ENCODERS
+from miner.ragged import offsets_of
+from train.config import TrainConfig
+from train.data import Sentences
+from train.encoders.embedding_table import Arrays, Average, Part, Table, inside
+from train.encoders.recurrent_encoder import Recurrent
+
+
+class Encoders:
+    """All encoders of a model under training; their vectors are added or concatenated (P18).
+
+    ``sizes`` are the sizes of the vocabularies by unit, in the order of the sentences' views.
+    ``start`` has initial embeddings ``(V, d) float32`` by unit, NaN in rows without any.
+    ``threads`` are for recurrent networks.
+    """
+
+    def __init__(
+        self,
+        config: TrainConfig,
+        sizes: Mapping[str, int],
+        device: str = "cpu",
+        start: Mapping[str, np.ndarray] | None = None,
+        threads: int | None = None,
+    ):
+        self.config = config
+        self.parts: dict[str, Part] = {}
+        self._view = {}
+        for number, name in enumerate(config.encoders):
+            kind = ENCODERS[name]
+            self._view[name] = list(sizes).index(kind.units)
+            table = Table(sizes[kind.units], config, number, (start or {}).get(kind.units))
+            self.parts[name] = (
+                Average(table, config)
+                if kind.network is None
+                else Recurrent(name, table, config, number, device, threads)
+            )
+        self._ends = offsets_of(np.array([part.size for part in self.parts.values()]))
+
+    def forward(self, sentences: Sentences, generator: np.random.Generator) -> np.ndarray:
+        """Vectors ``(n, d) float32``, not normalised, with dropout and the like."""
+        return self._combined(
+            part.forward(sentences.views[self._view[name]], generator)
+            for name, part in self.parts.items()
+        )
+
+    def backward(self, gradient: np.ndarray, step: int, rate: float) -> None:
+        """Take one step of Adam by the gradient ``(n, d)`` of the last :meth:`forward`."""
+        parts = list(self.parts.values())
+        for part, start, end in zip(parts, self._ends[:-1], self._ends[1:], strict=True):
+            own = gradient
+            if len(parts) > 1 and self.config.combine == "concat":
+                own = np.ascontiguousarray(gradient[:, start:end])
+            part.backward(own, step, rate)
+
+    def encode(self, sentences: Sentences) -> np.ndarray:
+        """Unit vectors ``(n, d) float32`` by the current parameters, without dropout."""
+        out = self._combined(
+            part.means(sentences.views[self._view[name]]) for name, part in self.parts.items()
+        )
+        norm = np.linalg.norm(out, axis=1, keepdims=True)
+        return np.divide(out, norm, out=out, where=norm > 0)
+
+    def _combined(self, vectors: Iterable[np.ndarray]) -> np.ndarray:
+        """Combine the vectors of the encoders, each ``(n, size)``, to ``(n, d)``."""
+        first, *others = vectors
+        if not others:
+            return first
+        if self.config.combine == "add":
+            return sum(others, start=first)
+        return np.concatenate([first, *others], axis=1)
+
+    def learned(self) -> Arrays:
+        """Arrays that a model is made of, by ``encoder/array``: views, not copies."""
+        return {
+            f"{name}/{key}": array
+            for name, part in self.parts.items()
+            for key, array in part.learned().items()
+        }
+
+    def arrays(self) -> Arrays:
+        """Arrays that a checkpoint needs."""
+        moments = {
+            f"{name}/{key}": array
+            for name, part in self.parts.items()
+            for key, array in part.moments().items()
+        }
+        return {**self.learned(), **moments}
+
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Set the arrays that :meth:`arrays` returned."""
+        for name, part in self.parts.items():
+            part.restore(inside(name, arrays))
