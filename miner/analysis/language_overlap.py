@@ -177,14 +177,16 @@ def read_distances(path: StrPath) -> dict[str, Column]:
     line, head = next(rows, (1, []))
     names = head[1:]
     if not names or not all(names) or len(set(names)) < len(names):
-        raise _fault(path, line, "expected 'language' and different names of columns, by tabs")
+        raise _fault(
+            path, line, "expected 'language' and different column names, separated by tabs"
+        )
     found: dict[str, Column] = {name: {} for name in names}
     seen: set[str] = set()
     for line, cells in rows:
         if len(cells) != len(head):
             raise _fault(path, line, f"has {len(cells)} cells, the first line {len(head)}")
         if cells[0] in seen:
-            raise _fault(path, line, f"{cells[0]} stands there already; remove one")
+            raise _fault(path, line, f"{cells[0]} is listed twice; remove one line")
         seen.add(cells[0])
         for name, cell in zip(names, cells[1:], strict=True):
             if cell:
@@ -203,7 +205,7 @@ def _rows(path: StrPath) -> Iterator[tuple[int, list[str]]]:
 def _put(column: Column, language: str, cell: str, path: StrPath, line: int) -> None:
     """Add a cell to a column. Raises CorpusError for a duplicate or a cell that is no number."""
     if not language or language in column:
-        which = f"{language} stands there already; remove one" if language else "no language"
+        which = f"{language} is listed twice; remove one line" if language else "no language"
         raise _fault(path, line, which)
     try:
         value = float(cell)

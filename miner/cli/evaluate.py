@@ -395,7 +395,7 @@ def _run(
         if isinstance(left.error, CorpusError) and not isinstance(left.error, NoTestSetError):
             raise left.error
     if not any(result.metrics for result in found[0]) and several:
-        raise CorpusError(f"{data}: nothing could be evaluated; see above what is left out")
+        raise CorpusError(f"{data}: nothing could be evaluated; the reasons are above")
 
 
 def _write_json(path: str, record: dict[str, Any], **layout: Any) -> None:

@@ -106,7 +106,7 @@ def _files(path: Path) -> Generator[_File, None, None]:
             for entry in zipped.infolist():
                 _refuse_escape(path, entry.filename)
                 if entry.flag_bits & 1:
-                    raise zipfile.BadZipFile("it wants a password")
+                    raise zipfile.BadZipFile("it needs a password")
                 if not entry.is_dir():
                     with zipped.open(entry) as file:
                         # A zip member alone is slow to read in lines of bounded length.
@@ -161,6 +161,6 @@ def _refuse_escape(path: Path, name: str) -> None:
 
 def _damaged(path: Path, error: Exception) -> CorpusError:
     return CorpusError(
-        f"{path}: damaged ({one_line(str(error)) or type(error).__name__}); remove it and get it "
-        "again"
+        f"{path}: damaged ({one_line(str(error)) or type(error).__name__}); remove it and "
+        "download it again"
     )

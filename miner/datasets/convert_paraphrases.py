@@ -62,11 +62,11 @@ def _opusparcus_rows(where: str, texts: Iterable[str]) -> Iterator[Row]:
             grade = float(cell)
         except ValueError:
             raise CorpusError(
-                f"{where}, line {number}: {cell!r} is not a number; get it again"
+                f"{where}, line {number}: {cell!r} is not a number; download it again"
             ) from None
         if not 1 <= grade <= 4:
             raise CorpusError(
-                f"{where}, line {number}: grade {cell} is not between 1 and 4; get it again"
+                f"{where}, line {number}: grade {cell} is not between 1 and 4; download it again"
             )
         yield str(grade), first, second
 

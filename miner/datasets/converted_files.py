@@ -90,8 +90,8 @@ def line_pairs(
             yield left, right
     if count[0] != count[1]:
         raise CorpusError(
-            f"{where}: {count[0]:,} lines and {count[1]:,}, where line belongs to line; get it "
-            "again, or tell its authors"
+            f"{where}: {count[0]:,} lines and {count[1]:,}, which should be aligned; download "
+            "it again, or tell its authors"
         )
 
 

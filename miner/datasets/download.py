@@ -259,8 +259,8 @@ def _checked(address: str, path: Path, size: int | None, sha256: str | None) -> 
     bad = path.with_name(f"{path.name}.bad")
     os.replace(path, bad)
     raise DownloadError(
-        f"{bad}: {wrong}; it came damaged or is another file: repeat the command to get it again "
-        f"from {address}"
+        f"{bad}: {wrong}; it arrived damaged or is another file: repeat the command to download it "
+        f"again from {address}"
     )
 
 

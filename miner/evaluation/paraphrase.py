@@ -123,7 +123,7 @@ def with_labels(
     count = int(good.sum())
     if min(count, len(good) - count) < least:
         raise CorpusError(
-            f"{path}: holds {count} paraphrases and {len(good) - count} pairs that are none; "
+            f"{path}: holds {count} paraphrases and {len(good) - count} other pairs; "
             f"{least} of each are needed"
         )
     return LabelledVectors(vectors[0][kept], vectors[1][kept], good)

@@ -58,7 +58,7 @@ def evaluate(model: EvaluatedModel, data: Path, report: Reporter = silent) -> Ta
     Precomputed vectors have no speed: the result then has no metrics. Raises CorpusError.
     """
     if not isinstance(model, MinerModel):
-        return TaskResult(TASK, (), (), (f"{model.name} holds vectors, not what makes them",))
+        return TaskResult(TASK, (), (), (f"{model.name} holds vectors without an encoder to time",))
     text = sample(data)
     own = model.encoder(ENGLISH)
     found: list[Metric] = []

@@ -133,7 +133,9 @@ def cross_language(found: Mapping[str, LabelledPairs]) -> dict[str, LabelledPair
         if english is None or language == ENGLISH or name != BENCHMARK.format(language):
             continue
         if not np.array_equal(pairs.score, english.score):
-            raise CorpusError(f"{name}: has not the pairs of {BENCHMARK.format('en')}, in order")
+            raise CorpusError(
+                f"{name}: does not have the pairs of {BENCHMARK.format('en')} in their order"
+            )
         crossed = BENCHMARK.format(f"en-{language}")
         if crossed not in found:
             more[crossed] = LabelledPairs(english.score, english.first, pairs.second)

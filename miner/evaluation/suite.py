@@ -56,7 +56,7 @@ def choose(
         else:
             found[name] = TASKS[name]
     if not found:
-        raise CorpusError(f"{data}: holds no test set; 'miner data list' says which can be had")
+        raise CorpusError(f"{data}: holds no test set; 'miner data list' lists public ones")
     return found, left_out
 
 

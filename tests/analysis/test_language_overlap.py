@@ -122,7 +122,7 @@ def test_tables_are_read(tmp_path: Path) -> None:
         ("de\t0.7\nfr\n", "line 2: expected a language and its score"),
         ("de\thigh\n", "line 1: 'high' is not a number"),
         ("de\tnan\n", "line 1: 'nan' is not a number"),
-        ("de\t1\n# note\nde\t2\n", "line 3: de stands there already"),
+        ("de\t1\n# note\nde\t2\n", "line 3: de is listed twice"),
         ("\t1\n", "line 1: no language"),
     ],
 )
@@ -140,7 +140,7 @@ def test_malformed_scores(tmp_path: Path, text: str, says: str) -> None:
         ("language\n", "line 1: expected 'language'"),
         ("language\ta\ta\n", "line 1: expected 'language'"),
         ("language\ta\nde\t1\t2\n", "line 2: has 3 cells, the first line 2"),
-        ("language\ta\tb\nde\t1\t\nde\t\t2\n", "line 3: de stands there already"),
+        ("language\ta\tb\nde\t1\t\nde\t\t2\n", "line 3: de is listed twice"),
         ("language\ta\nde\tinf\n", "line 2: 'inf' is not a number"),
     ],
 )

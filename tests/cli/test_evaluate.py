@@ -110,7 +110,7 @@ def test_no_sets_at_all(miner: Run, tmp_path: Path) -> None:
         code, out, err = miner("evaluate", *command, "--data", tmp_path)
         assert (code, out) == (1, "")
         assert err.splitlines()[-1] == (
-            f"miner: error: {tmp_path}: holds no test set; 'miner data list' says which can be had"
+            f"miner: error: {tmp_path}: holds no test set; 'miner data list' lists public ones"
         )
     assert not list(tmp_path.iterdir())
 

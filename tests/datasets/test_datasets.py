@@ -134,7 +134,7 @@ def fails(server: Server, tmp_path: Path, name: str, part: str, *bodies: bytes) 
             "sts2013",
             "all",
             [zipped(sts(2013) | {"x/STS.gs.OnWN.txt": "1\n2\n"})],
-            "OnWN: 3 lines and 2, where line belongs to line",
+            "OnWN: 3 lines and 2, which should be aligned",
         ),
         (
             "sts2013",

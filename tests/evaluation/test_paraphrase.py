@@ -70,7 +70,7 @@ def test_grades_between_are_left_out_of_both_columns(tmp_path: Path) -> None:
 def test_pairs_of_one_kind_alone(tmp_path: Path, grades: tuple[float, ...]) -> None:
     path = write(tmp_path / "a.tsv", graded("x", 12, grades))
     with pytest.raises(
-        CorpusError, match=r"a.tsv: holds \d+ paraphrases and \d+ pairs .*; 1 of each"
+        CorpusError, match=r"a.tsv: holds \d+ paraphrases and \d+ other pairs; 1 of each"
     ):
         labelled(path)
 
@@ -79,7 +79,7 @@ def test_too_few_pairs_to_learn_from(tmp_path: Path) -> None:
     """The perceptron holds out a tenth for early stopping, so it needs 10 pairs of each label."""
     for part, n in (("train", 12), ("test", 4)):
         write(tmp_path / "paraphrase" / f"x.{part}.tsv", graded(part, n, (1, 0)))
-    with pytest.raises(CorpusError, match="x.train.tsv: .* 6 pairs that are none; 10 of each"):
+    with pytest.raises(CorpusError, match="x.train.tsv: .* 6 other pairs; 10 of each"):
         paraphrase.evaluate(Recording(), tmp_path)
 
 

@@ -77,7 +77,7 @@ def test_slow_models_encode_less(
 def test_nothing_is_measured_of_vectors_from_elsewhere(data: Path) -> None:
     result = speed.evaluate(Recording(), data)
     assert result.metrics == result.headline == ()
-    assert result.missing == ("recording holds vectors, not what makes them",)
+    assert result.missing == ("recording holds vectors without an encoder to time",)
 
 
 def test_no_text(tmp_path: Path, tiny_model: Path) -> None:

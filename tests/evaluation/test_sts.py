@@ -194,7 +194,7 @@ def test_translations_have_the_same_pairs(tmp_path: Path, count: int, score: flo
     if score is not None:
         rows[3] = (score, *rows[3][1:])
     write(tmp_path / "sts" / "stsb.de.test.tsv", rows)
-    with pytest.raises(CorpusError, match=r"stsb.de.test: has not the pairs of stsb.en.test"):
+    with pytest.raises(CorpusError, match=r"stsb.de.test: does not have the pairs of stsb.en.test"):
         sts.evaluate(Recording(), tmp_path)
 
 
