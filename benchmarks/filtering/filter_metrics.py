@@ -8,16 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from miner.evaluation.metrics import auc, average_precision, value_of
+
 
 def ranking(scores: np.ndarray, good: np.ndarray) -> dict[str, Any]:
     """Area under the ROC curve, average precision, and the best F1 with its threshold."""
-    from sklearn.metrics import average_precision_score, roc_auc_score
-
-    # Only the order counts; scikit-learn takes no infinite scores.
-    order = np.unique(scores, return_inverse=True)[1]
     return {
-        "auc": _rounded(roc_auc_score(good, order)),
-        "average precision": _rounded(average_precision_score(good, order)),
+        "auc": _rounded(value_of(auc(scores, good), len(scores))),
+        "average precision": _rounded(value_of(average_precision(scores, good), len(scores))),
         "best f1": best_f1(scores, good),
     }
 
