@@ -20,7 +20,7 @@ from benchmarks import report
 from benchmarks.mining import bucc_protocol
 from miner import Encoder, Index
 from miner.evaluation import metrics
-from miner.mining.pairs import each_copy
+from miner.mining.pairs import each_duplicate
 from miner.mining.precision import estimate
 from miner.mining.search import run, verifier_for
 from miner.text.corpus import read
@@ -79,7 +79,7 @@ def measure(model: str, data: Path, pair: str) -> Iterator[dict[str, Any]]:
                 )
             found = run(indexes[0], indexes[1], verifier_for(indexes[0], "probability", encoder))
             guess = estimate(found)
-            scored = list(each_copy(found.pairs).ids())
+            scored = list(each_duplicate(found.pairs).ids())
         for asked in ASKED:
             threshold = guess.threshold(asked)
             result = metrics.evaluate(scored, left, 2.0 if threshold is None else threshold)

@@ -27,7 +27,7 @@ from miner.evaluation.mining_sets import SPLITS, MiningSet, sets
 from miner.evaluation.results import Metric, TaskResult
 from miner.index.index import Index
 from miner.knn.settings import SearchSettings
-from miner.mining.pairs import each_copy
+from miner.mining.pairs import each_duplicate
 from miner.mining.precision import estimate
 from miner.mining.search import run, verifier_for
 from miner.names import RANKS
@@ -190,7 +190,7 @@ def _mine(
         with suppress(MinerError):  # too small a set, or a language without decoys
             threshold = estimate(found).threshold(OWN_PRECISION)
     # A sentence under several ids counts under each.
-    pairs = list(each_copy(found.pairs).ids())
+    pairs = list(each_duplicate(found.pairs).ids())
     return MinedSplit(pairs, threshold, time.perf_counter() - begun)
 
 

@@ -5,7 +5,8 @@
 - ``embeddings (n, d) float16``: unit vectors; a zero row for a sentence without a known unit
 - ``offset (n + 1,) int64``: start of each sentence in ``sentences.txt``, in bytes
 - ``line (n,) int64`` and ``file (n,) int32``: origin of each sentence
-- ``first (n,) int64``: first row with the same text, often the row itself
+- ``first (n,) int64``: first row with the same plain form (:func:`miner.text.words.plain_form`),
+  often the row itself
 
 ``sentences.txt`` is UTF-8, one sentence a line. ``ids.txt`` is likewise, and is there only if the
 corpus has ids of its own. Rows are appended, and the store is then sealed; a store that was never
@@ -25,6 +26,7 @@ from miner.errors import ArtifactError
 from miner.index import hdf5
 from miner.machine import release_pages
 from miner.text.output import one_line
+from miner.text.words import plain_form
 
 EMBEDDINGS = "embeddings.h5"
 SENTENCES = "sentences.txt"
@@ -66,8 +68,7 @@ class TextWriter:
         self._offsets.append(ends)
         self._lines.append(lines)
         self._files.append(np.full(n, file))
-        digests = b"".join(hashlib.blake2b(text, digest_size=8).digest() for text in encoded)
-        self._hashes.append(np.frombuffer(digests, dtype=np.uint64))
+        self._hashes.append(_hashes(sentences))
         return own_ids
 
     def append_store(self, old: "Store") -> None:
@@ -97,7 +98,7 @@ class TextWriter:
         columns = (self._offsets, self._lines, self._files, self._hashes)
         offset, line, number, hashes = (column.map() for column in columns)
         tables = {"offset": offset, "line": line, "file": number}
-        tables["first"] = self._first(hashes, offset)
+        tables["first"] = first_rows(hashes, Texts(self.directory / SENTENCES, offset))
         path = self.directory / EMBEDDINGS
         with hdf5.errors(), h5py.File(path, "w") as file:
             places = {
@@ -106,6 +107,7 @@ class TextWriter:
             }
             hdf5.reserve(file, "embeddings", (len(line), dimension), np.float16)
             file.attrs["own_ids"] = self._own_ids
+            file.attrs["plain_forms"] = True
             file.attrs["sealed"] = False
         with open(path, "r+b") as plain:
             for name, table in tables.items():
@@ -114,28 +116,6 @@ class TextWriter:
         for column in columns:
             column.remove()
         return len(line)
-
-    def _first(self, hashes: np.ndarray, offset: np.ndarray) -> np.ndarray:
-        """Return the first row of the same text, ``(n,) int64``. Equal hashes compare texts."""
-        texts = Texts(self.directory / SENTENCES, offset)
-        # Equal hashes stand side by side, in the order of the rows. The rest goes block by block,
-        # so that only the order and the result are in memory.
-        order = np.asarray(np.argsort(hashes, kind="stable"))
-        found = np.empty(len(order), dtype=np.int64)
-        first = before = 0
-        for start in range(0, len(order), BLOCK):
-            rows = order[start : start + BLOCK]
-            of_row = hashes[rows]
-            begins = np.append(start == 0 or of_row[0] != before, of_row[1:] != of_row[:-1])
-            # Start of each row's group; -1 if it is in the block before.
-            place = np.maximum.accumulate(np.where(begins, np.arange(len(rows)), -1))
-            firsts = np.where(place < 0, first, rows[place])
-            first, before = firsts[-1], of_row[-1]
-            for i in np.flatnonzero(~begins).tolist():
-                if texts.raw(rows[i]) != texts.raw(firsts[i]):
-                    firsts[i] = rows[i]
-            found[rows] = firsts
-        return found
 
 
 class _Column:
@@ -219,6 +199,8 @@ class Store:
                 self.line = _mapped(path, file["line"])
                 self.file = _mapped(path, file["file"])
                 self.first = _mapped(path, file["first"])
+                # Older stores compare texts as they stand.
+                self.plain_forms = bool(file.attrs.get("plain_forms", False))
                 self.own_ids = bool(file.attrs["own_ids"])
         except (OSError, KeyError, ValueError) as error:
             reason = str(error).split("\n")[0]
@@ -252,18 +234,59 @@ class Store:
                 raise ArtifactError(f"{self._id_path}: cut short; build the index again")
         return [self._ids[row] for row in rows.tolist()]
 
+    def compare_plain_forms(self) -> None:
+        """Compute ``first`` of an older store, which compared texts as they stand."""
+        if not self.plain_forms:
+            blocks = (
+                _hashes(self.texts.slice(start, min(start + BLOCK, len(self))))
+                for start in range(0, len(self), BLOCK)
+            )
+            self.first = first_rows(np.concatenate([np.empty(0, np.uint64), *blocks]), self.texts)
+            self.plain_forms = True
+
     def distinct(self) -> np.ndarray:
         """Return the rows that can be neighbours, ``(m,) int64`` ascending.
 
-        Each text is among them once; zero rows are left out.
+        Of the rows with one plain form it is the first whose vector is not zero.
         """
-        keep = self.first == np.arange(len(self))
+        known = np.zeros(len(self), dtype=bool)
         for start in range(0, len(self), BLOCK):
             # Bits without the sign: many times as fast as a comparison of float16.
             bits = self.vectors[start : start + BLOCK].view(np.uint16) & 0x7FFF
-            keep[start : start + BLOCK] &= bits.any(axis=1)
+            known[start : start + BLOCK] = bits.any(axis=1)
             release_pages(self.vectors)
-        return np.flatnonzero(keep)
+        rows = np.flatnonzero(known)
+        _, place = np.unique(self.first[rows], return_index=True)
+        return np.sort(rows[place])
+
+
+def _hashes(sentences: Sequence[str]) -> np.ndarray:
+    """Return a hash of the plain form of each sentence, ``(n,) uint64``."""
+    forms = (plain_form(one_line(sentence)).encode("utf-8") for sentence in sentences)
+    digests = b"".join(hashlib.blake2b(form, digest_size=8).digest() for form in forms)
+    return np.frombuffer(digests, dtype=np.uint64)
+
+
+def first_rows(hashes: np.ndarray, texts: "Texts") -> np.ndarray:
+    """Return the first row with the same plain form, ``(n,) int64``, by :func:`_hashes`."""
+    # Equal hashes stand side by side, in the order of the rows. The rest goes block by block,
+    # so that only the order and the result are in memory.
+    order = np.asarray(np.argsort(hashes, kind="stable"))
+    found = np.empty(len(order), dtype=np.int64)
+    first = before = 0
+    for start in range(0, len(order), BLOCK):
+        rows = order[start : start + BLOCK]
+        of_row = hashes[rows]
+        begins = np.append(start == 0 or of_row[0] != before, of_row[1:] != of_row[:-1])
+        # Start of each row's group; -1 if it is in the block before.
+        place = np.maximum.accumulate(np.where(begins, np.arange(len(rows)), -1))
+        firsts = np.where(place < 0, first, rows[place])
+        first, before = firsts[-1], of_row[-1]
+        for i in np.flatnonzero(~begins).tolist():
+            if plain_form(texts[rows[i]]) != plain_form(texts[firsts[i]]):
+                firsts[i] = rows[i]
+        found[rows] = firsts
+    return found
 
 
 class Texts:

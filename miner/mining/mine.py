@@ -13,7 +13,7 @@ from miner.errors import MinerError
 from miner.index.index import Index
 from miner.knn.search_checkpoint import Checkpoint
 from miner.knn.settings import SearchSettings
-from miner.mining.pairs import Pairs, each_copy
+from miner.mining.pairs import Pairs, each_duplicate
 from miner.mining.precision import Estimate, Row, estimate, rounded
 from miner.mining.search import Search, require_one_model, run, verifier_for
 from miner.names import SIDES
@@ -182,7 +182,7 @@ def mine(
         guess = _estimated(found, keep, warnings)
     if guess is not None:
         found = replace(found, pairs=replace(found.pairs, q_value=guess.q_value))
-    pairs = found.pairs if settings.duplicates == "first" else each_copy(found.pairs)
+    pairs = found.pairs if settings.duplicates == "first" else each_duplicate(found.pairs)
     threshold = _threshold(keep, guess, found, encoder, notes)
     kept = pairs if threshold is None else pairs.at_least(threshold)
     kept = kept if keep.top_n is None else kept.top(keep.top_n)

@@ -1,4 +1,4 @@
-"""Mined pairs: scored, cut, written."""
+"""Mined pairs: their columns, cuts by score, and files."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
@@ -21,13 +21,13 @@ BLOCK = 16_384
 class Pairs:
     """Mined pairs, sorted by score descending, ties by source row, then target row.
 
-    Columns of one length ``m``: ``score`` float64 (what a threshold applies to), ``source_row``
-    and ``target_row`` int64, ``cosine`` float32 in [-1, 1], ``margin_ratio`` float64,
-    ``forward_rank`` and ``backward_rank`` int16 (1 = nearest; 0 = not among the k nearest).
-    ``source`` and ``target`` are the indexes that the rows belong to. ``features (m, f) float32``
-    are :data:`miner.scoring.verifier.FEATURES` where the pairs were looked at twice, else None;
-    ``q_value (m,) float64`` is what :mod:`miner.mining.precision` gives: the least share of wrong pairs
-    among the pairs of any threshold that keeps this one.
+    Columns of one length ``m``: ``score`` float64, to which thresholds apply; ``source_row`` and
+    ``target_row`` int64; ``cosine`` float32 in [-1, 1]; ``margin_ratio`` float64; ``forward_rank``
+    and ``backward_rank`` int16 (1 = nearest, 0 = not among the k nearest). ``source`` and
+    ``target`` are the indexes of the rows. ``features (m, f) float32`` are
+    :data:`miner.scoring.verifier.FEATURES` of verified pairs, else None. ``q_value (m,) float64``
+    comes from :mod:`miner.mining.precision`, else None: the least estimated false discovery rate of
+    any threshold that keeps the pair.
     """
 
     score: np.ndarray
@@ -46,19 +46,19 @@ class Pairs:
         return len(self.score)
 
     def at_least(self, threshold: float) -> "Pairs":
-        """The pairs whose score is ``threshold`` or more."""
+        """Keep the pairs whose score is ``threshold`` or more."""
         return self.take(slice(0, self.count_at_least(threshold)))
 
     def count_at_least(self, threshold: float) -> int:
-        """How many pairs :meth:`at_least` would keep."""
+        """Count the pairs that :meth:`at_least` keeps."""
         return int(np.count_nonzero(self.score >= threshold))
 
     def top(self, n: int) -> "Pairs":
-        """The ``n`` best pairs, or all if there are fewer."""
+        """Keep the ``n`` best pairs, or all if there are fewer."""
         return self.take(slice(0, max(0, n)))
 
     def take(self, keep: slice | np.ndarray) -> "Pairs":
-        """The pairs at these positions."""
+        """Return the pairs at these positions."""
         columns: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
         for name, column in columns.items():
             if isinstance(column, np.ndarray):
@@ -76,7 +76,7 @@ class Pairs:
             )
 
     def texts(self) -> Iterator[tuple[float, str, str]]:
-        """``(score, source sentence, target sentence)`` of every pair."""
+        """Yield ``(score, source sentence, target sentence)`` of every pair."""
         for part in self._blocks():
             yield from zip(
                 part.score.tolist(),
@@ -90,9 +90,9 @@ class Pairs:
 
         Lines are ``score, source, target``, with ``ids`` ``score, source id, target id``, with
         ``bucc`` ``source id, target id``; ``-`` is standard output, compression goes by suffix.
-        The file appears whole or not at all. Scores are written so that reading them back gives
-        the same number. Raises ValueError for the suffix of another format, and
-        :class:`~miner.errors.ResourceError` where it cannot be written.
+        The file appears whole or not at all. Scores are written with all their digits. Raises
+        ValueError for the suffix of another format, and :class:`~miner.errors.ResourceError` where
+        it cannot be written.
         """
         check_suffix(str(path), (".parquet",))
         if str(path).endswith(".parquet"):
@@ -143,29 +143,35 @@ class Pairs:
                 writer.write_table(pyarrow.table(columns, schema=schema))
 
 
-def each_copy(pairs: Pairs) -> Pairs:
-    """Pair the i-th copy of each source with the i-th copy of its target, as far as both go."""
-    sources, targets = _copies(pairs.source), _copies(pairs.target)
+def each_duplicate(pairs: Pairs) -> Pairs:
+    """Pair the i-th duplicate of each source with the i-th of its target, as far as both go.
+
+    Duplicates have one plain form (:func:`miner.text.words.plain_form`). Ties of the score are
+    broken by source row, then target row.
+    """
+    sources, targets = _duplicates(pairs.source), _duplicates(pairs.target)
     position, source_row, target_row = [], [], []
-    rows = zip(pairs.source_row.tolist(), pairs.target_row.tolist(), strict=True)
-    for place, (s, t) in enumerate(rows):
-        for left, right in zip(sources.get(s, (s,)), targets.get(t, (t,)), strict=False):
+    firsts = pairs.source.store.first[pairs.source_row], pairs.target.store.first[pairs.target_row]
+    own = zip(pairs.source_row.tolist(), pairs.target_row.tolist(), strict=True)
+    groups = zip(*(first.tolist() for first in firsts), strict=True)
+    for place, ((s, t), (left, right)) in enumerate(zip(own, groups, strict=True)):
+        for one, other in zip(sources.get(left, (s,)), targets.get(right, (t,)), strict=False):
             position.append(place)
-            source_row.append(left)
-            target_row.append(right)
-    copied = replace(
+            source_row.append(one)
+            target_row.append(other)
+    repeated = replace(
         pairs.take(np.array(position, dtype=np.int64)),
         source_row=np.array(source_row, dtype=np.int64),
         target_row=np.array(target_row, dtype=np.int64),
     )
-    order = np.lexsort((copied.target_row, copied.source_row, -copied.score))
-    return copied.take(order)
+    order = np.lexsort((repeated.target_row, repeated.source_row, -repeated.score))
+    return repeated.take(order)
 
 
-def _copies(index: Index) -> dict[int, list[int]]:
-    """Rows of every sentence that stands in the corpus more than once, by its first row."""
+def _duplicates(index: Index) -> dict[int, list[int]]:
+    """Return the rows of every sentence with duplicates, by its first row."""
     first = np.asarray(index.store.first)
-    copies: dict[int, list[int]] = {}
+    duplicates: dict[int, list[int]] = {}
     for row in np.flatnonzero(first != np.arange(len(first))).tolist():
-        copies.setdefault(int(first[row]), [int(first[row])]).append(row)
-    return copies
+        duplicates.setdefault(int(first[row]), [int(first[row])]).append(row)
+    return duplicates

@@ -7,7 +7,7 @@ import numpy as np
 
 from miner.encoder.encoder import Encoder
 from miner.errors import ArtifactError, DependencyError, MismatchError
-from miner.index.index import Index
+from miner.index.index import FLAT, Index
 from miner.knn.knn_search import nearest_both
 from miner.knn.neighbors import Neighbors
 from miner.knn.recall import measured_recall
@@ -15,7 +15,7 @@ from miner.knn.search_checkpoint import Checkpoint
 from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
 from miner.machine import memory_budget, thread_count
-from miner.mining.pairs import Pairs, each_copy
+from miner.mining.pairs import Pairs, each_duplicate
 from miner.mining.verification import (
     PairLogits,
     choose_by_margin,
@@ -74,7 +74,7 @@ def search(
     """
     verifier = verifier_for(source, settings.rank, encoder)
     pairs = run(source, target, verifier, settings, report).pairs
-    return pairs if settings.duplicates == "first" else each_copy(pairs)
+    return pairs if settings.duplicates == "first" else each_duplicate(pairs)
 
 
 def verifier_for(
@@ -195,4 +195,6 @@ def require_one_model(source: Index, target: Index) -> None:
 
 def side(index: Index) -> VectorSet:
     """Return the vectors of an index that take part in a search."""
+    if index.factory == FLAT:  # a compressed index is over the rows that were distinct then
+        index.store.compare_plain_forms()
     return VectorSet(index.store.vectors, index.store.distinct(), index.ann())

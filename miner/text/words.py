@@ -36,6 +36,26 @@ def folded(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
+def plain_form(text: str) -> str:
+    """Return what is left of a text without its letter case, spacing and final punctuation.
+
+    Unicode compatibility forms (NFKC) and runs of spaces are made one. Full stops, commas, quotes
+    and the like are dropped from the end; question marks stay, since they change the meaning.
+    """
+    text = text.casefold()
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text).casefold()
+    text = " ".join(text.split())
+    end = len(text)
+    while end and (text[end - 1] == " " or _is_final(text[end - 1])):
+        end -= 1
+    return text[:end] if end else text
+
+
+def _is_final(mark: str) -> bool:
+    return mark not in "?\u061f\u037e" and unicodedata.category(mark)[0] == "P"
+
+
 def tokens(text: str) -> list[str]:
     """Words, marks and, of scripts without spaces, characters; in lower case."""
     return _TOKEN.findall(text.lower())

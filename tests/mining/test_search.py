@@ -6,10 +6,13 @@ import bz2
 import gzip
 import importlib
 import lzma
+import unicodedata
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 
@@ -18,9 +21,10 @@ from miner.errors import MismatchError, ResourceError
 from miner.index.index import Index
 from miner.knn import knn_search
 from miner.knn.settings import SearchSettings
-from miner.mining.pairs import Pairs
+from miner.mining.pairs import Pairs, each_duplicate
 from miner.mining.search import search
 from miner.names import MARGINS, RETRIEVALS
+from miner.text.words import plain_form
 
 # The package's name `search` is the function.
 searching = importlib.import_module("miner.mining.search")
@@ -360,3 +364,60 @@ def test_output_appears_whole_or_not_at_all(
         pairs.write(tmp_path / "out.tsv")
     assert (tmp_path / "out.tsv").read_text() == "older"
     assert [entry.name for entry in tmp_path.iterdir()] == ["out.tsv"]
+
+
+def test_duplicates_are_paired_in_order_and_ties_go_by_row() -> None:
+    """Two pairs of one score, each with duplicates: by source row, whichever pair they are of."""
+    source, target = (
+        SimpleNamespace(store=SimpleNamespace(first=np.array(first)))
+        for first in ([0, 1, 0, 1, 4], [0, 1, 1, 0, 0])
+    )
+    columns = np.zeros(2, np.float32), np.zeros(2), np.ones(2, np.int16), np.ones(2, np.int16)
+    found = Pairs(
+        np.array([0.5, 0.5]), np.array([0, 1]), np.array([1, 0]), *columns, source, target
+    )  # fmt: skip
+    pairs = each_duplicate(found)
+    rows = list(zip(pairs.source_row.tolist(), pairs.target_row.tolist(), strict=True))
+    assert rows == [(0, 1), (1, 0), (2, 2), (3, 3)]
+
+
+def variants(sentence: str) -> list[str]:
+    """Near-identical forms: spaces, final punctuation, letter case, Unicode form."""
+    return [
+        sentence.replace(" ", "  "),
+        sentence.rstrip(".") + " .",
+        sentence.upper(),
+        unicodedata.normalize("NFD", sentence),
+    ]
+
+
+def test_near_identical_duplicates_are_no_rivals(
+    verifying: tuple[Index, Index], german: list[str], english: list[str], tmp_path: Path
+) -> None:
+    """A sentence in several forms takes part once, in every rank, and is reported as asked."""
+    encoder = Encoder.load(verifying[0].model_name)
+
+    def build(name: str, lines: list[str]) -> Index:
+        (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return Index.build(encoder, tmp_path / name, tmp_path / f"{name}.index")
+
+    more = [form for sentence in english for form in variants(sentence)]
+    source, target = build("de", german), build("en", english + more)
+    assert target.distinct == verifying[1].distinct
+    for rank in ("probability", "margin"):
+        settings = SearchSettings(rank=rank)
+        found, wanted = search(source, target, settings), search(*verifying, settings)
+        assert (found.score == wanted.score).all()
+        assert (found.target_row == wanted.target_row).all()
+    # An index that was built before forms were compared finds the same.
+    with h5py.File(target.path / "embeddings.h5", "r+") as file:
+        file["first"][:] = np.arange(len(target))
+        del file.attrs["plain_forms"]
+    again = search(source, Index.open(target.path), SearchSettings(rank="margin"))
+    assert (again.score == wanted.score).all() and (again.target_row == wanted.target_row).all()
+
+
+def test_questions_are_no_duplicates_of_statements() -> None:
+    assert plain_form("You know.") == plain_form(" you  KNOW ") == plain_form("You know…\u201d")
+    assert plain_form("You know?") != plain_form("You know.")
+    assert plain_form("...") == "..." and plain_form("ﬁn.") == "fin"
