@@ -7,9 +7,18 @@ import numba
 import numpy as np
 
 from miner.kernels.dots import dots
+from miner.kernels.long_texts import (
+    ORDER_PART,
+    ORDER_REACH,
+    PART,
+    REACH,
+    bounds,
+    compare_windows,
+    part_count,
+)
 from miner.kernels.order import MATCHED, order_features
 
-# Tokens of a sentence that are compared; the rest is ignored.
+# Tokens of a sentence that is compared as a whole; longer ones are compared by windows.
 LONGEST = 128
 # Weight of a token's own frequency in its translation probability: Model 1's empty word.
 EMPTY = 0.02
@@ -23,8 +32,9 @@ COLUMNS = 9
 def _features(own, others, best, total, weight, frequency, information, row, side):
     """Write the four features of one side of a pair to ``row``.
 
-    ``own (n,)`` are its token ids, ``others`` the length of the other sentence, ``best (n,)`` the
-    best similarity of each token and ``total (n,)`` its summed translation probability.
+    ``own (n,)`` are its token ids, ``others (n,)`` the numbers of tokens that each is compared
+    with, ``best (n,)`` the best similarity of each token and ``total (n,)`` its summed translation
+    probability.
     """
     heavy = rare = aligned = unmatched = association = covered = 0.0
     for i in range(len(own)):
@@ -34,13 +44,66 @@ def _features(own, others, best, total, weight, frequency, information, row, sid
         aligned += weight[token] * best[i]
         if best[i] < MATCHED:
             unmatched += weight[token]
-        chance = total[i] / others + EMPTY * frequency[token]
+        chance = total[i] / others[i] + EMPTY * frequency[token]
         association += np.log(chance / ((1 + EMPTY) * frequency[token]))
         covered += information[token] * min(np.float32(1.0), total[i])
     row[side] = aligned / heavy
     row[2 + side] = unmatched / heavy
     row[4 + side] = association / len(own)
     row[6 + side] = covered / rare
+
+
+@numba.njit(error_model="numpy")
+def _compare_long(
+    a,
+    b,
+    codes,
+    scale,
+    weight,
+    frequency,
+    information,
+    offsets,
+    translations,
+    probability,
+    row,
+    order,
+):
+    """Write the features of one pair, of which a side is longer than LONGEST, by windows.
+
+    ``row (COLUMNS,)`` and ``order`` are rows of the results of :func:`compare`; ``order`` may be
+    empty.
+    """
+    lexicon = offsets, translations, probability
+    part_row = np.ones(4, dtype=np.float32)
+    for side in range(2):
+        own, others = (a, b) if side == 0 else (b, a)
+        n = len(own)
+        best, total = np.empty(n, dtype=np.float32), np.empty(n, dtype=np.float32)
+        place, size = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+        shared = np.empty(n, dtype=np.bool_)
+        found = best, place, total, size, shared
+        compare_windows(own, others, PART, REACH, codes, scale, *lexicon, *found)
+        _features(own, size, best, total, weight, frequency, information, row, side)
+        if side == 0:
+            common = known = 0.0
+            for i in range(n):
+                known += information[own[i]]
+                if shared[i]:
+                    common += information[own[i]]
+            row[8] = common / known
+        if len(order):
+            compare_windows(own, others, ORDER_PART, ORDER_REACH, codes, scale, *lexicon, *found)
+            adjacent = correlation = 0.0
+            parts = part_count(n, len(others), ORDER_PART)
+            for w in range(parts):
+                first, last, _, _ = bounds(n, len(others), parts, w, ORDER_REACH)
+                part_row[:] = 1.0
+                order_features(
+                    own[first:last], place[first:last], best[first:last], weight, part_row, side
+                )
+                adjacent += part_row[side] * (last - first)
+                correlation += part_row[2 + side] * (last - first)
+            order[side], order[2 + side] = adjacent / n, correlation / n
 
 
 @numba.njit(error_model="numpy")
@@ -93,6 +156,9 @@ def compare(
     - mean of log p(token | other sentence) / p(token) by IBM Model 1 (Brown et al. 1993);
     - share of the information (-log frequency) that the other sentence translates.
 
+    If a sentence has more than LONGEST tokens, the other sentence is, for each token, a window of
+    it (:mod:`miner.kernels.long_texts`).
+
     Column 8 is the share of the source's information in tokens that the target has too. All are
     zero for a sentence without tokens. ``order (m, 4) float32`` gets the features of
     :mod:`miner.kernels.order`; with no rows, they are not computed.
@@ -127,12 +193,35 @@ def compare(
         place_b = np.empty(LONGEST, dtype=np.int64)
         total_a = np.empty(LONGEST, dtype=np.float32)
         total_b = np.empty(LONGEST, dtype=np.float32)
+        size_a = np.empty(LONGEST, dtype=np.int64)
+        size_b = np.empty(LONGEST, dtype=np.int64)
         before = -1
         a = source_ids[:0]
         for c in range(chunk * CHUNK, min(m, (chunk + 1) * CHUNK)):
             s, t = source_row[c], target_row[c]
-            first, last = target_offsets[t], target_offsets[t + 1]
-            b = target_ids[first : min(last, first + LONGEST)]
+            out[c] = 0.0
+            if len(order):
+                order[c] = 1.0
+            b = target_ids[target_offsets[t] : target_offsets[t + 1]]
+            own_source = source_ids[source_offsets[s] : source_offsets[s + 1]]
+            if len(own_source) == 0 or len(b) == 0:
+                continue
+            if len(own_source) > LONGEST or len(b) > LONGEST:
+                _compare_long(
+                    own_source,
+                    b,
+                    codes,
+                    scale,
+                    weight,
+                    frequency,
+                    information,
+                    offsets,
+                    translations,
+                    probability,
+                    out[c],
+                    order[c] if len(order) else order[:0].ravel(),
+                )
+                continue
             if s != before or count + len(b) > SLOTS:
                 for place in range(count):
                     slot[used[place]] = -1
@@ -142,8 +231,7 @@ def compare(
                     position[token] = -1
                     for entry in range(offsets[token], offsets[token + 1]):
                         translated[translations[entry]] = 0.0
-                first, last = source_offsets[s], source_offsets[s + 1]
-                a = source_ids[first : min(last, first + LONGEST)]
+                a = own_source
                 for i in range(len(a) - 1, -1, -1):
                     code, own = codes[a[i]], left[i]
                     for k in range(len(code)):
@@ -155,11 +243,6 @@ def compare(
                     for entry in range(offsets[token], offsets[token + 1]):
                         translated[translations[entry]] += probability[entry]
                 before = s
-            out[c] = 0.0
-            if len(order):
-                order[c] = 1.0
-            if len(a) == 0 or len(b) == 0:
-                continue
             known_before = count
             for token in b:
                 if slot[token] < 0:
@@ -194,8 +277,9 @@ def compare(
                     best_a[i] = own[i] if own[i] > best_a[i] else best_a[i]
                     total_a[i] += back[i]
             row = out[c]
-            _features(a, len(b), best_a, total_a, weight, frequency, information, row, 0)
-            _features(b, len(a), best_b, total_b, weight, frequency, information, row, 1)
+            size_a[: len(a)], size_b[: len(b)] = len(b), len(a)
+            _features(a, size_a, best_a, total_a, weight, frequency, information, row, 0)
+            _features(b, size_b, best_b, total_b, weight, frequency, information, row, 1)
             shared = known = 0.0
             for token in a:
                 known += information[token]

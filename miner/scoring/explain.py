@@ -72,23 +72,11 @@ def explain(verifier: Verifier, source: str, target: str) -> Explanation:
 
 def match(verifier: Verifier, source: str, target: str) -> tuple[list[Token], list[Token]]:
     """Return the tokens of both sentences, each with its best counterpart on the other side."""
-    from miner.kernels.tokens import LONGEST
-
     texts, ids = zip(
         *(verifier.encoder.tokenizer.surfaces(text) for text in (source, target)), strict=True
     )
-    # Scoring ignores the tokens beyond, too.
-    left, right = ids[0][:LONGEST], ids[1][:LONGEST]
-    similarity = verifier.tokens.similarity(left, right)
-    probability = np.maximum(
-        _translated(verifier, left, right), _translated(verifier, right, left).T
-    )
-    known = np.outer(left >= 0, right >= 0)
-    similarity, probability = similarity * known, probability * known
-    return (
-        _tokens(texts[0], left, similarity, probability, verifier),
-        _tokens(texts[1], right, similarity.T, probability.T, verifier),
-    )
+    left, right = ids
+    return _tokens(texts[0], left, right, verifier), _tokens(texts[1], right, left, verifier)
 
 
 def _translated(verifier: Verifier, own: np.ndarray, others: np.ndarray) -> np.ndarray:
@@ -103,23 +91,35 @@ def _translated(verifier: Verifier, own: np.ndarray, others: np.ndarray) -> np.n
 
 
 def _tokens(
-    texts: list[str],
-    ids: np.ndarray,
-    similarity: np.ndarray,
-    probability: np.ndarray,
-    verifier: Verifier,
+    texts: list[str], ids: np.ndarray, others: np.ndarray, verifier: Verifier
 ) -> list[Token]:
-    from miner.kernels.tokens import MATCHED
+    """Return the tokens of one sentence, each with its best counterpart among ``others (m,)``.
 
-    tokens = []
+    Long texts are compared by windows, as :mod:`miner.kernels.long_texts` does.
+    """
+    from miner.kernels.long_texts import windows
+    from miner.kernels.tokens import LONGEST, MATCHED
+
+    spans = [(slice(0, len(ids)), slice(0, len(others)))]
+    if max(len(ids), len(others)) > LONGEST:
+        spans = windows(len(ids), len(others))
+    tokens = [Token(text, None, 0.0, 0.0) for text in texts]
     meaningful = verifier.encoder.tokenizer.meaningful
-    for i, text in enumerate(texts):
-        unknown = i >= len(ids) or ids[i] < 0 or not meaningful[ids[i]]
-        if unknown or not similarity.shape[1]:
-            tokens.append(Token(text, None, 0.0, 0.0))
+    for part, window in spans:
+        left, right = ids[part], others[window]
+        if not len(right):
             continue
-        best = int(np.argmax(np.maximum(similarity[i], probability[i])))
-        alike, likely = float(similarity[i, best]), float(probability[i, best])
-        matched = alike >= MATCHED or likely >= TRANSLATED
-        tokens.append(Token(text, best if matched else None, alike, likely))
+        known = np.outer(left >= 0, right >= 0)
+        similarity = verifier.tokens.similarity(left, right) * known
+        probability = known * np.maximum(
+            _translated(verifier, left, right), _translated(verifier, right, left).T
+        )
+        for i, token in enumerate(left.tolist()):
+            if token < 0 or not meaningful[token]:
+                continue
+            best = int(np.argmax(np.maximum(similarity[i], probability[i])))
+            alike, likely = float(similarity[i, best]), float(probability[i, best])
+            partner = window.start + best if alike >= MATCHED or likely >= TRANSLATED else None
+            place = part.start + i
+            tokens[place] = Token(texts[place], partner, alike, likely)
     return tokens

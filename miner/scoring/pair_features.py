@@ -150,7 +150,7 @@ class TokenTable:
         counts. ``order (m, 4) float32``, if given, receives the metrics of
         :mod:`miner.kernels.order`.
         """
-        from miner.kernels.tokens import COLUMNS, compare
+        from miner.kernels.tokens import COLUMNS, LONGEST, compare
 
         metrics = np.empty((len(source_row), COLUMNS), dtype=np.float32)
         lexicon = self.lexicon
@@ -179,7 +179,10 @@ class TokenTable:
         # Five more characters: one of two short sentences is easily twice as long.
         characters = (source.characters[source_row] + 5) / (target.characters[target_row] + 5)
         out[:, 8] = np.abs(np.log(characters))
-        tokens = lengths(source.offsets, source_row) + lengths(target.offsets, target_row)
+        # Of long texts, windows of about LONGEST tokens are compared.
+        tokens = np.minimum(lengths(source.offsets, source_row), LONGEST) + np.minimum(
+            lengths(target.offsets, target_row), LONGEST
+        )
         out[:, 9] = np.log(tokens / 2 + 1)
         out[:, 10] = out[:, 9] ** 2
         out[:, 11:13] = _numbers(source, target, source_row, target_row)

@@ -36,3 +36,15 @@ def test_explaining_a_pair_without_pieces(found: Search, source: str, target: st
         token.partner is None for side in match(found.verifier, source, target) for token in side
     )
     assert 0 <= explain(found.verifier, source, target).probability <= 1
+
+
+def test_all_of_a_long_pair_is_matched(
+    found: Search, german: list[str], english: list[str]
+) -> None:
+    assert found.verifier is not None
+    sides = match(found.verifier, " ".join(german), " ".join(english))
+    for side, other in zip(sides, sides[::-1], strict=True):
+        partners = [token.partner for token in side]
+        assert len(side) > 300
+        tail = [partner for partner in partners[-50:] if partner is not None]
+        assert len(tail) > 10 and min(tail) > len(other) - 150, "counterparts near their place"

@@ -9,17 +9,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.kernel_references import order_reference
 from support.tiny import sentences
 
 from miner.encoder.encoder import Encoder
 from miner.errors import ArtifactError
+from miner.kernels.long_texts import ORDER_PART, ORDER_REACH, PART, REACH, windows
 from miner.kernels.order import COLUMNS
 from miner.kernels.tokens import COLUMNS as FIGURES
 from miner.kernels.tokens import LONGEST, compare
-from miner.scoring.pair_features import unit_codes
+from miner.scoring.pair_features import PAIR_FEATURES, unit_codes
 from miner.scoring.quality import FEATURES, NAME, Quality, cosines, features
 from miner.scoring.verifier import Verifier
 
@@ -64,10 +65,75 @@ def test_order_of_kept_reversed_and_long_sentences():
     known = *unit_codes(np.eye(size, dtype=np.float32)), np.ones(size, dtype=np.float32)
     line = list(range(size))
     found = ordered([line, line[:8], [], [0, 1, 2]], [line, line[7::-1], [1], [2, 1, 0]], *known)
-    np.testing.assert_allclose(found[0], 1)  # what is cut off has no order
+    np.testing.assert_allclose(found[0], 1)
     np.testing.assert_allclose(found[1], [1, 1, -1, -1], atol=1e-6)
     np.testing.assert_allclose(found[2], 1)
     np.testing.assert_allclose(found[3, 2:], 1)  # three pieces have no order
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_order_of_long_texts_agrees_with_the_reference(seed):
+    generator = np.random.default_rng(seed)
+    size = int(generator.integers(20, 60))
+    known = (
+        *unit_codes(generator.normal(size=(size, 6)).astype(np.float32)),
+        np.ones(size, np.float32),
+    )
+    source, target = (
+        [generator.integers(0, size, length).tolist() for length in generator.integers(0, 400, 4)]
+        for _ in range(2)
+    )
+    found, expected = ordered(source, target, *known), order_reference(source, target, *known)
+    np.testing.assert_allclose(found, expected, atol=2e-5)
+
+
+@given(st.integers(0, 2000), st.integers(0, 2000))
+def test_windows_cover_both_texts(own, others):
+    for size, reach in ((PART, REACH), (ORDER_PART, ORDER_REACH)):
+        parts = windows(own, others, size, reach)
+        covered = [place for part, _ in parts for place in range(part.start, part.stop)]
+        assert covered == list(range(own))
+        assert {place for _, part in parts for place in range(part.start, part.stop)} == set(
+            range(others)
+        )
+        for part, other in parts:
+            assert part.stop - part.start <= size
+            assert other.stop - other.start <= (2 * reach + 1) * size
+
+
+def faults(source: list[str], target: list[str], tail: list[str]) -> dict[str, tuple[str, str]]:
+    """Make a pair of long texts, and pairs with a fault in their last quarter."""
+    cut = len(target) - len(tail)
+    sides = {
+        "intact": (source, target),
+        "dropped from the target": (source, target[:cut]),
+        "dropped from the source": (source[:cut], target),
+        "changed": (source, target[:cut] + tail),
+        "added": (source, target + tail),
+    }
+    return {name: (" ".join(left), " ".join(right)) for name, (left, right) in sides.items()}
+
+
+@pytest.mark.parametrize("lines", [24, 48])
+def test_faults_beyond_the_longest_comparison_lower_the_score(lines):
+    encoder = Encoder.load("default", 2)
+    quality, german, english = Quality(encoder), sentences("de"), sentences("en")
+    pairs = faults(german[:lines], english[:lines], english[-lines // 4 :])
+    for left, right in pairs.values():
+        for side in (left, right):  # heads are equal as far as LONGEST
+            assert np.diff(encoder.tokenizer([side])[1])[0] > LONGEST
+    left, right = (list(side) for side in zip(*pairs.values(), strict=True))
+    score = dict(zip(pairs, quality.score(left, right), strict=True))
+    metrics, _ = features(quality.verifier, left, right)
+    unmatched = dict(zip(pairs, metrics[:, FEATURES.index("unmatched_max")], strict=True))
+    logit = quality.verifier.pair_function.logit(metrics[:, : len(PAIR_FEATURES)])
+    pair_logit = dict(zip(pairs, logit, strict=True))
+    assert score["intact"] > 0.9
+    for name in set(pairs) - {"intact"}:
+        assert score[name] < score["intact"] - 0.05, name
+        assert unmatched[name] > unmatched["intact"] + 0.02, name
+        assert pair_logit[name] < pair_logit["intact"], name
 
 
 @pytest.fixture(scope="module")

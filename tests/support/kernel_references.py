@@ -12,6 +12,7 @@ import numpy as np
 
 from miner.kernels.dots import cosines
 from miner.kernels.fused import UP, Pack
+from miner.kernels.long_texts import ORDER_PART, ORDER_REACH, windows
 from miner.kernels.ngrams import END, START
 from miner.kernels.order import COLUMNS as ORDER_COLUMNS
 from miner.kernels.order import FEWEST, NEAR
@@ -199,6 +200,16 @@ def surprise_reference(sentences, words, pairs, triples):
 # --- pair features ------------------------------------------------------------------------------
 
 
+def compared(a, b):
+    """Mask ``(n, m)`` of the pairs of positions that are compared: all, or windows of long texts."""
+    if max(len(a), len(b)) <= LONGEST:
+        return np.ones((len(a), len(b)), dtype=bool)
+    mask = np.zeros((len(a), len(b)), dtype=bool)
+    for own, others in windows(len(a), len(b)):
+        mask[own, others] = True
+    return mask
+
+
 def compare_reference(source, target, rows, codes, scale, weight, frequency, lexicon):
     """Features by :func:`miner.kernels.tokens.compare`, for lists of token ids."""
     offsets, pieces, probability = lexicon
@@ -209,21 +220,23 @@ def compare_reference(source, target, rows, codes, scale, weight, frequency, lex
     information = -np.log(frequency)
     out = np.zeros((len(rows), COLUMNS))
     for number, (s, t) in enumerate(rows):
-        a, b = source[s][:LONGEST], target[t][:LONGEST]
+        a, b = source[s], target[t]
         if not len(a) or not len(b):
             continue
-        similarity = cosines(codes, scale, a, b)
-        for side, (own, other, best) in enumerate(
-            [(a, b, similarity.max(axis=1)), (b, a, similarity.max(axis=0))]
+        mask = compared(a, b)
+        similarity = np.where(mask, cosines(codes, scale, a, b), -np.inf)
+        for side, (own, other, values, near) in enumerate(
+            [(a, b, similarity, mask), (b, a, similarity.T, mask.T)]
         ):
-            total = table[np.ix_(other, own)].sum(axis=0)
+            best = np.where(near.any(axis=1), values.max(axis=1), 0)
+            total = (table[np.ix_(other, own)].T * near).sum(axis=1)
             heavy, rare = weight[own], information[own]
             out[number, side] = (heavy * best).sum() / heavy.sum()
             out[number, 2 + side] = heavy[best < MATCHED].sum() / heavy.sum()
-            chance = total / len(other) + EMPTY * frequency[own]
+            chance = total / np.maximum(near.sum(axis=1), 1) + EMPTY * frequency[own]
             out[number, 4 + side] = np.log(chance / ((1 + EMPTY) * frequency[own])).mean()
             out[number, 6 + side] = (rare * np.minimum(total, 1)).sum() / rare.sum()
-        shared = np.isin(a, b)
+        shared = (mask & np.equal.outer(a, b)).any(axis=1)
         out[number, 8] = information[a][shared].sum() / information[a].sum()
     return out
 
@@ -234,15 +247,32 @@ def order_reference(source, target, codes, scale, weight):
     for number, (a, b) in enumerate(zip(source, target, strict=True)):
         if not len(a) or not len(b):
             continue
-        similarity = cosines(codes, scale, a, b)
-        for side, (own, table) in enumerate(((a, similarity), (b, similarity.T))):
-            place, matched = table.argmax(axis=1), table.max(axis=1) >= MATCHED
-            both = matched[1:] & matched[:-1]
-            heavy = np.minimum(weight[own][1:], weight[own][:-1]) * both
-            if heavy.sum() > 0:
-                near = np.abs(np.diff(place)) <= NEAR
-                out[number, side] = (heavy * near).sum() / heavy.sum()
-            rank, found = np.arange(matched.sum()), place[matched]
-            if len(found) >= FEWEST and found.std() > 0:
-                out[number, 2 + side] = np.corrcoef(rank, found)[0, 1]
+        a, b = np.array(a), np.array(b)
+        parts = [(slice(0, len(a)), slice(0, len(b)))]
+        if max(len(a), len(b)) > LONGEST:
+            parts = windows(len(a), len(b), ORDER_PART, ORDER_REACH)
+        rows = np.array(
+            [_order_of_part(a[own], b[other], codes, scale, weight) for own, other in parts]
+        )
+        for column in range(4):
+            share = [part[column % 2].stop - part[column % 2].start for part in parts]
+            out[number, column] = np.average(rows[:, column], weights=share)
     return out
+
+
+def _order_of_part(a, b, codes, scale, weight):
+    row = np.ones(ORDER_COLUMNS)
+    if not len(a) or not len(b):
+        return row
+    similarity = cosines(codes, scale, a, b)
+    for side, (own, table) in enumerate(((a, similarity), (b, similarity.T))):
+        place, matched = table.argmax(axis=1), table.max(axis=1) >= MATCHED
+        both = matched[1:] & matched[:-1]
+        heavy = np.minimum(weight[own][1:], weight[own][:-1]) * both
+        if heavy.sum() > 0:
+            near = np.abs(np.diff(place)) <= NEAR
+            row[side] = (heavy * near).sum() / heavy.sum()
+        rank, found = np.arange(matched.sum()), place[matched]
+        if len(found) >= FEWEST and found.std() > 0:
+            row[2 + side] = np.corrcoef(rank, found)[0, 1]
+    return row

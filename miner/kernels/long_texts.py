@@ -1,0 +1,110 @@
+"""Windows for the comparison of long texts: each token is compared with the tokens around its place.
+
+Both texts are cut into the same number of parts. A token of part w is compared with the parts
+w - reach to w + reach of the other text: all of both texts is compared, in time that grows with
+their length and not with its square, and features have the values of texts as long as a window.
+
+Numba compiles these loops into :mod:`miner.kernels.tokens`, and checks only the date of that file
+to see if its cache is stale. Touch that file after a change here.
+"""
+
+import numba
+import numpy as np
+
+from miner.kernels.dots import dots
+
+# Most tokens of a part, a multiple of miner.kernels.dots.ROWS, and parts on either side of its
+# place that a token is compared with.
+PART, REACH = 40, 1
+# Likewise for features of order, which need parts that are compared with each other alone.
+ORDER_PART, ORDER_REACH = 128, 0
+
+
+@numba.njit(error_model="numpy")
+def part_count(own, others, size):
+    """Return the number of parts of at most ``size`` tokens of texts of ``own`` and ``others``."""
+    return max(1, (max(own, others) + size - 1) // size)
+
+
+@numba.njit(error_model="numpy")
+def bounds(own, others, parts, w, reach):
+    """Return the bounds of part ``w`` of a text, and those of its window in the other text."""
+    low, high = max(0, w - reach), min(parts, w + reach + 1)
+    return (
+        own * w // parts,
+        own * (w + 1) // parts,
+        others * low // parts,
+        others * high // parts,
+    )
+
+
+def windows(
+    own: int, others: int, size: int = PART, reach: int = REACH
+) -> list[tuple[slice, slice]]:
+    """List the parts of a text of ``own`` tokens, each with its window in a text of ``others``."""
+    parts = part_count(own, others, size)
+    spans = (bounds(own, others, parts, w, reach) for w in range(parts))
+    return [(slice(a, b), slice(c, d)) for a, b, c, d in spans]
+
+
+@numba.njit(error_model="numpy")
+def compare_windows(
+    own,
+    others,
+    part,
+    reach,
+    codes,
+    scale,
+    offsets,
+    translations,
+    probability,
+    best,
+    place,
+    total,
+    size,
+    shared,
+):
+    """Compare every token of ``own (n,)`` with its window of ``others (m,)``, both token ids.
+
+    Writes, for each token of ``own``: ``best (n,) float32``, its best similarity, and ``place (n,)
+    int64``, the position in ``others`` of the first token that has it; ``total (n,) float32``, its
+    summed translation probability; ``size (n,) int64``, the tokens of the window, at least 1; and
+    ``shared (n,) bool``, True if the window has the same token. Without tokens in the window, the
+    similarity is 0. Other arguments are those of :func:`miner.kernels.tokens.compare`.
+    """
+    rows = np.zeros((part, codes.shape[1]), dtype=np.int16)
+    similar = np.empty(((2 * reach + 1) * part, part), dtype=np.float32)
+    eight = np.empty(8, dtype=np.int32)
+    translated = np.zeros(len(scale), dtype=np.float32)
+    # Last part, plus one, whose window had the token.
+    seen = np.zeros(len(scale), dtype=np.int32)
+    parts = part_count(len(own), len(others), part)
+    for w in range(parts):
+        first, last, begin, end = bounds(len(own), len(others), parts, w, reach)
+        n, window = last - first, others[begin:end]
+        if n == 0:
+            continue
+        for i in range(n):
+            code, row = codes[own[first + i]], rows[i]
+            for k in range(len(code)):
+                row[k] = code[k]
+        dots(rows, n, codes, window, len(window), similar, eight)
+        for token in window:
+            seen[token] = w + 1
+            for entry in range(offsets[token], offsets[token + 1]):
+                translated[translations[entry]] += probability[entry]
+        for i in range(n):
+            token = own[first + i]
+            nearest, position = np.float32(-np.inf), 0
+            for j in range(len(window)):
+                value = similar[j, i] * (scale[window[j]] * scale[token])
+                if value > nearest:
+                    nearest, position = value, begin + j
+            best[first + i] = nearest if len(window) else np.float32(0.0)
+            place[first + i] = position
+            total[first + i] = translated[token]
+            size[first + i] = max(1, len(window))
+            shared[first + i] = seen[token] == w + 1
+        for token in window:
+            for entry in range(offsets[token], offsets[token + 1]):
+                translated[translations[entry]] = 0.0
