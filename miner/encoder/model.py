@@ -38,6 +38,7 @@ import numpy as np
 from miner.encoder.architecture import ENCODERS, VOCABULARIES, Architecture
 from miner.encoder.lexicon import Lexicon
 from miner.errors import ArtifactError
+from miner.npy import open_npy
 from miner.text.artifacts import atomic_directory
 from miner.text.output import one_line
 
@@ -377,10 +378,7 @@ def _config(directory: Path) -> dict[str, Any]:
 
 
 def _open_array(path: Path, shape: tuple[int, ...] | None) -> np.ndarray:
-    try:
-        array = np.lib.format.open_memmap(path, mode="r")  # takes .npy alone, never a pickle
-    except (OSError, ValueError, OverflowError) as error:
-        raise ArtifactError(f"{path}: not a readable array ({error})") from None
+    array = open_npy(path)
     if shape is not None and array.shape != shape:
         raise ArtifactError(f"{path}: shape {array.shape}, {CONFIG} says {shape}")
     return array

@@ -13,6 +13,7 @@ import numpy as np
 from miner.encoder.encoder import CHUNK, Encoder
 from miner.errors import ArtifactError, CorpusError
 from miner.index import hdf5
+from miner.npy import open_npy
 from miner.progress import Reporter, silent
 from miner.text.corpus import Reader
 from miner.text.lines import display_name
@@ -34,8 +35,7 @@ def open_vectors(path: str | Path, dimension: int | None = None) -> np.ndarray:
     path = Path(path)
     try:
         if path.suffix == ".npy":
-            # Unlike np.load, this takes .npy alone and never a pickle.
-            array: np.ndarray = np.lib.format.open_memmap(path, mode="r")
+            array = open_npy(path)
         elif path.suffix in HDF5:
             array = _hdf5(path)
         else:

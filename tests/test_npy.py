@@ -1,0 +1,44 @@
+"""miner.npy: damaged headers of arrays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from miner.errors import ArtifactError
+from miner.npy import open_npy
+
+
+def test_an_array_opens_as_it_was_saved(tmp_path: Path) -> None:
+    array = np.arange(12, dtype=np.float32).reshape(3, 4)
+    np.save(tmp_path / "a.npy", array)
+    assert np.array_equal(open_npy(tmp_path / "a.npy"), array)
+
+
+@pytest.mark.parametrize("byte", [ord(b"("), ord(b"\""), ord(b"{"), 0, 255, ord(b"9")])
+def test_a_header_with_any_byte_changed_is_read_or_refused(tmp_path: Path, byte: int) -> None:
+    """numpy raises errors of its tokenizer for some of them."""
+    path = tmp_path / "a.npy"
+    np.save(path, np.zeros((2, 3)))
+    whole = path.read_bytes()
+    refused = 0
+    for place in range(128):
+        path.write_bytes(whole[:place] + bytes([byte]) + whole[place + 1 :])
+        try:
+            open_npy(path)
+        except ArtifactError as error:
+            refused += str(path) in str(error) and "\n" not in str(error)
+    assert refused >= 40
+
+
+def test_objects_and_short_files_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.npy"
+    np.save(path, np.array([{}], dtype=object), allow_pickle=True)
+    with pytest.raises(ArtifactError):
+        open_npy(path)
+    np.save(path, np.zeros(100))
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(ArtifactError):
+        open_npy(path)
