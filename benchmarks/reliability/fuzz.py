@@ -33,7 +33,7 @@ import numpy as np
 
 os.environ.setdefault("NUMBA_THREADING_LAYER", "workqueue")  # the one that a fork survives
 
-import miner  # noqa: E402
+import miner
 from benchmarks.reliability.commands import DEMO
 from miner.cli import main
 

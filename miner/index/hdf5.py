@@ -8,6 +8,9 @@ from contextlib import contextmanager
 import h5py
 import numpy as np
 
+from miner.errors import ArtifactError
+from miner.text.output import StrPath
+
 
 def reserve(file: h5py.File, name: str, shape: tuple[int, ...], dtype: np.dtype | type) -> int:
     """Reserve a contiguous dataset without writing it. Returns its offset in the file, in bytes.
@@ -33,3 +36,18 @@ def errors() -> Iterator[None]:
     except RuntimeError as error:
         number = re.search(r"errno = (\d+)", str(error))
         raise OSError(int(number[1]) if number else errno.EIO, str(error)) from error
+
+
+@contextmanager
+def opened(path: StrPath) -> Iterator[h5py.File]:
+    """Open a file of anybody for reading.
+
+    Raises :class:`~miner.errors.ArtifactError` for whatever HDF5 finds wrong in it, also later, in
+    the body: h5py raises errors of many types for damaged files.
+    """
+    try:
+        with h5py.File(path, "r") as file:
+            yield file
+    except (OSError, RuntimeError, KeyError, ValueError, TypeError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or str(error).split("\n")[0]
+        raise ArtifactError(f"{path}: cannot be read as HDF5 ({reason})") from None

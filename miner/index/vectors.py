@@ -24,6 +24,9 @@ HDF5 = (".h5", ".hdf5")
 # Suffixes that encode_corpus can write.
 SUFFIXES = (".npy", *HDF5)
 
+# Deflate makes no more bytes of one: beyond it, the header of a compressed dataset is wrong.
+MOST_INFLATED = 1100
+
 
 def open_vectors(path: str | Path, dimension: int | None = None) -> np.ndarray:
     """Open a file of vectors: ``(n, d)`` float16, float32 or float64, by memory map if possible.
@@ -207,7 +210,7 @@ def _raw(path: Path, dimension: int | None) -> np.ndarray:
 
 
 def _hdf5(path: Path) -> np.ndarray:
-    with h5py.File(path, "r") as file:
+    with hdf5.opened(path) as file:
         matrices = [name for name in file if getattr(file[name], "ndim", 0) == 2]
         name = "embeddings" if "embeddings" in matrices else matrices[0] if matrices else None
         if name is None or (len(matrices) > 1 and name != "embeddings"):
@@ -221,4 +224,10 @@ def _hdf5(path: Path) -> np.ndarray:
             return np.memmap(path, dataset.dtype, mode="r", offset=offset, shape=dataset.shape)
         if dataset.size and not dataset.id.get_storage_size():
             raise ArtifactError(f"{path}: dataset {name!r} was never written")
+        size, stored = dataset.size * dataset.dtype.itemsize, dataset.id.get_storage_size()
+        if size > MOST_INFLATED * max(stored, 1):
+            raise ArtifactError(
+                f"{path}: dataset {name!r} claims {size:,} bytes and stores {stored:,}; copy or "
+                "encode it again"
+            )
         return dataset[()]  # chunked, perhaps compressed: there is nothing to map

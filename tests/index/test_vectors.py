@@ -199,3 +199,29 @@ def test_a_row_that_is_not_finite_is_named(value: float, monkeypatch: pytest.Mon
     with pytest.raises(ArtifactError, match="name: vector 8 of 10"):
         units(array)
     assert len(units(array, range(7))) == 7, "a row that is not asked for does no harm"
+
+
+def test_hdf5_of_strangers_is_read_or_refused(tmp_path: Path) -> None:
+    """Any byte overwritten: h5py raises a RuntimeError for some of them."""
+    path = tmp_path / "v.h5"
+    with h5py.File(path, "w") as file:
+        file["embeddings"] = np.ones((12, 8), dtype=np.float32)
+    whole = path.read_bytes()
+    refused = 0
+    for place in range(0, len(whole), 7):
+        path.write_bytes(whole[:place] + b"\xff\x7f" + whole[place + 2 :])
+        try:
+            open_vectors(path)
+        except ArtifactError as error:
+            refused += str(path) in str(error) and "\n" not in str(error)
+    assert refused >= 20
+
+
+def test_hdf5_that_claims_petabytes_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "v.h5"
+    with h5py.File(path, "w") as file:
+        file.create_dataset(
+            "embeddings", (1 << 40, 300), np.float32, chunks=(1024, 300), compression="gzip"
+        )[:10] = 1
+    with pytest.raises(ArtifactError, match="claims"):
+        open_vectors(path)
