@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -82,10 +81,11 @@ def spooled(paths: list[str]) -> Iterator[tuple[list[str], Path]]:
 
     Standard input and pipes are copied to that directory; errors name them as the user did.
     """
+    from miner.text.durable import scratch_directory
     from miner.text.lines import display_name
 
-    with tempfile.TemporaryDirectory(prefix="miner-") as temporary:
-        place, names, out = Path(temporary), {}, []
+    with scratch_directory() as place:
+        names, out = {}, []
         for number, path in enumerate(paths):
             if path == "-" or not (os.path.isfile(path) or os.path.isdir(path)):
                 copy = place / f"input{number}{''.join(Path(path).suffixes[-2:])}"

@@ -1,9 +1,9 @@
 """Mining in one call: search two corpora, estimate precision, choose a threshold."""
 
 import math
-import tempfile
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from miner.mining.search import Search, require_one_model, run, verifier_for
 from miner.names import SIDES
 from miner.progress import Reporter, silent
 from miner.scoring.verifier import Verifier
+from miner.text.durable import scratch_directory
 
 # Precision of the pairs kept by default.
 PRECISION = 0.95
@@ -223,11 +224,11 @@ def index_texts(
         if work is not None:
             place = Path(work) / side
         else:
-            temporary = tempfile.TemporaryDirectory(prefix="miner-")
-            place = Path(temporary.name) / side
+            scratch = ExitStack()
+            place = scratch.enter_context(scratch_directory()) / side
         index = Index.build(one, text, place, index=factory, report=report, **reading)
         if work is None:
-            weakref.finalize(index, temporary.cleanup)
+            weakref.finalize(index, scratch.close)
         done(index)
         indexes.append(index)
     return indexes[0], indexes[1]

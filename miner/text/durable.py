@@ -14,11 +14,20 @@ import os
 import re
 import shutil
 import sys
-from contextlib import suppress
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 # File systems that cannot sync a directory answer so.
 _CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EACCES)
+# What the names of temporary directories begin with.
+_SCRATCH = "miner-"
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 
 
@@ -117,6 +126,53 @@ def remove_leftovers(final: Path) -> None:
         else:
             with suppress(OSError):
                 os.unlink(path)
+
+
+@contextmanager
+def scratch_directory() -> Iterator[Path]:
+    """Yield a temporary directory, by TMPDIR, that is removed at the end of the block.
+
+    Those that killed processes of this user have left are removed first. A directory is in use as
+    long as its process holds a lock on it, so that processes of other containers are safe, too.
+    """
+    place = Path(tempfile.gettempdir())
+    pattern = re.compile(rf"{_SCRATCH}(\d+)-\w+")
+    with suppress(OSError), os.scandir(place) as entries:
+        for entry in entries:
+            match = pattern.fullmatch(entry.name)
+            if match and not is_alive(int(match[1])):
+                _remove_scratch(entry.path)
+    with tempfile.TemporaryDirectory(prefix=f"{_SCRATCH}{os.getpid()}-") as name:
+        descriptor = _lock_directory(name)
+        try:
+            yield Path(name)
+        finally:
+            if descriptor is not None:
+                os.close(descriptor)
+
+
+def _remove_scratch(path: str) -> None:
+    """Remove a directory that no process holds, if it is this user's."""
+    with suppress(OSError):
+        if os.name == "nt" or os.stat(path, follow_symlinks=False).st_uid != os.getuid():
+            return
+        descriptor = _lock_directory(path)
+        if descriptor is not None:
+            shutil.rmtree(path, ignore_errors=True)
+            os.close(descriptor)
+
+
+def _lock_directory(path: str) -> int | None:
+    """Return a descriptor that holds the lock of a directory; None if it cannot be had."""
+    if fcntl is None:
+        return None
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
 
 
 def is_alive(pid: int) -> bool:

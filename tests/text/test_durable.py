@@ -179,6 +179,40 @@ def test_a_directory_that_had_stepped_aside_comes_back(tmp_path: Path, dead: int
     assert os.listdir(tmp_path) == ["model"]
 
 
+SCRATCH = """
+import time
+from miner.text.durable import scratch_directory
+with scratch_directory() as place:
+    (place / "index").mkdir()
+    print(place, flush=True)
+    time.sleep(60)
+"""
+
+
+def test_scratch_directories_of_killed_processes_are_removed(
+    tmp_path: Path, dead: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    with subprocess.Popen(
+        [sys.executable, "-c", SCRATCH], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        place = Path(process.stdout.readline().strip())
+        assert place.parent == tmp_path
+        with durable.scratch_directory() as own:
+            assert sorted(tmp_path.iterdir()) == sorted([place, own])
+        # As another container's process looks: dead, but holding its directory.
+        monkeypatch.setattr(durable, "is_alive", lambda pid: False)
+        with durable.scratch_directory():
+            assert place.exists()
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    with durable.scratch_directory() as own:
+        assert list(tmp_path.iterdir()) == [own]
+    assert os.listdir(tmp_path) == []
+
+
 WRITER = """
 import sys, time
 from pathlib import Path
