@@ -23,7 +23,6 @@ def doctor() -> None:
     """
     import psutil
 
-    from miner.device import resolve_device
     from miner.encoder.encoder import Encoder
     from miner.index import faiss
     from miner.knn import engines
@@ -42,7 +41,7 @@ def doctor() -> None:
         f"a search takes at most {memory_budget() / 2**30:.1f}"
     )
     click.echo(f"{'GPUs':14} {faiss.gpu_count()} usable by FAISS")
-    device = resolve_device("auto")
+    device = engines.search_device("auto", "fused")
     engine = engines.choose_engine("fused", device, False, thread_count()).name
     click.echo(f"{'device':14} --device auto is {device}; the search works on {engine}")
     model = Encoder.load("default").model

@@ -214,7 +214,7 @@ machine = several(
         default="fused",
         show_default=True,
         help="fused finds both directions in one pass; faiss searches twice. Compressed indexes "
-        "always take faiss.",
+        "always take faiss, and so does fused on a GPU; triton is one pass on a GPU, untried yet.",
     ),
     click.option(
         "--exact",

@@ -22,6 +22,9 @@ TRAINING_SAMPLE = 200_000
 LEAST_PROBES = 16
 PROBED_SHARE = 16
 
+# Neighbours that FAISS's kernels for GPUs can select.
+MOST_ON_GPU = 2048
+
 DISTRIBUTIONS = ("faiss-cpu", "faiss-gpu", "faiss-gpu-cuvs")
 
 
@@ -71,13 +74,26 @@ def flat_search(
     """Search by brute force: ``(n, k)`` float32 inner products and int64 rows, best first.
 
     ``queries (n, d)`` and ``base (m, d)`` are float32, and k ≤ m. Rounding and the order of ties
-    are FAISS's own.
+    are FAISS's own. A GPU serves k up to `MOST_ON_GPU`. Raises MemoryError if its memory runs out.
     """
     library = faiss()
     metric = library.METRIC_INNER_PRODUCT
-    if device == "cuda":
+    if device != "cuda" or k > MOST_ON_GPU:
+        return library.knn(queries, base, k, metric=metric)
+    try:
         return library.knn_gpu(_gpu_resources(), queries, base, k, metric=metric)
-    return library.knn(queries, base, k, metric=metric)
+    except RuntimeError as error:
+        if "memory" in str(error):
+            raise MemoryError(_why(error)) from error
+        raise
+
+
+def to_gpu(index: Any) -> Any:
+    """Copy an index to the first GPU. None if FAISS has no such index there, or no room for it."""
+    try:
+        return faiss().index_cpu_to_gpu(_gpu_resources(), 0, index)
+    except RuntimeError:
+        return None
 
 
 _resources: Any = None

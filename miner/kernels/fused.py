@@ -46,6 +46,34 @@ class Pack:
     count: int
 
 
+@numba.njit(error_model="numpy")
+def _factor(vector, row):
+    """Widen ``vector`` into ``row``; returns the largest factor that scales it to int8."""
+    largest = np.float32(0.0)
+    square = np.zeros(2)
+    for j in range(len(vector)):
+        value = widen(vector[j])
+        row[j] = value
+        largest = max(largest, abs(value))
+        square[(j % 4) // 2] += np.float64(value) * np.float64(value)
+    if largest == 0.0:
+        return 0.0
+    length = np.sqrt(max(square[0], square[1]))
+    return min(LARGEST / np.float64(largest), np.sqrt(np.float64(SQUARES)) / length)
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def step_sizes(vectors, out):
+    """Write the width of one int8 step of each vector to ``out (n,) float32``; 0 for zero vectors.
+
+    ``vectors (n, d)`` as in :func:`quantise`, which may take steps up to 2 % wider.
+    """
+    row = np.empty(vectors.shape[1], np.float32)
+    for i in range(len(vectors)):
+        factor = _factor(vectors[i], row)
+        out[i] = np.float32(1.0 / factor) if factor > 0.0 else np.float32(0.0)
+
+
 @numba.njit(nogil=True, cache=True, error_model="numpy")
 def quantise(vectors, tiles, up, scale, correction, first, last):
     """Round ``vectors (n, d)`` to int8, into the tiles ``first`` to ``last`` of a :class:`Pack`.
@@ -54,25 +82,14 @@ def quantise(vectors, tiles, up, scale, correction, first, last):
     as its largest component and its length allow; a zero vector gets the scale 0. ``up`` is added
     to every value: 0 for rows, UP for columns.
     """
-    n, d = vectors.shape
+    n = len(vectors)
     quads, width = tiles.shape[1], tiles.shape[2]
     row = np.empty(quads * 4, np.float32)
     for t in range(first, last):
         for r in range(width):
             i = t * width + r
-            largest = np.float32(0.0)
-            square = np.zeros(2)
             row[:] = np.float32(0.0)
-            if i < n:
-                for j in range(d):
-                    value = widen(vectors[i, j])
-                    row[j] = value
-                    largest = max(largest, abs(value))
-                    square[(j % 4) // 2] += np.float64(value) * np.float64(value)
-            factor = 0.0
-            if largest > 0.0:
-                length = np.sqrt(max(square[0], square[1]))
-                factor = min(LARGEST / np.float64(largest), np.sqrt(np.float64(SQUARES)) / length)
+            factor = _factor(vectors[i], row) if i < n else 0.0
             while True:
                 squares = np.zeros(2, np.int64)
                 sums = np.zeros(2, np.int64)

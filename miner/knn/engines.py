@@ -1,27 +1,37 @@
 """Search engines: each merges blocks of the similarity matrix into the lists of both sides.
 
 :class:`Int8Engine` and :class:`Float32Engine` are the fused engine on processors: one product
-serves both directions. :class:`CudaEngine` does the same on a GPU. :class:`FaissEngine` searches
-each block twice, once for each direction. The similarities that an engine keeps are rounded in its
-own way; :mod:`miner.knn.knn_search` computes those of the candidates again, exactly.
+serves both directions. :class:`TritonEngine` does the same on a GPU. :class:`FaissEngine` searches
+each block twice, once for each direction, on either device. The similarities that an engine keeps
+are rounded in its own way; :mod:`miner.knn.settle` computes those of the candidates again, exactly.
 """
 
 import importlib
 import math
+import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
 from typing import Any, Protocol
 
 import numpy as np
 
-from miner.device import resolve_device
-from miner.errors import DependencyError
+from miner.device import DRIVERS, resolve_device
+from miner.errors import DependencyError, ResourceError
 from miner.index import faiss
 from miner.knn.lists import Lists
 from miner.knn.strips import Strip, cut, run_crosswise, strips_per_side
+from miner.knn.vector_set import VectorSet
 
 # Rows and columns of one product of the float32 engine: the block stays in a shared cache.
 PRODUCT_SIZE = 1024
+# Standard deviations that the error of an int8 similarity is taken to stay within.
+DEVIATIONS = 5.0
+# Share of vectors whose int8 steps may be wider than those that the bound is computed from.
+WIDER = 0.001
+
+ErrorBound = Callable[[np.ndarray], float | np.ndarray]
+Ranked = tuple[np.ndarray, np.ndarray]
 
 
 class Engine(Protocol):
@@ -36,8 +46,12 @@ class Engine(Protocol):
     slack: int
     exhausted: tuple[type[Exception], ...]
 
-    def rounding(self, dimension: int) -> float | None:
-        """Return the largest error of a similarity of unit vectors; None if it has no bound."""
+    def error_bound(self, base: VectorSet, block: int) -> ErrorBound:
+        """Return a function that bounds the errors of similarities to rows of ``base``.
+
+        It takes queries ``(b, d)`` and returns one bound, or one for each query, ``(b,)``. Reads
+        ``base`` at most ``block`` rows at a time.
+        """
 
     def bytes_per_row(self, dimension: int) -> int:
         """Return the memory that one row of a prepared block takes."""
@@ -60,12 +74,14 @@ def choose_engine(engine: str, device: str, exact: bool, threads: int) -> Engine
     """Return the engine named ``engine`` for ``device``, which is ``cpu`` or ``cuda``.
 
     The fused engine on a processor is the int8 one; it is the float32 one if ``exact``, or if the
-    processor has no AVX2.
+    processor has no AVX2. On a GPU it is FAISS. Raises ResourceError for ``triton`` on a processor.
     """
-    if engine == "faiss":
+    if engine == "triton":
+        if device != "cuda":
+            raise ResourceError("--engine triton needs a GPU; use --engine fused")
+        return TritonEngine()
+    if engine == "faiss" or device == "cuda":
         return FaissEngine(device)
-    if device == "cuda":
-        return CudaEngine()
     from miner.kernels.tile import has_avx2
 
     return Int8Engine(threads) if has_avx2() and not exact else Float32Engine(threads)
@@ -73,13 +89,20 @@ def choose_engine(engine: str, device: str, exact: bool, threads: int) -> Engine
 
 def search_device(device: str, engine: str) -> str:
     """Resolve ``auto`` to ``cuda`` or ``cpu``. Raises ResourceError for a missing device."""
-    if engine == "faiss":
-        return resolve_device(device, faiss.gpu_count, "FAISS")
-    return resolve_device(device)
+    if engine == "triton":
+        return resolve_device(device)
+    if (engine, device) == ("fused", "auto") and not any(map(os.path.exists, DRIVERS)):
+        return "cpu"  # without loading FAISS to learn it
+    return resolve_device(device, faiss.gpu_count, "FAISS")
 
 
 class Int8Engine:
-    """Integer products of vectors rounded to int8 (:mod:`miner.kernels.fused`)."""
+    """Integer products of vectors rounded to int8 (:mod:`miner.kernels.fused`).
+
+    The rounding of a component is close to uniform within one step. So the error of a similarity of
+    unit vectors has a standard deviation of ``sqrt((s² + t²) / 12)``, with ``s`` and ``t`` the step
+    sizes of both vectors; :meth:`error_bound` is a multiple of it.
+    """
 
     name = "int8"
     slack = 12
@@ -88,8 +111,13 @@ class Int8Engine:
     def __init__(self, threads: int):
         self.threads = threads
 
-    def rounding(self, dimension: int) -> float | None:
-        return None
+    def error_bound(self, base: VectorSet, block: int) -> ErrorBound:
+        steps = np.concatenate(
+            [_steps(base.block(start, start + block)) for start in range(0, len(base), block)]
+        )
+        place = int((1 - WIDER) * (len(steps) - 1))
+        widest = float(np.partition(steps, place)[place])
+        return lambda queries: DEVIATIONS * np.sqrt((_steps(queries) ** 2 + widest**2) / 12)
 
     def bytes_per_row(self, dimension: int) -> int:
         return 5 * dimension + 12
@@ -137,8 +165,8 @@ class Float32Engine:
     def __init__(self, threads: int):
         self.threads = threads
 
-    def rounding(self, dimension: int) -> float | None:
-        return float32_rounding(dimension)
+    def error_bound(self, base: VectorSet, block: int) -> ErrorBound:
+        return float32_bound
 
     def bytes_per_row(self, dimension: int) -> int:
         return 4 * dimension + 4 * PRODUCT_SIZE
@@ -189,8 +217,8 @@ class FaissEngine:
     def __init__(self, device: str):
         self.device = device
 
-    def rounding(self, dimension: int) -> float | None:
-        return float32_rounding(dimension)
+    def error_bound(self, base: VectorSet, block: int) -> ErrorBound:
+        return float32_bound
 
     def bytes_per_row(self, dimension: int) -> int:
         return 4 * dimension
@@ -207,9 +235,7 @@ class FaissEngine:
         forward.put(s, *better)
         backward.put(t, *better_back)
 
-    def search(
-        self, queries: np.ndarray, base: np.ndarray, first: int, width: int
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def search(self, queries: np.ndarray, base: np.ndarray, first: int, width: int) -> Ranked:
         """Search one direction. ``first`` is the position of the first row of ``base``.
 
         Returns similarities and positions, both ``(n, min(width, len(base)))``.
@@ -222,13 +248,13 @@ class FaissEngine:
         pass
 
 
-class CudaEngine:
+class TritonEngine:
     """Products and thresholds on a GPU (:mod:`miner.kernels.fused_cuda`).
 
     The lists stay on the GPU until :meth:`flush`.
     """
 
-    name = "cuda"
+    name = "triton"
     slack = 4
 
     def __init__(self, device: str = "cuda"):
@@ -237,8 +263,8 @@ class CudaEngine:
         self.exhausted: tuple[type[Exception], ...] = (self.kernels.OutOfMemory,)
         self.lists: tuple[Any, Any] | None = None
 
-    def rounding(self, dimension: int) -> float | None:
-        return float32_rounding(dimension)
+    def error_bound(self, base: VectorSet, block: int) -> ErrorBound:
+        return float32_bound
 
     def bytes_per_row(self, dimension: int) -> int:
         return 4 * dimension
@@ -270,9 +296,19 @@ def cuda_kernels() -> Any:
         ) from None
 
 
-def float32_rounding(dimension: int) -> float:
-    """Return a bound on the error of a float32 product of two unit vectors, four times too large.
+def float32_bound(queries: np.ndarray) -> float:
+    """Return a bound on the error of float32 products with unit vectors, four times too large.
 
     The sum of d products in any order is off by at most ``d 2^-24`` (Higham 2002, section 3.1).
     """
-    return 4 * dimension * 2.0**-24
+    return 4 * queries.shape[1] * 2.0**-24
+
+
+def _steps(vectors: np.ndarray) -> np.ndarray:
+    """Return the width of one int8 step of each of ``vectors (b, d)``: ``(b,) float32``."""
+    from miner.kernels.fused import step_sizes
+    from miner.kernels.half import bits
+
+    steps = np.empty(len(vectors), np.float32)
+    step_sizes(bits(vectors), steps)
+    return steps

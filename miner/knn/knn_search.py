@@ -1,21 +1,21 @@
 """k nearest neighbours in both directions, exhaustively or from a compressed index.
 
 An engine (:mod:`miner.knn.engines`) proposes a few more candidates than asked for, and
-:mod:`miner.kernels.exact` computes their similarities again, exactly. Where the rounding of an
-engine has a bound and could have pushed a true neighbour out of the list, the row is searched once
-more, exactly. So the lists of such an engine are the same for every block size, thread count and
-device: sorted by similarity descending, then by row. The lists of the int8 engine do not depend on
-these either, but its rounding has no bound: it misses a neighbour once in a few thousand.
+:mod:`miner.knn.settle` ranks them by exact similarities. It searches again where the rounding of
+the engine could have pushed a true neighbour out of the list. So the lists are the same for every
+block size, thread count and device: sorted by similarity descending, then by row. The error of a
+float32 similarity has a bound, that of an int8 similarity is bounded by five standard deviations:
+the int8 engine may miss a neighbour once in many thousands.
 """
 
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
-
-import numpy as np
 
 from miner.errors import ResourceError
 from miner.index import faiss
 from miner.knn.engines import (
+    PRODUCT_SIZE,
     Engine,
     FaissEngine,
     Float32Engine,
@@ -23,13 +23,15 @@ from miner.knn.engines import (
     choose_engine,
     search_device,
 )
-from miner.knn.lists import Lists
+from miner.knn.lists import MOST_POSITIONS, Lists
 from miner.knn.neighbors import Neighbors
-from miner.knn.recall import int8_suffices, scan
+from miner.knn.recall import int8_suffices
 from miner.knn.search_checkpoint import Checkpoint, Plan
+from miner.knn.self_check import QUERIES, gpu_agrees, index_agrees
 from miner.knn.settings import SearchSettings
+from miner.knn.settle import SECOND_SLACK, settle
 from miner.knn.vector_set import VectorSet
-from miner.machine import memory_budget, release_pages, thread_count
+from miner.machine import memory_budget, thread_count
 from miner.progress import Reporter, silent
 
 # Rows of either side in one block of the similarity matrix; halved until it fits the memory.
@@ -74,6 +76,16 @@ def nearest_both(
             checkpoint.note(
                 f"{checkpoint.path} is not used: a search of compressed indexes has no checkpoint"
             )
+    for side in (source, target):
+        if len(side) > MOST_POSITIONS:
+            raise ResourceError(
+                f"{len(side)} sentences on one side: a search takes at most {MOST_POSITIONS}; "
+                "split the corpus"
+            )
+    if device == "cuda" and not gpu_agrees(
+        lambda: choose_engine(engine, "cuda", settings.exact, threads), source, target
+    ):
+        engine, device = ("faiss" if engine == "faiss" else "fused"), "cpu"
     chosen = choose_engine(engine, device, settings.exact, threads)
     _use_threads(threads, chosen)
     k = settings.neighbors
@@ -113,9 +125,11 @@ class _Search:
         widest = max(self.forward_width, self.backward_width)
         d = source.vectors.shape[1]
         # Lists of both sides: 8 bytes a place and 4 for the last similarity.
+        # Settling needs another 4 bytes for each row of one side.
         lists = len(source) * (self.forward_width * 8 + 4) + len(target) * (
             self.backward_width * 8 + 4
         )
+        lists += 4 * max(len(source), len(target))
         # One row of a block: the vectors of both sides, as float32 and as prepared; or, when the
         # candidates are settled, what sorts them, with ample room.
         row = max(2 * (4 * d + engine.bytes_per_row(d)), 8 * d + widest * (d * 6 + 48))
@@ -129,6 +143,9 @@ class _Search:
                 f"give at least {need + 1}M, or split the corpus"
             )
         self.spare = memory - lists - self.block * row
+        # Settling may search a block again in float32 with longer lists; no block is held then.
+        second = 12 * d + 4 * PRODUCT_SIZE + (k + SECOND_SLACK) * 48
+        self.settled_block = max(1, min(self.block, (memory - lists) // second))
         # Prepared blocks by (columns, start, end).
         self.held: dict[tuple[bool, int, int], Any] = {}
 
@@ -150,10 +167,11 @@ class _Search:
         """Collect candidates from the compressed index of ``base``, exhaustively if it has none."""
         assert isinstance(self.engine, FaissEngine)
         lists = Lists.empty(len(queries), width)
+        index = self._index(queries, base, width)
         for start in range(0, len(queries), self.block):
             vectors = queries.float32_block(start, start + self.block)
-            if base.ann is not None:
-                lists.merge(start, *base.ann.search(vectors, width))
+            if index is not None:
+                lists.merge(start, *index.search(vectors, width))
             else:
                 for first in range(0, len(base), self.block):
                     part = base.float32_block(first, first + self.block)
@@ -161,8 +179,23 @@ class _Search:
             self._advance(len(vectors))
         return lists
 
+    def _index(self, queries: VectorSet, base: VectorSet, width: int) -> Any:
+        """Return the compressed index of ``base``: on the GPU if FAISS has its kind there."""
+        assert isinstance(self.engine, FaissEngine)
+        if base.ann is None or self.engine.device == "cpu" or width > faiss.MOST_ON_GPU:
+            return base.ann
+        copy = faiss.to_gpu(base.ann)
+        sample = queries.float32_block(0, QUERIES)
+        return (
+            copy if copy is not None and index_agrees(copy, base.ann, sample, width) else base.ann
+        )
+
     def _both_directions(self) -> tuple[Lists, Lists]:
         """Collect candidates of both sides in one pass over the similarity matrix."""
+        with self.checkpoint.locked() if self.checkpoint is not None else nullcontext():
+            return self._one_pass()
+
+    def _one_pass(self) -> tuple[Lists, Lists]:
         n, m = len(self.source), len(self.target)
         lists = Lists.empty(n, self.forward_width), Lists.empty(m, self.backward_width)
         plan = Plan((), self.block).grown((0, 0), (n, m))
@@ -240,43 +273,8 @@ class _Search:
         self.report("searching", round(self.done), self.total)
 
     def settle(self, queries: VectorSet, base: VectorSet, lists: Lists) -> Neighbors:
-        """Rank the candidates by exact similarity; returns the first k, by rows of the corpora."""
-        similarity = np.full((len(queries.vectors), self.k), -np.inf, dtype=np.float32)
-        row = np.full((len(queries.vectors), self.k), -1, dtype=np.int64)
-        for start in range(0, len(queries) if len(base) else 0, self.block):
-            best, place = self._settled(queries, base, lists, start)
-            part = queries.rows[start : start + self.block]
-            similarity[part, : best.shape[1]] = best
-            row[part, : best.shape[1]] = np.where(place >= 0, base.rows[place], -1)
-            release_pages(base.vectors)
-        return Neighbors(similarity, row)
-
-    def _settled(
-        self, queries: VectorSet, base: VectorSet, lists: Lists, start: int
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Rank the candidates of one block; returns similarities and positions, ``(b, k)``."""
-        from miner.kernels.exact import rescore
-        from miner.kernels.half import bits
-
-        found = lists.position[start : start + self.block]  # (b, w)
-        vectors = queries.block(start, start + self.block)  # (b, d)
-        scores = np.empty(found.shape, dtype=np.float32)
-        rescore(
-            bits(vectors), bits(base.vectors), np.where(found >= 0, base.rows[found], -1), scores
-        )
-        order = np.lexsort((found, -scores), axis=1)[:, : self.k]
-        best = np.take_along_axis(scores, order, axis=1)
-        place = np.take_along_axis(found, order, axis=1)
-        rounding = self.engine.rounding(queries.vectors.shape[1])
-        if base.ann is None and rounding is not None and found.shape[1] < len(base):
-            # The engine dropped all that it saw below the last place of the list. That is safe only
-            # if the last place plus the rounding is below the k-th similarity.
-            unsure = lists.least[start : start + self.block] + rounding >= best[:, -1]
-            if unsure.any():
-                best[unsure], place[unsure] = scan(
-                    vectors[unsure].astype(np.float32), base, best.shape[1], self.block
-                )
-        return best, place
+        """Rank the candidates of one direction exactly."""
+        return settle(queries, base, lists, self.k, self.engine, self.settled_block)
 
 
 def _use_threads(threads: int, engine: Engine) -> None:

@@ -11,7 +11,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
@@ -19,10 +19,12 @@ from typing import IO
 import h5py
 import numpy as np
 
-from miner.errors import ArtifactError
+from miner.errors import ArtifactError, ResourceError
 from miner.index import hdf5
 from miner.knn.lists import Lists
 from miner.knn.vector_set import VectorSet
+from miner.text import durable
+from miner.text.locks import lock
 from miner.text.output import one_line
 
 FORMAT = "bitext-miner search checkpoint"
@@ -167,6 +169,30 @@ class Checkpoint:
             )
         return old.rest(block).grown(sizes, new)
 
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes from this file during the search, which resumes from it and writes.
+
+        Raises ResourceError if another process holds the lock. Where no lock can be made, no
+        checkpoint can be written either: the search goes on without.
+        """
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(lock(self.path))
+            except ResourceError as error:
+                if not isinstance(error.__cause__, OSError):
+                    raise
+                self._give_up(error.__cause__)
+            yield
+
+    def _give_up(self, error: Exception) -> None:
+        """Go on without a checkpoint."""
+        self.usable = False
+        self.note(
+            f"warning: {self.path} cannot be written ({_reason(error)}); "
+            "going on without a checkpoint"
+        )
+
     @property
     def due(self) -> bool:
         """Whether it is time to write the file again."""
@@ -209,17 +235,10 @@ class Checkpoint:
                 header = "\n".join((FORMAT, str(VERSION), _content_digest(plain), ""))
                 plain.seek(0)
                 plain.write(header.encode())
-                plain.flush()
-                os.fsync(plain.fileno())
-            os.replace(partial, final)
-            _sync_directory(final.parent)
+            durable.replace(partial, final)
             self.used = True
         except (OSError, RuntimeError) as error:
-            self.usable = False
-            self.note(
-                f"warning: {self.path} cannot be written ({_reason(error)}); "
-                "going on without a checkpoint"
-            )
+            self._give_up(error)
         finally:
             with suppress(OSError):
                 partial.unlink()
@@ -228,7 +247,7 @@ class Checkpoint:
 
     def finish(self, lists: tuple[Lists, Lists], plan: Plan) -> None:
         """Write the finished search, if long or to be kept: later steps may still fail."""
-        if self.keep or self.due or self.path.exists():
+        if self.usable and (self.keep or self.due or self.path.exists()):
             self.save(lists, plan)
 
     def close(self) -> None:
@@ -280,16 +299,6 @@ def _content_digest(file: IO[bytes]) -> str:
     while chunk := file.read(HASHED_BYTES):
         digest.update(chunk)
     return digest.hexdigest()
-
-
-def _sync_directory(path: Path) -> None:
-    """Make a rename in the directory survive a power cut, where the system can."""
-    with suppress(OSError):
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def _digest(side: VectorSet, count: int) -> str:

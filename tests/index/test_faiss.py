@@ -108,7 +108,8 @@ def test_a_gpu_is_used(monkeypatch: pytest.MonkeyPatch, indexes: tuple[Index, In
     for device in ("cuda", "auto"):
         calls.clear()
         on_gpu = search(*indexes, SearchSettings(device=device, engine="faiss", threads=2))
-        assert [call[1:4] for call in calls] == [((60, 32), (60, 32), 8)] * 2
+        # Two directions of the self-check, whose block is the whole text, then two of the search.
+        assert [call[1:4] for call in calls] == [((60, 32), (60, 32), 8)] * 4
         assert calls[0][0] is calls[1][0], "the resources are made once"
         np.testing.assert_array_equal(on_gpu.score, on_cpu.score)
         np.testing.assert_array_equal(on_gpu.source_row, on_cpu.source_row)

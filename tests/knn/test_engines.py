@@ -28,7 +28,7 @@ from support.sides import (
 from miner import device, machine
 from miner.errors import DependencyError, ResourceError
 from miner.index import faiss
-from miner.knn import engines, knn_search
+from miner.knn import engines, knn_search, settle
 from miner.knn.engines import FaissEngine, Float32Engine, Int8Engine
 from miner.knn.knn_search import LEAST_BLOCK, nearest_both
 from miner.knn.lists import Lists
@@ -108,13 +108,13 @@ def test_rows_are_searched_again_only_where_rounding_matters(
 ) -> None:
     """The candidates settle ordinary vectors; only lists full of ties need an exact scan."""
     searched: list[int] = []
-    original = knn_search.scan
+    original = settle.scan
 
     def counted(queries: np.ndarray, *rest: Any) -> Any:
         searched.append(len(queries))
         return original(queries, *rest)
 
-    monkeypatch.setattr(knn_search, "scan", counted)
+    monkeypatch.setattr(settle, "scan", counted)
     generator = np.random.default_rng(10)
     source, target = units(generator, 200, 64), units(generator, 200, 64)
     check(kind, side(source), side(target), 4)
@@ -232,7 +232,7 @@ def test_a_block_that_does_not_fit_is_halved(kind: str, monkeypatch: pytest.Monk
         "int8": lambda: Int8Engine(2),
         "float32": lambda: Float32Engine(2),
         "faiss": lambda: FaissEngine("cpu"),
-        "cuda": lambda: engines.CudaEngine("cpu"),
+        "triton": lambda: engines.TritonEngine("cpu"),
     }
     short = Short(made[kind](), 300)
     monkeypatch.setattr(knn_search, "choose_engine", lambda *rest: short)
@@ -285,15 +285,16 @@ def test_other_errors_are_not_mistaken_for_lack_of_memory(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("driver", [True, False])
-def test_no_torch_and_no_gpu(driver: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("engine", ["fused", "triton"])
+def test_no_torch_and_no_gpu(engine: str, driver: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing() -> Any:
         raise DependencyError("--device cuda needs torch")
 
     monkeypatch.setattr(device, "DRIVERS", ("/dev/null",) if driver else ())
     monkeypatch.setattr(device, "import_torch", missing)
-    assert engines.search_device("auto", "fused") == "cpu"
+    assert engines.search_device("auto", engine) == "cpu"
     with pytest.raises((ResourceError, DependencyError), match="--device cuda") as caught:
-        engines.search_device("cuda", "fused")
+        engines.search_device("cuda", engine)
     assert "\n" not in str(caught.value)
 
 

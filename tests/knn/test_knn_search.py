@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -20,11 +22,14 @@ from support.sides import (
     searching,
     side,
     units,
+    units_of,
 )
 
+from miner.errors import ResourceError
 from miner.index.index import Index
 from miner.kernels.exact import rescore, scan
 from miner.knn import knn_search
+from miner.knn import settle as settling
 from miner.knn.knn_search import nearest_both
 from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
@@ -223,6 +228,28 @@ def test_huge_components_that_all_share_cost_no_neighbour(shared: float) -> None
         assert (lists.similarity >= wanted.similarity[:, -1:]).mean() >= 0.9995
 
 
+def clusters(generator: np.random.Generator, d: int, noise: float) -> tuple[VectorSet, VectorSet]:
+    """Return two sides of 1000 vectors: 40 clusters of 50 near-duplicates, spread over both."""
+    centre = units(generator, 40, d).astype(np.float64)
+    made = np.repeat(centre, 50, axis=0) + noise * units(generator, 2000, d)
+    made = units_of(made[generator.permutation(2000)])
+    return side(made[:1000]), side(made[1000:])
+
+
+@pytest.mark.parametrize("noise", [0.02, 0.1, 0.3])
+@pytest.mark.parametrize("d", [300, 512, 1024])
+def test_int8_finds_neighbours_in_clusters_of_near_duplicates(
+    d: int, noise: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The probe samples too few rows of a large corpus to meet its clusters."""
+    monkeypatch.setattr(knn_search, "int8_suffices", lambda *arguments: True)
+    source, target = clusters(np.random.default_rng(d), d, noise)
+    found = nearest("int8", source, target, 4)
+    wanted = nearest("float32", source, target, 4)
+    for lists, truth in zip(found, wanted, strict=True):
+        assert (lists.similarity >= truth.similarity[:, -1:]).mean() >= 0.999
+
+
 @pytest.mark.parametrize(
     "settings",
     [{"block": 60}, {"block": 256}, {"block": 1000}, {"threads": 1}, {"threads": 3},
@@ -232,13 +259,23 @@ def test_huge_components_that_all_share_cost_no_neighbour(shared: float) -> None
 def test_int8_lists_do_not_depend_on_the_machine(
     settings: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Misses included: some vectors are too close for int8 to tell them apart."""
+    """Some rows are in doubt and searched again, some are not."""
     monkeypatch.setattr(knn_search, "int8_suffices", lambda *arguments: True)
+    again: list[int] = []
+    original = settling._search_float32
+
+    def counted(vectors: np.ndarray, *rest: Any) -> Any:
+        again.append(len(vectors))
+        return original(vectors, *rest)
+
     generator = np.random.default_rng(22)
     near = units(generator, 1, 32) + 0.002 * units(generator, 900, 32)
+    near[::2] = units(generator, 450, 32)
     source, target = side(near[:400].astype(np.float16)), side(near[400:].astype(np.float16))
-    wanted = nearest("int8", source, target, 4)
-    assert not np.array_equal(wanted[0].row, nearest("float32", source, target, 4)[0].row)
+    with monkeypatch.context() as patch:
+        patch.setattr(settling, "_search_float32", counted)
+        wanted = nearest("int8", source, target, 4)
+    assert 300 < sum(again) < 800, "of 900"
     monkeypatch.setattr(knn_search, "BLOCK", settings.pop("block", knn_search.BLOCK))
     same(nearest("int8", source, target, 4, **settings), wanted)
 
@@ -252,6 +289,16 @@ def test_engines_agree_on_text(indexes: tuple[Index, Index], settings: dict[str,
     assert len(usual) > 50
     for name in ("score", "source_row", "target_row", "cosine", "forward_rank", "backward_rank"):
         np.testing.assert_array_equal(getattr(usual, name), getattr(other, name))
+
+
+def test_more_rows_than_positions_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(knn_search, "MOST_POSITIONS", 50)
+    vectors = units(np.random.default_rng(25), 51, 8)
+    small, large = side(vectors[:50]), side(vectors)
+    nearest("int8", small, small, 2)
+    for sides in ((small, large), (large, small)):
+        with pytest.raises(ResourceError, match="51 sentences on one side.*at most 50; split"):
+            nearest("int8", *sides, 2)
 
 
 def test_without_avx2_the_engine_is_float32(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,13 +17,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.sides import EXACT, nearest, realistic, same, side
 
-from miner.errors import ArtifactError
+from miner.errors import ArtifactError, ResourceError
 from miner.index import hdf5
 from miner.knn import engines, knn_search
 from miner.knn import search_checkpoint as checkpoints
 from miner.knn.neighbors import Neighbors
 from miner.knn.search_checkpoint import HEADER, Checkpoint, Plan
 from miner.knn.vector_set import VectorSet
+from miner.text.locks import lock
 
 N, M, D, K, BLOCK = 250, 300, 16, 3, 100
 VECTORS = realistic(np.random.default_rng(31), 2 * N, 2 * M, D)
@@ -76,7 +77,7 @@ def searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Searches:
         engines.Int8Engine,
         engines.Float32Engine,
         engines.FaissEngine,
-        engines.CudaEngine,
+        engines.TritonEngine,
     ):
 
         def merge(
@@ -398,6 +399,19 @@ def test_a_file_damaged_after_the_start_is_refused(searched: Searches) -> None:
         nearest("int8", *searched.sides(N, M), K, checkpoint=checkpoint)
 
 
+def test_two_runs_with_one_checkpoint_exclude_each_other(searched: Searches) -> None:
+    searched.killed(kill=5)
+    before = searched.path.read_bytes()
+    with lock(searched.path):
+        with pytest.raises(ResourceError) as caught:
+            searched()
+        assert f"held by process {os.getpid()} on" in str(caught.value)
+        assert "\n" not in str(caught.value) and not searched.cells
+        assert searched.path.read_bytes() == before
+    same(searched(), searched.scratch())
+    assert alone(searched.path), "the lock is gone with its holder"
+
+
 def test_content_is_on_disk_before_its_name(
     searched: Searches, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -419,7 +433,8 @@ def test_content_is_on_disk_before_its_name(
     monkeypatch.setattr(os, "replace", replace)
     monkeypatch.setattr(knn_search, "BLOCK", 1000)
     searched()
-    assert events and events == ["content", "rename", "directory"] * (len(events) // 3)
+    once = ["content", "directory", "rename", "directory"]
+    assert events and events == once * (len(events) // len(once))
 
 
 @pytest.mark.parametrize("keep", [True, False])

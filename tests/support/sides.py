@@ -21,7 +21,7 @@ QUICK = settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 # Engines whose lists are exactly those of the definition; the int8 engine's are not.
-EXACT = ("float32", "faiss", "cuda")
+EXACT = ("float32", "faiss", "triton")
 ALL = (*EXACT, "int8")
 
 
@@ -84,11 +84,11 @@ def nearest(
     report = settings.pop("report", silent)
     engine, exact = ("faiss" if kind == "faiss" else "fused"), kind == "float32"
     wishes = searching(k, engine=engine, exact=exact, **settings)
-    if kind != "cuda":
+    if kind != "triton":
         return nearest_both(source, target, wishes, report, checkpoint)
     pytest.importorskip("torch", reason="the engine for GPUs needs torch")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(knn_search, "choose_engine", lambda *rest: engines.CudaEngine("cpu"))
+        patch.setattr(knn_search, "choose_engine", lambda *rest: engines.TritonEngine("cpu"))
         return nearest_both(source, target, wishes, report, checkpoint)
 
 

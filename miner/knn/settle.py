@@ -1,0 +1,102 @@
+"""Results from candidates: exact similarities rank them, and rows in doubt are searched again.
+
+An engine drops every row that it finds less similar than the last place of a list. That is safe
+only if the last place, plus the error of the engine, is below the exact k-th similarity of the
+list. Otherwise the query is in doubt and is searched again: after the int8 engine in float32, with
+a long list; where float32 cannot decide either, by an exact scan.
+"""
+
+import numpy as np
+
+from miner.knn.engines import Engine, Float32Engine, Int8Engine, Ranked, float32_bound
+from miner.knn.lists import Lists
+from miner.knn.neighbors import Neighbors
+from miner.knn.recall import scan
+from miner.knn.vector_set import VectorSet
+from miner.machine import release_pages
+
+# Candidates beyond k of a second search in float32: enough for a cluster of near-duplicates.
+SECOND_SLACK = 60
+
+
+def settle(
+    queries: VectorSet, base: VectorSet, lists: Lists, k: int, engine: Engine, block: int
+) -> Neighbors:
+    """Return the k nearest rows of ``base`` among the candidates of each of ``queries``.
+
+    ``lists`` hold the candidates that ``engine`` found. ``block`` bounds the rows in memory.
+    """
+    similarity = np.full((len(queries.vectors), k), -np.inf, dtype=np.float32)
+    row = np.full((len(queries.vectors), k), -1, dtype=np.int64)
+
+    def store(positions: np.ndarray, ranked: Ranked) -> None:
+        best, place = ranked
+        rows = queries.rows[positions]
+        similarity[rows, : best.shape[1]] = best
+        row[rows, : best.shape[1]] = np.where(place >= 0, base.rows[place], -1)
+
+    def search_again(positions: np.ndarray) -> None:
+        vectors = np.asarray(queries.vectors[queries.rows[positions]])
+        if isinstance(engine, Int8Engine):
+            store(positions, _search_float32(vectors, base, k, engine.threads, block))
+        else:
+            store(positions, scan(vectors.astype(np.float32), base, k, block))
+
+    if not len(queries) or not len(base):
+        return Neighbors(similarity, row)
+    complete = base.ann is not None or lists.width == len(base)
+    bound = None if complete else engine.error_bound(base, block)
+    doubtful = np.empty(0, dtype=np.int64)
+    for start in range(0, len(queries), block):
+        vectors = queries.block(start, start + block)  # (b, d)
+        positions = np.arange(start, start + len(vectors))
+        best, place = rank(vectors, base, lists.position[start : start + block], k)
+        store(positions, (best, place))
+        release_pages(base.vectors)
+        if bound is not None:
+            doubt = lists.least[positions] + bound(vectors) >= best[:, -1]
+            doubtful = np.concatenate([doubtful, positions[doubt]])
+        # Many rows share one pass over the base.
+        while len(doubtful) >= block or (len(doubtful) and start + block >= len(queries)):
+            search_again(doubtful[:block])
+            doubtful = doubtful[block:]
+    return Neighbors(similarity, row)
+
+
+def rank(vectors: np.ndarray, base: VectorSet, found: np.ndarray, k: int) -> Ranked:
+    """Rank the candidates ``found (b, w) int32``, positions in ``base``, of ``vectors (b, d)``.
+
+    Returns exact similarities and positions, ``(b, min(k, w))``, by similarity descending, then
+    position. A position of -1 is an empty place.
+    """
+    from miner.kernels.exact import rescore
+    from miner.kernels.half import bits
+
+    scores = np.empty(found.shape, dtype=np.float32)
+    rescore(bits(vectors), bits(base.vectors), np.where(found >= 0, base.rows[found], -1), scores)
+    order = np.lexsort((found, -scores), axis=1)[:, :k]
+    return np.take_along_axis(scores, order, axis=1), np.take_along_axis(found, order, axis=1)
+
+
+def _search_float32(
+    vectors: np.ndarray, base: VectorSet, k: int, threads: int, block: int
+) -> Ranked:
+    """Search ``vectors (c, d)`` in ``base`` in float32, and exactly what float32 cannot decide."""
+    engine = Float32Engine(threads)
+    lists = Lists.empty(len(vectors), min(k + SECOND_SLACK, len(base)))
+    # No similarity reaches infinity: the lists of the base stay closed.
+    closed = Lists(
+        np.empty((1, 1), np.float32),
+        np.empty((1, 1), np.int32),
+        np.full(len(base), np.inf, np.float32),
+    )
+    queries = vectors.astype(np.float32)
+    for start in range(0, len(base), block):
+        part = base.float32_block(start, start + block)
+        engine.merge(queries, 0, part, start, (lists, closed))
+    best, place = rank(vectors, base, lists.position, k)
+    if lists.width < len(base):
+        doubt = lists.least + float32_bound(queries) >= best[:, -1]
+        if doubt.any():
+            best[doubt], place[doubt] = scan(queries[doubt], base, k, block)
+    return best, place
