@@ -1,4 +1,4 @@
-"""``miner model``: list models, show what a model is, download one."""
+"""``miner model``: list models, describe one, download one."""
 
 from __future__ import annotations
 

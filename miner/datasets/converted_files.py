@@ -1,4 +1,4 @@
-"""Output of the converters: all files of a part or none; and checks that the converters share."""
+"""Output files of the converters, written together or not at all; checks they share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of mined pairs and of gold pairs, and the diagnosis of a pair of them that do not match."""
+"""Files of mined pairs and of gold pairs; an explanation where none of them match."""
 
 from __future__ import annotations
 

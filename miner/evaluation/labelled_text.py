@@ -1,4 +1,4 @@
-"""Test sets of labelled sentence pairs: where their files are, and how they are read.
+"""Test sets of labelled sentence pairs: their files and their reader.
 
 The layout is that of ``miner data get``. Every file may be compressed: ``.gz .bz2 .xz .zst``.
 """

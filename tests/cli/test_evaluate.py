@@ -153,6 +153,18 @@ def test_a_broken_file(
     assert not (tmp_path / "out.json").exists()
 
 
+def test_no_output_replaces_an_input(miner: Run, tmp_path: Path) -> None:
+    pairs, gold = write(tmp_path / "pairs", [(1, "a", "b")]), write(tmp_path / "gold", [("a", "b")])
+    scores = write(tmp_path / "scores.tsv", [("de", 1)])
+    for command in (
+        ["mined", pairs, gold, "--json", gold],
+        ["languages", scores, "--json", scores],
+    ):
+        code, _, err = miner("evaluate", *command)
+        assert code == 2 and "would replace the input" in err
+    assert gold.read_text() == "a\tb\n" and scores.read_text() == "de\t1\n"
+
+
 def test_usage(miner: Run, data: Path) -> None:
     code, _, err = miner("evaluate", "sts")
     assert code == 2 and "--data" in err
