@@ -1,4 +1,4 @@
-"""How often very many kinds of things occur, in bounded memory; and entropies."""
+"""Counts of very many distinct items in bounded memory, and entropies."""
 
 from __future__ import annotations
 
@@ -6,27 +6,28 @@ import math
 
 import numpy as np
 
-# Hashes that wait to be counted together.
+# Number of hashes that are counted together.
 _WAITING = 1 << 21
 
 
 class Counts:
-    """Counts of things that come as hashes of 64 bits, for their entropy.
+    """Counts of items that come as hashes of 64 bits, for their entropy.
 
-    Up to ``limit`` kinds (>= 1) are counted, and the entropy is exact. When there are more, those
-    whose hash begins with a 1 are dropped for good, and each of the others stands for two; with
-    more still, those whose next bit is 1; and so on. The most frequent kinds, up to a quarter of
-    the limit, are never dropped and stand for what they stood for. So the estimate is unbiased,
-    and close, since a rare kind has little part in the entropy.
+    Up to ``limit`` distinct items (>= 1) are counted, and the entropy is exact. Beyond that it is
+    estimated from a sample: items whose hash begins with a 1 are dropped for good, and each of the
+    others gets twice the weight; when these are too many again, those whose next bit is 1 are
+    dropped; and so on. The most frequent items, up to a quarter of the limit, are never dropped and
+    keep their weight. The estimate is unbiased, and close, because a rare item adds little to the
+    entropy.
 
-    It takes 20 bytes a kind, and as much again for a moment while things are added.
+    Takes 20 bytes for each item, and as much again for a moment while items are added.
     """
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self._hash = np.zeros(0, dtype=np.uint64)  # ascending
         self._count = np.zeros(0, dtype=np.int64)
-        self._weight = np.zeros(0, dtype=np.float32)  # how many kinds each stands for
+        self._weight = np.zeros(0, dtype=np.float32)  # number of distinct items that each stands for
         self._bits = 0  # leading bits of the hash that must be 0
         self._total = 0
         self._waiting: list[np.ndarray] = []
@@ -34,19 +35,19 @@ class Counts:
 
     @property
     def share(self) -> float:
-        """The share of rare kinds that are counted: 1 where all are."""
+        """Share of the rare items that are counted: 1 where all are."""
         self._flush()
         return 0.5**self._bits
 
     def add(self, hashes: np.ndarray) -> None:
-        """Count each of ``hashes (n,) uint64`` once more."""
+        """Add one occurrence of each of ``hashes (n,) uint64``."""
         self._waiting.append(hashes)
         self._waits += len(hashes)
         if self._waits >= _WAITING:
             self._flush()
 
     def entropy(self) -> float | None:
-        """That of a thing drawn from all that were added, in bits; None where none were."""
+        """Return the entropy of all items added, in bits; None where there are none."""
         self._flush()
         if not self._total:
             return None
@@ -71,11 +72,11 @@ class Counts:
             self._drop()
 
     def _drop(self) -> None:
-        """Drop those of the kinds that are not frequent whose next bit is 1."""
+        """Drop the items whose next bit is 1, but for the frequent ones."""
         self._bits += 1
         rank = max(1, self.limit // 4)
         frequent = self._count > np.partition(self._count, -rank)[-rank]
-        # One that is frequent no more stands for as many as all that passed so many bits.
+        # An item that is no longer frequent has the weight of all that passed as many bits.
         self._weight[~frequent] = 1 << self._bits
         stays = frequent | self._kept(self._hash)
         self._hash, self._count = self._hash[stays], self._count[stays]
@@ -88,18 +89,19 @@ class Counts:
 
 
 def entropy(count: np.ndarray, weight: np.ndarray | float = 1.0, total: int | None = None) -> float:
-    """Bits of a thing drawn from ``total`` [the sum], kind i of which occurs ``count (k,)`` times.
+    """Return the entropy in bits of items that occur ``count (k,)`` times each, all >= 1.
 
-    ``weight``: how many kinds like it each of them stands for. All counts are at least 1.
+    ``total`` is the number of occurrences, by default their sum; ``weight (k,)`` is the number of
+    distinct items that each stands for.
     """
     total = int(count.sum()) if total is None else total
     return max(0.0, math.log2(total) - float(np.sum(weight * count * np.log2(count))) / total)
 
 
 def hash_of(first: np.ndarray, *others: np.ndarray) -> np.ndarray:
-    """A hash of 64 bits of whole numbers, or of rows of several: ``(n,) uint64``.
+    """Return a hash of 64 bits of integers, or of rows of several columns: ``(n,) uint64``.
 
-    The steps of the generator SplitMix64 (Steele et al. 2014), one for each column.
+    One step of the generator SplitMix64 (Steele et al. 2014) for each column.
     """
     value = np.zeros(len(first), dtype=np.uint64)
     for column in (first, *others):

@@ -57,8 +57,8 @@ class Block:
 class Texts:
     """Texts of n rows: both sides, the further columns, and the status of each row.
 
-    Texts may be empty, and are where ``state (n,) uint8`` is UNREADABLE: bytes that are not UTF-8
-    or a row without the columns asked for, under on_error="skip".
+    ``state (n,) uint8`` is READ, UNREADABLE or REPLACED. Rows are unreadable, with empty texts,
+    under on_error="skip": for bytes that are not UTF-8, or without the columns asked for.
     """
 
     source: list[str]
@@ -158,7 +158,7 @@ class Layout:
         text = line.decode("utf-8", "replace")
         if format == "plain":
             return (text if texts[0] == text else one_line(texts[0])).encode()
-        if is_blank(text):  # which has no columns
+        if is_blank(text):  # a blank line has no columns
             return text.encode()
         keys = [column.key for column in columns if column.key is not None]
         if format == "jsonl":

@@ -1,26 +1,26 @@
-"""Text as filters and statistics see it: tokens, letters, scripts.
+"""Words of a text for filters and statistics: tokens, letters, scripts without spaces.
 
-Scripts that are written without spaces have no words to split at: each of their characters is a
-token, so that a length or an overlap means about the same for every language.
+Scripts that are written without spaces have no words to split at. Each of their characters is a
+token, so that lengths and overlaps are comparable between languages.
 """
 
 import re
 import unicodedata
 
-# Han and kana, whose characters are syllables and words.
+# Han and kana: a character is a syllable or a word.
 DENSE = (
     "\u3005\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
 )
-# These, Thai, Lao, Myanmar, Khmer and what belongs to them.
+# Scripts without spaces: Han, kana, Thai, Lao, Myanmar and Khmer.
 SPACELESS = f"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff{DENSE}"
-# Marks upon letters, such as the vowel signs of India, which belong to words though Python's \w
-# leaves them out. Beyond these stand variation selectors, which emoji have.
+# Marks on letters, for example the vowel signs of Indian scripts. They belong to words, but
+# Python's \w leaves them out. The range ends before the variation selectors of emoji.
 MARKS = "".join(
     mark for mark in map(chr, range(0x300, 0xFE00)) if unicodedata.category(mark) in ("Mn", "Mc")
 )
-# What stands within words of Persian and of India, and shows nothing.
+# Invisible characters within words of Persian and of Indian languages.
 JOINERS = "\u200c\u200d"
-# What is neither a letter nor a digit nor a mark upon one.
+# Neither letters nor digits nor marks on them.
 NO_WORD = re.compile(rf"(?:[^\w{MARKS}]|_)+")
 
 _SPACELESS = re.compile(f"[{SPACELESS}]")
@@ -57,17 +57,17 @@ def _is_final(mark: str) -> bool:
 
 
 def tokens(text: str) -> list[str]:
-    """Words, marks and, of scripts without spaces, characters; in lower case."""
+    """Split into words, punctuation and, of scripts without spaces, characters; lower case."""
     return _TOKEN.findall(text.lower())
 
 
 def spaced(text: str) -> list[str]:
-    """What stands between spaces and, of scripts without them, characters."""
+    """Split at spaces; scripts without spaces are split into characters."""
     if text.isascii() or not _SPACELESS.search(text):
         return text.split()
     return _SPACED.findall(text)
 
 
 def count_tokens(text: str) -> int:
-    """How many there are of :func:`spaced`."""
+    """Count the parts of :func:`spaced`."""
     return len(spaced(text))
