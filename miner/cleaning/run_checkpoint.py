@@ -11,15 +11,15 @@ import json
 import os
 import struct
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
 from miner.errors import ArtifactError
-from miner.text.lock import NAME as LOCK
-from miner.text.lock import Lock
+from miner.text import durable
+from miner.text.locks import lock
 from miner.text.output import StrPath, resource_error
 
 FORMAT = "bitext-miner filter checkpoint"
@@ -37,7 +37,7 @@ class Checkpoint:
     note: is told if the scores of something else are removed. kept: the user named the directory,
     so that scores of another text or plan are an error instead; those by other versions of a
     library are removed even so. Raises ArtifactError for it, for a directory that is something
-    else, and for one that another process has locked.
+    else, and ResourceError for one that another process has locked.
     """
 
     def __init__(
@@ -49,12 +49,12 @@ class Checkpoint:
     ):
         self.path = Path(path)
         self._note = note
-        self._lock: Lock | None = None
+        self._lock = ExitStack()
         record = {"format": FORMAT, "version": VERSION, **key}
         try:
             self._found()  # refuses a directory of something else before it is touched
             self.path.mkdir(parents=True, exist_ok=True)
-            self._lock = Lock(self.path, f"wait for it, or {_ELSEWHERE}")
+            self._lock.enter_context(lock(self.path, f"wait for it, or {_ELSEWHERE}"))
             found = self._found()
             if found == record:
                 return
@@ -67,30 +67,22 @@ class Checkpoint:
                 note(f"{self.path} holds the scores of {what}; starting anew")
                 # The record goes last: without it the rest would be a directory of something else.
                 for old in sorted(self.path.iterdir(), key=lambda old: old.name == META):
-                    if old.name != LOCK:
-                        old.unlink()
-            with open(self.path / _PARTIAL, "w", encoding="utf-8") as file:
-                file.write(json.dumps(record, indent=1) + "\n")
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(self.path / _PARTIAL, self.path / META)
-            _sync_directory(self.path)
+                    old.unlink()
+            partial = self.path / _PARTIAL
+            partial.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+            durable.replace(partial, self.path / META)
         except OSError as error:
-            self._close()
+            self._lock.close()
             raise resource_error(error, self.path) from error
         except BaseException:
-            self._close()
+            self._lock.close()
             raise
 
     def __enter__(self) -> Checkpoint:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._close()
-
-    def _close(self) -> None:
-        if self._lock is not None:
-            self._lock.close()
+        self._lock.close()
 
     def _found(self) -> dict[str, Any] | None:
         """The record of a checkpoint, None for an empty or missing directory."""
@@ -100,7 +92,7 @@ class Checkpoint:
                 return dict(record)
         except (FileNotFoundError, NotADirectoryError):
             if not self.path.exists() or (
-                self.path.is_dir() and {p.name for p in self.path.iterdir()} <= {_PARTIAL, LOCK}
+                self.path.is_dir() and {p.name for p in self.path.iterdir()} <= {_PARTIAL}
             ):
                 return None
         except (OSError, ValueError, KeyError, TypeError):
@@ -203,7 +195,7 @@ class Table:
                 for one in (file, sums):
                     one.flush()
                     os.fsync(one.fileno())
-            _sync_directory(self.path.parent)
+            durable.sync_directory(self.path.parent)
             self.complete = True
         except OSError as error:
             if error.filename not in (None, os.fspath(self.path), os.fspath(self._sums)):
@@ -230,13 +222,3 @@ class Table:
         if not self.done:
             return np.zeros(0, dtype=self.dtype)
         return np.memmap(self.path, dtype=self.dtype, mode="r", shape=(self.done,))
-
-
-def _sync_directory(path: Path) -> None:
-    """Make the names in a directory last, as far as the system can."""
-    if os.name == "posix":
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

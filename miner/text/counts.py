@@ -27,7 +27,8 @@ class Counts:
         self.limit = limit
         self._hash = np.zeros(0, dtype=np.uint64)  # ascending
         self._count = np.zeros(0, dtype=np.int64)
-        self._weight = np.zeros(0, dtype=np.float32)  # number of distinct items that each stands for
+        # Number of distinct items that each stands for.
+        self._weight = np.zeros(0, dtype=np.float32)
         self._bits = 0  # leading bits of the hash that must be 0
         self._total = 0
         self._waiting: list[np.ndarray] = []

@@ -20,20 +20,20 @@ except ImportError:  # Windows, where nothing is locked
 
 
 @contextmanager
-def lock(path: StrPath) -> Iterator[None]:
+def lock(path: StrPath, remedy: str = "wait until it ends, or stop it") -> Iterator[None]:
     """Hold the lock of ``path``, a file or directory that need not exist, during the block.
 
     The lock is `.NAME.lock` beside it, which says who holds it. The system frees the lock of a
     process that dies, and the next holder takes over its file. Raises ResourceError if somebody
-    holds the lock, naming the process, its host and the time since when; also where the file cannot
-    be made. File systems without locks lock nothing.
+    holds the lock, naming the process, its host and the time since when, and ending with
+    ``remedy``; also where the file cannot be made. File systems without locks lock nothing.
     """
     final = Path(os.path.realpath(path))
     place = final.with_name(f".{final.name}.lock")
     try:
         descriptor = _acquire(place)
     except BlockingIOError:
-        raise ResourceError(f"{path}: {_holder(place)}; wait until it ends, or stop it") from None
+        raise ResourceError(f"{path}: {_holder(place)}; {remedy}") from None
     except OSError as error:
         raise resource_error(error, path) from error
     try:

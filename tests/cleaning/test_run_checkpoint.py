@@ -320,14 +320,14 @@ def test_two_runs_at_once_are_told_apart(tmp_path) -> None:
     pytest.importorskip("fcntl")
     with Checkpoint(tmp_path / "checkpoint", {"a": 1}):
         for key in ({"a": 1}, {"a": 2}):
-            held = rf"checkpoint: in use by process {os.getpid()} on .* since 2.*; wait for it, or"
-            with pytest.raises(ArtifactError, match=held):
+            held = rf"checkpoint: held by process {os.getpid()} on .* since 2.*; wait for it, or"
+            with pytest.raises(ResourceError, match=held):
                 Checkpoint(tmp_path / "checkpoint", key)
         assert (tmp_path / "checkpoint" / "checkpoint.json").exists()
     notes: list[str] = []
     with Checkpoint(tmp_path / "checkpoint", {"a": 2}, notes.append):
         assert len(notes) == 1
-        with pytest.raises(ArtifactError, match="in use by"):
+        with pytest.raises(ResourceError, match="held by"):
             Checkpoint(tmp_path / "checkpoint", {"a": 2})
 
 
