@@ -132,7 +132,7 @@ def test_output_that_differs_is_found() -> None:
     assert content == page.replace("b 1", "a 1") and len(differences) == 1
 
 
-# --- what is taken from the code -------------------------------------------------------------------
+# --- what is taken from the code ----------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
