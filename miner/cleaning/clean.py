@@ -24,8 +24,9 @@ from miner.cleaning.worker import ROWS, Job, broken, repair_texts, repairer, sco
 from miner.filters.filter_types import LOCAL, MODEL
 from miner.parallel import Processes
 from miner.progress import Reporter, silent
+from miner.text.layout import UNREADABLE, Block
 from miner.text.output import StrPath
-from miner.text.rows import UNREADABLE, Block, Rows
+from miner.text.rows import Rows
 
 
 def clean(

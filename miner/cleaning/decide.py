@@ -11,7 +11,8 @@ import numpy as np
 from miner.cleaning.plan import Plan, Step
 from miner.cleaning.worker import REPAIRED, broken
 from miner.filters.filter_types import GLOBAL, LOCAL, MODEL, Comparison
-from miner.text.rows import UNREADABLE, Rows
+from miner.text.layout import UNREADABLE
+from miner.text.rows import Rows
 
 # The reason for a row that could not be read, which is no filter.
 UNREAD = "unreadable"
@@ -96,7 +97,7 @@ class Cleaned:
 
     @cached_property
     def state(self) -> np.ndarray:
-        """State of each row when it was read, ``(n,) uint8``, see `miner.text.rows`."""
+        """State of each row when it was read, ``(n,) uint8``, see `miner.text.layout`."""
         return np.array(self.local["state"][:, 0])
 
     @cached_property

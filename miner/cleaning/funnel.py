@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from miner.cleaning.decide import Cleaned
-from miner.text.rows import REPLACED
+from miner.text.layout import REPLACED
 from miner.text_table import aligned
 
 

@@ -16,7 +16,7 @@ from miner.cleaning.worker import ROWS, broken, repair_texts, repairer
 from miner.filters.filter_types import GLOBAL, LOCAL, MODEL
 from miner.progress import Reporter, silent
 from miner.text.counts import hash_of
-from miner.text.rows import UNREADABLE, Block
+from miner.text.layout import UNREADABLE, Block
 
 # Rows to show on either side of a bound, and of those that a filter removed.
 SAMPLES = 6

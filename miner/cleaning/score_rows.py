@@ -12,8 +12,9 @@ from miner.cleaning.decide import rounded
 from miner.cleaning.plan import Plan
 from miner.cleaning.worker import ROWS, Job, score, scorers
 from miner.progress import Reporter, silent
+from miner.text.layout import REPLACED, UNREADABLE, Block
 from miner.text.output import StrPath, open_output
-from miner.text.rows import REPLACED, UNREADABLE, Block, Rows
+from miner.text.rows import Rows
 
 
 def write(

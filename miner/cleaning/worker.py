@@ -19,9 +19,9 @@ from miner.cleaning.plan import Plan, Step
 from miner.filters import encoding
 from miner.filters.filter_types import GLOBAL, Batch, Comparison, Scorer
 from miner.parallel import Processes, processes
-from miner.text.rows import Block, Layout, Texts
+from miner.text.layout import Block, Layout, Texts
 
-# State of a row whose text was repaired, beside those of `miner.text.rows`.
+# State of a row whose text was repaired, beside those of `miner.text.layout`.
 REPAIRED = 4
 # Rows of a block, which one process scores at a time.
 ROWS = 2048
@@ -51,7 +51,7 @@ class Job:
         """Record of one row.
 
         ``score``: one for each step, in order. The first pass adds ``state`` of the row (see
-        `miner.text.rows`, and REPAIRED), ``tokens`` of both sides, and the `sketches`.
+        `miner.text.layout`, and REPAIRED), ``tokens`` of both sides, and the `sketches`.
         """
         fields: list[tuple[str, str, int]] = [("score", "<f4", len(self.steps))]
         if self.first:
@@ -63,7 +63,7 @@ class Job:
 class Scored:
     """Scores of a block: ``rows (n,)`` of `Job.dtype`, and the seconds that each step took.
 
-    state: ``(n,) uint8``, the state of each row, see `miner.text.rows`.
+    state: ``(n,) uint8``, the state of each row, see `miner.text.layout`.
     """
 
     rows: np.ndarray

@@ -13,8 +13,8 @@ import numpy as np
 from miner.cleaning.decide import Cleaned
 from miner.cleaning.worker import REPAIRED, ROWS, repair_texts, repairer
 from miner.progress import Reporter, silent
+from miner.text.layout import REPLACED, Block, Raw
 from miner.text.output import StrPath, all_or_none, open_output
-from miner.text.rows import REPLACED, Block, Raw
 
 
 def write(

@@ -17,8 +17,8 @@ from miner.progress import Reporter, silent
 from miner.reports import cleaning_charts, page
 from miner.reports.page import check
 from miner.reports.threshold_curve import Curve, curve_of
+from miner.text.layout import REPLACED
 from miner.text.output import StrPath
-from miner.text.rows import REPLACED
 
 # Characters of a text that are shown, and number of kept pairs that are shown.
 CUT, KEPT = 400, 12

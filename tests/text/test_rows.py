@@ -18,7 +18,8 @@ from support.raw_lines import hard, lines_of, put
 
 from miner.errors import CorpusError
 from miner.text.bitext_format import BitextFormat
-from miner.text.rows import READ, REPLACED, UNREADABLE, Block, Rows
+from miner.text.layout import READ, REPLACED, UNREADABLE, Block
+from miner.text.rows import Rows
 
 
 def raws(rows: Rows, size: int = 3, skip: int = 0) -> list[tuple[bytes, ...]]:
