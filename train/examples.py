@@ -1,6 +1,6 @@
-"""What the negatives of a mega-batch are like, for people to look at (P18, P19).
+"""Examples and statistics of the hardest negatives by size of the mega-batch (P18, P19).
 
-The choice is that of :mod:`train.negatives`, by the vectors of a model that is trained already.
+Negatives are chosen by :mod:`train.negatives`, with the vectors of a trained model.
 """
 
 from collections.abc import Iterable
@@ -10,12 +10,12 @@ import numpy as np
 
 from miner.text.bitext import Bitext
 from train.data import text_ids
-from train.negatives import choose_negatives, nearest_reference
+from train.negatives import choose_negatives
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """n pairs that were drawn: texts, and ``lines (n,) int64``, where they stand."""
+    """Sample of n pairs: texts, and their line numbers ``lines (n,) int64``."""
 
     source: list[str]
     target: list[str]
@@ -25,7 +25,7 @@ class Pairs:
         return len(self.source)
 
     def take(self, rows: np.ndarray) -> "Pairs":
-        """The pairs ``rows``, in that order."""
+        """Select pairs by ``rows``, in that order."""
         chosen = rows.tolist()
         return Pairs(
             [self.source[row] for row in chosen],
@@ -35,9 +35,10 @@ class Pairs:
 
 
 def draw(blocks: Iterable[Bitext], most: int, seed: int) -> Pairs:
-    """``most`` pairs at random, in random order, or all of fewer; the same for any blocks.
+    """Draw ``most`` pairs at random, in random order, or all if there are fewer.
 
-    A pair gets a random number as it is read, and the lowest stay. Memory holds what is drawn.
+    Each pair gets a random number, and the lowest stay. The result does not depend on the blocks;
+    memory holds the sample only.
     """
     generator = np.random.default_rng(seed)
     kept = Pairs([], [], np.zeros(0, dtype=np.int64))
@@ -59,12 +60,13 @@ def draw(blocks: Iterable[Bitext], most: int, seed: int) -> Pairs:
 
 @dataclass(frozen=True)
 class Hardest:
-    """The hardest negatives of n pairs, each from the mega-batch of its pair.
+    """Hardest negatives of n pairs, each from the mega-batch of its pair.
 
-    size: pairs of a mega-batch. for_source, for_target: ``(n,) int64``, the negative of each
-    source and of each target, counted over both columns of all pairs that were given, the sources
-    first; -1 is none. translation, against_source, against_target: ``(n,) float32``, cosines of
-    the two sentences, of the source with its negative, and of the target with its; -inf for none.
+    size: pairs of a mega-batch.
+    for_source, for_target: ``(n,) int64``, negative of each source and of each target, counted over
+        both columns of all pairs given, sources first; -1 is none.
+    translation, against_source, against_target: ``(n,) float32``, cosines of source and target, of
+        the source and its negative, of the target and its negative; -inf without one.
     """
 
     size: int
@@ -81,11 +83,11 @@ class Hardest:
 def hardest(
     source: np.ndarray, target: np.ndarray, pairs: Pairs, size: int, either: bool
 ) -> Hardest:
-    """The hardest negatives where ``size`` pairs after another make a mega-batch.
+    """Choose the hardest negatives in mega-batches of ``size`` consecutive pairs.
 
-    ``source, target (N, d) float32`` are unit rows of the sentences of ``pairs``. Pairs behind
-    the last whole mega-batch are left out; fewer than one are one. ``either`` takes negatives from
-    both columns, as :func:`train.negatives.choose_negatives` does.
+    ``source, target (N, d) float32`` are unit rows of the sentences of ``pairs``. Pairs after the
+    last whole mega-batch are left out; fewer pairs than ``size`` are one mega-batch. ``either``
+    takes negatives from both columns, as :func:`train.negatives.choose_negatives` does.
     """
     ids: dict[str, int] = {}
     text = text_ids(pairs.source, ids), text_ids(pairs.target, ids)
@@ -116,30 +118,8 @@ def hardest(
     )
 
 
-def hardest_reference(
-    source: np.ndarray, target: np.ndarray, pairs: Pairs, size: int, either: bool
-) -> tuple[list[int], list[int]]:
-    """``for_source`` and ``for_target`` of :func:`hardest`, by whole matrices, a row at a time."""
-    total = len(source)
-    size = min(size, total)
-    texts = [*pairs.source, *pairs.target]
-    chosen: tuple[list[int], list[int]] = [], []
-    for start in range(0, total - size + 1, max(size, 1)):
-        rows = range(start, start + size)
-        left, right = (
-            np.array([texts.index(side[row]) for row in rows], dtype=np.int64)
-            for side in (pairs.source, pairs.target)
-        )
-        found = nearest_reference(source[rows], target[rows], left, right, either)
-        for side, negatives in zip(chosen, found, strict=True):
-            for row in negatives.tolist():
-                column, place = divmod(row, max(size, 1))
-                side.append(-1 if row < 0 else column * total + start + place)
-    return chosen
-
-
 def _in_all(rows: np.ndarray, start: int, size: int, total: int) -> np.ndarray:
-    """Rows over both columns of a mega-batch as rows over those of all pairs."""
+    """Convert rows over both columns of a mega-batch to rows over both columns of all pairs."""
     return np.where(rows < 0, -1, rows + start + (rows >= size) * (total - size))
 
 
@@ -149,12 +129,11 @@ def _cosine(rows: np.ndarray, base: np.ndarray, chosen: np.ndarray) -> np.ndarra
 
 
 @dataclass(frozen=True)
-class Figures:
-    """Of n cosines with negatives, or with translations: ``quartiles`` are the three of them.
+class CosineStatistics:
+    """Mean and quartiles of n cosines of sentences with negatives, or with translations.
 
-    nearer: the share of negatives that are nearer than the translation. violating: the share that
-    is not farther than it by the margin, for which the loss of P19 (equation 1) is above 0. Of
-    translations, and of nothing, these are None.
+    nearer: share of negatives that are nearer than the translation. violating: share of negatives
+    whose loss (P19, equation 1) is above 0. Both are None for translations.
     """
 
     n: int
@@ -164,12 +143,12 @@ class Figures:
     violating: float | None = None
 
 
-def figures(
+def statistics(
     translation: np.ndarray, against: np.ndarray | None = None, margin: float = 0.0
-) -> Figures | None:
-    """Figures of the cosines ``against (n,)`` of negatives, or else of ``translation (n,)``.
+) -> CosineStatistics | None:
+    """Statistics of the cosines ``against (n,)`` of negatives, or else of ``translation (n,)``.
 
-    Places without a negative, -inf, are left out; None where nothing is left.
+    Rows without a negative, -inf, are left out; None if no row is left.
     """
     values = translation if against is None else against
     there = np.isfinite(values)
@@ -179,6 +158,6 @@ def figures(
     first, second, third = np.percentile(values, (25, 50, 75)).tolist()
     found = len(values), float(values.mean()), (first, second, third)
     if against is None:
-        return Figures(*found)
+        return CosineStatistics(*found)
     nearer = float(np.mean(values > translation))
-    return Figures(*found, nearer, float(np.mean(values > translation - margin)))
+    return CosineStatistics(*found, nearer, float(np.mean(values > translation - margin)))

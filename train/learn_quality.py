@@ -1,9 +1,9 @@
-"""Learning what a good pair is without labels: held-out bitext, half of it spoilt on purpose.
+"""Quality function, learned without labels from held-out bitext, half of it corrupted on purpose.
 
-The kinds of noise are those that corpora from the web are known for, and that shared tasks on
-filtering describe: sentences aligned wrongly, in part, with too much or too little on one side,
-with other numbers or names, copied, shuffled. Which side is spoilt is drawn, so that it does not
-matter which language is called the source.
+The kinds of noise are those of corpora from the web, as shared tasks on filtering describe them:
+sentences aligned wrongly, in part, with too much or too little on one side, with other numbers or
+names, copied, shuffled. The corrupted side is drawn at random, so that the result does not depend
+on the order of the languages.
 """
 
 import re
@@ -20,19 +20,18 @@ from miner.scoring.quality import FEATURES, features
 from miner.scoring.verifier import Verifier
 from train.learn_verifier import fit
 
-# Held-out pairs to learn from, at most, and characters of the shorter side, at least.
+# Most held-out pairs to learn from, and least characters of the shorter side.
 PAIRS, SHORTEST = 12_000, 15
-# Share of pairs that are joined to another one: corpora from the web have whole paragraphs a line.
+# Share of pairs joined to another one: corpora from the web have whole paragraphs in a line.
 JOINED = 0.4
-# A neighbour to be aligned with wrongly is one of so many.
+# Nearest sentences among which the wrong partner of a misaligned pair is drawn.
 NEIGHBORS = 8
-# Words that a sentence must have for a part of it to be taken away, or exchanged.
+# Least words of a sentence for a part of it to be removed or exchanged.
 ENOUGH_WORDS = 6
 
 Generator = np.random.Generator
 Pair = tuple[str, str]
-# A pair, the one that stands beside it and the generator, to a side's new text; None where the
-# pair cannot be spoilt in this way.
+# noise(pair, other pair, names, generator): new text of the target; None where it does not apply.
 Noise = Callable[[Pair, Pair, Sequence[str], Generator], str | None]
 
 _NUMBER = re.compile(r"\d+")
@@ -42,20 +41,23 @@ _NAME = re.compile(r"(?<=[^\W\d_] )[^\W\d_]*[A-ZÀ-ÖØ-ÞА-Я][^\W\d_]{2,}")
 def learn_quality(
     encoder: Encoder, held: tuple[Sequence[str], Sequence[str]], seed: int
 ) -> dict[str, Any]:
-    """The function of :class:`miner.scoring.quality.Quality`, as a dict for JSON.
+    """Learn the function of :class:`miner.scoring.quality.Quality`, as JSON values.
 
-    ``held`` are sources and targets, translations by position, that the encoder, whose model has
-    its verifier, has not seen.
+    ``held`` are source and target sentences, translations by position, that the encoder was not
+    trained on. Its model has a verifier.
     """
-    pairs, good = spoil(encoder, held, seed)
-    figures, known = features(Verifier(encoder), *[list(side) for side in zip(*pairs, strict=True)])
-    return fit(figures[known], good[known], FEATURES).as_dict()
+    pairs, good = corrupt(encoder, held, seed)
+    values, known = features(Verifier(encoder), *[list(side) for side in zip(*pairs, strict=True)])
+    return fit(values[known], good[known], FEATURES).as_dict()
 
 
-def spoil(
+def corrupt(
     encoder: Encoder, held: tuple[Sequence[str], Sequence[str]], seed: int
 ) -> tuple[list[Pair], np.ndarray]:
-    """Pairs made of ``held`` ones, about half of them spoilt, and which are good ``(n,) bool``."""
+    """Make pairs of the ``held`` ones, about half of them corrupted; return them and labels.
+
+    ``good (n,) bool`` is true for pairs that are still translations.
+    """
     generator = np.random.default_rng([seed, 9])
     usable = [pair for pair in zip(*held, strict=True) if min(map(len, pair)) >= SHORTEST] or list(
         zip(*held, strict=True)
@@ -77,13 +79,13 @@ def spoil(
         if not good[row]:
             kind = KINDS[generator.integers(len(KINDS))]
             other = near[row] if generator.random() < 0.5 else generator.integers(len(pairs))
-            pair = _spoilt(pair, pairs[other], names, kind, generator)
-            good[row] = pair == pairs[row]  # such as a sentence of equal words, shuffled
+            pair = _corrupted(pair, pairs[other], names, kind, generator)
+            good[row] = pair == pairs[row]  # a shuffle may change nothing
         out.append(pair)
     return out, good
 
 
-def _spoilt(
+def _corrupted(
     pair: Pair, other: Pair, names: Sequence[str], kind: Noise, generator: Generator
 ) -> Pair:
     flip = generator.random() < 0.5
@@ -96,7 +98,7 @@ def _spoilt(
 
 
 def _neighbours(encoder: Encoder, pairs: Sequence[Pair], generator: Generator) -> np.ndarray:
-    """``(n,) int64``: of each pair another one whose target is near to its source."""
+    """Draw for each pair another one whose target is near to its source: ``(n,) int64``."""
     left, right = (
         VectorSet(encoder.encode(side).astype(np.float16), np.arange(len(pairs)))
         for side in zip(*pairs, strict=True)
@@ -105,7 +107,7 @@ def _neighbours(encoder: Encoder, pairs: Sequence[Pair], generator: Generator) -
     forward, _ = nearest_both(left, right, settings)
     own = np.arange(len(pairs))
     choice = forward.row[own, generator.integers(forward.row.shape[1], size=len(pairs))]
-    # Where the lot falls on the pair itself, or on nothing, any other will do.
+    # A random other pair where the pair itself was drawn, or nothing.
     any_other = (own + 1 + generator.integers(max(len(pairs) - 1, 1), size=len(pairs))) % len(pairs)
     return np.where((choice == own) | (choice < 0), any_other, choice)
 
@@ -115,7 +117,7 @@ def _misaligned(pair: Pair, other: Pair, names: Sequence[str], generator: Genera
 
 
 def _cut(pair: Pair, other: Pair, names: Sequence[str], generator: Generator) -> str | None:
-    """The beginning or the end of the sentence: a quarter to two thirds of it."""
+    """Keep the beginning or the end of the sentence, a quarter to two thirds of it."""
     words = pair[1].split()
     if len(words) < ENOUGH_WORDS:
         return None
@@ -129,7 +131,7 @@ def _added(pair: Pair, other: Pair, names: Sequence[str], generator: Generator) 
 
 
 def _exchanged(pair: Pair, other: Pair, names: Sequence[str], generator: Generator) -> str | None:
-    """One half of the sentence, and a half of another."""
+    """Join the first half of the sentence and the second half of another one."""
     words, others = pair[1].split(), other[1].split()
     if min(len(words), len(others)) < ENOUGH_WORDS:
         return None

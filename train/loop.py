@@ -271,7 +271,8 @@ def interrupt_held_back() -> Iterator[Callable[[], bool]]:
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False
         return
-    before = {number: signal.signal(number, remember) for number in (signal.SIGINT, signal.SIGTERM)}
+    signals = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, remember) for number in signals}
     try:
         yield lambda: seen
     finally:

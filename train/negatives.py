@@ -1,12 +1,11 @@
-"""Which sentences may stand against a pair, and which of them do (P17, P18, P19).
+"""Choice of negatives: the sentences that a pair must beat (P17, P18, P19).
 
-Not a negative of pair ``i`` is the partner itself, any copy of it or of the sentence, and the
-partner of any copy: Tatoeba gives one English sentence several German translations, and none of
-them is wrong. In short, two pairs that share a sentence, on whichever side, are *related*, and no
-sentence of the one stands against one of the other.
+Two pairs that share a sentence, on either side, are *related*: Tatoeba gives one English sentence
+several German translations, and none of them is wrong. Sentences of related pairs are never
+negatives of each other.
 
-``*_text (n,) int64`` number the distinct sentences, of both sides by one count, so that a sentence
-that stands in both columns (several language pairs in one training) is known.
+``*_text (n,) int64`` are text ids, of both sides by one count, so that a sentence in both columns
+(several language pairs in one training) is known.
 """
 
 import numpy as np
@@ -16,24 +15,22 @@ from miner.knn.engines import choose_engine
 from miner.knn.lists import Lists
 from miner.machine import thread_count
 
-# The nearest that are looked at: the pair itself, copies, and what rounding may put in front.
+# Nearest sentences to compare exactly: the partner, duplicates, and what rounding puts in front.
 KEPT = 8
-# Up to so many sentences to choose from, all are looked at; no search takes less.
+# Among this many sentences or fewer, all are compared, which is faster than a search.
 FEW = 256
-# Sentences that are drawn at random before all are looked at for one that is allowed.
+# Random draws before all sentences are examined for one that is allowed.
 DRAWS = 8
-# Candidates that are in memory at a time, where all are looked at; 32 MB of them.
+# Candidates in memory at a time where all are compared; 32 MB.
 MOST = 1 << 22
 
 
 def forbidden_pairs(query_text: np.ndarray, candidate_text: np.ndarray) -> np.ndarray:
-    """Queries and candidates of related pairs, but for query ``i`` and candidate ``i``.
+    """Find queries and candidates of related pairs: ``(p, 2) int64``, by query, then candidate.
 
-    ``query_text (b, 2) int64`` are the text numbers of the pairs whose sentences are the queries,
-    ``candidate_text (c, 2) int64`` those of the pairs that the candidates come from; candidate
-    ``i`` is taken to be the true one of query ``i``. Returns ``(p, 2) int64``, by query, then by
-    candidate: what :mod:`train.losses` calls forbidden. A join of sorted numbers, which takes time
-    and memory by what it finds.
+    ``query_text (b, 2)`` and ``candidate_text (c, 2) int64`` are the text ids of the pairs that the
+    queries and the candidates come from. Candidate ``i`` is the true one of query ``i`` and is not
+    in the result. A join of sorted ids, in time and memory proportional to what it finds.
     """
     c = len(candidate_text)
     order = np.argsort(candidate_text, axis=None, kind="stable")
@@ -48,17 +45,6 @@ def forbidden_pairs(query_text: np.ndarray, candidate_text: np.ndarray) -> np.nd
     return pairs[pairs[:, 0] != pairs[:, 1]]
 
 
-def forbidden_pairs_reference(query_text: np.ndarray, candidate_text: np.ndarray) -> np.ndarray:
-    """The same, one pair at a time."""
-    found = [
-        (i, j)
-        for i, query in enumerate(query_text.tolist())
-        for j, candidate in enumerate(candidate_text.tolist())
-        if i != j and set(query) & set(candidate)
-    ]
-    return np.array(found, dtype=np.int64).reshape(-1, 2)
-
-
 def choose_negatives(
     source: np.ndarray | None,
     target: np.ndarray | None,
@@ -68,14 +54,14 @@ def choose_negatives(
     either: bool,
     generator: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A negative of every source and of every target: ``for_source, for_target (n,) int64``.
+    """Choose a negative of each source and of each target: ``for_source, for_target (n,) int64``.
 
     Sentences are counted over both columns: 0 to n - 1 are the sources, n to 2n - 1 the targets; -1
-    is none. A sentence's negative is of the opposite column, or where ``either`` (two columns of
-    one language, P18) any sentence of both, of pairs that are not related to its own.
+    is none. A negative is from the opposite column, or with ``either`` (two columns of one
+    language, P18) from both, and never from a related pair.
 
-    ``mode`` (P18): ``max`` takes the nearest by cosine, of equals the lower row; ``rand`` any, each
-    with the same probability; ``mix`` one or the other for both sentences of a pair, by a coin.
+    ``mode`` (P18): ``max`` takes the nearest by cosine, the lower row of equals; ``rand`` a random
+    one; ``mix`` the one or the other for both sentences of a pair, by the toss of a coin.
     ``source, target (n, d) float32`` are unit rows, pairs by row; ``rand`` needs none.
     """
     text = np.stack([source_text, target_text])
@@ -90,36 +76,8 @@ def choose_negatives(
     return np.where(coin, nearest[0], drawn[0]), np.where(coin, nearest[1], drawn[1])
 
 
-def allowed_reference(source_text: np.ndarray, target_text: np.ndarray, either: bool) -> np.ndarray:
-    """Which sentence may stand against which: ``(2n, 2n) bool``, one pair of them at a time."""
-    n = len(source_text)
-    texts = [set(pair) for pair in zip(source_text.tolist(), target_text.tolist(), strict=True)]
-    allowed = np.zeros((2 * n, 2 * n), dtype=bool)
-    for a, b in np.ndindex(allowed.shape):
-        allowed[a, b] = not texts[a % n] & texts[b % n] and (either or a // n != b // n)
-    return allowed
-
-
-def nearest_reference(
-    source: np.ndarray,
-    target: np.ndarray,
-    source_text: np.ndarray,
-    target_text: np.ndarray,
-    either: bool,
-) -> tuple[np.ndarray, np.ndarray]:
-    """What :func:`choose_negatives` takes for ``max``, by the whole matrix in double precision."""
-    n = len(source)
-    if n == 0:
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    both = np.concatenate([source, target]).astype(np.float64)
-    similarity = (both @ both.T).astype(np.float32)
-    similarity[~allowed_reference(source_text, target_text, either)] = -np.inf
-    best = np.where(np.isfinite(similarity.max(axis=1)), similarity.argmax(axis=1), -1)
-    return best[:n], best[n:]
-
-
 def _related(text: np.ndarray, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Whether pairs ``rows`` and ``others``, of one shape or broadcast to it, share a sentence."""
+    """Tell if pairs ``rows`` and ``others``, broadcast together, share a sentence."""
     s, t = text  # (2, n)
     found = (s[rows] == s[others]) | (t[rows] == t[others])
     return found | (s[rows] == t[others]) | (t[rows] == s[others])
@@ -128,9 +86,9 @@ def _related(text: np.ndarray, rows: np.ndarray, others: np.ndarray) -> np.ndarr
 def _nearest(
     source: np.ndarray, target: np.ndarray, text: np.ndarray, either: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The nearest negatives, counted over both columns.
+    """Find the nearest negatives, counted over both columns.
 
-    The engine that mines finds the few nearest in one pass; among these the exact cosine decides.
+    The search engine finds the few nearest in one pass; the exact cosine decides among them.
     """
     n = len(source)
     if either:
@@ -143,9 +101,9 @@ def _nearest(
 
 
 def _near(rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The few nearest columns of each row, and vice versa: ``(n, w) int32``.
+    """Search the nearest columns of each row, and vice versa: ``(n, w) int32``.
 
-    None (w is 0) of a few, all of which may as well be looked at.
+    ``w`` is 0 for so few rows that all of them are compared.
     """
     n = len(rows)
     width = KEPT if n > FEW else 0
@@ -160,7 +118,7 @@ def _near(rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray
 def _best(
     queries: np.ndarray, base: np.ndarray, candidates: np.ndarray, text: np.ndarray
 ) -> np.ndarray:
-    """The nearest of each row's ``candidates (q, w)`` that is a negative; of all, if none is.
+    """Find the nearest allowed one of each row's ``candidates (q, w)``, or else of all.
 
     Sentence ``i`` of ``queries (q, d)``, and of ``base (m, d)``, belongs to pair ``i % n``.
     """
@@ -183,7 +141,7 @@ def _exact(
     candidates: np.ndarray,
     text: np.ndarray,
 ) -> np.ndarray:
-    """For the queries, which are sentences ``rows (q,)``, the nearest of their candidates, or -1.
+    """Find the nearest allowed candidate of each query, sentence ``rows (q,)``; -1 without any.
 
     ``candidates (q, w) int64`` ascend in each row; -1 is none.
     """
@@ -194,16 +152,16 @@ def _exact(
     candidates = np.where(bad, -1, candidates)
     similarity = np.empty(candidates.shape, dtype=np.float32)
     rescore(queries, base, candidates, similarity)
-    # Of equals the first. Where none is allowed, all are -1.
+    # The first of equals. Where none is allowed, all are -1.
     return np.take_along_axis(candidates, similarity.argmax(axis=1)[:, None], axis=1)[:, 0]
 
 
 def _drawn(
     text: np.ndarray, either: bool, generator: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Random negatives, counted over both columns: of several draws the first that is allowed.
+    """Draw random negatives, counted over both columns.
 
-    Where none of them is, one of all that are.
+    The first allowed one of several draws; where none is, one of all that are allowed.
     """
     n = text.shape[1]
     rows = np.arange(2 * n) % max(n, 1)
@@ -218,5 +176,5 @@ def _drawn(
         if len(allowed):
             chosen[i] = generator.choice(allowed)
     for_source, for_target = chosen[:n], chosen[n:]
-    # Draws from the opposite column are rows of it, from 0.
+    # Draws from the opposite column are its rows, from 0.
     return (for_source if either else np.where(for_source < 0, -1, for_source + n)), for_target

@@ -1,28 +1,23 @@
-"""``miner negatives``: what the hardest negatives of a mega-batch look like."""
+"""``miner negatives``: the hardest negatives by size of the mega-batch."""
+
+from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
-import numpy as np
 
 from miner.cli import filtering, options
-from miner.encoder.encoder import Encoder
 from miner.errors import CorpusError
 from miner.names import FORMATS
-from miner.text.bitext import Bitext, stream_bitext
-from miner.text.bitext_format import BitextFormat
-from miner.text.lines import display_name
-from miner.text.output import one_line
 from miner.text_table import aligned
 
-# Of train.examples, which help does without.
-Pairs = Any
-Hardest = Any
-Figures = Any
+if TYPE_CHECKING:
+    from miner.text.bitext import Bitext
+    from train.examples import CosineStatistics, Hardest, Pairs
 
-# What the pair must beat its negatives by, in the loss of the papers.
+# Margin of the loss of the papers.
 MARGIN = 0.4
 # Sizes of a mega-batch in P18 and P19.
 SIZES = (1, 20, 40, 120)
@@ -92,18 +87,25 @@ def negatives(
     on_error: str,
     threads: int | None,
 ) -> None:
-    """Show the hardest negatives that a training would choose, by the size of its mega-batches.
+    """Show the hardest negatives that a training would choose, by size of the mega-batch.
 
-    MODEL is a model directory, or 'default'; BITEXT is a tsv, jsonl or parquet file, or - for
-    standard input; or give two aligned files by --source and --target. As many pairs as the largest
-    mega-batch has are drawn from it. Each size divides them into mega-batches, and every sentence
-    gets the nearest of its own that is no translation, as 'miner train' chooses it. Pairs behind
-    the last whole mega-batch are left out, so that sizes of which one does not divide the other
-    have figures of different pairs; those that are shown are among the pairs of every size.
+    MODEL is a model directory, or 'default'. BITEXT is a tsv, jsonl or parquet file, or - for
+    standard input; or give two aligned files by --source and --target. A sample of pairs, as many
+    as the largest mega-batch has, is divided into mega-batches of each size. Each sentence gets the
+    nearest sentence of its mega-batch that is no translation, as 'miner train' chooses it. Pairs
+    after the last whole mega-batch are left out. The examples are pairs of every size.
 
-    The larger the mega-batch, the nearer the negatives. Look whether they are still wrong: among
-    very many pairs, the nearest may be a good translation too.
+    The larger the mega-batch, the nearer the negatives. Check that they are still wrong: among very
+    many pairs, the nearest may be a good translation too.
     """
+    import numpy as np
+
+    from miner.encoder.encoder import Encoder
+    from miner.text.bitext import stream_bitext
+    from miner.text.bitext_format import BitextFormat
+    from miner.text.lines import display_name
+    from train.examples import draw, hardest
+
     file, *other = filtering.inputs(bitext, source, target)
     if other and (scol or tcol):
         raise click.UsageError("--scol and --tcol are columns of BITEXT")
@@ -111,8 +113,6 @@ def negatives(
     columns = [*map(str, layout.columns(file))]
     if not other and columns[0] == columns[1]:
         raise click.UsageError(f"--scol and --tcol are both {columns[0]}")
-    from train.examples import draw, hardest
-
     sides = [Encoder.load(model, threads, side="source")]
     separate = sides[0].side is not None
     sides.append(Encoder(sides[0].model, threads, side="target") if separate else sides[0])
@@ -126,10 +126,10 @@ def negatives(
     if len(pairs) < 2:
         raise CorpusError(
             f"{name}: {len(pairs)} pairs to choose from ({left_out['empty']} have an empty side, "
-            f"{left_out['undecodable']} are not UTF-8, of {len(drawn) - len(pairs)} the model "
-            "knows no piece); give more, or check the columns"
+            f"{left_out['undecodable']} are not UTF-8, {len(drawn) - len(pairs)} have no unit that "
+            "the model knows); give more, or check the columns"
         )
-    # Several that are more than there is are one and the same.
+    # Sizes beyond the number of pairs are one mega-batch of all of them.
     wanted = sorted({min(size * batch, len(pairs)) for size in sizes})
     either = negatives_from == "either"
     found = [hardest(left, right, pairs, size, either) for size in wanted]
@@ -142,17 +142,17 @@ def negatives(
     titles = {size: whole.get(size, "all") for size in wanted}
     click.echo(f"{len(pairs)} of {left_out['read']} pairs, in batches of {batch}")
     click.echo("\n".join(table(found, titles)))
-    # A size that does not divide the pairs has fewer of them.
+    # A size that does not divide the number of pairs has fewer pairs.
     for row in range(min(examples, *map(len, found))):
         click.echo("\n".join(["", *example(row, pairs, found, titles)]))
-    # Of the same column, near sentences are no wonder.
+    # The warning is about the opposite column: sentences of one column are near anyway.
     fewest = hardest(left, right, pairs, wanted[0], False) if either else found[0]
     for line in notes(sizes, batch, pairs, len(drawn), left_out, fewest):
         click.echo(line, err=True)
 
 
 def counted(blocks: Iterable[Bitext], left_out: Counter[str]) -> Iterator[Bitext]:
-    """The blocks, with what was read and left out."""
+    """Yield the blocks, and count the rows read and left out."""
     for block in blocks:
         left_out.update(read=len(block), empty=block.empty, undecodable=block.undecodable)
         left_out.update(replaced=block.replaced)
@@ -160,16 +160,16 @@ def counted(blocks: Iterable[Bitext], left_out: Counter[str]) -> Iterator[Bitext
 
 
 def table(found: Sequence[Hardest], titles: dict[int, str]) -> Iterator[str]:
-    """Figures by the size of a mega-batch."""
-    from train.examples import figures
+    """Lines of the table of cosines by size of the mega-batch."""
+    from train.examples import statistics
 
     heads = ("mega-batch", "cosine of", "n", "mean", "25 %", "50 %", "75 %", "nearer", "violating")
     rows: list[tuple[str, ...]] = [heads]
     for one in found:
         lines = {
-            "source and target": figures(one.translation),
-            "source and its negative": figures(one.translation, one.against_source, MARGIN),
-            "target and its negative": figures(one.translation, one.against_target, MARGIN),
+            "source and target": statistics(one.translation),
+            "source and its negative": statistics(one.translation, one.against_source, MARGIN),
+            "target and its negative": statistics(one.translation, one.against_target, MARGIN),
         }
         title = titles[one.size]
         for label, shown in lines.items():
@@ -178,13 +178,13 @@ def table(found: Sequence[Hardest], titles: dict[int, str]) -> Iterator[str]:
     yield from ("", *aligned(rows, left=2), "")
     yield "nearer: negatives that are nearer than the translation"
     yield (
-        f"violating: those that the translation does not beat by {MARGIN}, from which the margin "
+        f"violating: negatives that the translation does not beat by {MARGIN}, from which the margin "
         "loss learns"
     )
 
 
-def cells(shown: Figures) -> tuple[str, ...]:
-    """The seven numbers of a line of the table, empty where there is none."""
+def cells(shown: CosineStatistics | None) -> tuple[str, ...]:
+    """Cells of a line of the table; empty where there is no cosine."""
     if shown is None:
         return "0", *[""] * 6
     shares = (shown.nearer, shown.violating)
@@ -198,7 +198,9 @@ def cells(shown: Figures) -> tuple[str, ...]:
 def example(
     row: int, pairs: Pairs, found: Sequence[Hardest], titles: dict[int, str]
 ) -> Iterator[str]:
-    """One pair, and its negatives by the size of the mega-batch."""
+    """Lines of one pair, and its negatives by size of the mega-batch."""
+    from miner.text.output import one_line
+
     texts = [*pairs.source, *pairs.target]
     yield f"line {pairs.lines[row]}"
     yield f"   source            {one_line(pairs.source[row])}"
@@ -222,11 +224,11 @@ def notes(
     left_out: Counter[str],
     fewest: Hardest,
 ) -> Iterator[str]:
-    """What else is to be said. ``fewest``: the smallest mega-batch's, of the other column."""
-    lost = np.mean(fewest.against_source > fewest.translation)
+    """Warnings and counts. ``fewest`` are negatives in the smallest mega-batch, opposite column."""
+    lost = (fewest.against_source > fewest.translation).mean()
     if lost > 0.5:
         yield (
-            f"warning: of {lost:.0%} of the sources a negative is nearer than the translation, "
+            f"warning: {lost:.0%} of the sources have a negative nearer than the translation, "
             f"among {fewest.size} pairs: are both sides aligned line by line, and does the model "
             "know their languages?"
         )
@@ -240,7 +242,7 @@ def notes(
     for count, what in (
         (left_out["empty"], "left out, with an empty side"),
         (left_out["undecodable"], "left out, not UTF-8"),
-        (unknown, "drawn and left out, with a side of which the model knows no piece"),
+        (unknown, "drawn and left out, with a side without a unit that the model knows"),
         (left_out["replaced"], "with bytes replaced"),
     ):
         if count:

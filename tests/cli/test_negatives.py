@@ -1,4 +1,4 @@
-"""Negatives to look at: those that a training chooses; and ``miner negatives``."""
+"""``miner negatives``, and the examples of hardest negatives that it shows."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.negatives_reference import hardest_reference
 
 from miner.encoder.encoder import Encoder
 from miner.text.bitext import Bitext
-from train.examples import Figures, Pairs, draw, figures, hardest, hardest_reference
+from train.examples import CosineStatistics, Pairs, draw, hardest, statistics
 
 SOURCE = [
     "Der Zug kommt um sechs Uhr an.",
@@ -97,16 +98,18 @@ def test_a_draw_is_of_the_lowest_numbers(n: int, most: int, seed: int, ends: lis
     assert draw(blocks(texts, []), most + 7, seed).source[: len(drawn)] == drawn.source
 
 
-def test_figures() -> None:
+def test_statistics() -> None:
     translation = np.array([0.9, 0.5, 0.5, 0.8, 0.7], dtype=np.float32)
     against = np.array([0.2, 0.5, 0.75, 0.5, -np.inf], dtype=np.float32)
-    found = figures(translation, against, 0.4)
+    found = statistics(translation, against, 0.4)
     assert found is not None
     quartiles = np.percentile(against[:4], (25, 50, 75))
     assert (found.n, found.nearer, found.violating) == (4, 0.25, 0.75)
     assert found.mean == pytest.approx(0.4875) and found.quartiles == pytest.approx(quartiles)
-    assert figures(translation) == Figures(5, pytest.approx(0.68), pytest.approx((0.5, 0.7, 0.8)))
-    assert figures(translation[:0]) is None and figures(translation[4:], against[4:]) is None
+    assert statistics(translation) == CosineStatistics(
+        5, pytest.approx(0.68), pytest.approx((0.5, 0.7, 0.8))
+    )
+    assert statistics(translation[:0]) is None and statistics(translation[4:], against[4:]) is None
 
 
 def test_it_does_without_torch() -> None:
@@ -226,7 +229,11 @@ def test_lines_that_are_left_out(miner, bitext: Path) -> None:
     bitext.write_bytes(bitext.read_bytes() + more)
     code, out, err = miner("negatives", "default", bitext, "--on-error", "skip")
     assert code == 0 and out.startswith("6 of 7 pairs")
-    assert "an empty side: 1" in err and "not UTF-8: 1" in err and "knows no piece: 1" in err
+    assert (
+        "an empty side: 1" in err
+        and "not UTF-8: 1" in err
+        and "without a unit that the model knows: 1" in err
+    )
     code, out, err = miner("negatives", "default", bitext, "--on-error", "replace")
     assert code == 0 and out.startswith("7 of 8 pairs") and "bytes replaced: 1" in err
 
@@ -268,7 +275,7 @@ def test_columns_that_do_not_belong_together_are_noticed(miner, bitext: Path) ->
     bitext.write_text("".join(f"{s}\t{t}\n" for s, t in rows), encoding="utf-8")
     for more in ((), ("--negatives-from", "either")):
         code, _, err = miner("negatives", "default", bitext, *more)
-        assert code == 0 and "warning: of 100% of the sources a negative is nearer" in err
+        assert code == 0 and "warning: 100% of the sources have a negative nearer" in err
     rows = zip(TARGET, TARGET, strict=True)  # same column: near, and no warning
     bitext.write_text("".join(f"{s}\t{t}\n" for s, t in rows), encoding="utf-8")
     code, _, err = miner("negatives", "default", bitext, "--negatives-from", "either")

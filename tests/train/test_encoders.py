@@ -351,7 +351,7 @@ def test_words_start_from_vectors(text: TextPair, tmp_path: Path) -> None:
 
 
 class Stop(Exception):
-    """What a test kills a training with."""
+    """Exception with which a test kills a training."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Learning the quality of pairs: noise of every kind, and a function that tells it."""
+"""Quality function: noise of every kind, and a function that recognises it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from support.tiny import sentences
 from miner.encoder.encoder import Encoder
 from miner.scoring.quality import FEATURES, NAME, Quality
 from train import learn_quality as learning
-from train.learn_quality import KINDS, learn_quality, spoil
+from train.learn_quality import KINDS, corrupt, learn_quality
 
 PAIR = (
     "Am Montag fuhr Anna mit 3 Freunden nach Berlin",
@@ -26,7 +26,7 @@ NAMES = ["Zoe"]
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_each_kind_spoils_the_target(kind):
+def test_each_kind_corrupts_the_target(kind):
     made = {kind(PAIR, OTHER, NAMES, np.random.default_rng(seed)) for seed in range(20)}
     assert None not in made
     # A number may be drawn that is the same.
@@ -53,17 +53,17 @@ def test_kinds_that_do_not_apply():
             assert kind(short, OTHER, [], generator) is None
 
 
-def test_half_is_spoilt_and_the_same_each_time(encoder: Encoder):
+def test_half_is_corrupted_and_the_same_each_time(encoder: Encoder):
     held = sentences("de"), sentences("en")
-    pairs, good = spoil(encoder, held, 1)
-    assert (pairs, good.tolist()) == (lambda p, g: (p, g.tolist()))(*spoil(encoder, held, 1))
+    pairs, good = corrupt(encoder, held, 1)
+    assert (pairs, good.tolist()) == (lambda p, g: (p, g.tolist()))(*corrupt(encoder, held, 1))
     assert 35 <= len(pairs) < 60  # some are joined
     assert 0.25 < good.mean() < 0.75
     text = " ".join(held[1])
     assert all(target.split()[0] in text for (_, target), ok in zip(pairs, good, strict=True) if ok)
 
 
-def test_a_learned_function_tells_spoilt_pairs(verifying_model):
+def test_a_learned_function_recognises_corrupted_pairs(verifying_model):
     encoder = Encoder.load(verifying_model)
     held = [side * 4 for side in (sentences("de"), sentences("en"))]
     learned = learn_quality(encoder, (held[0], held[1]), 1)

@@ -1,4 +1,4 @@
-"""Learning the second look: the lexicon finds translations, the verifier tells them from others."""
+"""Lexicon and verifier: translations are found, and told from other candidates."""
 
 import dataclasses
 
@@ -69,7 +69,7 @@ def test_the_regression_finds_its_weights():
 
 @pytest.fixture
 def small(monkeypatch):
-    """What is learned from thousands of pairs, learned from dozens."""
+    """Let a verifier learn from dozens of pairs."""
     monkeypatch.setattr(train.learn_verifier, "ENOUGH", 20)
 
 
@@ -135,7 +135,7 @@ def test_too_few_pairs_for_a_verifier_are_a_warning(tmp_path):
 
 
 def test_text_that_is_no_bitext_makes_no_verifier(encoder: Encoder, monkeypatch):
-    """Nothing is found again: the model is saved without a second look."""
+    """No held-out pair is found again: the model is saved without verification."""
     pairs = sentences("de"), sentences("en")
     lexicon = learn_lexicon(
         prepare(([encoder.tokenizer], [encoder.tokenizer]), *pairs), encoder.tokenizer.size

@@ -7,15 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-
-from train import negatives
-from train.negatives import (
+from support.negatives_reference import (
     allowed_reference,
-    choose_negatives,
-    forbidden_pairs,
     forbidden_pairs_reference,
     nearest_reference,
 )
+
+from train import negatives
+from train.negatives import choose_negatives, forbidden_pairs
 
 
 @st.composite
@@ -39,13 +38,13 @@ def arrays(problem):
 
 
 def allowed(problem, i, j):
-    """Whether pairs i and j have no sentence in common, on whichever side it stands."""
+    """Tell if pairs i and j have no sentence in common, on either side."""
     _, _, source_text, target_text = problem
     return i != j and not {source_text[i], target_text[i]} & {source_text[j], target_text[j]}
 
 
 def choices(problem, either, a):
-    """What sentence ``a``, counted over both columns, may have for a negative."""
+    """List the negatives that sentence ``a``, counted over both columns, may have."""
     n = len(problem[0])
     return [
         b for b in range(2 * n) if allowed(problem, a % n, b % n) and (either or (a < n) != (b < n))

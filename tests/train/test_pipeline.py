@@ -37,7 +37,7 @@ BOTH = pytest.mark.parametrize("config", [SOFTMAX, MARGIN], ids=["softmax", "mar
 
 
 class Stop(Exception):
-    """What a test kills a training with."""
+    """Exception with which a test kills a training."""
 
 
 def material(count=700):
