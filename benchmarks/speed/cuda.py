@@ -102,12 +102,15 @@ def job(paths: list[str], count: int, dimensions: list[int], threads: int) -> di
         wide = [vectors.astype(np.float32) for vectors in (source, target)]
 
         contenders: dict[str, Callable[[], object]] = {
-            "ours": partial(
+            f"ours, engine {engine}": partial(
                 nearest_both,
                 VectorSet(source, np.arange(len(source))),
                 VectorSet(target, np.arange(len(target))),
-                SearchSettings(k=K, memory=MEMORY, device="cuda", threads=threads),
-            ),
+                SearchSettings(k=K, memory=MEMORY, engine=engine, device="cuda", threads=threads),
+            )
+            for engine in ("fused", "triton")
+        }
+        contenders |= {
             "torch matmul and topk, bf16": partial(torch_topk, source, target),
         }
         if hasattr(faiss, "StandardGpuResources"):

@@ -95,7 +95,9 @@ class Encoder:
                 for encoder, part in zip(architecture.encoders, model.parts, strict=True)
             ]
         elif self.device == "cuda":
-            self._average = gpu.pool(model.parts[0].table(), "cuda")
+            self._average, self.device = gpu.checked(
+                self._average_on, self._encode_few, len(model.parts[0].weights)
+            )
         else:
             self._average = _cpu_pool(model.parts[0])
         sizes = [pool.dimension for _, pool in self._pools] or [model.parts[0].weights.shape[1]]
@@ -226,7 +228,23 @@ class Encoder:
             raise DependencyError(
                 f'{self.name}: {encoder} needs torch; run: pip install "bitext-miner[train]"'
             ) from None
-        return RecurrentPool(encoder, part, self.model.architecture, self.device, self.name)
+
+        def on(device: str) -> Means:
+            return RecurrentPool(encoder, part, self.model.architecture, device, self.name)
+
+        if self.device == "cpu":
+            return on("cpu")
+        pool, _ = gpu.checked(on, lambda pool, *tokens: pool(*tokens), len(part.weights))
+        return pool
+
+    def _average_on(self, device: str) -> Pool:
+        part = self.model.parts[0]
+        return gpu.pool(part.table(), device) if device == "cuda" else _cpu_pool(part)
+
+    def _encode_few(self, pool: Pool, ids: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        out = np.empty((len(offsets) - 1, self.model.dimension), dtype=np.float32)
+        pool(ids, offsets, out)
+        return out
 
     def _own_threads(self) -> AbstractContextManager[None]:
         """Return a context in which torch, if the model needs it, starts no threads of its own."""

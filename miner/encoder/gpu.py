@@ -1,11 +1,51 @@
-"""Mean pooling on a GPU, by torch: the part of an averaging encoder that follows tokenisation."""
+"""Mean pooling on a GPU, by torch, and the check that a GPU encodes as the CPU does."""
 
+import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from miner.device import import_torch
+from miner.errors import MinerError
+from miner.ragged import offsets_of
+from miner.text.output import one_line
+
+# Sentences of the check, their longest, and the difference accepted, relative to the largest number.
+SENTENCES, LONGEST, TOLERANCE = 24, 16, 1e-3
+
+P = TypeVar("P")
+
+
+def checked(
+    make: Callable[[str], P],
+    encode: Callable[[P, np.ndarray, np.ndarray], np.ndarray],
+    vocabulary: int,
+) -> tuple[P, str]:
+    """Return ``make("cuda")`` and ``cuda``, if it encodes a few random sentences as the CPU does.
+
+    Otherwise one warning says why, and ``make("cpu")`` and ``cpu`` are returned. ``encode`` takes
+    what was made, token ids ``(t,) int32`` below ``vocabulary`` and offsets ``(n + 1,) int64``.
+    """
+    generator = np.random.default_rng(1)
+    offsets = offsets_of(generator.integers(0, LONGEST + 1, SENTENCES))
+    ids = generator.integers(vocabulary, size=offsets[-1]).astype(np.int32)
+    on_cpu = make("cpu")
+    wanted = encode(on_cpu, ids, offsets)
+    try:
+        on_gpu = make("cuda")
+        found = encode(on_gpu, ids, offsets)
+        if np.abs(found - wanted).max() <= TOLERANCE * np.abs(wanted).max():
+            return on_gpu, "cuda"
+        reason = "its vectors differ from those of the CPU"
+    except (MinerError, KeyboardInterrupt):
+        raise
+    except Exception as error:  # the driver or the library
+        reason = one_line(str(error)) or type(error).__name__
+    warnings.warn(
+        f"the GPU is not used for encoding: {reason}; the CPU encodes", RuntimeWarning, stacklevel=2
+    )
+    return on_cpu, "cpu"
 
 
 def pool(table: np.ndarray, device: str) -> Callable[[np.ndarray, np.ndarray, np.ndarray], None]:

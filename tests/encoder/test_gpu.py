@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -60,3 +61,52 @@ def test_an_encoder_on_a_gpu(
     np.testing.assert_allclose(encoder.encode([*german, ""]), expected, atol=1e-5)
     vectors = np.concatenate(list(encoder.stream([german, [""]], np.float16)))
     np.testing.assert_allclose(vectors, expected, atol=1e-3)
+
+
+@pytest.mark.parametrize("fault", ["difference", "not a number", "exception"])
+def test_a_wrong_gpu_does_not_encode(
+    fault: str, monkeypatch: pytest.MonkeyPatch, tiny_model: Path, german: list[str]
+) -> None:
+    monkeypatch.setattr(device, "torch_gpus", lambda: 1)
+    calls: list[None] = []
+
+    def pool(table: np.ndarray, device: str) -> Callable[..., None]:
+        def run(ids: np.ndarray, offsets: np.ndarray, out: np.ndarray) -> None:
+            calls.append(None)
+            if fault == "exception":
+                raise RuntimeError("CUDA error:\nno kernel image is available")
+            mean_pool(table, np.ones(len(table), np.float32), ids, offsets, out)
+            out *= np.nan if fault == "not a number" else 1.01
+
+        return run
+
+    monkeypatch.setattr(gpu, "pool", pool)
+    with pytest.warns(RuntimeWarning, match="the GPU is not used.*the CPU encodes") as caught:
+        encoder = Encoder.load(tiny_model, threads=2, device="cuda")
+    assert len(caught) == 1 and "\n" not in str(caught[0].message)
+    assert encoder.device == "cpu"
+    expected = Encoder.load(tiny_model, threads=2).encode(german)
+    np.testing.assert_array_equal(encoder.encode(german), expected)
+    assert len(calls) == 1, "the check alone"
+
+
+def test_a_wrong_gpu_does_not_run_networks() -> None:
+    """The check takes any encoder: here one that is wrong on the GPU for long sentences alone."""
+
+    def make(device: str) -> str:
+        return device
+
+    def encode(pool: str, ids: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        out = np.add.reduceat(np.append(ids, 0), offsets[:-1])[:, None].astype(np.float32)
+        return out * np.where((pool == "cuda") & (np.diff(offsets) > 12), 0.9, 1.0)[:, None]
+
+    with pytest.warns(RuntimeWarning, match="differ from those of the CPU"):
+        assert gpu.checked(make, encode, 50) == ("cpu", "cpu")
+
+
+@pytest.mark.skipif(not device.torch_gpus(), reason="no GPU here that torch can use")
+def test_a_real_gpu_encodes_as_the_cpu_does(tiny_model: Path, german: list[str]) -> None:
+    encoder = Encoder.load(tiny_model, threads=2, device="cuda")
+    assert encoder.device == "cuda"
+    expected = Encoder.load(tiny_model, threads=2).encode(german)
+    np.testing.assert_allclose(encoder.encode(german), expected, atol=1e-5)
