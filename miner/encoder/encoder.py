@@ -95,9 +95,10 @@ class Encoder:
                 for encoder, part in zip(architecture.encoders, model.parts, strict=True)
             ]
         elif self.device == "cuda":
-            self._average, self.device = gpu.checked(
+            average, self.device = gpu.checked(
                 self._average_on, self._encode_few, len(model.parts[0].weights)
             )
+            self._average = average
         else:
             self._average = _cpu_pool(model.parts[0])
         sizes = [pool.dimension for _, pool in self._pools] or [model.parts[0].weights.shape[1]]
