@@ -121,6 +121,7 @@ def index_blocks(encoder: Encoder, index: Index) -> Iterator[Block]:
             f"{index.path} was built with --side {index.side}, not with {encoder.side}; leave out "
             "--side"
         )
+    index.verify()
     for start in range(0, len(index), CHUNK):
         rows = np.arange(start, min(start + CHUNK, len(index)))
         yield index.sentences(rows), index.ids(rows), index.store.vectors[rows]

@@ -1,9 +1,12 @@
 """Index directory: a corpus with its vectors, built, extended and opened.
 
 It holds a store (:mod:`miner.index.store`), ``meta.json`` and, for a compressed index,
-``faiss.index`` over the distinct rows.
+``faiss.index`` over the distinct rows. ``meta.json`` lists size and SHA-256 of every other file,
+and a digest of itself. Opening compares sizes and that digest; :meth:`Index.verify`, which a search
+calls first, compares the content. Indexes of older versions have no digests, and open without.
 """
 
+import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -27,6 +30,8 @@ META = "meta.json"
 ANN = "faiss.index"
 FLAT = "flat"
 EXTERNAL = "external"
+# Keys of meta.json: size and SHA-256 of the other files, and SHA-256 of the other keys.
+FILES, DIGEST = "files", "digest"
 
 
 class Index:
@@ -41,6 +46,14 @@ class Index:
     def __init__(self, path: Path, meta: dict[str, Any]):
         self.path = path
         self.meta = meta
+        self._verified = DIGEST not in meta
+        if not self._verified and meta[DIGEST] != _digest(meta):
+            raise ArtifactError(f"{path / META}: altered (its digest differs); build it again")
+        for name, entry in meta.get(FILES, {}).items():
+            size = (path / name).stat().st_size if (path / name).is_file() else None
+            if size != entry["bytes"]:
+                fault = "missing" if size is None else f"{size} bytes, not {entry['bytes']}"
+                raise ArtifactError(f"{path / name}: {fault}; build the index again")
         self.store = store.Store(path)
         self.fingerprint: str = meta["model"]["fingerprint"]
         self.model_name: str = meta["model"]["name"]
@@ -90,7 +103,7 @@ class Index:
             )
         try:
             return cls(path, meta)
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, AttributeError) as error:
             raise ArtifactError(f"{path / META}: incomplete ({error}); build it again") from None
 
     @classmethod
@@ -122,7 +135,7 @@ class Index:
             if encoder.side is not None:
                 model["side"] = encoder.side
             _finish(directory, model, sources, index, report)
-        return cls.open(path)
+        return cls._built(path)
 
     @classmethod
     def build_from_vectors(
@@ -159,7 +172,7 @@ class Index:
             copy_vectors(directory, array, records, str(vectors), report)
             kind = f"{EXTERNAL}, {array.shape[1]} dimensions"
             _finish(directory, {"name": kind, "fingerprint": kind}, sources, index, report)
-        return cls.open(path)
+        return cls._built(path)
 
     def add(
         self,
@@ -185,6 +198,7 @@ class Index:
             raise MismatchError(
                 f"{self.path} was built with --side {self.side}, not with {encoder.side}"
             )
+        self.verify()
         with atomic_directory(self.path, marker=META) as directory:
             writer = store.TextWriter(directory)
             writer.append_store(self.store)
@@ -193,7 +207,29 @@ class Index:
             encode_store(directory, encoder, report, self.store.vectors)
             sources = [*self.sources, *more]
             _finish(directory, self.meta["model"], sources, self.factory, report)
-        return Index.open(self.path)
+        return self._built(self.path)
+
+    @classmethod
+    def _built(cls, path: str | Path) -> "Index":
+        """Open an index that was just written; its checksums are of what was written."""
+        index = cls.open(path)
+        index._verified = True
+        return index
+
+    def verify(self) -> "Index":
+        """Compare the content of all files with their SHA-256, once; return the index.
+
+        Takes about a second for a gigabyte, of which a million sentences have one. Raises
+        :class:`~miner.errors.ArtifactError`, naming the file that differs.
+        """
+        if not self._verified:
+            for name, entry in self.meta[FILES].items():
+                if _sha256(self.path / name) != entry["sha256"]:
+                    raise ArtifactError(
+                        f"{self.path / name}: altered (its checksum differs); build the index again"
+                    )
+            self._verified = True
+        return self
 
     def ids(self, rows: np.ndarray) -> list[str]:
         """Return the ids of ``rows``: the corpus's own, or line numbers.
@@ -254,5 +290,24 @@ def _finish(
         "distinct": len(rows),
         "index": index,
         "sources": [vars(entry) for entry in sources],
+        FILES: {
+            path.name: {"bytes": path.stat().st_size, "sha256": _sha256(path)}
+            for path in sorted(directory.iterdir())
+        },
     }
+    meta[DIGEST] = _digest(meta)
     (directory / META).write_text(json.dumps(meta, indent=2) + "\n", encoding="utf-8")
+
+
+def _sha256(path: Path) -> str:
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise ArtifactError(f"{path}: cannot be read ({error.strerror})") from None
+
+
+def _digest(meta: dict[str, Any]) -> str:
+    """Return the SHA-256 of all keys of ``meta.json`` but its digest."""
+    content = {key: value for key, value in meta.items() if key != DIGEST}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

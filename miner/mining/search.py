@@ -194,7 +194,8 @@ def require_one_model(source: Index, target: Index) -> None:
 
 
 def side(index: Index) -> VectorSet:
-    """Return the vectors of an index that take part in a search."""
+    """Return the vectors of an index that take part in a search, after a check of its content."""
+    index.verify()
     if index.factory == FLAT:  # a compressed index is over the rows that were distinct then
         index.store.compare_plain_forms()
     return VectorSet(index.store.vectors, index.store.distinct(), index.ann())

@@ -17,6 +17,7 @@ import h5py
 import numpy as np
 import pytest
 from support.commands import MINER, Done, Miner, fault, many, miner, only, small_disk, write  # noqa: F401 (fixtures)
+from support.indexes import without_checksums
 
 from miner.encoder import model as models
 from miner.index import store
@@ -138,6 +139,8 @@ def test_an_index_that_is_none(ready: Miner, bad: str) -> None:
 def test_an_index_whose_text_was_altered(ready: Miner) -> None:
     path = Path("de/sentences.txt")
     path.write_bytes(b"\xff" + path.read_bytes()[1:])
+    fault(ready.search("de", "en", "-o", "out.tsv"), "sentences.txt", "altered")
+    without_checksums(Path("de"))
     fault(ready.search("de", "en", "-o", "out.tsv"), "sentences.txt", "damaged")
     assert not Path("out.tsv").exists()
 

@@ -22,12 +22,14 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
+from support.indexes import without_checksums
 
 from miner.encoder.encoder import Encoder
 from miner.errors import ArtifactError, CorpusError, MismatchError, ResourceError
 from miner.index import faiss, store
 from miner.index.index import ANN, FLAT, META, Index
 from miner.index.store import EMBEDDINGS, IDS, SENTENCES
+from miner.mining.search import search
 
 VECTORS = np.random.default_rng(0).normal(size=(4, 6)).astype(np.float32)
 
@@ -497,9 +499,56 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_index_does_not_open(built: Index, damage: str) -> None:
+@pytest.mark.parametrize("older", [False, True])
+def test_a_damaged_index_does_not_open(built: Index, damage: str, older: bool) -> None:
+    if older:
+        without_checksums(built.path)
     DAMAGES[damage](built.path)
     refused(built.path)
+
+
+def test_an_older_index_without_checksums_opens(built: Index) -> None:
+    without_checksums(built.path)
+    assert everything(Index.open(built.path).verify()) == everything(built)
+
+
+@pytest.mark.parametrize("kind", ["flipped", "zeroed"])
+def test_altered_bytes_are_found_before_a_search(
+    encoder: Encoder, german_file: Path, tmp_path: Path, kind: str
+) -> None:
+    """Wherever they are: a few places of every file, in a compressed index with ids."""
+    corpus = text(tmp_path / "c", *(f"id{i}\t{line}" for i, line in enumerate(
+        german_file.read_text(encoding="utf-8").splitlines()
+    )))  # fmt: skip
+    path = tmp_path / "i"
+    Index.build(encoder, corpus, path, format="bucc", index="SQ8")
+    assert entries(path) == sorted([ANN, EMBEDDINGS, IDS, META, SENTENCES])
+    for name in entries(path):
+        data = (path / name).read_bytes()
+        for place in np.linspace(0, len(data) - 1, 12).astype(int).tolist():
+            changed = bytearray(data)
+            if kind == "flipped":
+                changed[place] ^= 4
+            else:
+                changed[place : place + 40] = bytes(len(changed[place : place + 40]))
+            if changed == data:
+                continue
+            (path / name).write_bytes(changed)
+            with pytest.raises(ArtifactError) as caught:
+                search(Index.open(path), Index.open(path))
+            assert str(path) in str(caught.value) and "\n" not in str(caught.value)
+        (path / name).write_bytes(data)
+    assert len(search(Index.open(path), Index.open(path))) > 0
+
+
+def test_an_altered_index_is_not_extended(
+    encoder: Encoder, built: Index, english_file: Path
+) -> None:
+    data = bytearray((built.path / SENTENCES).read_bytes())
+    data[7] ^= 1
+    (built.path / SENTENCES).write_bytes(data)
+    with pytest.raises(ArtifactError, match=f"{SENTENCES}: altered"):
+        Index.open(built.path).add(encoder, english_file)
 
 
 def test_ids_that_went_missing(encoder: Encoder, tmp_path: Path) -> None:

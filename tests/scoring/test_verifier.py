@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.indexes import without_checksums
 from support.kernel_references import (
     compare_reference,
     find_numbers_reference,
@@ -400,9 +401,8 @@ def test_a_verifier_that_is_not_there(
     for index in verifying:
         place = tmp_path / index.path.name
         shutil.copytree(index.path, place)
-        meta = json.loads((place / "meta.json").read_text())
-        meta["model"]["name"] = str(tmp_path / "gone")
-        (place / "meta.json").write_text(json.dumps(meta))
+        model = {**index.meta["model"], "name": str(tmp_path / "gone")}
+        without_checksums(place, model=model)
         copies.append(Index.open(place))
     assert search(*copies).features is None
     with pytest.raises(ArtifactError, match="say where the model is now"):
