@@ -33,7 +33,7 @@ _ELSEWHERE = "name another place (--checkpoint)"
 class Checkpoint:
     """A directory with the scores of one text by one plan, locked until the ``with`` block ends.
 
-    key: the facts that scores depend on: ``input``, ``layout``, ``plan``, ``libraries``, ``rows``.
+    key: the facts that scores depend on: ``input``, ``layout``, ``plan``, ``libraries``.
     note: is told if the scores of something else are removed. kept: the user named the directory,
     so that scores of another text or plan are an error instead; those by other versions of a
     library are removed even so. Raises ArtifactError for it, for a directory that is something
