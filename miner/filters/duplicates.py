@@ -23,7 +23,7 @@ _SPACED = bytes(byte if byte > 127 or chr(byte).isalnum() else ord(" ") for byte
 
 
 def plain(text: str) -> str:
-    """Letters with their marks, and digits, case-folded in NFC; the text itself if it has none."""
+    """Letters with their marks, and digits, of `folded` text; the text itself if it has none."""
     return NO_WORD.sub(" ", folded(text)).strip() or text
 
 

@@ -31,9 +31,9 @@ _SPACED = re.compile(rf"[{SPACELESS}]|[^\s{SPACELESS}]+")
 
 
 def folded(text: str) -> str:
-    """Case-fold a text and compose it (NFC), so that texts that look alike become equal."""
+    """Case-fold a text in the normal form NFKC, so that texts that look alike become equal."""
     text = text.casefold()
-    return text if text.isascii() else unicodedata.normalize("NFC", text)
+    return text if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
 
 
 def plain_form(text: str) -> str:
@@ -42,10 +42,7 @@ def plain_form(text: str) -> str:
     Unicode compatibility forms (NFKC) and runs of spaces are made one. Full stops, commas, quotes
     and the like are dropped from the end; question marks stay, since they change the meaning.
     """
-    text = text.casefold()
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text).casefold()
-    text = " ".join(text.split())
+    text = " ".join(folded(text).split())
     end = len(text)
     while end and (text[end - 1] == " " or _is_final(text[end - 1])):
         end -= 1

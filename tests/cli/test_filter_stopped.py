@@ -128,8 +128,8 @@ def test_two_runs_at_once(miner, knowing_model) -> None:
         code, out, err = miner("filter", "a.tsv", "--config", "rules.toml", "-o", "out",
                                "--model", knowing_model)  # fmt: skip
         assert (code, out, err.count("\n")) == (1, "", 1)
-        held = rf"miner: error: out\.checkpoint: in use by process {os.getpid()} on \S+ since "
-        assert re.match(held, err) and "--checkpoint" in err
+        held = rf"miner: error: out\.checkpoint: held by process {os.getpid()} on \S+ since "
+        assert re.match(held, err)
         assert sorted(os.listdir("out.checkpoint")) == before and not Path("out").exists()
 
 

@@ -43,7 +43,8 @@ def test_what_is_the_same_text() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["Größe é", "Ångström", "q\u0323\u0307", "한국어", "ქართული", "क़लम", "\u0344"]
+    "text",
+    ["Größe é", "Ångström", "q\u0323\u0307", "한국어", "ქართული", "क़लम", "\u0344", "ﬁn", "ＡＢ"],
 )
 def test_normal_forms_are_equal(text: str) -> None:
     forms = [unicodedata.normalize(form, text) for form in ("NFC", "NFD")]
