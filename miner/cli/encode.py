@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from miner.cli import options
+from miner.cli import guard, options
 from miner.cli.progress_bars import Progress
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def encode(
 
     if Path(output).suffix not in SUFFIXES:
         raise click.UsageError(f"-o {output}: its suffix must be one of {', '.join(SUFFIXES)}")
-    options.spare(corpus, output)
+    guard.check([*corpus, model], {"-o": output})
     encoder = Encoder.load(model, threads, device, side)
     with Progress() as report:
         encoded = encode_corpus(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from miner.cli import options
+from miner.cli import guard, options
 from miner.cli.progress_bars import Progress
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ Examples:
 @options.side
 @options.factory
 @click.option("--add", is_flag=True, help="Append CORPUS to the existing index in DIR.")
+@click.option("--overwrite", is_flag=True, help="Replace an index that is in DIR already.")
 @click.option(
     "--embeddings",
     metavar="FILE",
@@ -45,6 +46,7 @@ def index(
     side: str | None,
     factory: str,
     add: bool,
+    overwrite: bool,
     embeddings: str | None,
     dim: int | None,
     device: str,
@@ -55,17 +57,22 @@ def index(
 
     CORPUS is one file or several, plain or compressed, or - for standard input. Empty lines are
     counted but not encoded, so that line numbers stay. The directory appears when everything is
-    done. It replaces an older index, unless --add appends to it.
+    done. An older index there is kept unless --overwrite replaces it or --add appends to it.
     """
     from miner.encoder.encoder import Encoder
     from miner.index.index import Index
 
     if embeddings and (add or len(corpus) != 1 or model != "default"):
         raise click.UsageError("--embeddings takes one CORPUS, and neither --add nor --model")
+    if add and overwrite:
+        raise click.UsageError("--add appends to an index, --overwrite replaces it; give one")
     if embeddings and side:
         raise click.UsageError("--side needs a model, and --embeddings uses none")
     if dim and not embeddings:
         raise click.UsageError("--dim is the dimension of --embeddings; give --embeddings, too")
+    guard.check([*corpus, embeddings, model], {"-o": output})
+    if not add:
+        guard.check_directory("-o", output, "an index", overwrite)
     if add and factory != "flat":
         raise click.UsageError("--add keeps the kind of index that is there; leave out --index")
     with Progress() as report:

@@ -1,8 +1,7 @@
 """Options that several commands share, and what they turn into."""
 
 import functools
-from collections.abc import Callable, Iterable
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -285,12 +284,3 @@ factory = click.option(
     help="flat is exact; a FAISS factory string such as IVF1024,PQ50x8 makes a compressed index, "
     "whose answers are scored again exactly.",
 )
-
-
-def spare(inputs: Iterable[str], *outputs: str | None) -> None:
-    """Refuse (UsageError) an output that is one of the input files, which it would replace."""
-    for corpus in inputs:
-        for output in filter(None, outputs):
-            both = Path(corpus).is_file() and Path(output).exists()
-            if both and Path(corpus).samefile(output):
-                raise click.UsageError(f"{output} is the corpus {corpus}, which it would replace")

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from miner.cli import guard
+from miner.cli import guard, main
 from miner.index.index import Index
 
 
@@ -100,3 +100,71 @@ def test_suffixes_that_are_not_written(miner, command: tuple[str, ...], suffix: 
     code, out, said = miner(*command, "-o", f"out{suffix}")
     assert code == 2 and not out
     assert f"-o out{suffix}: {suffix.removesuffix('.gz')} is not written; known are .txt" in said
+
+
+# --- commands -----------------------------------------------------------------------------------
+
+
+def snapshot(place: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(place)): path.read_bytes()
+        for path in sorted(place.rglob("*"))
+        if path.is_file()
+    }
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "search index index-en -o x.tsv --report x.tsv",
+        "search index index-en -o x.tsv --checkpoint x.tsv",
+        "search index index-en --decoys corpus -o corpus",
+        "search index index-en -o index/sentences.txt",
+        "search index index-en -o model/x.tsv",
+        "mine corpus corpus-en --model model -o model",
+        "mine corpus corpus-en --model model -o corpus",
+        "mine corpus corpus-en --model model -o index/x.tsv",
+        "index corpus --model model -o index",
+        "index corpus --model model -o model",
+        "index corpus --model model --overwrite -o model",
+        "index corpus --model model -o corpus",
+        "encode corpus --model model -o index/v.npy",
+        "encode corpus --model model -o model/v.npy",
+        "score pairs.tsv --score cosine -o pairs.tsv",
+        "filter pairs.tsv -o x.tsv --rejected x.tsv",
+        "filter pairs.tsv -o pairs.tsv",
+        "filter pairs.tsv -o x.tsv --report model/r.html",
+        "train --bitext pairs.tsv -o model",
+        "train --bitext pairs.tsv --overwrite -o index",
+        "train --bitext pairs.tsv -o pairs.tsv",
+        "stats pairs.tsv --json pairs.tsv",
+        "evaluate mined scored.tsv gold.tsv --json gold.tsv",
+    ],
+)
+def test_no_command_destroys_anything(
+    line: str,
+    index: Path,
+    model: Path,
+    indexes: tuple[Index, Index],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(indexes[1].path, "index-en")
+    for name in ("corpus", "corpus-en", "pairs.tsv", "scored.tsv", "gold.tsv"):
+        Path(name).write_text("1\ta\tb\n2\tc\td\n", encoding="utf-8")
+    before = snapshot(tmp_path)
+    assert main(line.split()) == 2, capsys.readouterr().err
+    assert snapshot(tmp_path) == before
+
+
+def test_an_index_is_replaced_when_asked(
+    index: Path, model: Path, english_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = ["index", str(english_file), "--model", str(model), "-o", str(index)]
+    before = snapshot(index)
+    assert main(line) == 2 and "--overwrite" in capsys.readouterr().err
+    assert snapshot(index) == before
+    assert main([*line, "--overwrite"]) == 0
+    assert snapshot(index) != before
