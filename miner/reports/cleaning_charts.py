@@ -180,7 +180,7 @@ def _lines(step: Step, edges: np.ndarray) -> Iterable[tuple[float, str, float]]:
 
 
 def thresholds(found: Cleaned, curve: Curve) -> Any:
-    """Draw pairs and words kept by threshold of the ranking score, with a line at the present one."""
+    """Draw pairs and words kept by threshold of the ranking score; a line marks the present one."""
     from bokeh.models import LinearAxis, NumeralTickFormatter, Range1d, Span
 
     step = found.plan.ranking

@@ -1,4 +1,7 @@
-"""Tests of miner.reports.cleaning_report: the samples, the text, and the page in a browser."""
+"""Tests of miner.reports.cleaning_report: the samples, the text, and the page in a browser.
+
+All share the runs of one module-wide fixture; so these 400 lines stay together.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ COSINE = 'rank = "cosine"\n[[filter]]\nname = "cosine"\nminimum = 0.2\n'
 
 
 def pairs() -> list[tuple[str, str]]:
-    """Pairs of many lengths; some that are no translations, copies, and markup."""
+    """Return pairs of many lengths, with wrong pairs, near-duplicates and markup."""
     from support.tiny import sentences
 
     german, english = sentences("de"), sentences("en")
@@ -93,7 +96,7 @@ def page(place: Path, found: Cleaned) -> Path:
     st.integers(1, 7),
     st.integers(1, 60),
 )
-def test_the_nearest_are_those_of_a_sort(distance: list[float], size: int, part: int) -> None:
+def test_nearest_equals_a_full_sort(distance: list[float], size: int, part: int) -> None:
     rows = np.arange(len(distance))
     plain = np.lexsort((samples.hash_of(rows), np.array(distance)))[:size]
     for order in (rows, rows[::-1]):
@@ -104,7 +107,7 @@ def test_the_nearest_are_those_of_a_sort(distance: list[float], size: int, part:
         assert nearest.rows.tolist() == plain.tolist()
 
 
-def test_of_equals_some_from_everywhere_are_taken() -> None:
+def test_equal_distances_are_sampled_evenly() -> None:
     nearest = samples.Nearest(60)
     nearest.add(np.arange(60_000), np.zeros(60_000))
     places = np.histogram(nearest.rows, 6, (0, 60_000))[0]
@@ -118,7 +121,7 @@ bound = st.one_of(st.none(), st.sampled_from([-3.0, 0.0, 0.1, 0.7, 2.5, 4.0, 1e6
     st.lists(st.floats(-5, 20, width=32) | st.just(float("inf")), max_size=50), bound, bound,
     st.booleans(),
 )  # fmt: skip
-def test_every_bar_is_within_the_bounds_or_beyond_them(
+def test_no_bar_straddles_a_bound(
     numbers: list[float], low: float | None, high: float | None, whole: bool
 ) -> None:
     if low is not None and high is not None and low > high:
@@ -170,7 +173,7 @@ def test_samples_are_those_nearest_to_the_bounds(found: Cleaned) -> None:
 
 
 @pytest.mark.parametrize("more", ["", "[[filter]]\nname = 'length'\nlabel = 'l'\nmaximum = 8\n"])
-def test_the_curve_is_what_other_thresholds_would_keep(
+def test_the_curve_equals_runs_with_other_thresholds(
     tmp_path: Path, tiny_model: Path, more: str
 ) -> None:
     found = run(tmp_path, COSINE + COPIES + more, tiny_model, all_scores=True)
@@ -188,9 +191,7 @@ def test_the_curve_is_what_other_thresholds_would_keep(
         assert other.words[other.kept].sum() == curve.words[place]
 
 
-def test_a_curve_of_a_cheap_score_says_what_it_does_not_know(
-    tmp_path: Path, tiny_model: Path
-) -> None:
+def test_a_curve_of_a_cheap_score_warns(tmp_path: Path, tiny_model: Path) -> None:
     text = 'rank = "length_ratio"\n' + RATIO + '[[filter]]\nname = "cosine"\nminimum = 0.2\n'
     found = run(tmp_path, text, tiny_model)
     curve = curve_of(found)
@@ -213,7 +214,7 @@ def test_texts_are_fetched_and_cut(tmp_path: Path, found: Cleaned) -> None:
 # --- what is said -------------------------------------------------------------------------------
 
 
-def test_the_page_has_what_it_promises(page: Path, found: Cleaned) -> None:
+def test_parts_of_the_page(page: Path, found: Cleaned) -> None:
     text = page.read_text(encoding="utf-8")
     for part in (
         "bitext.tsv",
@@ -235,7 +236,7 @@ def test_the_page_has_what_it_promises(page: Path, found: Cleaned) -> None:
     )
 
 
-def test_text_in_a_page_is_no_markup(tmp_path: Path) -> None:
+def test_text_is_escaped(tmp_path: Path) -> None:
     label = "</script><script>alert(2)</script>"
     plan = LENGTH + f"label = '{label}'\n" + "[[filter]]\nname='longest_word'\n"
     found = run(tmp_path, plan)
@@ -246,7 +247,7 @@ def test_text_in_a_page_is_no_markup(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", [LENGTH, COSINE + LENGTH + COPIES])
 @pytest.mark.parametrize("lines", [[], [("", "")], [("a b", "")] * 30])
-def test_pages_about_nothing(
+def test_pages_without_pairs(
     tmp_path: Path, tiny_model: Path, text: str, lines: list[tuple[str, str]]
 ) -> None:
     found = run(tmp_path, text, tiny_model, rows=bitext(tmp_path, lines))
@@ -302,8 +303,8 @@ def test_two_files_and_json(tmp_path: Path, german_file: Path, english_file: Pat
     assert "no?utf8.jsonl" in written(tmp_path, found, names=["no\udcffutf8.jsonl"])
 
 
-def test_scores_without_end(tmp_path: Path) -> None:
-    """Infinite scores, and one far away, have their place; bounds far off are only said."""
+def test_infinite_scores(tmp_path: Path) -> None:
+    """Infinite scores are in the outer bar; bounds far off are only named."""
     text = '[[filter]]\nname = "length_ratio"\nslack = 0.0\nmaximum = 1e9\n'
     found = run(tmp_path, text)
     assert np.isinf(found.scores("length_ratio")).sum() == 0  # no side alone is empty here
@@ -335,7 +336,7 @@ def test_the_command_writes_a_page_or_json(
     assert "a sample of 30 rows" in text and "bitext.tsv" in text and "sample0" not in text
 
 
-def test_without_bokeh_nothing_is_begun(
+def test_without_bokeh_the_command_ends_at_once(
     tmp_path: Path, miner: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = importlib.util.find_spec
@@ -358,7 +359,7 @@ PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 @pytest.mark.skipif(PROGRAM is None, reason="no Chromium on this machine")
-def test_the_page_lives_in_a_browser(found: Cleaned, place: Path) -> None:
+def test_the_page_in_a_browser(found: Cleaned, place: Path) -> None:
     playwright = pytest.importorskip("playwright.sync_api")
     # A name that would end a script, if it were not escaped.
     label = "</script><h1>no"

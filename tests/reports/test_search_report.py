@@ -33,7 +33,7 @@ def page(found: Search, guess: Estimate, tmp_path_factory: pytest.TempPathFactor
     return path
 
 
-def test_the_page_has_what_it_promises(page: Path, found: Search) -> None:
+def test_parts_of_the_page(page: Path, found: Search) -> None:
     text = page.read_text(encoding="utf-8")
     for part in (
         "tiny.de × tiny.en",
@@ -62,7 +62,7 @@ def test_pages_without_a_threshold_or_an_estimate(
     assert "not estimated" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
-def test_text_in_a_page_is_no_markup(verifying: tuple[Index, Index], tmp_path: Path) -> None:
+def test_text_is_escaped(verifying: tuple[Index, Index], tmp_path: Path) -> None:
     from miner.encoder.encoder import Encoder
 
     encoder = Encoder.load(verifying[0].model_name)
@@ -83,7 +83,7 @@ PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 @pytest.mark.skipif(PROGRAM is None, reason="no Chromium on this machine")
-def test_the_page_lives_in_a_browser(page: Path) -> None:
+def test_the_page_in_a_browser(page: Path) -> None:
     playwright = pytest.importorskip("playwright.sync_api")
     errors: list[str] = []
     requests: list[str] = []

@@ -1,4 +1,4 @@
-"""Files of raw lines, and the lines that readers have stumbled over."""
+"""Files of raw lines, and pieces of lines that are hard for readers."""
 
 from pathlib import Path
 
@@ -8,19 +8,19 @@ from miner.text.compression import codec
 
 
 def put(path: Path, data: bytes) -> Path:
-    """A file, compressed as its name says."""
+    """Write a file, compressed by its suffix."""
     library = codec(str(path))
     path.write_bytes(library.compress(data) if library else data)
     return path
 
 
 def lines_of(data: bytes) -> list[bytes]:
-    """What the format says a line is: a plain reference."""
+    """Split at line feeds: a plain reference."""
     lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     return [line.removesuffix(b"\r") for line in (lines if lines[-1] else lines[:-1])]
 
 
-# Pieces of lines that readers have stumbled over.
+# Pieces of lines that are hard for readers.
 hard = st.lists(
     st.sampled_from(
         [b"\n", b"\r\n", b"\t", b"a", b"\xff", b"\xc3", "\u2028".encode(), b"\x85", b"\x0b", b"\r",

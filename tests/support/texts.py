@@ -1,4 +1,4 @@
-"""What tests of reading and writing text share: hard text, compressions, pipes."""
+"""Helpers of tests that read and write text: hard text, compressions, pipes."""
 
 from __future__ import annotations
 

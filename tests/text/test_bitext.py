@@ -93,7 +93,7 @@ def test_bitext_from_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
 @pytest.mark.parametrize("suffix", ["", ".gz"])
 def test_bitext_from_a_pipe(tmp_path: Path, suffix: str) -> None:
-    """What a shell's <(zcat a.gz) gives can be read once, and is counted all the same."""
+    """Read once, as a shell's <(zcat a.gz) must be, and counted all the same."""
     pipe = tmp_path / f"pipe{suffix}"
     os.mkfifo(pipe)
     data = COMPRESS[suffix](b"a\nb\n")
@@ -148,7 +148,7 @@ def test_formats_that_do_not_exist(named: dict[str, str]) -> None:
 
 
 def test_bitext_with_more_columns(tmp_path: Path) -> None:
-    """As they stand, of the rows that are kept."""
+    """Further columns come unchanged, for the rows that are kept."""
     path = put(tmp_path / "a.tsv", "de\ten\tx\ty\na\tb\t1\t\n\tc\t2\t\n\ne\tf\t .5 \tz\n")
     bitext = read_bitext(path, bitext_format=HEADER, more=[3, "y"])
     assert bitext.more == [("1", ""), (" .5 ", "z")]
@@ -246,7 +246,7 @@ def test_a_file_that_changes_between_count_and_read(
     rows=st.lists(st.sampled_from(["a\tx", "b\ty", "\tz", "", "c\t ", "\udcff\tx"]), max_size=12),
     block=st.integers(1, 5),
 )
-def test_blocks_are_the_whole(tmp_path: Path, rows: list[str], block: int) -> None:
+def test_blocks_add_up_to_the_whole(tmp_path: Path, rows: list[str], block: int) -> None:
     data = "".join(f"{row}\n" for row in rows).encode("utf-8", "surrogateescape")
     path = put(tmp_path / "a.tsv", data)
     whole = read_bitext(path, bitext_format=SKIP)
@@ -278,6 +278,6 @@ def test_scores() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "x", "nan", "NaN", "1,5", "0x1"])
-def test_what_is_no_score(text: str) -> None:
+def test_text_that_is_no_score(text: str) -> None:
     with pytest.raises(CorpusError, match=r"^a\.tsv, line 5: the score .* is no number"):
         parse_scores(["1", text, "2"], "a.tsv", LINES)

@@ -1,4 +1,4 @@
-"""miner.text.corpus: every line of every format accounted for."""
+"""Tests of miner.text.corpus: every line of every format is accounted for."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_line_ends_and_marks(tmp_path: Path, data: bytes, expected: list[str]) -
     ("data", "lines"),
     [(b"", 0), (b"\xef\xbb\xbf", 0), (b"\n", 1), (b"\n\r\n \n\xe2\x80\xa8\n\t", 5)],
 )
-def test_nothing_in_it(tmp_path: Path, suffix: str, data: bytes, lines: int) -> None:
+def test_files_without_text(tmp_path: Path, suffix: str, data: bytes, lines: int) -> None:
     for format in ("plain", "tsv", "jsonl", "bucc"):
         reader = Reader(put(tmp_path / f"a{suffix}", COMPRESS[suffix](data)), format=format)
         assert list(reader) == []
@@ -103,7 +103,7 @@ def test_a_line_of_a_megabyte(tmp_path: Path) -> None:
     assert read(path).sentences == [long, "b"]
 
 
-def test_counts_start_anew(tmp_path: Path) -> None:
+def test_every_iteration_counts_anew(tmp_path: Path) -> None:
     reader = Reader(put(tmp_path / "a", "a\n\nb\n"))
     assert drain(reader) == drain(reader) == ["a", "b"]
     assert tallies(reader) == (3, 1, 0, 0)
@@ -127,7 +127,7 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("arguments", [{"format": "csv"}, {"on_error": "ignore"}, {"block": 0}])
-def test_arguments_that_mean_nothing(tmp_path: Path, arguments: dict[str, Any]) -> None:
+def test_invalid_arguments(tmp_path: Path, arguments: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="must be"):
         Reader(put(tmp_path / "a", "a"), **arguments)
 

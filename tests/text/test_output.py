@@ -59,7 +59,7 @@ def test_output_reads_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suff
 @pytest.mark.parametrize("suffix", COMPRESS)
 @pytest.mark.parametrize("failure", [RuntimeError, KeyboardInterrupt, SystemExit, GeneratorExit])
 @pytest.mark.parametrize("old", [None, b"old content"])
-def test_failure_leaves_everything_as_it_was(
+def test_a_failure_changes_no_file(
     tmp_path: Path, suffix: str, failure: type[BaseException], old: bytes | None
 ) -> None:
     path = tmp_path / f"out{suffix}"
@@ -173,7 +173,7 @@ def test_a_link_stays_a_link_and_a_device_a_device(tmp_path: Path) -> None:
 
 
 class Stdout(io.BytesIO):
-    """Standard output's bytes, which nobody may close."""
+    """Bytes of a standard output that must not be closed."""
 
     failure: BaseException | None = None
 

@@ -7,7 +7,6 @@ import gzip
 import json
 import lzma
 import os
-import sys
 import threading
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from support.raw_lines import hard, lines_of, put
 
 from miner.errors import CorpusError
 from miner.text.bitext_format import BitextFormat
-from miner.text.layout import READ, REPLACED, UNREADABLE, Block
+from miner.text.layout import READ, REPLACED, UNREADABLE
 from miner.text.rows import Rows
 
 
@@ -38,7 +37,7 @@ def texts(rows: Rows) -> list[tuple[str, str, int]]:
 
 
 @pytest.mark.parametrize("suffix", ["", ".tsv", ".tsv.gz", ".tsv.bz2", ".tsv.xz", ".tsv.zst"])
-def test_lines_come_as_they_stand(tmp_path: Path, suffix: str) -> None:
+def test_raw_lines_are_unchanged(tmp_path: Path, suffix: str) -> None:
     data = "a\tb\r\n\nä\u2028ö\tb\x85\x0bc\td\n \t\nlast\tline".encode()
     rows = Rows(put(tmp_path / f"text{suffix}", data))
     assert raws(rows) == [(line,) for line in lines_of(data)]
@@ -47,7 +46,7 @@ def test_lines_come_as_they_stand(tmp_path: Path, suffix: str) -> None:
 
 
 @given(hard, st.integers(1, 5), st.integers(0, 4))
-def test_whatever_the_bytes(tmp_path_factory: pytest.TempPathFactory, data, size, skip) -> None:
+def test_rows_of_any_bytes(tmp_path_factory: pytest.TempPathFactory, data, size, skip) -> None:
     path = tmp_path_factory.getbasetemp() / "whatever.tsv"
     path.write_bytes(data)
     expected = [(line,) for line in lines_of(data)]
@@ -62,7 +61,7 @@ def test_whatever_the_bytes(tmp_path_factory: pytest.TempPathFactory, data, size
 
 
 @given(hard, hard)
-def test_two_files_whatever_the_bytes(tmp_path_factory, left, right) -> None:
+def test_two_files_of_any_bytes(tmp_path_factory, left, right) -> None:
     place = tmp_path_factory.getbasetemp()
     paths = [place / "whatever.de", place / "whatever.en"]
     for path, data in zip(paths, (left, right), strict=True):
@@ -122,7 +121,7 @@ def test_an_empty_file_has_no_rows(tmp_path: Path) -> None:
         ("jsonl", b"[" * 100_000, "broken JSON"),
     ],
 )
-def test_a_row_that_cannot_be_read(tmp_path: Path, kind: str, line: bytes, words: str) -> None:
+def test_unreadable_rows(tmp_path: Path, kind: str, line: bytes, words: str) -> None:
     good = b"a\tb" if kind == "tsv" else b'{"source": "a", "target": "b"}'
     path = put(tmp_path / "text", b"\n".join([good, line, b"", good]))
     rows = Rows(path, bitext_format=BitextFormat(format=kind))
@@ -142,7 +141,7 @@ def test_a_row_that_cannot_be_read(tmp_path: Path, kind: str, line: bytes, words
             texts(replacing)
 
 
-def test_what_cannot_be_is_refused_at_once(tmp_path: Path) -> None:
+def test_impossible_requests_are_refused_at_once(tmp_path: Path) -> None:
     path = put(tmp_path / "a.tsv", b"source\ttarget\na\tb\n")
     other = put(tmp_path / "b.tsv", b"a\n")
     for named, words in (
@@ -171,7 +170,7 @@ def test_what_cannot_be_is_refused_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("library", [gzip, bz2, lzma])
-def test_a_file_that_is_cut_short(tmp_path: Path, library) -> None:
+def test_truncated_files(tmp_path: Path, library) -> None:
     suffix = {gzip: "gz", bz2: "bz2", lzma: "xz"}[library]
     noise = b"".join(f"{i * 7919 % 10007:x}\t{i * i:x}\n".encode() for i in range(20_000))
     path = tmp_path / f"text.tsv.{suffix}"
@@ -196,114 +195,6 @@ def test_a_file_that_changes_while_it_is_read(tmp_path: Path, change: bytes) -> 
     sides[0].write_bytes(b"a\n")
     with pytest.raises(CorpusError, match="changed while it was read"):
         raws(both)
-
-
-# --- writing ------------------------------------------------------------------------------------
-
-
-def with_texts(line: bytes, source: str, target: str, path: Path, **named) -> bytes:
-    layout = Rows(path, bitext_format=BitextFormat(**named)).layout
-    return layout.with_texts((line,), source, target)[0]
-
-
-def test_other_texts_leave_other_columns_as_they_are(tmp_path: Path) -> None:
-    path = put(tmp_path / "a.tsv", b"id\tt\ts\tmore\n1\ta\tb\t 0.50\n")
-    named = {"path": path, "header": True, "source_column": "s", "target_column": "t"}
-    line = "1\tübel\tb\t 0.50 \r\u2028".encode()
-    assert with_texts(line, "B", "ü\tA\n", **named) == "1\tü A \tB\t 0.50 \r\u2028".encode()
-    assert with_texts(line, "b", "übel", **named) == line
-    assert with_texts(b" \xff\t\t", " \ufffd", "", path=path) == " \ufffd\t\t".encode()
-    assert with_texts(b" \t ", "", "", path=path) == b" \t "  # a blank row has no columns
-    assert with_texts(b"", "", "", **named) == b""
-
-
-def test_other_texts_of_json(tmp_path: Path) -> None:
-    """Numbers, duplicate keys, escapes and white space of the rest stay to the byte."""
-    named = {"path": put(tmp_path / "a.jsonl", b'{"source": "a", "target": "b"}\n')}
-    rest = rb'{ "target":"b", "n": [1.10, 1e400, -0],"n":1.0, "more": "\ud800\/","source" :"%s" } '
-    line = rest % rb"a\u00e4"
-    assert with_texts(line, "a\u00e4", "b", **named) == line
-    assert with_texts(line, 'new\n"\u00df', "b", **named) == rest % 'new\\n\\"\u00df'.encode()
-    swapped = with_texts(b'{"source": "x", "target": "y", "source": "z"}', "a", "b", **named)
-    assert swapped == b'{"source": "x", "target": "b", "source": "a"}'
-    assert with_texts(b"", "", "", **named) == b""
-
-
-json_texts = st.dictionaries(st.text(), st.none() | st.floats() | st.text() | st.lists(st.text()))
-
-
-@given(json_texts, st.text(), st.text(), st.booleans(), st.sampled_from([None, 1]))
-def test_only_the_texts_of_json_change(
-    tmp_path_factory, others, source, target, ascii_only, indent
-) -> None:
-    path = tmp_path_factory.getbasetemp() / "texts.jsonl"
-    path.write_bytes(b"")
-    layout = Rows(path).layout
-    record = {**others, "source": "old", "target": "old"}
-    text = json.dumps(record, ensure_ascii=ascii_only, indent=indent).replace("\n", " ")
-    line = text.encode("utf-8", "replace")
-    (out,) = layout.with_texts((line,), source, target)
-    expected = json.loads(line) | {"source": source, "target": target}
-    assert repr(json.loads(out)) == repr(expected)  # by repr, since NaN is not itself
-    assert layout.with_texts((out,), "old", "old") == (line,)
-
-
-def test_other_texts_of_two_files_of_different_formats(tmp_path: Path) -> None:
-    plain, table = put(tmp_path / "a", b"x\ty\n"), put(tmp_path / "b.tsv", b"b\tmore\n")
-    layout = Rows(plain, table).layout
-    raw = (b"x\ty", b"b\tmore")
-    assert layout.texts(Block(1, [raw])).source == ["x\ty"]
-    assert layout.with_texts(raw, "x\ty", "b") == raw
-    assert layout.with_texts(raw, "x\tz", "c") == (b"x z", b"c\tmore")
-
-
-def test_more_cells(tmp_path: Path) -> None:
-    cells = {"filter": "a\tb", "value": 0.1234567}
-    layout = Rows(put(tmp_path / "a.tsv", b"a\tb\n")).layout
-    assert layout.with_cells((b"a\tgr\xfcn\t",), cells) == b"a\tgr\xfcn\t\ta b\t0.123457"
-    assert layout.with_cells((b"",), {"value": 3}) == b"\t3"
-    assert layout.with_cells((b"a",), {"value": float("inf")}) == b"a\tinf"
-    two = Rows(put(tmp_path / "a", b"a\n"), put(tmp_path / "b", b"b\n")).layout
-    assert two.with_cells((b"a\tb", b"c"), {"value": 3}) == b"a b\tc\t3"
-
-
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-    max_leaves=8,
-)
-
-
-@given(json_values, st.booleans())
-def test_more_keys_leave_the_line_as_it_stands(tmp_path_factory, value, ascii_only) -> None:
-    path = tmp_path_factory.getbasetemp() / "keys.jsonl"
-    path.write_bytes(b"")
-    layout = Rows(path).layout
-    text = json.dumps(value, ensure_ascii=ascii_only)
-    line = text.encode("utf-8", "replace")
-    out = layout.with_cells((b" " + line + b" ",), {"filter": "length", "value": float("inf")})
-    found = json.loads(out)
-    assert found["filter"] == "length" and found["value"] is None
-    if isinstance(value, dict):
-        assert out.startswith(b" " + line[:-1])
-    else:
-        assert found["line"] == f" {line.decode()} "
-
-
-def test_broken_json_is_kept_as_text(tmp_path: Path) -> None:
-    layout = Rows(
-        put(tmp_path / "a.jsonl", b""),
-        bitext_format=BitextFormat(source_column="source", target_column="target"),
-    ).layout
-    for line in (
-        b"",
-        b'{"a": ',
-        b"nonsense \xff",
-        b"[[1, 2]]",
-        b"[" * (10 * sys.getrecursionlimit()),
-    ):
-        found = json.loads(layout.with_cells((line,), {"value": 1}))
-        assert found == {"line": line.decode("utf-8", "replace"), "value": 1}
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")

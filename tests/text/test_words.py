@@ -1,4 +1,4 @@
-"""miner.text.words: words with the marks upon their letters, against Unicode's own categories."""
+"""Tests of miner.text.words: words with the marks on their letters, against Unicode."""
 
 from __future__ import annotations
 
@@ -66,14 +66,14 @@ def test_a_mark_stays_with_its_letter(text: str) -> None:
 
 
 @given(st.text(st.sampled_from(["ह", "क", " ", ".", "_", "A", *UPON]), max_size=9))
-def test_marks_are_of_the_text_that_copies_share(text: str) -> None:
+def test_marks_belong_to_the_form_that_duplicates_share(text: str) -> None:
     assert bare(text) == plain(text).encode()
     if any(c.isalnum() for c in text):
         kept = [c for c in folded(text) if c.isalnum() or c in MARKS]
         assert [c for c in plain(text) if c != " "] == kept
 
 
-def test_words_that_differ_in_vowel_signs_are_no_copies() -> None:
+def test_words_that_differ_in_vowel_signs_are_no_duplicates() -> None:
     he, she = "मैं जा रहा हूँ", "मैं जा रही हूँ"
     assert bare(he) != bare(she) and bare(he) == bare(f"{he}।")
     assert bare("Hello \U0001f468\u200d\U0001f469 ❤\ufe0f") == bare("hello")
@@ -81,7 +81,7 @@ def test_words_that_differ_in_vowel_signs_are_no_copies() -> None:
 
 
 @given(st.text(st.sampled_from("a bé漢ก\u3000")))
-def test_what_stands_between_spaces(text: str) -> None:
+def test_splitting_at_spaces(text: str) -> None:
     assert "".join(spaced(text)) == "".join(text.split()) and len(spaced(text)) == count_tokens(
         text
     )

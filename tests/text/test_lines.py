@@ -1,0 +1,175 @@
+"""Tests of miner.text.lines: compression, files that cannot be read, lines without end."""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import os
+import sys
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.raw_lines import lines_of
+from support.texts import (
+    COMPRESS,
+    PACKED,
+    QUICK,
+    drain,
+    message,
+    noise,
+    put,
+    zstd,
+)
+
+from miner.errors import CorpusError, DependencyError
+from miner.text.corpus import Reader, read
+from miner.text.lines import read_lines
+from miner.text.output import open_output
+
+# --- compression ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", PACKED)
+def test_format_is_told_under_the_compression(tmp_path: Path, suffix: str) -> None:
+    data = COMPRESS[suffix](b"a\tb\n")
+    assert read(put(tmp_path / f"x.TSV{suffix.upper()}", data)).sentences == ["a"]
+    assert read(put(tmp_path / f"x{suffix}", data)).sentences == ["a\tb"]
+
+
+@pytest.mark.parametrize("suffix", PACKED)
+def test_members_written_one_after_another(tmp_path: Path, suffix: str) -> None:
+    data = COMPRESS[suffix](b"a\nb") + COMPRESS[suffix](b"c\nd\n")
+    assert read(put(tmp_path / f"a{suffix}", data)).sentences == ["a", "bc", "d"]
+
+
+@pytest.mark.parametrize("suffix", PACKED)
+@pytest.mark.parametrize("kept", [0, 1, 3, -1, 0.5])
+def test_truncated(tmp_path: Path, suffix: str, kept: float) -> None:
+    whole = noise(suffix)
+    cut = whole[: int(len(whole) * kept) if kept == 0.5 else int(kept)]
+    path = put(tmp_path / f"a{suffix}", cut)
+    reader = Reader(path, block=1)
+    with pytest.raises(CorpusError) as caught:
+        drain(reader)
+    text = message(caught)
+    assert str(path) in text and "incomplete download" in text
+    assert f"after line {reader.lines} " in text if kept else "0 bytes" in text
+    if kept == 0.5:
+        assert 0 < reader.lines < 20_000
+
+
+@pytest.mark.parametrize("suffix", PACKED)
+@pytest.mark.parametrize("share", [0, 0.5])
+def test_corrupted(tmp_path: Path, suffix: str, share: float) -> None:
+    whole = bytearray(noise(suffix))
+    place = int(len(whole) * share) or 10  # behind the header, or in the middle
+    whole[place : place + 64] = b"\xff" * 64
+    path = put(tmp_path / f"a{suffix}", bytes(whole))
+    with pytest.raises(CorpusError, match="damaged after line") as caught:
+        read(path)
+    assert str(path) in message(caught)
+
+
+@pytest.mark.parametrize("suffix", PACKED)
+@pytest.mark.parametrize("data", [b"a", b"plain text, whatever the name says\n" * 9])
+def test_the_suffix_without_compression(tmp_path: Path, suffix: str, data: bytes) -> None:
+    with pytest.raises(CorpusError, match="not compressed") as caught:
+        read(put(tmp_path / f"a{suffix}", data))
+    assert suffix in message(caught)
+
+
+@pytest.mark.parametrize("suffix", PACKED)
+@pytest.mark.parametrize("name", ["a", "a.txt", "a.tsv"])
+def test_compressed_without_the_suffix(tmp_path: Path, suffix: str, name: str) -> None:
+    with pytest.raises(CorpusError, match=f"compressed, but .* not end in {suffix}; rename") as it:
+        read(put(tmp_path / name, COMPRESS[suffix](b"a line\n" * 50)))
+    assert "UTF-8" not in message(it)
+
+
+def test_text_that_begins_like_bzip2(tmp_path: Path) -> None:
+    assert len(read(put(tmp_path / "a", b"BZh is how bzip2 begins\n"))) == 1
+
+
+def test_no_zstd_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = put(tmp_path / "a.zst", COMPRESS[".zst"](b"a\n"))
+    monkeypatch.setitem(sys.modules, zstd.__name__, None)
+    with pytest.raises(DependencyError, match="pip install"):
+        read(path)
+    with pytest.raises(DependencyError, match="pip install"), open_output(tmp_path / "b.zst"):
+        pass
+    assert sorted(os.listdir(tmp_path)) == ["a.zst"]
+
+
+def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
+    for path in (tmp_path / "missing", tmp_path / "missing.gz", tmp_path / "m.parquet", tmp_path):
+        with pytest.raises(CorpusError, match="cannot be read") as caught:
+            read(path)
+        assert str(path) in message(caught)
+
+
+def test_no_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: str, *_: Any, **__: Any) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+
+    monkeypatch.setattr("builtins.open", refuse)
+    with pytest.raises(CorpusError, match="Permission denied"):
+        read(tmp_path / "a")
+
+
+def test_a_failing_disk_is_not_called_a_bad_download(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(self: Any, size: int = -1) -> bytes:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    path = put(tmp_path / "a.gz", gzip.compress(b"a\n"))
+    monkeypatch.setattr(gzip._GzipReader, "read", fail)
+    with pytest.raises(CorpusError) as caught:
+        read(path)
+    assert os.strerror(errno.EIO) in message(caught) and "download" not in message(caught)
+
+
+# --- lines without end --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+def test_a_line_without_end_takes_little_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    monkeypatch.setattr("miner.text.lines.MOST", 1 << 20)
+    path = put(tmp_path / f"a.txt{suffix}", COMPRESS[suffix](b"first\n" + bytes(50 << 20)))
+    list(read_lines(str(put(tmp_path / f"b.txt{suffix}", COMPRESS[suffix](b"a\n")))))  # imports
+    tracemalloc.start()
+    lines = read_lines(str(path))
+    assert next(lines) == b"first"
+    with pytest.raises(CorpusError, match="line 2: longer than 1 MiB") as caught:
+        next(lines)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert str(path) in message(caught) and most < 16 << 20
+
+
+def test_a_line_of_just_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("miner.text.lines.MOST", 1 << 20)
+    line = b"x" * (1 << 20)
+    path = put(tmp_path / "a", line + b"\n" + line)
+    assert list(read_lines(str(path))) == [line, line]
+    put(path, line + b"\n" + line + b"x\n")
+    with pytest.raises(CorpusError, match="line 2: longer"):
+        list(read_lines(str(path)))
+
+
+PIECES = st.lists(st.sampled_from([b"\n", b"\r", b"a", b"\0", b"\xef\xbb\xbf"])).map(b"".join)
+
+
+@QUICK
+@given(PIECES, st.integers(1, 7))
+def test_parts_of_any_size_give_the_same_lines(tmp_path: Path, data: bytes, part: int) -> None:
+    path = put(tmp_path / "a", data)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("miner.text.lines._PART", part)
+        assert list(read_lines(str(path))) == lines_of(data)
