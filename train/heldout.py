@@ -1,11 +1,12 @@
 """Held-out mining: find the pairs of held-out text, most of whose partners are hidden."""
 
+from collections.abc import Sized
+
 import numpy as np
 
 from miner.evaluation.metrics import Evaluation, best_threshold
 from miner.knn.neighbors import Neighbors
 from miner.scoring.margin import candidates, retrieve
-from train.data import PairData
 
 NEIGHBORS = 4
 # One held-out pair in six keeps both sides, the others lose one of them. Sentences without a
@@ -47,6 +48,6 @@ def _nearest(similarity: np.ndarray) -> Neighbors:
     return Neighbors(np.take_along_axis(similarity, row, axis=1), row)
 
 
-def enough(data: PairData) -> bool:
+def enough(data: Sized) -> bool:
     """Tell if the held-out pairs are enough for a meaningful F1."""
     return len(data) >= 60

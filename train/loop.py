@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numba
 import numpy as np
@@ -38,13 +38,17 @@ class Progress:
 
 @dataclass(frozen=True)
 class EpochEnd:
-    """Reported after every epoch; ``f1`` and ``threshold`` are None without a held-out task."""
+    """Reported after every epoch; ``f1`` and ``threshold`` are None without a held-out task.
+
+    ``f1_of`` are the F1 of groups of held-out pairs, for example language pairs.
+    """
 
     epoch: int
     loss: float
     f1: float | None
     threshold: float | None
     best: bool
+    f1_of: Mapping[str, float] = field(default_factory=dict)
 
 
 Report = Callable[[Progress | EpochEnd], None]
@@ -82,7 +86,8 @@ class Trainer:
 
     ``sizes`` are the sizes of the vocabularies by unit, in the order of the sentences' views, and
     ``start`` their initial embeddings (:class:`~train.encoders.mixed_encoder.Encoders`).
-    ``resample(epoch)`` returns the data of an epoch under subword sampling.
+    ``resample(epoch)`` returns the data of an epoch under subword sampling. ``groups`` are rows of
+    ``held`` whose F1 is reported too.
 
     Everything random follows from the seed, the epoch and the position in it, so that a training
     continued from a checkpoint takes the same steps.
@@ -97,13 +102,14 @@ class Trainer:
         device: str = "cpu",
         start: Mapping[str, np.ndarray] | None = None,
         resample: Callable[[int], PairData] | None = None,
+        groups: Mapping[str, np.ndarray] | None = None,
     ):
         self.config = config
         self.data = data
         self.held = held if held is not None and enough(held) else None
         self.encoders = Encoders(config, sizes, device, start)
         self.state = State()
-        self.resample = resample
+        self.resample, self.groups = resample, groups or {}
         # With pairs of both labels no negatives are chosen.
         self.labelled = config.objective == "contrastive" and not data.same.all()
 
@@ -190,13 +196,13 @@ class Trainer:
         """Evaluate the epoch, keep its arrays if it is the best so far, go to the next."""
         state = self.state
         loss = state.loss_sum / max(state.loss_count, 1)
-        f1, threshold, best = self._evaluate(loss)
+        f1, threshold, best, f1_of = self._evaluate(loss)
         state.epoch, state.position = state.epoch + 1, 0
         state.loss_sum, state.loss_count = 0.0, 0
-        return EpochEnd(state.epoch, loss, f1, threshold, best)
+        return EpochEnd(state.epoch, loss, f1, threshold, best, f1_of)
 
-    def _evaluate(self, loss: float) -> tuple[float | None, float | None, bool]:
-        """Evaluate the held-out task: F1, threshold, and if they are the best so far.
+    def _evaluate(self, loss: float) -> tuple[float | None, float | None, bool, dict[str, float]]:
+        """Evaluate the held-out task: F1, threshold, if they are the best so far, F1 of groups.
 
         Raises ResourceError if the training diverged.
         """
@@ -210,10 +216,12 @@ class Trainer:
                 f"(now {self.config.rate:g}) and give --restart"
             )
         f1 = threshold = None
-        best = True
+        best, f1_of = True, dict[str, float]()
         if self.held is not None:
-            encode = self.encoders.encode
-            score = mining_f1(encode(self.held.source), encode(self.held.target))
+            source, target = map(self.encoders.encode, (self.held.source, self.held.target))
+            score = mining_f1(source, target)
+            for name, rows in self.groups.items():
+                f1_of[name] = mining_f1(source[rows], target[rows]).f1
             f1, threshold = score.f1, score.threshold
             # The later of equals: on an easy task F1 reaches 1 before the training is done.
             best = f1 >= state.best_f1
@@ -221,7 +229,7 @@ class Trainer:
             state.best = {name: array.copy() for name, array in learned.items()}
             if f1 is not None and threshold is not None:
                 state.best_f1, state.threshold = f1, threshold
-        return f1, threshold, best
+        return f1, threshold, best, f1_of
 
 
 @contextmanager

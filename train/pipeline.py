@@ -1,5 +1,6 @@
 """A whole training: text in, model directory out."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,7 @@ from train import word_vectors
 from train.assemble import assemble
 from train.config import TrainConfig
 from train.data import SplitPairs, fingerprint, prepare, split
+from train.heldout import enough
 from train.loop import EpochEnd, Progress, State, Trainer, memory_named
 from train.read import Text, TextPair, read_texts
 from train.stages import Report, stage
@@ -81,7 +83,8 @@ def train_model(
     if vectors is not None:
         start = word_vectors.initial_embeddings(*vectors, files[VOCABULARIES["word"]], config)
         report(f"{embeddings}: {word_vectors.describe_coverage(start, _words_of(pairs, config))}")
-    trainer = _trainer(pairs, config, tokenizers, device, start)
+    groups = _held_by_languages(text, pairs)
+    trainer = _trainer(pairs, config, tokenizers, device, start, groups)
     del vectors, start
     state = _run(trainer, checkpoint, len(pairs.held), report, progress)
     if threshold is None and not np.isnan(state.threshold):
@@ -185,12 +188,26 @@ def _words_of(pairs: SplitPairs, config: TrainConfig) -> np.ndarray:
     return np.unique(np.concatenate([side.views[view].ids for side in (data.source, data.target)]))
 
 
+def _held_by_languages(text: Text, pairs: SplitPairs) -> dict[str, np.ndarray]:
+    """Rows of the held-out pairs of each language pair; none unless there are several of them."""
+    if len(set(text.languages) - {None}) < 2:
+        return {}
+    held = {pair: row for row, pair in enumerate(zip(*pairs.text(pairs.held), strict=True))}
+    rows = defaultdict[str, list[int]](list)
+    for source, target, origin in zip(text.source, text.target, text.origin.tolist(), strict=True):
+        row, name = held.pop((source, target), None), text.languages[origin]
+        if row is not None and name is not None:
+            rows[name].append(row)
+    return {name: np.array(found) for name, found in sorted(rows.items()) if enough(found)}
+
+
 def _trainer(
     pairs: SplitPairs,
     config: TrainConfig,
     tokenizers: Tokenizers,
     device: str,
     start: np.ndarray | None,
+    groups: dict[str, np.ndarray],
 ) -> Trainer:
     """Make the trainer; ``start (V, d) float32`` are initial embeddings of words."""
     sizes = {units: tokenizer.size for units, tokenizer in tokenizers[0].items()}
@@ -200,7 +217,7 @@ def _trainer(
         resample = partial(resampled, data, pairs.sentences, tokenizers, config)
     held = pairs.pairs.take(pairs.held)
     initial = None if start is None else {"word": start}
-    return Trainer(config, sizes, data, held, device, initial, resample)
+    return Trainer(config, sizes, data, held, device, initial, resample, groups)
 
 
 def _run(
@@ -224,7 +241,10 @@ def _run(
             return
         mined = "" if event.f1 is None else f", held-out mining F1 {event.f1:.4f}"
         kept = " (best so far)" if event.best and event.f1 is not None else ""
-        report(f"epoch {event.epoch} of {config.epochs}: loss {event.loss:.4f}{mined}{kept}")
+        groups = "".join(f", {name} {f1:.4f}" for name, f1 in event.f1_of.items())
+        report(
+            f"epoch {event.epoch} of {config.epochs}: loss {event.loss:.4f}{mined}{kept}{groups}"
+        )
 
     with memory_named(f"{config.batch} pairs"), stage(work, report):
         state = trainer.run(checkpoint, listen)

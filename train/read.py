@@ -1,5 +1,6 @@
 """Text of a training: files in, all pairs out, and counts of the pairs left out of each file."""
 
+import re
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,8 @@ from train import selection
 from train.config import TrainConfig
 from train.stages import Report
 
+# Codes of a language pair.
+LANGUAGES = re.compile(r"(?<![a-z])[a-z]{2,3}-[a-z]{2,3}(?![a-z])")
 # Reasons for leaving out pairs that the record of a model names even with a count of 0.
 USUAL = ("empty", "not UTF-8")
 
@@ -36,18 +39,29 @@ class TextPair:
     def name(self) -> str:
         return self.source if self.target is None else f"{self.source} + {self.target}"
 
+    @property
+    def languages(self) -> str | None:
+        """Language pair by the name of the folder (``de-en``), or in that of the file, if any."""
+        place = Path(self.source)
+        found = LANGUAGES.fullmatch(place.parent.name) or LANGUAGES.search(place.name)
+        return found.group() if found else None
+
 
 @dataclass(frozen=True)
 class Text:
     """All pairs of a training.
 
-    ``same (n,) bool`` is false for pairs labelled as no translations. ``counts`` are the records of
-    the files, for the model. ``excluded`` are those of the files of excluded sentences.
+    ``same (n,) bool`` is false for pairs labelled as no translations. ``origin (n,) int64`` is the
+    number of the bitext that a pair is from, and ``languages`` are the language pairs of the
+    bitexts, where known. ``counts`` are the records of the files, for the model, and ``excluded``
+    those of the files of excluded sentences.
     """
 
     source: list[str]
     target: list[str]
     same: np.ndarray
+    origin: np.ndarray
+    languages: list[str | None]
     counts: list[dict[str, Any]]
     excluded: list[dict[str, Any]]
 
@@ -76,18 +90,20 @@ def read_texts(
     if not source:
         raise CorpusError(f"{', '.join(text.name for text in texts)}: no pairs to train on")
     same = np.concatenate([part.same for part in parts])
+    origin = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
     if config.sample:
         rows = selection.draw(len(source), config.sample, config.seed)
         report(f"{len(rows)} of {len(source)} pairs drawn")
         source, target = ([side[row] for row in rows.tolist()] for side in (source, target))
-        same = same[rows]
+        same, origin = same[rows], origin[rows]
     if exclude and not any("with excluded sentences" in count for count in counts):
         report(f"warning: no pair has a sentence of {', '.join(exclude)}")
     records = [
         {"name": Path(path).name, "sentences": len(found)}
         for path, found in zip(exclude, lists, strict=True)
     ]
-    return Text(source, target, same, counts, records)
+    languages = [text.languages for text in texts]
+    return Text(source, target, same, origin, languages, counts, records)
 
 
 def _read_text(text: TextPair, config: TrainConfig, excluded: Set[str], report: Report) -> Text:
@@ -130,4 +146,5 @@ def _read_text(text: TextPair, config: TrainConfig, excluded: Set[str], report: 
     source, target = (
         [side[row] for row in rows.tolist()] for side in (bitext.source, bitext.target)
     )
-    return Text(source, target, same[rows], [record], [])
+    zeros = np.zeros(len(rows), np.int64)
+    return Text(source, target, same[rows], zeros, [text.languages], [record], [])

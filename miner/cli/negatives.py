@@ -178,8 +178,8 @@ def table(found: Sequence[Hardest], titles: dict[int, str]) -> Iterator[str]:
     yield from ("", *aligned(rows, left=2), "")
     yield "nearer: negatives that are nearer than the translation"
     yield (
-        f"violating: negatives that the translation does not beat by {MARGIN}, from which the margin "
-        "loss learns"
+        f"violating: negatives that the translation does not beat by {MARGIN}; the margin loss "
+        "learns from them"
     )
 
 

@@ -1,10 +1,12 @@
 """``miner train``: bitext to a model directory."""
 
+import glob
+from pathlib import Path
 from typing import Any
 
 import click
 
-from miner.cli import options
+from miner.cli import guard, options
 from miner.cli.config_options import Grouped, config_options, configured
 from miner.cli.options import Number
 from miner.cli.progress_bars import Progress
@@ -31,6 +33,7 @@ Examples:
   miner train --source train.de --target train.en -o models/de-en
   miner train --bitext de-en.tsv.xz -o models/de-en
   miner train --bitext de-en.tsv.xz --bitext fr-en.tsv.xz --pieces 50000 -o models/de-fr-en
+  miner train --bitext 'train/*-en/*.tsv.xz' -o models/many
   miner train --bitext de-en.tsv.xz --recipe p19 -o models/de-en-p19
   miner train --bitext de-en.tsv.xz --epochs 10 --dimension 512 --batch 2048 -o models/big
   miner train --bitext de-en.tsv.xz --encoder lstm-sp --scramble 0.3 -o models/lstm
@@ -49,7 +52,9 @@ Examples:
     "bitexts",
     multiple=True,
     metavar="FILE",
-    help="Both sides in one TSV, JSONL or Parquet file; repeatable, any language pairs.",
+    help="Both sides in one TSV, JSONL or Parquet file, or a pattern in quotes ('de-en/*.tsv.xz'); "
+    "repeatable, any language pairs. Where names of folders or files tell pairs (de-en) and there "
+    "are several, each epoch shows the held-out F1 of each.",
 )
 @click.option("--scol", help="Source column of --bitext [1, or source of JSONL and Parquet].")
 @click.option("--tcol", help="Target column of --bitext [2, or target of JSONL and Parquet].")
@@ -110,6 +115,7 @@ Examples:
     default=True,
     help="Learn to verify candidates, which takes a few minutes.",
 )
+@click.option("--overwrite", is_flag=True, help="Replace a model that is in DIR already.")
 @click.option("--restart", is_flag=True, help="Discard an interrupted training of this DIR.")
 @click.option(
     "--list",
@@ -138,6 +144,7 @@ def train(
     device: str,
     threshold: float | None,
     verifier: bool,
+    overwrite: bool,
     restart: bool,
     **settings: Any,
 ) -> None:
@@ -157,6 +164,10 @@ def train(
         raise click.UsageError("--recipe and --like are two starting points; give one")
     if not sources and not bitexts:
         raise click.UsageError("nothing to train on: give --source and --target, or --bitext")
+    bitexts = tuple(path for pattern in bitexts for path in matching(pattern))
+    guard.check([*sources, *targets, *bitexts, *exclude, embeddings], {"-o": output})
+    if restart or not unfinished(output):
+        guard.check_directory("-o", output, "a model", overwrite)
     layout = BitextFormat(scol, tcol, header, format, on_error)
     for bitext in bitexts:
         columns = [*map(str, layout.columns(bitext)), *filter(None, (label_col, score_col))]
@@ -205,6 +216,21 @@ def train(
             progress=progress,
         )
     click.echo(f"{output}: {model.describe()}; fingerprint {model.fingerprint}", err=True)
+
+
+def matching(pattern: str) -> list[str]:
+    """Files that match a pattern, sorted, or the file of that very name. Raises UsageError."""
+    if not glob.has_magic(pattern) or Path(pattern).exists():
+        return [pattern]
+    if found := sorted(path for path in glob.glob(pattern, recursive=True) if Path(path).is_file()):
+        return found
+    raise click.UsageError(f"--bitext {pattern}: no file matches")
+
+
+def unfinished(output: str) -> bool:
+    """Tell if an interrupted training of ``output`` left a checkpoint, which this one continues."""
+    place = Path(output)
+    return place.with_name(f".{place.name}.training").is_dir()
 
 
 def settings_of(like: str, missing: dict[str, bool]) -> TrainConfig:

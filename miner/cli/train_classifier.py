@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from miner.cli import options
+from miner.cli import guard, options
 from miner.cli.config_options import Grouped, config_options, configured
 from miner.cli.progress_bars import Progress
 from miner.errors import DependencyError
@@ -43,6 +43,7 @@ to 1.""",
 @click.option(
     "-o", "--output", required=True, metavar="DIR", help="The directory of the classifier."
 )
+@click.option("--overwrite", is_flag=True, help="Replace a classifier that is in DIR already.")
 @click.option(
     "--device",
     type=click.Choice(["auto", "cpu", "cuda"]),
@@ -59,6 +60,7 @@ def train_classifier(
     header: bool,
     on_error: str,
     output: str,
+    overwrite: bool,
     device: str,
     threads: int | None,
     **settings: Any,
@@ -73,6 +75,8 @@ def train_classifier(
     sentences of each, and no line that translates or copies one of the other; else it learns the
     topic. After each epoch it judges held-out sentences, and the best epoch is kept.
     """
+    guard.check([*good, *bad], {"-o": output})
+    guard.check_directory("-o", output, "a classifier", overwrite)
     given = {name: value for name, value in settings.items() if value is not None}
     config = configured(ClassifierConfig(), given)
     try:

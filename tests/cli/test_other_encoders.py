@@ -182,7 +182,7 @@ def test_a_replaced_model(files: list[str], corpora: list[str], tmp_path: Path, 
     model = trained(files, tmp_path / "model")
     for corpus, name in zip(corpora, "ab", strict=True):
         assert miner("index", corpus, "--model", model, "-o", tmp_path / name)[0] == 0
-    trained(files, tmp_path / "model", "--seed", "2")
+    trained(files, tmp_path / "model", "--seed", "2", "--overwrite")
     code, _, err = miner("search", tmp_path / "a", tmp_path / "b", "--ids")
     assert code == 1 and "replaced since" in err and "rank by margin" in err
     code, out, _ = miner("search", tmp_path / "a", tmp_path / "b", "--ids", "--rank", "margin")

@@ -4,9 +4,11 @@ import json
 import lzma
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -167,13 +169,59 @@ def test_recipe_and_what_overrides_it(run, files, tmp_path):
     assert (made["anneal"], made["seed"], made["batch"]) == (3, 7, 100)
 
 
-def test_an_old_model_is_replaced(run, files, plain, tmp_path):
+def test_an_old_model_is_replaced_if_asked(run, files, plain, tmp_path):
     source, target = files
     arguments = ["--source", source, "--target", target, *FAST]
     assert run(*arguments, "--seed", 5)[0] == 0
     old = fingerprint(tmp_path / "model")
-    assert run(*arguments)[0] == 0
+    code, said = run(*arguments)
+    assert code == 2 and "is a model already; replace it with --overwrite" in said
+    assert fingerprint(tmp_path / "model") == old
+    assert run(*arguments, "--overwrite")[0] == 0
     assert old != fingerprint(tmp_path / "model") == fingerprint(plain)
+
+
+def test_an_interrupted_training_goes_on_beside_its_model(files, plain, tmp_path, capsys):
+    """Killed after the model was saved and before its checkpoint was removed."""
+    shutil.copytree(plain, tmp_path / "model")
+    (tmp_path / ".model.training").mkdir()
+    source, target = files
+    arguments = ["train", "--source", source, "--target", target, *FAST]
+    arguments += ["-o", str(tmp_path / "model")]
+    assert main([*arguments, "--restart"]) == 2
+    assert "--overwrite" in capsys.readouterr().err
+    assert main(arguments) == 0
+    assert fingerprint(tmp_path / "model") == fingerprint(plain)
+
+
+def test_an_output_never_replaces_the_text(files, tmp_path, capsys):
+    before = Path(files[0]).read_bytes()
+    arguments = ["train", "--source", files[0], "--target", files[1], "--overwrite"]
+    assert main([*arguments, "-o", files[0]]) == 2
+    assert "would replace the input" in capsys.readouterr().err
+    assert Path(files[0]).read_bytes() == before
+
+
+def test_patterns_and_the_f1_of_each_language_pair(run, pairs, tmp_path):
+    rows = [f"{s}\t{t}" for s, t in zip(*synthetic(1400), strict=True)]
+    for name, part in (("aa-bb", rows[:700]), ("cc-bb", rows[700:])):
+        (tmp_path / name).mkdir()
+        lines(tmp_path / name / "one.tsv", part[:300])
+        lines(tmp_path / name / "two.tsv", part[300:])
+    code, said = run("--bitext", tmp_path / "*-bb" / "*.tsv", *FAST, "--heldout", 140)
+    assert code == 0, said
+    assert [part["pairs"] for part in models.load(tmp_path / "model").training["text"]] == [
+        300,
+        400,
+        300,
+        400,
+    ]
+    for epoch in (1, 2):
+        assert re.search(
+            rf"epoch {epoch} of 2: .*, aa-bb [01]\.\d{{4}}, cc-bb [01]\.\d{{4}}\n", said
+        )
+    code, said = run("--bitext", tmp_path / "*-zz" / "*.tsv", *FAST, output="none")
+    assert code == 2 and "no file matches" in said
 
 
 # --- what is at fault ---------------------------------------------------------------------------
@@ -264,14 +312,14 @@ def test_output_that_is_no_model_is_refused_before_any_work(run, tmp_path, monke
         lines(path, ["irreplaceable"])
     for output in (full, file):
         code, said = run("--bitext", tmp_path / "nowhere.tsv", *FAST, output=output)
-        assert code == 1 and "nowhere" not in said
-        assert f"{output}: exists and is not one of ours" in said
+        assert code == 2 and "nowhere" not in said
+        assert f"-o {output} exists and is not a model" in said
     assert (full / "thesis.tex").read_text() == file.read_text() == "irreplaceable\n"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "full"]
 
     (tmp_path / "empty").mkdir()
     monkeypatch.chdir(tmp_path / "empty")
-    assert main(["train", "--bitext", "nowhere.tsv", "-o", "."]) == 1  # and no traceback
+    assert main(["train", "--bitext", "nowhere.tsv", "-o", "."]) == 2
 
 
 def test_without_torch(monkeypatch, tmp_path, capsys):
