@@ -82,10 +82,10 @@ def test_vectors_that_are_no_numbers(tmp_path: Path, value: float) -> None:
         PrecomputedVectors(foreign(tmp_path, TEXTS, vectors))
 
 
-def test_files_that_are_not_there_or_none(tmp_path: Path) -> None:
+def test_files_that_are_missing_or_malformed(tmp_path: Path) -> None:
     foreign(tmp_path, TEXTS, made_up(TEXTS))
     (tmp_path / "vectors.npy").write_bytes(b"no vectors")
-    with pytest.raises(ArtifactError, match="vectors.npy: cannot be read as vectors"):
+    with pytest.raises(ArtifactError, match="vectors.npy: cannot be read as an array"):
         PrecomputedVectors(tmp_path)
     (tmp_path / "vectors.npy").unlink()
     with pytest.raises(ArtifactError, match=r": no vectors.npy; write the sentences with"):
