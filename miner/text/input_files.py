@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -38,10 +39,12 @@ class InputFiles:
 
 
 def _identity(path: str) -> tuple[int, int, int] | None:
-    """Size, time of change and inode of a file; None if it is not there."""
+    """Size, time of change and inode of a file; None for a pipe, and for what is not there."""
     try:
         found = os.stat(path)
     except OSError:
+        return None
+    if not stat.S_ISREG(found.st_mode):
         return None
     return found.st_size, found.st_mtime_ns, found.st_ino
 
