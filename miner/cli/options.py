@@ -1,6 +1,7 @@
 """Options that several commands share, and what they turn into."""
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -26,7 +27,7 @@ class Size(click.ParamType):
 
 
 class Number(click.ParamType):
-    """A real number; NaN, which compares with nothing, is none."""
+    """A finite real number."""
 
     name = "number"
 
@@ -35,8 +36,8 @@ class Number(click.ParamType):
             number = float(value)
         except ValueError:
             number = float("nan")
-        if number != number:
-            self.fail(f"{value!r} is not a number", param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a finite number", param, ctx)
         return number
 
 

@@ -305,7 +305,7 @@ def _digest(side: VectorSet, count: int) -> str:
     """Return a digest of the first ``count`` selected rows and their vectors."""
     digest = hashlib.blake2b(digest_size=16)
     for start in range(0, count, HASHED_ROWS):
-        rows = side.rows[start : min(count, start + HASHED_ROWS)]
-        digest.update(np.ascontiguousarray(rows, dtype=np.int64).tobytes())
-        digest.update(np.ascontiguousarray(side.vectors[rows]).tobytes())
+        end = min(count, start + HASHED_ROWS)
+        digest.update(np.ascontiguousarray(side.rows[start:end], dtype=np.int64).tobytes())
+        digest.update(np.ascontiguousarray(side.block(start, end)).tobytes())
     return digest.hexdigest()

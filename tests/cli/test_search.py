@@ -72,7 +72,9 @@ def test_margins_still_rank(miner: Miner, sides: tuple[Path, Path]) -> None:
         ("--rank margin --target-precision 0.9", "needs verification"),
         ("--rank margin --report r.html", "needs verification"),
         ("--target-precision 1", "not between 0 and 1"),
-        ("--target-precision nan", "is not a number"),
+        ("--target-precision nan", "is not a finite number"),
+        ("--threshold=-inf", "'-inf' is not a finite number"),
+        ("--threshold inf", "'inf' is not a finite number"),
     ],
 )
 def test_wrong_usage(miner: Miner, sides: tuple[Path, Path], arguments: str, said: str) -> None:
