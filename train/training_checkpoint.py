@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 import shutil
 import zipfile
 from collections.abc import Mapping
@@ -17,6 +16,7 @@ import numpy as np
 from miner.encoder.architecture import VOCABULARIES
 from miner.encoder.model import SEGMENTATION
 from miner.errors import ArtifactError
+from miner.text import durable
 from miner.text.output import resource_error
 from train.data import PairData, Sentences
 
@@ -131,9 +131,7 @@ class Checkpoint:
         try:
             with open(temporary, "wb") as file:
                 write(file)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, self.directory / name)
+            durable.replace(temporary, self.directory / name)
         finally:
             temporary.unlink(missing_ok=True)
 

@@ -25,6 +25,7 @@ from typing import IO, Any
 
 from miner.errors import DownloadError, ResourceError
 from miner.progress import Reporter, silent
+from miner.text import durable
 from miner.text.compression import MAGIC as COMPRESSED
 from miner.text.output import one_line, open_output, resource_error
 
@@ -109,7 +110,7 @@ def _download(address: str, path: Path, size: int | None, report: Reporter) -> N
                     "give a mirror with --from"
                 ) from error
             time.sleep(PAUSE * 2 ** max(failures - 1, 0))
-    os.replace(part, path)
+    durable.replace(part, path)
     note.unlink(missing_ok=True)
 
 

@@ -32,7 +32,7 @@ def write(
 
     ``charts`` are Bokeh's; the template gets the markup of each as ``charts``, by the same names.
     ``context`` are its other variables, whose text is escaped. Characters that UTF-8 cannot
-    encode, such as bytes of a file's name, become "?". Raises ResourceError where the page cannot
+    encode (bytes of a file's name) become "?". Raises ResourceError where the page cannot
     be written.
     """
     import bokeh.embed

@@ -23,7 +23,7 @@ class Bitext:
         (source) file; a header is line 1.
     records: rows in the input, a header not counted. empty: rows dropped because a side was empty.
     undecodable: rows dropped under on_error="skip". replaced: rows in which bytes were replaced.
-    more: of each row, the text of the further columns that were asked for, as it stands.
+    more: of each row, the unchanged text of the further columns that were asked for.
     """
 
     source: list[str]
@@ -51,8 +51,8 @@ def read_bitext(
     One file whose suffix says nothing, and standard input, are tsv. The records of two files are
     counted before any are decoded; standard input and pipes are held in memory for that. A row is
     dropped, and counted, when either side is empty or, with on_error="skip", undecodable. ``more``
-    are further columns of one file, such as scores, which may be numbers or true and false; they
-    may be empty.
+    are further columns of one file, for example scores. Their cells may be numbers, true and
+    false, or empty.
 
     Raises CorpusError and DependencyError as :class:`miner.text.corpus.Reader` does, and
     CorpusError with both counts for files of unequal length.
@@ -83,7 +83,7 @@ def stream_bitext(
     more: Sequence[int | str] = (),
     block: int = 8192,
 ) -> Iterator[Bitext]:
-    """Read as :func:`read_bitext` does, in blocks of ``block`` records, of which some are dropped.
+    """Read as :func:`read_bitext` does, in blocks of ``block`` records, some of them dropped.
 
     There is one block at least, of no rows for an empty bitext. Each counts its own records, so
     that the counts of all add up.

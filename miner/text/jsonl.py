@@ -90,7 +90,7 @@ def _behind(text: str, at: int) -> int:
 
 
 def with_keys(line: bytes, cells: Mapping[str, str | float]) -> bytes:
-    """Return a line with more keys at its end; the rest stays as it stands.
+    """Return a line with more keys at its end; the rest is unchanged.
 
     A key that is there already gets a number: ``quality_2``. A line that is no JSON object becomes
     the text of a key "line". An infinite number or NaN becomes null, since JSON has neither.

@@ -122,7 +122,7 @@ class Layout:
         )
 
     def with_texts(self, raw: Raw, source: str, target: str) -> Raw:
-        """Return the row with other texts in its two columns; the rest as it stands."""
+        """Return the row with other texts in its two columns; the rest is unchanged."""
         sides = (source, target)
         if len(raw) == 2:
             pairs = zip(raw, self.formats, self.columns, sides, strict=True)
@@ -155,7 +155,7 @@ class Layout:
     def with_cells(self, raw: Raw, cells: Mapping[str, str | float]) -> bytes:
         """Return the row as one line, with more cells at its end; of JSON, with more keys.
 
-        The row itself stays as it stands, but two files become one row: source, target, and the
+        The row itself is unchanged, but two files become one row: source, target, and the
         cells; tabs in the texts become spaces. For JSON see :func:`miner.text.jsonl.with_keys`.
         """
         if self.formats == ("jsonl",):

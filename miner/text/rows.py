@@ -64,7 +64,7 @@ class Rows:
         self._held = [hold(origin) if target is not None else None for origin in self.origins]
         heads = tuple(int(header and kind == "tsv") for kind in formats)
         self.layout = Layout(names, formats, columns, None, heads, on_error)
-        # The first line as it stands, to be written back.
+        # The unchanged first line, to be written back.
         self.head: bytes | None = None
         # Rows in all, where it is known.
         self.count: int | None = None
@@ -123,7 +123,7 @@ class Rows:
                     break
                 yield Block(1 + heads[0] + done, raw)
                 done += len(raw)
-        except ValueError:  # zip's, for files of which one has changed
+        except ValueError:  # from zip: one of both files has changed
             raw = [()]
         if raw or self.count not in (None, done):
             raise CorpusError(
