@@ -53,7 +53,7 @@ def disturb(command: Command, root: Path, count: int, number: signal.Signals, se
             counts["traceback"] += 1
             failures.append(err[-300:])
         again = commands.run(command, place)
-        if again.code and "already" in again.err and "--overwrite" in again.err and not early:
+        if again.code == 2 and "already; replace it with --overwrite" in again.err:
             again = commands.Done(0, again.err, again.seconds)  # the first run was complete
         if again.code:
             counts["not repeatable"] += 1
