@@ -1,5 +1,6 @@
 """Arrays of ``.npy`` files by memory map, from anybody: no pickle is read, no header is trusted."""
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,12 @@ def open_npy(path: Path) -> np.ndarray:
     long as its header says.
     """
     try:
-        # Unlike np.load, this takes .npy alone and never a pickle.
-        return np.lib.format.open_memmap(path, mode="r")
+        with (
+            warnings.catch_warnings()
+        ):  # of sizes that overflow, and of headers that are odd Python
+            warnings.simplefilter("ignore")
+            # Unlike np.load, this takes .npy alone and never a pickle.
+            return np.lib.format.open_memmap(path, mode="r")
     except Exception as error:  # numpy evaluates the header, so a damaged one raises anything
         reason = getattr(error, "strerror", None) or str(error).split("\n")[0]
         raise ArtifactError(f"{path}: cannot be read as an array ({reason})") from None

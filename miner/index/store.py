@@ -14,6 +14,7 @@ sealed does not open.
 """
 
 import hashlib
+import math
 import mmap
 from collections.abc import Sequence
 from contextlib import suppress
@@ -22,7 +23,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from miner.errors import ArtifactError
+from miner.errors import ArtifactError, ResourceError
 from miner.index import hdf5
 from miner.machine import release_pages
 from miner.text.output import one_line
@@ -31,6 +32,8 @@ from miner.text.words import plain_form
 EMBEDDINGS = "embeddings.h5"
 SENTENCES = "sentences.txt"
 IDS = "ids.txt"
+# Most rows: a search has their positions as int32.
+MOST = np.iinfo(np.int32).max
 # Rows of one write or conversion.
 BLOCK = 16_384
 
@@ -50,7 +53,7 @@ class TextWriter:
         self._files = _Column(directory / "file.partial", np.int32)
         self._hashes = _Column(directory / "hash.partial", np.uint64)
         self._offsets.append(np.zeros(1))
-        self._end = 0
+        self._end = self._rows = 0
 
     def append(
         self, sentences: Sequence[str], ids: Sequence[str], lines: np.ndarray, file: int
@@ -63,6 +66,8 @@ class TextWriter:
         own_ids = any(map(str.__ne__, ids, map(str, lines.tolist())))
         self._own_ids |= own_ids
         n = len(encoded)
+        self._rows += n
+        _check_rows(self._rows, self.directory)
         ends = self._end + np.cumsum(np.fromiter(map(len, encoded), dtype=np.int64, count=n))
         self._end = int(ends[-1]) if n else self._end
         self._offsets.append(ends)
@@ -202,7 +207,7 @@ class Store:
                 # Older stores compare texts as they stand.
                 self.plain_forms = bool(file.attrs.get("plain_forms", False))
                 self.own_ids = bool(file.attrs["own_ids"])
-        except (OSError, KeyError, ValueError) as error:
+        except (OSError, KeyError, ValueError, TypeError, RuntimeError, OverflowError) as error:
             reason = str(error).split("\n")[0]
             raise ArtifactError(
                 f"{path}: not a complete embeddings file ({reason}); build the index again"
@@ -212,6 +217,7 @@ class Store:
             len(self.line) == len(self.file) == len(self.first) == len(self.offset) - 1 == n
         ):
             raise ArtifactError(f"{path}: its tables differ in length; build the index again")
+        _check_rows(n, directory)
         self.texts = Texts(directory / SENTENCES, self.offset)
         self._ids: list[str] | None = None
         self._id_path = directory / IDS
@@ -329,6 +335,13 @@ class Texts:
             raise ArtifactError(f"{self._path}: damaged; build the index again") from None
 
 
+def _check_rows(rows: int, directory: Path) -> None:
+    if rows > MOST:
+        raise ResourceError(
+            f"{directory}: an index holds at most {MOST:,} sentences; split the corpus"
+        )
+
+
 def unsealed_texts(directory: Path) -> Texts:
     """Open the sentences of a store whose vectors are not written yet."""
     with h5py.File(directory / EMBEDDINGS, "r") as file:
@@ -342,6 +355,8 @@ def _mapped(path: Path, dataset: h5py.Dataset) -> np.ndarray:
     if dataset.size == 0:
         return np.empty(dataset.shape, dtype=dataset.dtype)
     offset = dataset.id.get_offset()
-    if offset is None or offset + dataset.size * dataset.dtype.itemsize > path.stat().st_size:
+    # Not dataset.size, which may overflow.
+    size = math.prod(dataset.shape) * dataset.dtype.itemsize
+    if offset is None or offset + size > path.stat().st_size:
         raise ValueError(f"dataset {dataset.name} is cut short or not contiguous")
     return np.memmap(path, dtype=dataset.dtype, mode="r", offset=offset, shape=dataset.shape)

@@ -1,5 +1,6 @@
 """Files of vectors: reading of foreign ones (LASER, LaBSE, …), and ``miner encode``'s output."""
 
+import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
@@ -9,6 +10,7 @@ from typing import Any
 
 import h5py
 import numpy as np
+import psutil
 
 from miner.encoder.encoder import CHUNK, Encoder
 from miner.errors import ArtifactError, CorpusError
@@ -20,6 +22,8 @@ from miner.text.lines import display_name
 from miner.text.output import atomic_file, open_output
 
 BLOCK = 16_384
+# Largest dimension of a vector: a header that claims more is damaged.
+LARGEST = 1 << 16
 HDF5 = (".h5", ".hdf5")
 # Suffixes that encode_corpus can write.
 SUFFIXES = (".npy", *HDF5)
@@ -46,10 +50,7 @@ def open_vectors(path: str | Path, dimension: int | None = None) -> np.ndarray:
     except (OSError, ValueError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or str(error).split("\n")[0]
         raise ArtifactError(f"{path}: cannot be read as vectors ({reason})") from None
-    if array.ndim != 2 or array.dtype not in (np.float16, np.float32, np.float64):
-        raise ArtifactError(
-            f"{path}: holds {array.dtype} of shape {array.shape}, not a matrix of floats"
-        )
+    _check_matrix(path, array.shape, array.dtype)
     if dimension is not None and array.shape[1] != dimension:
         raise ArtifactError(f"{path}: has dimension {array.shape[1]}, --dim says {dimension}")
     return array
@@ -216,18 +217,38 @@ def _hdf5(path: Path) -> np.ndarray:
         if name is None or (len(matrices) > 1 and name != "embeddings"):
             raise ArtifactError(f"{path}: needs one matrix, or one named 'embeddings'")
         dataset = file[name]
+        _check_matrix(path, dataset.shape, dataset.dtype)
+        # Not dataset.nbytes, which may overflow.
+        size, stored = (
+            math.prod(dataset.shape) * dataset.dtype.itemsize,
+            dataset.id.get_storage_size(),
+        )
         offset = dataset.id.get_offset()
         if offset is not None:
-            size = offset + dataset.size * dataset.dtype.itemsize
-            if size > path.stat().st_size:
+            if offset + size > path.stat().st_size:
                 raise ArtifactError(f"{path}: cut short; copy or encode it again")
             return np.memmap(path, dataset.dtype, mode="r", offset=offset, shape=dataset.shape)
-        if dataset.size and not dataset.id.get_storage_size():
+        if dataset.is_virtual or dataset.external:
+            raise ArtifactError(f"{path}: dataset {name!r} refers to other files; copy it whole")
+        if size and not stored:
             raise ArtifactError(f"{path}: dataset {name!r} was never written")
-        size, stored = dataset.size * dataset.dtype.itemsize, dataset.id.get_storage_size()
         if size > MOST_INFLATED * max(stored, 1):
             raise ArtifactError(
                 f"{path}: dataset {name!r} claims {size:,} bytes and stores {stored:,}; copy or "
                 "encode it again"
             )
+        available = psutil.virtual_memory().available
+        if size > available:
+            raise ArtifactError(
+                f"{path}: dataset {name!r} takes {size:,} bytes of memory, of which {available:,} "
+                "are free; write it without compression, or as .npy"
+            )
         return dataset[()]  # chunked, perhaps compressed: there is nothing to map
+
+
+def _check_matrix(path: Path, shape: tuple[int, ...], dtype: Any) -> None:
+    """Refuse, before memory is taken, an array that is not a matrix of floats."""
+    if len(shape) != 2 or dtype not in (np.float16, np.float32, np.float64):
+        raise ArtifactError(f"{path}: holds {dtype} of shape {shape}, not a matrix of floats")
+    if not 0 < shape[1] <= LARGEST:
+        raise ArtifactError(f"{path}: has dimension {shape[1]}, not one from 1 to {LARGEST:,}")

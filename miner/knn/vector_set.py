@@ -5,7 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from miner.errors import ResourceError
 from miner.machine import release_pages
+
+MOST = np.iinfo(np.int32).max
 
 
 @dataclass(frozen=True)
@@ -13,13 +16,21 @@ class VectorSet:
     """Selected rows of a matrix of unit vectors.
 
     ``rows (m,) int64``, ascending, select from ``vectors (n, d)``, float16 or float32. A position
-    is an index into ``rows``. ``ann`` is a FAISS index of the selected rows, or None for an exact
-    search.
+    is an index into ``rows``, and an int32 in candidate lists. ``ann`` is a FAISS index of the
+    selected rows, or None for an exact search. Raises :class:`~miner.errors.ResourceError` for more
+    rows than an int32 counts.
     """
 
     vectors: np.ndarray
     rows: np.ndarray
     ann: Any = None
+
+    def __post_init__(self) -> None:
+        if len(self.rows) > MOST:
+            raise ResourceError(
+                f"a search compares at most {MOST:,} sentences of a side, not {len(self.rows):,}; "
+                "split the corpus"
+            )
 
     def __len__(self) -> int:
         """The number of selected rows, m."""

@@ -13,9 +13,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from miner.errors import ArtifactError
+from miner.errors import ArtifactError, ResourceError
 from miner.index import store
 from miner.index.store import EMBEDDINGS, IDS, SENTENCES, Store, Texts, TextWriter, VectorWriter
+from miner.knn.vector_set import VectorSet
 from miner.text.words import plain_form
 
 DIMENSION = 4
@@ -237,3 +238,24 @@ def test_a_damaged_table(tmp_path: Path, table: str, damage: str) -> None:
 def test_texts_of_no_bytes(tmp_path: Path) -> None:
     (tmp_path / "t").touch()
     assert len(Texts(tmp_path / "t", np.zeros(1, np.int64))) == 0
+
+
+def test_more_rows_than_positions_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search has positions as int32, which would wrap around."""
+    assert store.MOST == 2**31 - 1
+    opened = write(tmp_path / "five", list("abcde"))
+    monkeypatch.setattr(store, "MOST", 4)
+    with pytest.raises(ResourceError, match="at most 4 sentences; split the corpus"):
+        write(tmp_path / "more", list("abcde"))
+    with pytest.raises(ResourceError, match="five: an index holds at most 4"):
+        Store(tmp_path / "five")
+    assert len(opened) == 5 and len(write(tmp_path / "four", list("abcd"))) == 4
+
+
+def test_a_search_of_more_rows_than_positions_is_refused() -> None:
+    rows = np.broadcast_to(np.int64(0), 2**31)  # takes no memory
+    assert len(VectorSet(np.zeros((1, 4), np.float16), rows[:-1])) == 2**31 - 1
+    with pytest.raises(ResourceError, match="at most 2,147,483,647 sentences"):
+        VectorSet(np.zeros((1, 4), np.float16), rows)

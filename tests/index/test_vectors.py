@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import h5py
@@ -152,6 +154,59 @@ def test_nothing_is_unpickled(tmp_path: Path) -> None:
         np.savez(file, MATRIX)
     for name in ("object.npy", "pickle.npy", "archive.npy"):
         refused(tmp_path / name)
+
+
+def npy_header(path: Path, shape: tuple[int, ...], dtype: str = "<f4") -> Path:
+    """Write a .npy file whose header claims ``shape``, with 96 bytes of data."""
+    with open(path, "wb") as file:
+        header = {"descr": dtype, "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(file, header)
+        file.write(b"\0" * 96)
+    return path
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [(1 << 40, 1 << 10), (1 << 50, 1), (1, 1 << 50), (1 << 32, 1 << 32), (1 << 62, 4), (0, 1 << 40)]
+    + [(5, 0), (-4, 6), (1 << 70, 2)],
+)
+def test_npy_headers_that_claim_too_much(
+    tmp_path: Path, shape: tuple[int, ...], recwarn: pytest.WarningsRecorder
+) -> None:
+    refused(npy_header(tmp_path / "v.npy", shape))
+    assert not recwarn.list, "a warning would be more than one line"
+
+
+@pytest.mark.parametrize("shape", [(1 << 40, 1 << 10), (1 << 32, 1 << 32), (0, 1 << 40), (5, 0)])
+@pytest.mark.parametrize("how", [{}, {"chunks": (1, 64)}, {"chunks": (1, 64), "compression": 1}])
+def test_hdf5_datasets_that_claim_too_much(
+    tmp_path: Path, shape: tuple[int, int], how: dict[str, Any]
+) -> None:
+    """Up to 2^64 values, with less than a megabyte on disk."""
+    with h5py.File(tmp_path / "v.h5", "w") as file:
+        dataset = file.create_dataset("v", shape, "f4", **how if min(shape) else {})
+        if dataset.chunks:
+            with suppress(OSError):  # HDF5 refuses to write to the largest
+                dataset[0, :64] = 1
+    assert (tmp_path / "v.h5").stat().st_size < 1 << 20
+    refused(tmp_path / "v.h5")
+
+
+def test_a_compressed_dataset_larger_than_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with h5py.File(tmp_path / "v.h5", "w") as file:
+        file.create_dataset("v", data=np.zeros((5000, 100), np.float32), compression="gzip")
+    assert open_vectors(tmp_path / "v.h5").shape == (5000, 100)
+    monkeypatch.setattr(vectors.psutil, "virtual_memory", lambda: SimpleNamespace(available=10**6))
+    assert "2,000,000 bytes of memory" in refused(tmp_path / "v.h5")
+
+
+def test_a_dataset_in_another_file(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_bytes(b"\0" * 96)
+    with h5py.File(tmp_path / "v.h5", "w") as file:
+        file.create_dataset("v", (4, 6), "f4", external=[(str(tmp_path / "secret"), 0, 96)])
+    assert "other files" in refused(tmp_path / "v.h5")
 
 
 def test_rows_come_out_in_unit_length(monkeypatch: pytest.MonkeyPatch) -> None:
