@@ -27,8 +27,10 @@ from miner.knn.vector_set import VectorSet
 PRODUCT_SIZE = 1024
 # Standard deviations that the error of an int8 similarity is taken to stay within.
 DEVIATIONS = 5.0
-# Share of vectors whose int8 steps may be wider than those that the bound is computed from.
+# Share of vectors whose int8 steps may be wider than the one that the bound is computed from; the
+# vectors that it is measured on, and those of them that are in memory at a time.
 WIDER = 0.001
+SAMPLED, SAMPLED_AT_ONCE = 8192, 256
 
 ErrorBound = Callable[[np.ndarray], float | np.ndarray]
 Ranked = tuple[np.ndarray, np.ndarray]
@@ -46,11 +48,10 @@ class Engine(Protocol):
     slack: int
     exhausted: tuple[type[Exception], ...]
 
-    def error_bound(self, base: VectorSet, block: int) -> ErrorBound:
+    def error_bound(self, base: VectorSet) -> ErrorBound:
         """Return a function that bounds the errors of similarities to rows of ``base``.
 
-        It takes queries ``(b, d)`` and returns one bound, or one for each query, ``(b,)``. Reads
-        ``base`` at most ``block`` rows at a time.
+        It takes queries ``(b, d)`` and returns one bound, or one for each query, ``(b,)``.
         """
 
     def bytes_per_row(self, dimension: int) -> int:
@@ -111,10 +112,10 @@ class Int8Engine:
     def __init__(self, threads: int):
         self.threads = threads
 
-    def error_bound(self, base: VectorSet, block: int) -> ErrorBound:
-        steps = np.concatenate(
-            [_steps(base.block(start, start + block)) for start in range(0, len(base), block)]
-        )
+    def error_bound(self, base: VectorSet) -> ErrorBound:
+        rows = base.rows[base.sample(SAMPLED)]
+        parts = np.array_split(rows, -(-len(rows) // SAMPLED_AT_ONCE))
+        steps = np.concatenate([_steps(np.asarray(base.vectors[part])) for part in parts])
         place = int((1 - WIDER) * (len(steps) - 1))
         widest = float(np.partition(steps, place)[place])
         return lambda queries: DEVIATIONS * np.sqrt((_steps(queries) ** 2 + widest**2) / 12)
@@ -165,7 +166,7 @@ class Float32Engine:
     def __init__(self, threads: int):
         self.threads = threads
 
-    def error_bound(self, base: VectorSet, block: int) -> ErrorBound:
+    def error_bound(self, base: VectorSet) -> ErrorBound:
         return float32_bound
 
     def bytes_per_row(self, dimension: int) -> int:
@@ -217,7 +218,7 @@ class FaissEngine:
     def __init__(self, device: str):
         self.device = device
 
-    def error_bound(self, base: VectorSet, block: int) -> ErrorBound:
+    def error_bound(self, base: VectorSet) -> ErrorBound:
         return float32_bound
 
     def bytes_per_row(self, dimension: int) -> int:
@@ -263,7 +264,7 @@ class TritonEngine:
         self.exhausted: tuple[type[Exception], ...] = (self.kernels.OutOfMemory,)
         self.lists: tuple[Any, Any] | None = None
 
-    def error_bound(self, base: VectorSet, block: int) -> ErrorBound:
+    def error_bound(self, base: VectorSet) -> ErrorBound:
         return float32_bound
 
     def bytes_per_row(self, dimension: int) -> int:

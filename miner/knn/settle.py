@@ -45,7 +45,7 @@ def settle(
     if not len(queries) or not len(base):
         return Neighbors(similarity, row)
     complete = base.ann is not None or lists.width == len(base)
-    bound = None if complete else engine.error_bound(base, block)
+    bound = None if complete else engine.error_bound(base)
     doubtful = np.empty(0, dtype=np.int64)
     for start in range(0, len(queries), block):
         vectors = queries.block(start, start + block)  # (b, d)

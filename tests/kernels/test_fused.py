@@ -61,7 +61,7 @@ def unpacked(made: Pack, up: int) -> np.ndarray:
     return whole.reshape(len(made.scale), 4 * made.tiles.shape[1]) - up
 
 
-# --- rounding to int8 --------------------------------------------------------------------------------------
+# --- rounding to int8 ---------------------------------------------------------------------------
 
 
 @SOME
