@@ -1,4 +1,4 @@
-"""Windows for the comparison of long texts: each token is compared with the tokens around its place.
+"""Windows for the comparison of long texts: a token is compared with the tokens around its place.
 
 Both texts are cut into the same number of parts. A token of part w is compared with the parts
 w - reach to w + reach of the other text: all of both texts is compared, in time that grows with

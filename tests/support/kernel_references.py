@@ -201,7 +201,7 @@ def surprise_reference(sentences, words, pairs, triples):
 
 
 def compared(a, b):
-    """Mask ``(n, m)`` of the pairs of positions that are compared: all, or windows of long texts."""
+    """Mask ``(n, m)`` of the position pairs that are compared: all, or windows of long texts."""
     if max(len(a), len(b)) <= LONGEST:
         return np.ones((len(a), len(b)), dtype=bool)
     mask = np.zeros((len(a), len(b)), dtype=bool)
