@@ -316,6 +316,27 @@ def test_a_foreign_directory_is_refused(text, tmp_path) -> None:
         run(text, text / "below", plan())
 
 
+@pytest.mark.parametrize("removed", [1, 2, 3, 4])
+def test_a_run_killed_while_it_starts_anew(text, tmp_path, monkeypatch, removed) -> None:
+    """The directory stays a checkpoint until all scores of the other plan are removed."""
+    place, left, real = tmp_path / "checkpoint", removed, Path.unlink
+    run(text, place, plan())
+
+    def unlink(path: Path, **named: Any) -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise KeyboardInterrupt
+        real(path, **named)
+
+    other = plan_of({"name": "length"})
+    monkeypatch.setattr(Path, "unlink", unlink)
+    with pytest.raises(KeyboardInterrupt):
+        run(text, place, other)
+    monkeypatch.setattr(Path, "unlink", real)
+    assert run(text, place, other).count == 48
+
+
 def test_two_runs_at_once_are_told_apart(tmp_path) -> None:
     pytest.importorskip("fcntl")
     with Checkpoint(tmp_path / "checkpoint", {"a": 1}):
