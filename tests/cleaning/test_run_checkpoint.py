@@ -1,6 +1,6 @@
 """The checkpoint of a filter run: continued after a kill, reused with other bounds, verified.
 
-The tests share a text, a plan and a counter of scored rows, so that 360 lines stay together.
+The tests share a text, a plan and a counter of scored rows, so that nearly 400 lines stay together.
 """
 
 from __future__ import annotations
