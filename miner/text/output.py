@@ -44,8 +44,8 @@ def open_output(
     .xz .zst), with neither time nor name inside. It is written to ``.NAME.PID.partial`` beside the
     file, synced and renamed (:mod:`miner.text.durable`); on any exception, KeyboardInterrupt too,
     that is removed and an older file stays as it was. Temporary files that killed processes have
-    left are removed. ``-`` is standard output: flushed, never closed. A device or a pipe (/dev/null)
-    is written in place, and a symbolic link stays one. ``together``: see
+    left are removed. ``-`` is standard output: flushed, never closed. A device or a pipe
+    (/dev/null) is written in place, and a symbolic link stays one. ``together``: see
     :func:`all_or_none`.
 
     Raises ResourceError (no space, no such directory, no permission), also for the block's own
