@@ -1,8 +1,5 @@
 """``miner doctor``: versions, threads, memory and devices, and which of them are used."""
 
-import importlib.metadata
-import platform
-
 import click
 
 import miner
@@ -21,6 +18,8 @@ def doctor() -> None:
 
     The exit code is 1 if mining cannot work.
     """
+    import platform
+
     import psutil
 
     from miner.encoder.encoder import Encoder
@@ -50,7 +49,9 @@ def doctor() -> None:
 
 
 def _version(name: str) -> str:
+    from importlib import metadata
+
     try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
         return "not installed"
