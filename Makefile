@@ -33,7 +33,7 @@ docs: $(VENV)/developing
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 bench: $(VENV)/developing
-	$(BIN)/pip install -q -c constraints.txt -e '.[$(EXTRA),train,filter,dev,bench]'
+	$(BIN)/pip install -q -c constraints.txt -e '.[$(EXTRA),train,dev,bench]'
 	$(BIN)/python -m benchmarks mining --data $(DATA)
 	$(BIN)/python -m benchmarks precision --data $(DATA)
 	$(BIN)/python -m benchmarks verification --data $(DATA)
@@ -46,11 +46,11 @@ bench: $(VENV)/developing
 
 $(VENV)/installed: setup.cfg constraints.txt
 	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install -q -c constraints.txt -e '.[$(EXTRA),train,filter]'
+	$(BIN)/pip install -q -c constraints.txt -e '.[$(EXTRA),train]'
 	@touch $@
 
 $(VENV)/developing: $(VENV)/installed
-	$(BIN)/pip install -q -c constraints.txt -e '.[$(EXTRA),train,filter,dev]'
+	$(BIN)/pip install -q -c constraints.txt -e '.[$(EXTRA),train,dev]'
 	@touch $@
 
 clean:

@@ -1,4 +1,4 @@
-"""Optional libraries of the filters, which the extra ``filter`` installs."""
+"""Libraries of single filters, imported when such a filter runs."""
 
 from importlib import import_module
 from typing import Any
@@ -11,6 +11,5 @@ def library(name: str, user: str) -> Any:
     try:
         return import_module(name)
     except ImportError:
-        raise DependencyError(
-            f'{user} needs {name.partition(".")[0]}; run: pip install "bitext-miner[filter]"'
-        ) from None
+        package = name.partition(".")[0]
+        raise DependencyError(f"{user} needs {package}; run: pip install {package}") from None

@@ -107,5 +107,5 @@ def test_near_duplicates_of_a_text(tmp_path: Path, german: list[str], english: l
 
 def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rensa", None)
-    with pytest.raises(DependencyError, match=r'pip install "bitext-miner\[filter\]"'):
+    with pytest.raises(DependencyError, match=r"needs rensa; run: pip install rensa"):
         signatures(Batch(["a"], ["b"]))
