@@ -67,5 +67,14 @@ class Lexicon:
                     tables["probability"].astype(np.float32),
                     tables["frequency"].astype(np.float32),
                 )
-        except (OSError, ValueError, KeyError, IndexError, zipfile.BadZipFile) as error:
+        # MemoryError: of a header that claims more than there is.
+        except (
+            OSError,
+            EOFError,
+            ValueError,
+            KeyError,
+            IndexError,
+            MemoryError,
+            zipfile.BadZipFile,
+        ) as error:
             raise ArtifactError(f"{name}: not a lexicon ({error}); copy the model again") from None

@@ -325,7 +325,8 @@ def _arrays(path: Path, kind: str) -> dict[str, np.ndarray]:
     try:
         with np.load(path, allow_pickle=False) as arrays:
             return dict(arrays)
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+    # MemoryError: of a header that claims more than there is.
+    except (OSError, ValueError, EOFError, MemoryError, zipfile.BadZipFile) as error:
         raise ArtifactError(f"{path}: not {kind} ({error})") from None
 
 

@@ -67,7 +67,7 @@ class TextWriter:
         self._own_ids |= own_ids
         n = len(encoded)
         self._rows += n
-        _check_rows(self._rows, self.directory)
+        _check_rows(self._rows)
         ends = self._end + np.cumsum(np.fromiter(map(len, encoded), dtype=np.int64, count=n))
         self._end = int(ends[-1]) if n else self._end
         self._offsets.append(ends)
@@ -217,7 +217,7 @@ class Store:
             len(self.line) == len(self.file) == len(self.first) == len(self.offset) - 1 == n
         ):
             raise ArtifactError(f"{path}: its tables differ in length; build the index again")
-        _check_rows(n, directory)
+        _check_rows(n)
         self.texts = Texts(directory / SENTENCES, self.offset)
         self._ids: list[str] | None = None
         self._id_path = directory / IDS
@@ -335,11 +335,9 @@ class Texts:
             raise ArtifactError(f"{self._path}: damaged; build the index again") from None
 
 
-def _check_rows(rows: int, directory: Path) -> None:
+def _check_rows(rows: int) -> None:
     if rows > MOST:
-        raise ResourceError(
-            f"{directory}: an index holds at most {MOST:,} sentences; split the corpus"
-        )
+        raise ResourceError(f"an index holds at most {MOST:,} sentences; split the corpus")
 
 
 def unsealed_texts(directory: Path) -> Texts:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import json
 import os
 import pickle
 import shutil
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,7 @@ from hypothesis.extra import numpy as arrays
 from miner.encoder import model as models
 from miner.encoder.architecture import VOCABULARIES
 from miner.encoder.encoder import Encoder
+from miner.encoder.lexicon import Lexicon
 from miner.encoder.model import CONFIG, SCALES, WEIGHTS, Model, load, quantise
 from miner.errors import ArtifactError, ResourceError
 
@@ -389,3 +392,16 @@ def test_the_working_directory_is_never_replaced(
     with contextlib.chdir(copied / inside), pytest.raises(ArtifactError, match="outside"):
         Model.of_pieces(vocabulary, weights + 1).save(copied if inside == "deeper" else ".")
     assert load(copied).fingerprint == before
+
+
+def test_arrays_that_claim_petabytes(tmp_path: Path) -> None:
+    """In archives, the headers of arrays are not compared with the file by numpy."""
+    header = io.BytesIO()
+    claim = {"descr": "<i8", "fortran_order": False, "shape": (1 << 50,)}
+    np.lib.format.write_array_header_1_0(header, claim)
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr("offsets.npy", header.getvalue() + bytes(80))
+    with pytest.raises(ArtifactError, match="not a network"):
+        models._arrays(tmp_path / "a.npz", "a network")
+    with pytest.raises(ArtifactError, match="a.npz: not a lexicon"):
+        Lexicon.from_bytes((tmp_path / "a.npz").read_bytes(), "a.npz")
