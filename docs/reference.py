@@ -51,6 +51,7 @@ FOLDERS = {
     "miner/reports": "HTML pages",
     "miner/cli": "one command a file: parse, call, print",
     "train": "training: text to a model directory",
+    "train/encoders": "encoders under training",
     "benchmarks": "the runner, tables and plots",
     "benchmarks/mining": "quality of mining",
     "benchmarks/models": "encoders, evaluations, training text",
@@ -90,7 +91,9 @@ def page() -> str:
 def tree() -> str:
     """Return the tree of Python files as Markdown: a table for each folder."""
     parts = []
-    for folder, content in FOLDERS.items():
+    tops = [path for top in ("miner", "train", "benchmarks") for path in (ROOT / top).rglob("*.py")]
+    others = {str(path.parent.relative_to(ROOT)) for path in tops} - set(FOLDERS)
+    for folder, content in (FOLDERS | dict.fromkeys(sorted(others), "other")).items():
         rows = [f"### {folder}: {content}\n", "| file | content |", "|---|---|"]
         for path in sorted((ROOT / folder).glob("*.py")):
             if path.name not in ("__init__.py", "__main__.py"):
