@@ -56,6 +56,7 @@ FOLDERS = {
     "benchmarks/mining": "quality of mining",
     "benchmarks/models": "encoders, evaluations, training text",
     "benchmarks/filtering": "quality and throughput of filters",
+    "benchmarks/reliability": "kills, power cuts, faulty inputs, full disks",
     "benchmarks/speed": "throughput beside other systems",
 }
 
