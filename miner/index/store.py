@@ -15,7 +15,6 @@ sealed does not open.
 
 import hashlib
 import math
-import mmap
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -25,6 +24,7 @@ import numpy as np
 
 from miner.errors import ArtifactError, ResourceError
 from miner.index import hdf5
+from miner.index.sentence_file import Texts
 from miner.machine import release_pages
 from miner.text.output import one_line
 from miner.text.words import plain_form
@@ -273,7 +273,7 @@ def _hashes(sentences: Sequence[str]) -> np.ndarray:
     return np.frombuffer(digests, dtype=np.uint64)
 
 
-def first_rows(hashes: np.ndarray, texts: "Texts") -> np.ndarray:
+def first_rows(hashes: np.ndarray, texts: Texts) -> np.ndarray:
     """Return the first row with the same plain form, ``(n,) int64``, by :func:`_hashes`."""
     # Equal hashes stand side by side, in the order of the rows. The rest goes block by block,
     # so that only the order and the result are in memory.
@@ -293,46 +293,6 @@ def first_rows(hashes: np.ndarray, texts: "Texts") -> np.ndarray:
                 firsts[i] = rows[i]
         found[rows] = firsts
     return found
-
-
-class Texts:
-    """Random access to the lines of ``sentences.txt``."""
-
-    def __init__(self, path: Path, offset: np.ndarray):
-        self._path, self._offset = path, offset
-        size = path.stat().st_size if path.exists() else -1
-        if size != offset[-1]:
-            raise ArtifactError(f"{path}: missing or cut short; build the index again")
-        self.size = size
-        self._map: mmap.mmap | bytes = b""
-        if size:
-            with open(path, "rb") as file:
-                self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-
-    def __len__(self) -> int:
-        return len(self._offset) - 1
-
-    def release(self) -> None:
-        """Drop the resident pages of the file; they are read again when needed."""
-        if isinstance(self._map, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-            self._map.madvise(mmap.MADV_DONTNEED)
-
-    def raw(self, row: int) -> bytes:
-        return self._map[self._offset[row] : self._offset[row + 1]]
-
-    def __getitem__(self, row: int) -> str:
-        """Return the sentence of a row."""
-        return self._decoded(self.raw(row))[:-1]
-
-    def slice(self, start: int, end: int) -> list[str]:
-        """Return the sentences of rows ``start`` to ``end``, exclusive."""
-        return self._decoded(self._map[self._offset[start] : self._offset[end]]).split("\n")[:-1]
-
-    def _decoded(self, text: bytes) -> str:
-        try:
-            return text.decode("utf-8")
-        except UnicodeDecodeError:
-            raise ArtifactError(f"{self._path}: damaged; build the index again") from None
 
 
 def _check_rows(rows: int) -> None:

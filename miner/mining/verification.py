@@ -8,7 +8,7 @@ import numpy as np
 
 from miner.encoder.encoder import CHUNK
 from miner.encoder.tokenizer import Tokenizer
-from miner.index.store import Texts
+from miner.index.sentence_file import Texts
 from miner.machine import release_pages
 from miner.parallel import in_order
 from miner.ragged import offsets_of

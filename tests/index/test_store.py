@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from miner.errors import ArtifactError, ResourceError
 from miner.index import store
-from miner.index.store import EMBEDDINGS, IDS, SENTENCES, Store, Texts, TextWriter, VectorWriter
+from miner.index.sentence_file import Texts
+from miner.index.store import EMBEDDINGS, IDS, SENTENCES, Store, TextWriter, VectorWriter
 from miner.knn.vector_set import VectorSet
 from miner.text.words import plain_form
 
