@@ -141,7 +141,9 @@ def table(mined: Mined) -> str:
         for row in mined.table()
     ]
     rows.append(
-        f"Precision estimated with {estimate.decoys:,} decoys ({estimate.matched:,} matched). "
+        f"Precision estimated with {estimate.decoys:,} decoys ({estimate.matched:,} matched"
+        + (f", {estimate.dropped:,} others dropped" if estimate.dropped else "")
+        + "). "
         "Near-copies that differ in one word are\nnot covered. Recall is relative to the "
         "candidates found."
     )

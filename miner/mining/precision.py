@@ -45,10 +45,16 @@ SEED = 1
 # Decoys are dropped if their words are rarer in the corpus than those of this share of its own
 # sentences.
 UNLIKE = 0.05
+# Targets whose token ids are compared at a time.
+BLOCK = 16_384
 # Doubts are raised for fewer pairs than this, for decoys that must be scaled by more than this
 # factor either way, and for a sentence that is a neighbour of more than this share of the other
 # side.
 FEW_PAIRS, UNLIKE_CORPUS, HUB = 200, 4.0, 0.02
+# A decoy that matches a source with this probability or more is as good as a translation. Chance
+# matches hardly get there: if more than this share of the decoys do, the sources hold translations
+# of decoys, as where the corpus contains the model's training text.
+TRANSLATION, TRANSLATIONS = 0.5, 0.01
 
 
 @dataclass(frozen=True)
@@ -68,7 +74,8 @@ class Estimate:
     Columns of the pairs, best first: ``score (m,) float64``; ``wrong (m,) float64``, the estimated
     number of wrong pairs among this and the better ones; ``q_value (m,) float64``, the least
     estimated false discovery rate of any threshold that keeps the pair. ``decoys`` sentences were
-    used, ``matched`` of them found a source. ``doubts`` are reasons to distrust the estimate.
+    used, ``matched`` of them found a source; ``dropped`` others matched one as translations do.
+    ``doubts`` are reasons to distrust the estimate.
     """
 
     score: np.ndarray
@@ -77,6 +84,7 @@ class Estimate:
     decoys: int
     matched: int
     doubts: tuple[str, ...] = ()
+    dropped: int = 0
 
     def threshold(self, precision: float) -> float | None:
         """Return the lowest score whose pairs have this estimated precision; None if none has."""
@@ -195,7 +203,7 @@ def estimate(found: Search, sentences: Sequence[str] | None = None) -> Estimate:
     pool = list(dict.fromkeys(encoder.model.read_decoys() if sentences is None else sentences))
     text = prepare(encoder.tokenizer, pool, thread_count(found.settings.threads))
     rows = found.sides[1].rows
-    usable = np.flatnonzero(np.diff(text.offsets) > 0)
+    usable = np.flatnonzero((np.diff(text.offsets) > 0) & ~_among(text, found.target_text))
     alike = _alike(found.target_text, rows, text, usable, encoder.tokenizer.size)
     if sentences is None:
         usable = usable[alike]
@@ -209,7 +217,7 @@ def estimate(found: Search, sentences: Sequence[str] | None = None) -> Estimate:
     draws = np.array_split(usable, -(-len(usable) // len(rows)) or 1)[:DRAWS]
     used = np.concatenate(draws)
     if len(used) < FEWEST:
-        why = "resemble the targets" if sentences is None else "are distinct and have known tokens"
+        why = "resemble the targets" if sentences is None else "are distinct, known, and no targets"
         raise ResourceError(
             f"only {len(used)} decoys {why}; give at least {FEWEST} sentences of the target's "
             "language and domain (--decoys FILE), or a --threshold"
@@ -227,7 +235,17 @@ def estimate(found: Search, sentences: Sequence[str] | None = None) -> Estimate:
     def strata(characters: np.ndarray) -> np.ndarray:
         return np.searchsorted(edges, characters, side="right")
 
-    decoy_score = np.concatenate(score)
+    decoy_score, decoy_row = np.concatenate(score), np.concatenate(row)
+    translated = decoy_score >= TRANSLATION
+    dropped = int(translated.sum()) if translated.sum() > TRANSLATIONS * len(used) else 0
+    if dropped:
+        used = np.setdiff1d(used, decoy_row[translated])
+        decoy_score, decoy_row = decoy_score[~translated], decoy_row[~translated]
+    if len(used) < FEWEST:
+        raise ResourceError(
+            f"only {len(used)} decoys are left without the {dropped} that match a source as "
+            "translations do; give others (--decoys FILE), or a --threshold"
+        )
     targets, decoy_count = (
         np.bincount(strata(characters), minlength=len(edges) + 1)
         for characters in (length, text.characters[used])
@@ -236,14 +254,19 @@ def estimate(found: Search, sentences: Sequence[str] | None = None) -> Estimate:
         pairs.score,
         strata(found.target_text.characters[pairs.target_row]),
         decoy_score,
-        strata(text.characters[np.concatenate(row)]),
+        strata(text.characters[decoy_row]),
         targets,
         decoy_count,
     )
     doubts = _doubts(found, decoy_score, decoy_count)
+    if dropped:
+        doubts += (
+            f"{dropped} decoys match a source as translations do and were dropped; the corpus may "
+            "contain the model's training text",
+        )
     if sentences is not None and alike.mean() < 0.5:
         doubts += (f"only {alike.mean():.0%} of the decoys use the words of the targets",)
-    return Estimate(pairs.score, wrong, q_value, len(used), len(decoy_score), doubts)
+    return Estimate(pairs.score, wrong, q_value, len(used), len(decoy_score), doubts, dropped)
 
 
 def _doubts(found: Search, decoy_score: np.ndarray, decoys: np.ndarray) -> tuple[str, ...]:
@@ -326,6 +349,24 @@ def _merged(lists: Neighbors, more: Neighbors, first: int) -> Neighbors:
     return Neighbors(
         np.take_along_axis(similarity, order, axis=1), np.take_along_axis(row, order, axis=1)
     )
+
+
+def _among(decoys: PreparedText, targets: PreparedText) -> np.ndarray:
+    """Return a ``(n,) bool`` mask of the decoys that have the token ids of a target."""
+    wanted = list(_keys(decoys, 0, len(decoys)))
+    own, found = set(wanted), set()
+    for start in range(0, len(targets), BLOCK):
+        found |= own.intersection(_keys(targets, start, min(start + BLOCK, len(targets))))
+    return np.array([key in found for key in wanted], dtype=bool)
+
+
+def _keys(text: PreparedText, start: int, end: int) -> Iterator[bytes]:
+    """Yield the token ids of the sentences from ``start`` to ``end`` as bytes."""
+    offsets = text.offsets[start : end + 1]
+    ids = np.asarray(text.ids[offsets[0] : offsets[-1]]).tobytes()
+    edges = ((offsets - offsets[0]) * text.ids.itemsize).tolist()
+    for first, last in zip(edges[:-1], edges[1:], strict=True):
+        yield ids[first:last]
 
 
 def _alike(

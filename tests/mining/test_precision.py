@@ -158,7 +158,7 @@ def test_estimating_a_search(verifying: tuple[Index, Index], english: list[str])
     assert kept >= 30 and true[:kept].mean() > 0.8
     again = estimate(found)
     assert (again.q_value == guess.q_value).all()
-    with pytest.raises(ResourceError, match="only 60 decoys"):
+    with pytest.raises(ResourceError, match="only 0 decoys.*no targets"):
         estimate(found, english)
 
 
@@ -213,15 +213,30 @@ def test_only_decoys_like_the_targets_are_used(
     assert estimate(found, pool).decoys > 510
 
 
-def test_translations_among_the_decoys_are_seen(
+def test_translations_among_the_decoys_are_dropped(
     verifying: tuple[Index, Index], english: list[str]
 ) -> None:
-    """Decoys that translate the sources look right: nothing is sure any more."""
+    """Near-copies of targets are as good as these; the estimate must not collapse over them."""
     found = run(*verifying, verifier_for(verifying[0]))
-    translations = english + [
-        f"{word} {other}" for word in "abcdefghijklmnopqrstuvwx" for other in english[:20]
-    ]
-    assert estimate(found, translations).q_value[40] > 2 * estimate(found).q_value[40]
+    assert found.verifier is not None
+    pool = found.verifier.encoder.model.read_decoys()
+    clean = estimate(found, pool)
+    assert clean.dropped == 0
+    near = [f"{word} {sentence}" for word in ("und", "the", "a") for sentence in english]
+    guess = estimate(found, pool + near)
+    assert guess.dropped > 40 and any("were dropped" in doubt for doubt in guess.doubts)
+    threshold = guess.threshold(0.9)
+    assert threshold is not None and guess.count(threshold) >= 30
+    np.testing.assert_allclose(guess.q_value[30], clean.q_value[30], atol=0.03)
+
+
+def test_targets_are_no_decoys(verifying: tuple[Index, Index], english: list[str]) -> None:
+    """Decoys with the token ids of a target never compete, however they are written."""
+    found = run(*verifying, verifier_for(verifying[0]))
+    assert found.verifier is not None and found.target_text is not None
+    spaced = [sentence.replace(" ", "   ") for sentence in english]
+    decoys = found.verifier.prepare([*spaced, *english, "something else", ""])
+    assert precision._among(decoys, found.target_text).tolist() == [True] * 120 + [False] * 2
 
 
 def test_preparing_does_not_depend_on_threads(verifying_model: Path, english: list[str]) -> None:
