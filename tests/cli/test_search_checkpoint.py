@@ -194,8 +194,8 @@ def test_a_search_that_is_killed_goes_on(
 def test_the_checkpoint_is_not_the_output(
     miner: Miner, sides: tuple[Path, Path], tmp_path: Path, option: str
 ) -> None:
-    place = tmp_path / "one.file"
-    other = tmp_path / "." / "one.file"
+    place = tmp_path / "one.tsv"
+    other = tmp_path / "." / "one.tsv"
     code, out, err = miner("search", *sides, "--checkpoint", place, option, other)
     assert code == 2 and f"{option} and --checkpoint are both" in " ".join(err.split())
     assert out == "" and not os.listdir(tmp_path)
