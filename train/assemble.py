@@ -7,9 +7,9 @@ import numpy as np
 
 from miner.encoder.architecture import ENCODERS
 from miner.encoder.model import Model, Part, quantise
-from train.config import TrainConfig
-from train.data import PairData
-from train.encoders.embedding_table import inside
+from miner_train.config import TrainConfig
+from miner_train.data import PairData
+from miner_train.encoders.embedding_table import inside
 
 
 def assemble(

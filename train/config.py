@@ -13,7 +13,7 @@ from typing import Any
 
 from miner.encoder.architecture import ENCODERS, Architecture, Kind
 from miner.errors import ArtifactError
-from train.config_fields import Need, check, setting
+from miner_train.config_fields import Need, check, setting
 
 PIECES = Need("an encoder of pieces", lambda config: "piece" in config.architecture.units)
 WORDS = Need("an encoder of words", lambda config: "word" in config.architecture.units)

@@ -1,6 +1,6 @@
 """Examples and statistics of the hardest negatives by size of the mega-batch (P18, P19).
 
-Negatives are chosen by :mod:`train.negatives`, with the vectors of a trained model.
+Negatives are chosen by :mod:`miner_train.negatives`, with the vectors of a trained model.
 """
 
 from collections.abc import Iterable
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from miner.text.bitext import Bitext
-from train.data import text_ids
-from train.negatives import choose_negatives
+from miner_train.data import text_ids
+from miner_train.negatives import choose_negatives
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def hardest(
 
     ``source, target (N, d) float32`` are unit rows of the sentences of ``pairs``. Pairs after the
     last whole mega-batch are left out; fewer pairs than ``size`` are one mega-batch. ``either``
-    takes negatives from both columns, as :func:`train.negatives.choose_negatives` does.
+    takes negatives from both columns, as :func:`miner_train.negatives.choose_negatives` does.
     """
     ids: dict[str, int] = {}
     text = text_ids(pairs.source, ids), text_ids(pairs.target, ids)

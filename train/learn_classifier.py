@@ -24,12 +24,12 @@ from miner.scoring.classifier import BAD, GOOD
 from miner.text.artifacts import replaceable
 from miner.text.corpus import Reader
 from miner.text.lines import display_name
-from train.config import ClassifierConfig
-from train.data import Sentences, tokenize
-from train.encoders.embedding_table import Arrays, inside
-from train.encoders.mixed_encoder import Encoders
-from train.loop import Progress, memory_named, step_threads
-from train.vocabulary import train_vocabulary, train_words
+from miner_train.config import ClassifierConfig
+from miner_train.data import Sentences, tokenize
+from miner_train.encoders.embedding_table import Arrays, inside
+from miner_train.encoders.mixed_encoder import Encoders
+from miner_train.loop import Progress, memory_named, step_threads
+from miner_train.vocabulary import train_vocabulary, train_words
 
 # Sentences between reports of progress.
 REPORT_EVERY = 2000

@@ -5,7 +5,7 @@ import numpy as np
 from miner.encoder.lexicon import Lexicon
 from miner.kernels.model1 import distinct, expectation, maximisation, occurrences, partners
 from miner.machine import thread_count
-from train.data import PairData, Sentences, join
+from miner_train.data import PairData, Sentences, join
 
 ITERATIONS = 5
 # Tokens that occur together in fewer pairs than this are no translations.

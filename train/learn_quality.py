@@ -18,7 +18,7 @@ from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
 from miner.scoring.quality import FEATURES, features
 from miner.scoring.verifier import Verifier
-from train.learn_verifier import fit
+from miner_train.learn_verifier import fit
 
 # Most held-out pairs to learn from, and least characters of the shorter side.
 PAIRS, SHORTEST = 12_000, 15

@@ -3,8 +3,8 @@
 import textwrap
 from collections.abc import Iterator, Mapping
 
-from train.config import RECIPE_NOTES, RECIPES, TrainConfig
-from train.config_fields import option_name, settings
+from miner_train.config import RECIPE_NOTES, RECIPES, TrainConfig
+from miner_train.config_fields import option_name, settings
 
 
 def listing() -> str:

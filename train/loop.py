@@ -14,13 +14,13 @@ import torch
 from miner.encoder.architecture import ENCODERS
 from miner.errors import ResourceError
 from miner.machine import thread_count
-from train.config import TrainConfig
-from train.data import PairData, Sentences
-from train.encoders.embedding_table import inside
-from train.encoders.mixed_encoder import Encoders
-from train.heldout import enough, mining_f1
-from train.objectives import Loss, batches, labelled_batch
-from train.training_checkpoint import Checkpoint
+from miner_train.config import TrainConfig
+from miner_train.data import PairData, Sentences
+from miner_train.encoders.embedding_table import inside
+from miner_train.encoders.mixed_encoder import Encoders
+from miner_train.heldout import enough, mining_f1
+from miner_train.objectives import Loss, batches, labelled_batch
+from miner_train.training_checkpoint import Checkpoint
 
 # Seconds between checkpoints within an epoch.
 CHECKPOINT_EVERY = 60.0
@@ -85,7 +85,7 @@ class Trainer:
     """Trains the encoders of ``config`` on ``data``; ``held`` is the held-out mining task.
 
     ``sizes`` are the sizes of the vocabularies by unit, in the order of the sentences' views, and
-    ``start`` their initial embeddings (:class:`~train.encoders.mixed_encoder.Encoders`).
+    ``start`` their initial embeddings (:class:`~miner_train.encoders.mixed_encoder.Encoders`).
     ``resample(epoch)`` returns the data of an epoch under subword sampling. ``groups`` are rows of
     ``held`` whose F1 is reported too.
 

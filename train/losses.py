@@ -136,7 +136,7 @@ def softmax_over(
 
     ``queries (b, d)``, ``candidates (c, d)``, ``c >= b``: candidate ``i`` is the true one of query
     ``i``, all others are its negatives, except the pairs (query, candidate) in ``forbidden (p, 2)
-    int64`` (:func:`train.negatives.forbidden_pairs`).
+    int64`` (:func:`miner_train.negatives.forbidden_pairs`).
     """
     rows = torch.arange(len(queries), device=queries.device)
     # Added to the scaled cosines; has no gradient.

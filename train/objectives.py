@@ -7,15 +7,15 @@ import torch
 from torch import Tensor
 
 from miner.kernels.embed import margin_gradient
-from train.config import TrainConfig
-from train.data import PairData, Sentences, join
-from train.losses import (
+from miner_train.config import TrainConfig
+from miner_train.data import PairData, Sentences, join
+from miner_train.losses import (
     contrastive_loss,
     softmax_either,
     softmax_loss,
     softmax_with_negatives,
 )
-from train.negatives import choose_negatives, forbidden_pairs
+from miner_train.negatives import choose_negatives, forbidden_pairs
 
 # Loss and its gradient (n, d), as a function of vectors (n, d) that are not normalised.
 Loss = Callable[[np.ndarray], tuple[float, np.ndarray]]

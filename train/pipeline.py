@@ -16,18 +16,18 @@ from miner.errors import CorpusError
 from miner.names import SIDES
 from miner.progress import Reporter, silent
 from miner.text.artifacts import replaceable
-from train import word_vectors
-from train.assemble import assemble
-from train.config import TrainConfig
-from train.data import SplitPairs, fingerprint, prepare, split
-from train.heldout import enough
-from train.loop import EpochEnd, Progress, State, Trainer, memory_named
-from train.read import Text, TextPair, read_texts
-from train.stages import Report, stage
-from train.subword_sampling import resampled
-from train.training_checkpoint import Checkpoint
-from train.verification import add_verification
-from train.vocabulary import learn_vocabularies
+from miner_train import word_vectors
+from miner_train.assemble import assemble
+from miner_train.config import TrainConfig
+from miner_train.data import SplitPairs, fingerprint, prepare, split
+from miner_train.heldout import enough
+from miner_train.learn_verification import add_verification
+from miner_train.loop import EpochEnd, Progress, State, Trainer, memory_named
+from miner_train.read import Text, TextPair, read_texts
+from miner_train.stages import Report, stage
+from miner_train.subword_sampling import resampled
+from miner_train.training_checkpoint import Checkpoint
+from miner_train.vocabulary import learn_vocabularies
 
 # Pretrained words and their vectors (n, d) float32.
 Vectors = tuple[list[str], np.ndarray]

@@ -11,9 +11,9 @@ import numpy as np
 from miner.errors import CorpusError
 from miner.text.bitext import parse_scores, read_bitext
 from miner.text.bitext_format import USUAL_FORMAT, BitextFormat
-from train import selection
-from train.config import TrainConfig
-from train.stages import Report
+from miner_train import selection
+from miner_train.config import TrainConfig
+from miner_train.stages import Report
 
 # Codes of a language pair.
 LANGUAGES = re.compile(r"(?<![a-z])[a-z]{2,3}-[a-z]{2,3}(?![a-z])")
@@ -107,7 +107,7 @@ def read_texts(
 
 
 def _read_text(text: TextPair, config: TrainConfig, excluded: Set[str], report: Report) -> Text:
-    """Read the pairs of one bitext. ``excluded`` is folded by :func:`train.selection.folded`."""
+    """Read the pairs of one bitext. ``excluded`` is folded by :func:`miner_train.selection.folded`."""
     columns = [column for column in (text.label_col, text.score_col) if column is not None]
     bitext = read_bitext(text.source, text.target, text.bitext_format, more=columns)
     # Rows to columns.

@@ -7,8 +7,8 @@ import numpy as np
 
 from miner.encoder.pieces import PieceTokenizer
 from miner.encoder.tokenizer import MarkedTokenizer, Tokenizer
-from train.config import TrainConfig
-from train.data import PairData, Sentences, tokenize_parts
+from miner_train.config import TrainConfig
+from miner_train.data import PairData, Sentences, tokenize_parts
 
 
 def resampled(

@@ -18,7 +18,7 @@ from miner.encoder.model import SEGMENTATION
 from miner.errors import ArtifactError
 from miner.text import durable
 from miner.text.output import resource_error
-from train.data import PairData, Sentences
+from miner_train.data import PairData, Sentences
 
 
 class Checkpoint:

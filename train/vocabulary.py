@@ -18,8 +18,8 @@ from miner.errors import CorpusError
 from miner.kernels.units import trigram_keys
 from miner.machine import thread_count
 from miner.parallel import in_order
-from train.config import TrainConfig
-from train.stages import Report, stage
+from miner_train.config import TrainConfig
+from miner_train.stages import Report, stage
 
 # SentencePiece adds its counts per thread, so the vocabulary depends on the number of threads. A
 # fixed number makes it the same on every machine.

@@ -10,7 +10,7 @@ from miner.encoder.normaliser import Normaliser
 from miner.errors import CorpusError
 from miner.text.lines import display_name, read_lines
 from miner.text.output import StrPath
-from train.config import TrainConfig
+from miner_train.config import TrainConfig
 
 # Lines that are read at a time.
 BLOCK = 4096

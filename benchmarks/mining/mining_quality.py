@@ -18,9 +18,9 @@ from benchmarks.models import unseen
 from miner import MinerError
 from miner.encoder.model import load
 from miner.knn.settings import SearchSettings
-from train.config import RECIPES, TrainConfig
-from train.pipeline import train_model
-from train.read import TextPair
+from miner_train.config import RECIPES, TrainConfig
+from miner_train.pipeline import train_model
+from miner_train.read import TextPair
 
 PAIRS = ("de-en", "fr-en")
 

@@ -12,7 +12,7 @@ from benchmarks.models.encoder_text import BILINGUAL, Pair, draw
 from benchmarks.models.experiment_metrics import P19, PARAPHRASE, Bench
 from miner.filters.filter_types import Batch, Context
 from miner.filters.registry import FILTERS
-from train.config import TrainConfig
+from miner_train.config import TrainConfig
 
 # Pairs that filters look at at a time, and those that margins are taken against.
 BLOCK = 8192

@@ -15,9 +15,9 @@ from miner.evaluation import sts, tatoeba
 from miner.evaluation.evaluated_model import ENGLISH, MinerModel
 from miner.knn.settings import SearchSettings
 from miner.text.corpus import read
-from train.config import TrainConfig
-from train.pipeline import train_model
-from train.read import TextPair
+from miner_train.config import TrainConfig
+from miner_train.pipeline import train_model
+from miner_train.read import TextPair
 
 # Encoded to take the speed: the first English sentences of the mining task, so many times. They
 # are as many chunks for each of two or four threads (miner.encoder.encoder.CHUNK).

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from benchmarks.models.encoder_text import BILINGUAL
-from train.config import RECIPES, TrainConfig
+from miner_train.config import RECIPES, TrainConfig
 
 RECURRENT = ("lstm", "blstm", "lstm-sp", "blstm-sp", "gran-lstm", "gran-gru")
 # Passes of recurrent encoders over the text, where averages take the recipe's ten.

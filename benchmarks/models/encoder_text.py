@@ -12,7 +12,7 @@ import numpy as np
 from miner import MinerError
 from miner.text.bitext import read_bitext
 from miner.text.output import open_output
-from train.data import fingerprint
+from miner_train.data import fingerprint
 
 SEED = 1
 PAIRS = 100_000

@@ -19,7 +19,7 @@ from benchmarks.models import seen
 from miner.evaluation import suite, summary
 from miner.evaluation.evaluated_model import MinerModel
 from miner.evaluation.results import TaskResult
-from train.config import RECIPES, TrainConfig
+from miner_train.config import RECIPES, TrainConfig
 
 # What the names of sets say of languages other than English.
 LANGUAGES = ("ar", "cs", "de", "es", "fi", "fr", "ru", "sv", "tr", "zh")

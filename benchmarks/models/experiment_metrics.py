@@ -13,7 +13,7 @@ from miner.encoder.model import load
 from miner.evaluation import bucc, mining_sets, sts, tatoeba
 from miner.evaluation.evaluated_model import MinerModel
 from miner.evaluation.results import Metric
-from train.config import RECIPES, TrainConfig
+from miner_train.config import RECIPES, TrainConfig
 
 # Passes over the text, the same in every row: enough that more of them change little.
 EPOCHS = 5

@@ -20,7 +20,7 @@ from benchmarks.models.encoder_text import (
 from miner import MinerError
 from miner.text.bitext import read_bitext
 from miner.text.output import open_output
-from train.data import fingerprint
+from miner_train.data import fingerprint
 
 ENGLISH = "english"
 # Acts and regulations paired by their place in the law, some of them wrongly.

@@ -22,7 +22,7 @@ from benchmarks.models.encoder_text import SEED, Pair, draw
 from benchmarks.models.experiment_metrics import P19, Bench, Results, Row
 from miner import Encoder
 from miner.analysis.language_overlap import correlate, overlap, read_distances
-from train.config import TrainConfig
+from miner_train.config import TrainConfig
 
 # The sources of each group, and the languages that have them.
 GROUPS = {

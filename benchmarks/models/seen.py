@@ -12,7 +12,7 @@ from miner.evaluation import mining_sets, noisy, paraphrase, sts, tatoeba
 from miner.evaluation.labelled_text import read_labelled
 from miner.text.bitext import read_bitext
 from miner.text.corpus import read
-from train import selection
+from miner_train import selection
 
 # Letters and digits of the shortest sentence that counts.
 LEAST = 13

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from benchmarks.models.encoder_text import bilingual, draw
 from benchmarks.models.experiment_metrics import EPOCHS, Bench, Results
-from train.config import RECIPES
+from miner_train.config import RECIPES
 
 SIZES = (1000, 3000, 10_000, 30_000, 100_000, 300_000)
 

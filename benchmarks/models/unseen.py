@@ -8,7 +8,7 @@ from pathlib import Path
 from miner.errors import NoTestSetError
 from miner.evaluation.evaluated_model import SENTENCES, write_sentences
 from miner.evaluation.suite import TASKS, sentences
-from train import selection
+from miner_train import selection
 
 
 def every_sentence(data: Path) -> Iterator[str]:

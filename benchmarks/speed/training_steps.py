@@ -24,11 +24,11 @@ from torch.nn.functional import normalize
 from benchmarks import report
 from miner.encoder.pieces import PieceTokenizer
 from miner.text.bitext import read_bitext
-from train.config import RECIPES, TrainConfig
-from train.data import PairData, Sentences, prepare
-from train.loop import Trainer, step_threads
-from train.losses import margin_loss, softmax_loss_plain
-from train.vocabulary import train_vocabulary
+from miner_train.config import RECIPES, TrainConfig
+from miner_train.data import PairData, Sentences, prepare
+from miner_train.loop import Trainer, step_threads
+from miner_train.losses import margin_loss, softmax_loss_plain
+from miner_train.vocabulary import train_vocabulary
 
 PAIRS = 100_000
 ROUNDS = 9

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from train.config_fields import option_name, without_effect
+from miner_train.config_fields import option_name, without_effect
 
 
 class Grouped(click.Command):

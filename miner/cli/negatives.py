@@ -15,7 +15,7 @@ from miner.text_table import aligned
 
 if TYPE_CHECKING:
     from miner.text.bitext import Bitext
-    from train.examples import CosineStatistics, Hardest, Pairs
+    from miner_train.examples import CosineStatistics, Hardest, Pairs
 
 # Margin of the loss of the papers.
 MARGIN = 0.4
@@ -104,7 +104,7 @@ def negatives(
     from miner.text.bitext import stream_bitext
     from miner.text.bitext_format import BitextFormat
     from miner.text.lines import display_name
-    from train.examples import draw, hardest
+    from miner_train.examples import draw, hardest
 
     file, *other = filtering.inputs(bitext, source, target)
     if other and (scol or tcol):
@@ -161,7 +161,7 @@ def counted(blocks: Iterable[Bitext], left_out: Counter[str]) -> Iterator[Bitext
 
 def table(found: Sequence[Hardest], titles: dict[int, str]) -> Iterator[str]:
     """Lines of the table of cosines by size of the mega-batch."""
-    from train.examples import statistics
+    from miner_train.examples import statistics
 
     heads = ("mega-batch", "cosine of", "n", "mean", "25 %", "50 %", "75 %", "nearer", "violating")
     rows: list[tuple[str, ...]] = [heads]

@@ -1,6 +1,7 @@
 """``miner train``: bitext to a model directory."""
 
 import glob
+import importlib
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,13 @@ from miner.cli.progress_bars import Progress
 from miner.errors import DependencyError
 from miner.names import FORMATS
 from miner.text.bitext_format import BitextFormat
-from train.config import RECIPES, TrainConfig
+from miner_train.config import RECIPES, TrainConfig
 
 
 def list_all(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
     """Explain encoders, objectives and recipes, and end."""
     if wanted and not context.resilient_parsing:
-        from train.listing import listing
+        from miner_train.listing import listing
 
         click.echo(listing())
         context.exit()
@@ -188,14 +189,14 @@ def train(
     if score_col and config.keep == 1:
         raise click.UsageError("--score-col ranks pairs for --keep, which is missing")
     try:
-        import sklearn  # noqa: F401
-        import torch  # noqa: F401
+        for library in ("torch", "sklearn"):
+            importlib.import_module(library)
     except ImportError:
         raise DependencyError(
             'training needs torch and scikit-learn; run: pip install "bitext-miner[train]"'
         ) from None
-    from train.pipeline import train_model
-    from train.read import TextPair
+    from miner_train.pipeline import train_model
+    from miner_train.read import TextPair
 
     texts = [
         TextPair(source, target, layout) for source, target in zip(sources, targets, strict=True)

@@ -9,7 +9,7 @@ from miner.cli.config_options import Grouped, config_options, configured
 from miner.cli.progress_bars import Progress
 from miner.errors import DependencyError
 from miner.names import FORMATS
-from train.config import ClassifierConfig
+from miner_train.config import ClassifierConfig
 
 
 @click.command(
@@ -86,7 +86,7 @@ def train_classifier(
             'training needs torch; run: pip install "bitext-miner[train]"'
         ) from None
     from miner.text.corpus import Reader
-    from train.learn_classifier import train_classifier as learn
+    from miner_train.learn_classifier import train_classifier as learn
 
     readers = [
         [

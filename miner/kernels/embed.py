@@ -127,7 +127,7 @@ def margin_gradient(means, margin, gradient):
 
     ``means (4 n, d) float32`` holds sources, targets, negatives of the source language and
     negatives of the target language, not normalised. ``gradient``, of the same shape, is
-    overwritten. Returns the mean loss of the n pairs. :func:`train.losses.margin_loss` is the
+    overwritten. Returns the mean loss of the n pairs. :func:`miner_train.losses.margin_loss` is the
     reference.
     """
     n, d = len(means) // 4, means.shape[1]

@@ -1,7 +1,7 @@
 """Classifier of single sentences: good or bad, written by people or by a machine (P17, section 5.6).
 
 A softmax over two classes takes the vector of one encoder, not normalised.
-:mod:`train.learn_classifier` learns both from a corpus of each class.
+:mod:`miner_train.learn_classifier` learns both from a corpus of each class.
 """
 
 from collections.abc import Sequence

@@ -5,7 +5,7 @@ their tokens: does each have a counterpart, do the numbers agree, is any rival b
 functions weigh that. The first sees the pair features, and on purpose not the cosine: on text like
 its training text an encoder is better than elsewhere, so that a weight learned there trusts the
 cosine too much. The second sees the logit of the first and the context features.
-:mod:`train.learn_verifier` learns both, without gold.
+:mod:`miner_train.learn_verifier` learns both, without gold.
 """
 
 from collections.abc import Sequence

@@ -16,7 +16,7 @@ from support.negatives_reference import hardest_reference
 
 from miner.encoder.encoder import Encoder
 from miner.text.bitext import Bitext
-from train.examples import CosineStatistics, Pairs, draw, hardest, statistics
+from miner_train.examples import CosineStatistics, Pairs, draw, hardest, statistics
 
 SOURCE = [
     "Der Zug kommt um sechs Uhr an.",
@@ -113,7 +113,7 @@ def test_statistics() -> None:
 
 
 def test_it_does_without_torch() -> None:
-    script = "import sys, train.examples; sys.exit('torch' in sys.modules)"
+    script = "import sys, miner_train.examples; sys.exit('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], cwd=Path(__file__).parents[2])
     assert done.returncode == 0
 

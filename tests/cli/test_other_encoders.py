@@ -14,11 +14,11 @@ pytest.importorskip("torch")
 
 from support.invented import synthetic
 
-import train.learn_verifier
+import miner_train.learn_verifier
 from miner.cli import main
 from miner.encoder.architecture import ENCODERS
 from miner.encoder.model import load
-from train.config import RECIPES, TrainConfig
+from miner_train.config import RECIPES, TrainConfig
 
 Run = Callable[..., tuple[int, str, str]]
 FAST = [
@@ -77,7 +77,7 @@ def test_mined_verified_and_explained(
     encoder: str,
     more: list[str],
 ) -> None:
-    monkeypatch.setattr(train.learn_verifier, "ENOUGH", 50)
+    monkeypatch.setattr(miner_train.learn_verifier, "ENOUGH", 50)
     model = trained(files, tmp_path / "model", "--encoder", encoder, *more)
     config = json.loads((tmp_path / "model" / "config.json").read_text(encoding="utf-8"))
     assert config["encoder"] == encoder and config["verification"]
@@ -169,7 +169,7 @@ def test_like_says_what_it_cannot_know(tmp_path: Path, miner: Run) -> None:
 def test_random_baselines_know_no_translations(
     files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(train.learn_verifier, "ENOUGH", 50)
+    monkeypatch.setattr(miner_train.learn_verifier, "ENOUGH", 50)
     arguments = ["train", "--source", files[0], "--target", files[1], "-o", str(tmp_path / "m")]
     assert main([*arguments, "--recipe", "random", "--pieces", "120"]) == 0
     said = capsys.readouterr().err

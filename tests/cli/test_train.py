@@ -339,7 +339,7 @@ def test_without_torch(monkeypatch, tmp_path, capsys):
 SLOWLY = """
 import sys, time
 from miner.cli import main
-from train.encoders import embedding_table
+from miner_train.encoders import embedding_table
 adam = embedding_table.sparse_adam
 embedding_table.sparse_adam = lambda *arguments: (time.sleep(0.1), adam(*arguments))
 sys.exit(main())

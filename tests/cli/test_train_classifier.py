@@ -17,10 +17,10 @@ from miner.encoder.model import CLASSIFIER, Model  # noqa: E402
 from miner.errors import ArtifactError, CorpusError, ResourceError  # noqa: E402
 from miner.scoring.classifier import Classifier  # noqa: E402
 from miner.text.corpus import Reader  # noqa: E402
-from train.config import ClassifierConfig  # noqa: E402
-from train.data import Sentences  # noqa: E402
-from train.learn_classifier import Labelled, Softmax, Trainer, _split  # noqa: E402
-from train.learn_classifier import train_classifier as learn  # noqa: E402
+from miner_train.config import ClassifierConfig  # noqa: E402
+from miner_train.data import Sentences  # noqa: E402
+from miner_train.learn_classifier import Labelled, Softmax, Trainer, _split  # noqa: E402
+from miner_train.learn_classifier import train_classifier as learn  # noqa: E402
 
 SMALL = ClassifierConfig(
     units="word", dimension=16, epochs=8, batch=20, rate=0.02, heldout=0.2, seed=3

@@ -228,7 +228,7 @@ def test_threads_do_not_show(numba_threads, pull):
 )
 def test_margin_gradient_is_that_of_torch(seed, n, d, margin):
     torch = pytest.importorskip("torch")
-    losses = pytest.importorskip("train.losses")
+    losses = pytest.importorskip("miner_train.losses")
     generator = np.random.default_rng(seed)
     means = generator.normal(size=(4 * n, d)).astype(np.float32)
     if generator.random() < 0.3:

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from train.data import Sentences
+from miner_train.data import Sentences
 
 
 def synthetic(count, seed=0, words=60):

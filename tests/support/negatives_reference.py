@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from train.examples import Pairs
+from miner_train.examples import Pairs
 
 
 def forbidden_pairs_reference(query_text: np.ndarray, candidate_text: np.ndarray) -> np.ndarray:

@@ -13,17 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.invented import sentences, synthetic
 
-import train.data
+import miner_train.data
 from miner.cli.train import train as train_command
 from miner.cli.train_classifier import train_classifier as classifier_command
 from miner.encoder.architecture import ENCODERS
 from miner.encoder.pieces import PieceTokenizer
 from miner.errors import ArtifactError, CorpusError
-from train.config import RECIPE_NOTES, RECIPES, ClassifierConfig, TrainConfig
-from train.config_fields import option_name, settings
-from train.data import PairData, dropped, fingerprint, join, prepare, split, tokenize
-from train.listing import listing
-from train.vocabulary import train_vocabulary
+from miner_train.config import RECIPE_NOTES, RECIPES, ClassifierConfig, TrainConfig
+from miner_train.config_fields import option_name, settings
+from miner_train.data import PairData, dropped, fingerprint, join, prepare, split, tokenize
+from miner_train.listing import listing
+from miner_train.vocabulary import train_vocabulary
 
 
 def lists(found):
@@ -109,7 +109,7 @@ def test_texts_are_told_apart_even_if_their_pieces_are_not():
 
 
 def test_tokenize_keeps_order_over_chunks(monkeypatch):
-    monkeypatch.setattr(train.data, "CHUNK", 3)
+    monkeypatch.setattr(miner_train.data, "CHUNK", 3)
     found = tokenize([words], [f"w{n} w{n}" for n in range(20)])
     assert lists(found) == [[n, n] for n in range(20)]
     assert lists(tokenize([words], [])) == []

@@ -13,14 +13,14 @@ torch = pytest.importorskip("torch")
 
 from support.invented import synthetic  # noqa: E402
 
-import train.loop  # noqa: E402
+import miner_train.loop  # noqa: E402
 from miner.encoder.architecture import ENCODERS  # noqa: E402
 from miner.encoder.encoder import Encoder  # noqa: E402
 from miner.encoder.model import Model  # noqa: E402
 from miner.errors import ArtifactError, CorpusError, ResourceError  # noqa: E402
-from train.config import RECIPES, TrainConfig  # noqa: E402
-from train.pipeline import train_model  # noqa: E402
-from train.read import TextPair  # noqa: E402
+from miner_train.config import RECIPES, TrainConfig  # noqa: E402
+from miner_train.pipeline import train_model  # noqa: E402
+from miner_train.read import TextPair  # noqa: E402
 
 SMALL = TrainConfig(
     pieces=120, dimension=32, initial=0.1, batch=25, epochs=20, rate=0.02, heldout=0, dropout=0.0
@@ -187,13 +187,13 @@ def test_labels_that_are_all_0(tmp_path: Path) -> None:
 
 
 def test_a_network_that_diverges_is_noticed(text: TextPair, tmp_path: Path, monkeypatch) -> None:
-    learned = train.loop.Encoders.learned
+    learned = miner_train.loop.Encoders.learned
 
     def broken(self: Any) -> Any:
         arrays = learned(self)
         return {**arrays, "lstm/network/ways.0.by_input.bias": np.array([np.nan])}
 
-    monkeypatch.setattr(train.loop.Encoders, "learned", broken)
+    monkeypatch.setattr(miner_train.loop.Encoders, "learned", broken)
     with pytest.raises(ResourceError, match="diverged in epoch 1"):
         fit(text, tmp_path / "m", encoder="lstm")
 
@@ -258,13 +258,13 @@ def test_what_is_random_changes_the_training(text: TextPair, tmp_path: Path, nam
 
 def test_pieces_are_cut_anew_every_epoch(text: TextPair, tmp_path: Path, monkeypatch: Any) -> None:
     seen = []
-    run_epoch = train.loop.Trainer.run_epoch
+    run_epoch = miner_train.loop.Trainer.run_epoch
 
     def remember(self: Any) -> Any:
         seen.append(self.resample(self.state.epoch).source.ids.tolist())
         return run_epoch(self)
 
-    monkeypatch.setattr(train.loop.Trainer, "run_epoch", remember)
+    monkeypatch.setattr(miner_train.loop.Trainer, "run_epoch", remember)
     first = fit(text, tmp_path / "a", sampling=0.2, epochs=3)
     assert len(set(map(tuple, seen))) == 3
     again = fit(text, tmp_path / "b", sampling=0.2, epochs=3)
@@ -369,7 +369,7 @@ def test_a_killed_training_goes_on(
 ) -> None:
     config = dataclasses.replace(SMALL, epochs=4, batch=10, **values)
     whole = train_model([text], config, tmp_path / "whole")
-    monkeypatch.setattr(train.loop, "CHECKPOINT_EVERY", -1.0)
+    monkeypatch.setattr(miner_train.loop, "CHECKPOINT_EVERY", -1.0)
 
     def kill(stage: str, done: int, total: int | None) -> None:
         if done > 120:

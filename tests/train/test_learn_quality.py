@@ -14,8 +14,8 @@ from support.tiny import sentences
 
 from miner.encoder.encoder import Encoder
 from miner.scoring.quality import FEATURES, NAME, Quality
-from train import learn_quality as learning
-from train.learn_quality import KINDS, corrupt, learn_quality
+from miner_train import learn_quality as learning
+from miner_train.learn_quality import KINDS, corrupt, learn_quality
 
 PAIR = (
     "Am Montag fuhr Anna mit 3 Freunden nach Berlin",

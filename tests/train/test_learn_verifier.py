@@ -11,19 +11,19 @@ pytest.importorskip("sklearn")
 from support.invented import synthetic
 from support.tiny import sentences
 
-import train.learn_verifier
-import train.pipeline
+import miner_train.learn_verifier
+import miner_train.pipeline
 from miner.encoder.encoder import Encoder
 from miner.encoder.model import Model, load
 from miner.scoring.logistic import sigmoid
 from miner.scoring.pair_features import PAIR_FEATURES
 from miner.scoring.verifier import Verifier
-from train.config import TrainConfig
-from train.data import prepare
-from train.learn_lexicon import learn_lexicon
-from train.learn_verifier import DECOYS, LONGEST, SHORTEST, choose_decoys, fit, learn_verifier
-from train.pipeline import train_model
-from train.read import TextPair
+from miner_train.config import TrainConfig
+from miner_train.data import prepare
+from miner_train.learn_lexicon import learn_lexicon
+from miner_train.learn_verifier import DECOYS, LONGEST, SHORTEST, choose_decoys, fit, learn_verifier
+from miner_train.pipeline import train_model
+from miner_train.read import TextPair
 
 
 def test_the_lexicon_finds_translations():
@@ -70,7 +70,7 @@ def test_the_regression_finds_its_weights():
 @pytest.fixture
 def small(monkeypatch):
     """Let a verifier learn from dozens of pairs."""
-    monkeypatch.setattr(train.learn_verifier, "ENOUGH", 20)
+    monkeypatch.setattr(miner_train.learn_verifier, "ENOUGH", 20)
 
 
 def test_a_verifier_tells_translations_from_others(encoder: Encoder):
@@ -141,5 +141,5 @@ def test_text_that_is_no_bitext_makes_no_verifier(encoder: Encoder, monkeypatch)
         prepare(([encoder.tokenizer], [encoder.tokenizer]), *pairs), encoder.tokenizer.size
     )
     known = Encoder(dataclasses.replace(encoder.model, lexicon=lexicon), threads=2)
-    monkeypatch.setattr(train.learn_verifier, "FEWEST", 16)
+    monkeypatch.setattr(miner_train.learn_verifier, "FEWEST", 16)
     assert learn_verifier(known, pairs, ([], []), seed=1) is None

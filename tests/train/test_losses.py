@@ -7,8 +7,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from train import losses  # noqa: E402
-from train.losses import (  # noqa: E402
+from miner_train import losses  # noqa: E402
+from miner_train.losses import (  # noqa: E402
     contrastive_loss,
     margin_loss,
     softmax_either,

@@ -13,8 +13,8 @@ from support.negatives_reference import (
     nearest_reference,
 )
 
-from train import negatives
-from train.negatives import choose_negatives, forbidden_pairs
+from miner_train import negatives
+from miner_train.negatives import choose_negatives, forbidden_pairs
 
 
 @st.composite

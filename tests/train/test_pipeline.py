@@ -13,21 +13,21 @@ torch = pytest.importorskip("torch")
 
 from support.invented import sentences, synthetic  # noqa: E402
 
-import train.encoders.embedding_table  # noqa: E402
-import train.loop  # noqa: E402
-import train.objectives  # noqa: E402
-import train.pipeline  # noqa: E402
+import miner_train.encoders.embedding_table  # noqa: E402
+import miner_train.loop  # noqa: E402
+import miner_train.objectives  # noqa: E402
+import miner_train.pipeline  # noqa: E402
 from miner.encoder.encoder import Encoder  # noqa: E402
 from miner.errors import ArtifactError, CorpusError, ResourceError  # noqa: E402
 from miner.evaluation.metrics import Evaluation  # noqa: E402
 from miner.machine import thread_count  # noqa: E402
-from train.config import TrainConfig  # noqa: E402
-from train.data import prepare, split  # noqa: E402
-from train.heldout import mining_f1  # noqa: E402
-from train.loop import EpochEnd, Progress, Trainer  # noqa: E402
-from train.pipeline import train_model  # noqa: E402
-from train.read import TextPair  # noqa: E402
-from train.training_checkpoint import Checkpoint  # noqa: E402
+from miner_train.config import TrainConfig  # noqa: E402
+from miner_train.data import prepare, split  # noqa: E402
+from miner_train.heldout import mining_f1  # noqa: E402
+from miner_train.loop import EpochEnd, Progress, Trainer  # noqa: E402
+from miner_train.pipeline import train_model  # noqa: E402
+from miner_train.read import TextPair  # noqa: E402
+from miner_train.training_checkpoint import Checkpoint  # noqa: E402
 
 SOFTMAX = TrainConfig(dimension=24, batch=64, epochs=4, rate=0.02, heldout=70)
 MARGIN = dataclasses.replace(
@@ -167,7 +167,7 @@ def test_margin_takes_the_hardest_of_the_megabatch(batch, megabatch):
 def test_a_pool_without_negatives_is_passed_over():
     """One text on the source side: nothing may stand against anything, and nothing moves."""
     tokens = sentences([[0]] * 6), sentences([[n] for n in range(1, 7)])
-    data = train.data.PairData(*tokens, np.zeros(6, np.int64), np.arange(6), np.ones(6, bool))
+    data = miner_train.data.PairData(*tokens, np.zeros(6, np.int64), np.arange(6), np.ones(6, bool))
     it = Trainer(dataclasses.replace(MARGIN, batch=2), {"piece": 7}, data, None)
     before = table(it).copy()
     it.run()
@@ -195,13 +195,13 @@ def test_megabatch_grows_over_epochs(monkeypatch):
     data, size = material(300)
     data = data.take(np.arange(50, 90))  # 40 pairs without copies
     pools = []
-    choose = train.objectives.choose_negatives
+    choose = miner_train.objectives.choose_negatives
 
     def remember(source, *rest):
         pools.append(len(source))
         return choose(source, *rest)
 
-    monkeypatch.setattr(train.objectives, "choose_negatives", remember)
+    monkeypatch.setattr(miner_train.objectives, "choose_negatives", remember)
     it = Trainer(config, size, data, None)
     it.run()
 
@@ -219,13 +219,13 @@ def test_megabatch_grows_over_epochs(monkeypatch):
 
 def test_rate_falls_to_its_final_share(monkeypatch):
     rates = []
-    adam = train.encoders.embedding_table.sparse_adam
+    adam = miner_train.encoders.embedding_table.sparse_adam
 
     def remember(*arguments):
         rates.append(arguments[9])
         adam(*arguments)
 
-    monkeypatch.setattr(train.encoders.embedding_table, "sparse_adam", remember)
+    monkeypatch.setattr(miner_train.encoders.embedding_table, "sparse_adam", remember)
     config = dataclasses.replace(SOFTMAX, batch=10, epochs=2, heldout=0, final_rate=0.2, rate=0.5)
     trainer(config, 40).run()
     assert rates == pytest.approx([0.5 * (1 - 0.8 * step / 8) for step in range(8)])
@@ -278,7 +278,7 @@ def test_the_best_epoch_is_kept(monkeypatch, scores, kept):
             **{f.name: getattr(found, f.name) for f in dataclasses.fields(found)} | changed
         )
 
-    monkeypatch.setattr(train.loop, "mining_f1", scripted)
+    monkeypatch.setattr(miner_train.loop, "mining_f1", scripted)
     it = trainer(dataclasses.replace(SOFTMAX, epochs=3))
     tables, best = [], []
 
@@ -312,8 +312,8 @@ def test_held_out_mining_hides_most_partners(monkeypatch):
         asked.update(pairs=pairs, gold=gold)
         return best_threshold(pairs, gold)
 
-    best_threshold = train.heldout.best_threshold
-    monkeypatch.setattr(train.heldout, "best_threshold", remember)
+    best_threshold = miner_train.heldout.best_threshold
+    monkeypatch.setattr(miner_train.heldout, "best_threshold", remember)
     generator = np.random.default_rng(0)
     vectors = generator.normal(size=(60, 16)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -358,7 +358,7 @@ def test_a_killed_training_goes_on(config, every, first_again, checkpoint, monke
     whole = []
     expected = trained(trainer(config), None, whole.append)
 
-    monkeypatch.setattr(train.loop, "CHECKPOINT_EVERY", every)
+    monkeypatch.setattr(miner_train.loop, "CHECKPOINT_EVERY", every)
     first = []
     per_epoch = next(i for i, event in enumerate(whole) if isinstance(event, EpochEnd))
     with pytest.raises(Stop):
@@ -528,10 +528,10 @@ def kill(text, output, config=FROM_TEXT):
 
 
 def test_killed_then_repeated_is_the_same_model(text, whole, tmp_path, monkeypatch):
-    monkeypatch.setattr(train.loop, "CHECKPOINT_EVERY", -1.0)
+    monkeypatch.setattr(miner_train.loop, "CHECKPOINT_EVERY", -1.0)
     kill(text, tmp_path / "model")
     assert [path.name for path in tmp_path.iterdir()] == [".model.training"]
-    monkeypatch.setattr(train.pipeline, "learn_vocabularies", None)  # not learned again
+    monkeypatch.setattr(miner_train.pipeline, "learn_vocabularies", None)  # not learned again
     lines, done = [], []
     model = train_model(
         [text],

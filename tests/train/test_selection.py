@@ -1,4 +1,4 @@
-"""train.selection: pairs to keep by score, by rank and by chance, and columns of labels."""
+"""miner_train.selection: pairs to keep by score, by rank and by chance, and columns of labels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from miner.errors import CorpusError
-from train.selection import cut, draw, folded, labels, read_excluded, seen
+from miner_train.selection import cut, draw, folded, labels, read_excluded, seen
 
 LINES = np.array([2, 5, 9])
 

@@ -1,4 +1,4 @@
-"""train.vocabulary: words, morphs and trigrams by frequency (of pieces see test_train_data)."""
+"""miner_train.vocabulary: words, morphs and trigrams by frequency (of pieces see test_train_data)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from miner.encoder.normaliser import Normaliser
 from miner.encoder.trigram_units import TrigramTokenizer
 from miner.encoder.word_units import WORD, WordTokenizer
 from miner.errors import CorpusError, DependencyError
-from train import vocabulary as vocabularies
-from train.config import TrainConfig
-from train.vocabulary import train_morphs, train_trigrams, train_words
+from miner_train import vocabulary as vocabularies
+from miner_train.config import TrainConfig
+from miner_train.vocabulary import train_morphs, train_trigrams, train_words
 
 WORDS = TrainConfig(encoder="word")
 TRIGRAMS = TrainConfig(encoder="trigram")

@@ -1,4 +1,4 @@
-"""train.word_vectors: word vectors as text, and what can be wrong with them."""
+"""miner_train.word_vectors: word vectors as text, and what can be wrong with them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from miner.errors import CorpusError
-from train import word_vectors
-from train.word_vectors import read_embeddings
+from miner_train import word_vectors
+from miner_train.word_vectors import read_embeddings
 
 
 def put(path: Path, content: str | bytes) -> Path:

@@ -6,8 +6,8 @@ from typing import Protocol
 import numpy as np
 
 from miner.kernels.embed import group_by_id, mean_batch, sparse_adam
-from train.config import TrainConfig
-from train.data import Sentences, dropped
+from miner_train.config import TrainConfig
+from miner_train.data import Sentences, dropped
 
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 Arrays = dict[str, np.ndarray]

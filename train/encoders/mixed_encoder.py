@@ -6,10 +6,10 @@ import numpy as np
 
 from miner.encoder.architecture import ENCODERS
 from miner.ragged import offsets_of
-from train.config import TrainConfig
-from train.data import Sentences
-from train.encoders.embedding_table import Arrays, Average, Part, Table, inside
-from train.encoders.recurrent_encoder import Recurrent
+from miner_train.config import TrainConfig
+from miner_train.data import Sentences
+from miner_train.encoders.embedding_table import Arrays, Average, Part, Table, inside
+from miner_train.encoders.recurrent_encoder import Recurrent
 
 
 class Encoders:

@@ -9,9 +9,17 @@ import torch
 
 from miner.encoder.recurrent import Network
 from miner.machine import thread_count
-from train.config import TrainConfig
-from train.data import Sentences, dropped, scrambled
-from train.encoders.embedding_table import BETA1, BETA2, EPSILON, Arrays, Average, Table, inside
+from miner_train.config import TrainConfig
+from miner_train.data import Sentences, dropped, scrambled
+from miner_train.encoders.embedding_table import (
+    BETA1,
+    BETA2,
+    EPSILON,
+    Arrays,
+    Average,
+    Table,
+    inside,
+)
 
 # Sentences of a batch that a thread takes through a recurrent network together.
 TOGETHER = 128

@@ -5,11 +5,11 @@ from dataclasses import replace
 from miner.encoder.encoder import Encoder
 from miner.encoder.model import Model
 from miner.scoring.quality import NAME
-from train.data import SplitPairs
-from train.learn_lexicon import learn_lexicon
-from train.learn_quality import learn_quality
-from train.learn_verifier import ENOUGH, choose_decoys, enough, learn_verifier
-from train.stages import Report, stage
+from miner_train.data import SplitPairs
+from miner_train.learn_lexicon import learn_lexicon
+from miner_train.learn_quality import learn_quality
+from miner_train.learn_verifier import ENOUGH, choose_decoys, enough, learn_verifier
+from miner_train.stages import Report, stage
 
 
 def add_verification(model: Model, split: SplitPairs, seed: int, report: Report) -> Model:
