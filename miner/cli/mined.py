@@ -76,7 +76,7 @@ class Output:
 
     @property
     def is_file(self) -> bool:
-        """Whether the pairs go into a file, not to standard output, a device or a pipe."""
+        """True if the pairs go into a file, not to standard output, a device or a pipe."""
         place = Path(self.output)
         return self.output != "-" and (place.is_file() or not place.exists())
 

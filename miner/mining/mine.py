@@ -38,7 +38,7 @@ class KeepError(ValueError):
 
 @dataclass(frozen=True)
 class Keep:
-    """How many of the mined pairs to keep.
+    """Choice of how many of the mined pairs to keep.
 
     - ``threshold``: pairs with this score or more.
     - ``target_precision``: as many pairs as have this estimated precision, in (0, 1).
@@ -67,14 +67,16 @@ class Keep:
         if self.threshold is not None and self.target_precision is not None:
             raise KeepError("a target precision chooses the threshold; give one of the two")
         if self.target_precision is not None and not 0 < self.target_precision < 1:
-            raise KeepError(f"a target precision of {self.target_precision} is not between 0 and 1")
+            raise KeepError(
+                f"a target precision must be between 0 and 1, not {self.target_precision}"
+            )
         for name, value in (("a target precision", self.target_precision), ("decoys", self.decoys)):
             if value is not None and not self.estimate:
                 raise KeepError(f"{name} needs the estimate of precision; do not leave it out")
 
     @property
     def chosen(self) -> bool:
-        """Whether the caller said how many pairs to keep."""
+        """True if the caller said how many pairs to keep."""
         return (self.threshold, self.target_precision, self.top_n) != (None, None, None)
 
     def check(self, verifier: Verifier | None, reason: str | None = None) -> None:

@@ -28,8 +28,8 @@ from miner.mining.verification import choose_by_probability, release
 from miner.scoring.margin import CandidateBlocks
 from miner.scoring.pair_features import PreparedText, prepare
 
-# Decoys in all, and draws of them at most: a draw has no more decoys than there are targets, or else
-# they would crowd each other out.
+# Decoys in all, and draws of them at most: a draw has no more decoys than there are targets, since
+# they would crowd each other out otherwise.
 DECOYS, DRAWS = 20_000, 32
 # With fewer decoys, or fewer targets to put them among, there is no estimate.
 FEWEST, FEWEST_TARGETS = 500, 50
@@ -129,7 +129,7 @@ class Estimate:
 
 
 def rounded(threshold: float) -> float:
-    """Round down to six places, so that the threshold as printed keeps the pairs printed beside it."""
+    """Round down to six places, so that the printed threshold keeps the pairs printed with it."""
     return math.floor(threshold * 1_000_000) / 1_000_000
 
 

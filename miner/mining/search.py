@@ -1,4 +1,4 @@
-"""Two indexes in, scored sentence pairs out."""
+"""Search of two indexes: neighbours, candidates, scores, and the pairs of a retrieval."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -83,10 +83,10 @@ def verifier_for(
     encoder: Encoder | None = None,
     note: Callable[[str], None] = lambda reason: None,
 ) -> Verifier | None:
-    """The verifier to rank the pairs of an index by; None where margins are to rank.
+    """Return the verifier to rank the pairs of an index by; None to rank by margin.
 
-    With ``rank=None`` margins rank where the model carries no verifier, or is no longer where the
-    index says; ``note`` then gets the reason. An ``encoder`` must be the one of the index.
+    With ``rank=None`` margins rank if the model carries no verifier, or is no longer where the
+    index says; ``note`` then receives the reason. ``encoder`` must be the model of the index.
     """
     if rank == "margin":
         return None

@@ -1,4 +1,4 @@
-"""Classifier of single sentences: good or bad, written by people or by a machine (P17, section 5.6).
+"""Classifier of single sentences into good and bad, as by people or by machine (P17, 5.6).
 
 A softmax over two classes takes the vector of one encoder, not normalised.
 :mod:`miner_train.learn_classifier` learns both from a corpus of each class.

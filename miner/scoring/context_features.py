@@ -40,7 +40,7 @@ class BestLogits:
         self.best[rows[starts]] = -np.sort(-found, axis=1)[:, :3]
 
     def leads(self, row: np.ndarray, logit: np.ndarray) -> np.ndarray:
-        """Subtract the best and the second best logit of the sentence's other candidates: (m, 2)."""
+        """Subtract the best and second best logits of the sentence's other candidates: (m, 2)."""
         best = self.best[row]
         # A candidate that is among the best is no rival of itself.
         rivals = np.where(logit[:, None] >= best[:, :2], best[:, 1:], best[:, :2])

@@ -46,7 +46,7 @@ class Logistic:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], names: tuple[str, ...]) -> "Logistic":
-        """Invert :meth:`as_dict`. Raises ValueError or KeyError for features other than ``names``."""
+        """Invert :meth:`as_dict`. Raises ValueError or KeyError for other features."""
         if set(values["weight"]) != set(names) or set(values["mean"]) != set(names):
             raise ValueError("it has other features")
         weight = np.array([values["weight"][name] for name in names], dtype=np.float64)

@@ -6,6 +6,7 @@ between sentences, because some sentences are close to everything. So it is comp
 cosine of both sentences to their nearest neighbours.
 
 Data passes from ``Neighbors`` in both directions through :func:`candidates` to :func:`retrieve`.
+The lines of this file stay together, since candidates and retrieval share one order of ties.
 Everything is pure numpy and deterministic: ties are broken by row, so the result does not depend on
 the order of candidates.
 """
@@ -176,7 +177,7 @@ class CandidateBlocks:
         source, place = np.nonzero(self.forward.row[start:end] >= 0)
         source += start
         forward_key = source * n_target + self.forward.row[source, place]
-        # np.unique keeps the first occurrence, which is the best rank: nonzero walks lists in order.
+        # np.unique keeps the first occurrence, which is the best rank: lists are in order.
         forward_key, first = np.unique(forward_key, return_index=True)
         forward_place = place[first]
         forward_similarity = self.forward.similarity[source[first], forward_place]

@@ -101,7 +101,7 @@ def lengths(offsets: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 
 def unit_codes(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Quantise rows ``(V, d) float32`` to int8; return codes ``(V, p)`` and scales ``(V,) float32``.
+    """Quantise rows ``(V, d) float32`` to int8: codes ``(V, p)`` and scales ``(V,) float32``.
 
     Codes times scale are unit rows; the scale of a zero row is 0. ``p`` is ``d`` rounded up, with
     zeros, to the step of the compiled loops. Rows that a model stores as int8 lose nothing.

@@ -73,7 +73,7 @@ def features(
 
 
 def cosines(source: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """Return row-wise cosines of two sets of unit vectors, ``(n,) float32``, for any batch alike."""
+    """Return the row-wise cosines of unit vectors, ``(n,) float32``, alike for any batch."""
     from miner.kernels.exact import rescore
 
     out = np.empty((len(source), 1), dtype=np.float32)

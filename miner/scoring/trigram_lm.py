@@ -112,7 +112,7 @@ class Trigrams:
         return math.exp(-self.words[0][UNKNOWN])
 
     def perplexity(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
-        """Return ``exp`` of the mean ``-log P`` of each sentence's words and end mark: ``(n,) float64``.
+        """Return ``exp`` of the mean ``-log P`` over words and end mark of each sentence: ``(n,)``.
 
         Above 1 and finite; a sentence without words has the perplexity of its end mark.
         """
@@ -141,7 +141,7 @@ def _discount(count: np.ndarray) -> float:
 def _discounted(
     count: np.ndarray, context: np.ndarray, discount: float, contexts: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return each n-gram's discounted probability, and the rest of each context for shorter n-grams.
+    """Return each n-gram's discounted probability, and each context's rest for shorter ones.
 
     ``count (m,)`` may be 0; ``context (m,)`` is below ``contexts``. A context without n-grams
     leaves all of its probability.

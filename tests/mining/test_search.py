@@ -190,10 +190,10 @@ def test_two_models(
     assert "\n" not in str(caught.value)
 
 
-# --- copies and odd corpora ---------------------------------------------------------------------
+# --- duplicates and odd corpora ---------------------------------------------------------------------
 
 
-def test_copies_are_reported_once_or_each(
+def test_duplicates_are_reported_once_or_each(
     build: Build, german: list[str], english: list[str]
 ) -> None:
     source = build("a", [german[0], german[1], german[0], german[0], german[2]])
@@ -210,7 +210,7 @@ def test_copies_are_reported_once_or_each(
     assert len(each.at_least(threshold)) == np.count_nonzero(each.score >= threshold)
 
 
-def test_copies_do_not_change_the_neighbourhood(
+def test_duplicates_do_not_change_the_neighbourhood(
     build: Build, pairs: Pairs, german: list[str], english: list[str]
 ) -> None:
     repeated = mine(build("a", german + german[:30] * 3), build("b", english + english[20:] * 2))
@@ -228,7 +228,7 @@ def test_an_index_against_itself(indexes: tuple[Index, Index]) -> None:
     assert sorted(rows(found)) == [(row, row) for row in range(60)]
 
 
-def test_ten_thousand_copies(build: Build, german: list[str], english: list[str]) -> None:
+def test_ten_thousand_duplicates(build: Build, german: list[str], english: list[str]) -> None:
     source = build("a", [german[0]] * 10_000 + german[1:])
     target = build("b", [*english[1:], *[english[0]] * 10_000])
     first = mine(source, target)

@@ -1,4 +1,4 @@
-"""Tests of miner.scoring.explain: the parts of a probability, and which pieces match."""
+"""Tests of miner.scoring.explain: the parts of a probability, and which tokens match."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_explaining_a_pair(found: Search, german: list[str], english: list[str])
 
 
 @pytest.mark.parametrize(("source", "target"), [("", ""), ("", "house"), ("漢字", "字漢")])
-def test_explaining_a_pair_without_pieces(found: Search, source: str, target: str) -> None:
+def test_explaining_a_pair_without_tokens(found: Search, source: str, target: str) -> None:
     assert found.verifier is not None
     assert all(
         token.partner is None for side in match(found.verifier, source, target) for token in side

@@ -1,4 +1,4 @@
-"""miner.scoring.margin against a reference written with loops and dicts straight from the definitions."""
+"""miner.scoring.margin against a reference of loops and dicts, straight from the definitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The quality of a pair: order a score of its own, learned from spoilt pairs."""
+"""The quality of a pair: order a score of its own, learned from corrupted pairs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from miner.encoder.encoder import Encoder
 from miner.errors import ArtifactError
 from miner.kernels.long_texts import ORDER_PART, ORDER_REACH, PART, REACH, windows
 from miner.kernels.order import COLUMNS
-from miner.kernels.tokens import COLUMNS as FIGURES
+from miner.kernels.tokens import COLUMNS as METRICS
 from miner.kernels.tokens import LONGEST, compare
 from miner.scoring.pair_features import PAIR_FEATURES, unit_codes
 from miner.scoring.quality import FEATURES, NAME, Quality, cosines, features
@@ -36,10 +36,10 @@ def ordered(source: list[list[int]], target: list[list[int]], codes, scale, weig
     # A lexicon of nothing.
     lexicon = np.zeros(size + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32)
     frequency = np.full(size, 0.5, dtype=np.float32)
-    figures = np.empty((n, FIGURES), dtype=np.float32)
+    metrics = np.empty((n, METRICS), dtype=np.float32)
     out = np.full((n, COLUMNS), np.nan, dtype=np.float32)
     texts = (*flat(source), *flat(target))
-    compare(*texts, rows, rows, codes, scale, weight, frequency, *lexicon, figures, out)
+    compare(*texts, rows, rows, codes, scale, weight, frequency, *lexicon, metrics, out)
     return out
 
 
@@ -167,11 +167,11 @@ def test_nothing_known_scores_zero(knowing: Encoder):
 
 def test_features_mean_what_they_say(knowing: Encoder):
     german, english = sentences("de"), sentences("en")
-    figures, known = features(Verifier(knowing), german, english)
-    assert known.all() and figures.shape == (60, len(FEATURES)) and np.isfinite(figures).all()
+    metrics, known = features(Verifier(knowing), german, english)
+    assert known.all() and metrics.shape == (60, len(FEATURES)) and np.isfinite(metrics).all()
     expected = (knowing.encode(german) * knowing.encode(english)).sum(axis=1)
-    np.testing.assert_allclose(figures[:, FEATURES.index("cosine")], expected, atol=1e-6)
-    assert (figures[:, -1] <= figures[:, -2] + 1e-6).all()
+    np.testing.assert_allclose(metrics[:, FEATURES.index("cosine")], expected, atol=1e-6)
+    assert (metrics[:, -1] <= metrics[:, -2] + 1e-6).all()
 
 
 def test_cosines_of_rows():
@@ -207,7 +207,7 @@ def test_the_function_is_stored_with_the_model(knowing: Encoder, tmp_path: Path)
     assert json.dumps(again.model.verifier)
 
 
-def test_the_default_model_tells_good_pairs_from_spoilt_ones():
+def test_the_default_model_tells_good_pairs_from_corrupted_ones():
     source = [
         "Der Zug kommt heute um 18 Uhr in Berlin an und fährt dann weiter nach Hamburg.",
         "Wir haben die neue Version der Software gestern auf allen Rechnern installiert.",
@@ -220,14 +220,14 @@ def test_the_default_model_tells_good_pairs_from_spoilt_ones():
     good = quality.score(source, target)
     words = [text.split() for text in target]
     generator = np.random.default_rng(1)
-    spoilt = {
+    corrupted = {
         "swapped": target[::-1],
         "cut": [" ".join(own[:5]) for own in words],
         "doubled": [" ".join(target), " ".join(target[::-1])],
         "shuffled": [" ".join(generator.permutation(own)) for own in words],
         "copied": source,
     }
-    for name, texts in spoilt.items():
+    for name, texts in corrupted.items():
         # Of shuffled words some fall into an order that will do.
         assert quality.score(source, texts).mean() < 0.8 * good.mean(), name
     assert quality.score(source[:1], [target[0].replace("18", "11")])[0] < good[0]

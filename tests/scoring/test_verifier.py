@@ -293,7 +293,7 @@ def test_translations_look_better_than_others(
         assert (difference > 0) == more, name
 
 
-def test_sentences_without_pieces_have_figures_too(verifying_model: Path) -> None:
+def test_sentences_without_tokens_have_features(verifying_model: Path) -> None:
     verifier = Verifier(Encoder.load(verifying_model))
     left, right = verifier.prepare(["", "漢字", "12"]), verifier.prepare(["Haus", ""])
     source, target = (grid.ravel() for grid in np.mgrid[:3, :2])

@@ -1,0 +1,100 @@
+"""miner.mine: pairs, estimate and cut by one call, on text files and on indexes."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import miner
+from miner import Keep, SearchSettings
+from miner.encoder.encoder import Encoder
+from miner.index.index import Index
+from miner.mining.mine import CAUTIOUS, KeepError
+
+
+def test_indexes_and_texts_give_the_same(
+    verifying: tuple[Index, Index], german_file: Path, english_file: Path, tmp_path: Path
+) -> None:
+    model = verifying[0].model_name
+    by_index = miner.mine(*verifying, keep=Keep(target_precision=0.9))
+    by_text = miner.mine(
+        german_file, english_file, encoder=model, keep=Keep(target_precision=0.9), work=tmp_path
+    )
+    assert by_index.estimate is not None and by_index.threshold is not None
+    assert 30 <= len(by_index.pairs) <= len(by_index.all_pairs)
+    assert by_index.pairs.score.min() >= by_index.threshold
+    assert by_index.precision is not None and by_index.precision >= 0.9
+    assert by_index.pairs.q_value is not None and by_index.pairs.q_value.max() <= 0.1 + 1e-6
+    assert any("may be off" in warning for warning in by_index.warnings)
+    np.testing.assert_array_equal(by_text.pairs.score, by_index.pairs.score)
+    assert (tmp_path / "source").is_dir() and (tmp_path / "target").is_dir()
+
+
+def test_temporary_indexes_live_as_long_as_the_pairs(
+    verifying: tuple[Index, Index], german_file: Path, english_file: Path, tmp_path: Path
+) -> None:
+    pairs = miner.mine(german_file, english_file, encoder=verifying[0].model_name).pairs
+    place = pairs.source.path
+    assert place.is_dir()
+    pairs.write(tmp_path / "pairs.tsv")
+    assert len((tmp_path / "pairs.tsv").read_text(encoding="utf-8").splitlines()) == len(pairs)
+    del pairs
+    assert not place.exists()
+
+
+def test_how_much_is_kept(verifying: tuple[Index, Index]) -> None:
+    everything = miner.mine(*verifying, keep=Keep(default_precision=None))
+    assert len(everything.pairs) == len(everything.all_pairs) and everything.threshold is None
+    assert [row.kept for row in everything.table()] == sorted(
+        row.kept for row in everything.table()
+    )
+    best = miner.mine(*verifying, keep=Keep(top_n=7, estimate=False))
+    assert len(best.pairs) == 7 and best.estimate is None and best.precision is None
+    assert [row.precision for row in best.table()] == [None] * len(best.table()) != []
+    cautious = miner.mine(*verifying, keep=Keep(estimate=False))
+    assert cautious.threshold == CAUTIOUS and cautious.pairs.score.min() >= CAUTIOUS
+    nothing = miner.mine(*verifying, keep=Keep(top_n=0, estimate=False))
+    assert not len(nothing.pairs) and "nothing was mined" in nothing.warnings[-1]
+
+
+def test_the_default_threshold_of_a_model_is_for_its_own_settings(
+    verifying: tuple[Index, Index],
+) -> None:
+    encoder = Encoder.load(verifying[0].model_name)
+    for settings, applied in (
+        (SearchSettings(rank="margin"), encoder.model.threshold),
+        (SearchSettings(rank="margin", k=3), None),
+    ):
+        found = miner.mine(*verifying, settings=settings, encoder=encoder)
+        assert found.threshold == applied
+        assert any("the model's default" in note for note in found.notes) == (applied is not None)
+
+
+@pytest.mark.parametrize(
+    ("choice", "said"),
+    [
+        ({"threshold": math.inf}, "finite"),
+        ({"threshold": -math.inf}, "finite"),
+        ({"threshold": 0.5, "target_precision": 0.9}, "give one of the two"),
+        ({"target_precision": 1.0}, "between 0 and 1"),
+        ({"target_precision": 0.9, "estimate": False}, "needs the estimate"),
+        ({"decoys": ["a"], "estimate": False}, "needs the estimate"),
+    ],
+)
+def test_choices_that_contradict_themselves(choice: dict, said: str) -> None:
+    with pytest.raises(KeepError, match=said):
+        Keep(**choice)
+
+
+def test_choices_that_the_scores_cannot_serve(verifying: tuple[Index, Index]) -> None:
+    with pytest.raises(KeepError, match="probabilities here"):
+        miner.mine(*verifying, keep=Keep(threshold=1.15))
+    with pytest.raises(KeepError, match="needs verification"):
+        miner.mine(
+            *verifying, keep=Keep(target_precision=0.9), settings=SearchSettings(rank="margin")
+        )
+    with pytest.raises(TypeError, match="both"):
+        miner.mine(verifying[0], "text.en")
