@@ -1,8 +1,8 @@
-"""Training a classifier of sentences: an encoder, and a softmax over two classes (P17, 5.6).
+"""Classifier of sentences: an encoder and a softmax over two classes, learned together (P17, 5.6).
 
-Two plain corpora are all it learns from: good sentences, such as those that people wrote, and bad
-ones, such as machine translations. The encoders are those of ``miner train``; the softmax reads
-their vectors as they come, before any normalisation.
+It learns from two plain corpora, good and bad sentences: for example written by people, and by
+machine translation. The encoders are those of ``miner train``; the softmax reads their vectors
+without normalisation.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Softmax:
         self.adam = torch.optim.Adam(self.layer.parameters())
 
     def step(self, vectors: np.ndarray, good: np.ndarray, rate: float) -> tuple[float, np.ndarray]:
-        """One step; the mean cross-entropy before it, and its gradient ``(n, d) float32``.
+        """Take one step; return the mean cross-entropy before it, and its gradient ``(n, d)``.
 
         ``vectors (n, d) float32``, ``good (n,) bool``.
         """
@@ -97,7 +97,7 @@ def _classes(good: np.ndarray) -> torch.Tensor:
 
 @dataclass(frozen=True)
 class Epoch:
-    """An epoch by its held-out sentences, and what it learned."""
+    """Metrics of an epoch on held-out sentences, and the arrays learned."""
 
     number: int
     accuracy: float
@@ -127,9 +127,9 @@ class Trainer:
         self._step = 0
 
     def run(self, held: Labelled, report: Report, progress: Reporter) -> Epoch:
-        """Train to the end; the epoch that is best on ``held``."""
+        """Train to the end; return the epoch that is best on ``held``."""
         config, best = self.config, None
-        # One thread: a step is so small that more would wait for each other. An LSTM's go with it.
+        # One thread: a step is too small for more. An LSTM brings threads of its own.
         with step_threads(config.encoding, 1):
             for number in range(1, config.epochs + 1):
                 for event in self.epoch(number):
@@ -137,7 +137,7 @@ class Trainer:
                 vectors = self.encoder.means(held.sentences)
                 accuracy, loss = self.softmax.judge(vectors, held.good)
                 learned, layer = self.encoder.learned(), self.softmax.learned()
-                # float16 is what will be stored, and overflows first.
+                # The model is stored in float16, which overflows first.
                 limit = np.finfo(np.float16).max
                 largest = max(float(np.abs(array).max()) for array in learned.values())
                 if not (largest < limit and np.isfinite(loss)):  # no NaN either
@@ -159,7 +159,7 @@ class Trainer:
         return best
 
     def epoch(self, number: int) -> Iterator[Progress]:
-        """One epoch, the first of which is 1; yields every `REPORT_EVERY` sentences or so."""
+        """Train one epoch, from 1; yield about every `REPORT_EVERY` sentences."""
         config, n = self.config, len(self.training)
         order = np.random.default_rng([config.seed, 3, number]).permutation(n)
         total, last = 0.0, 0
@@ -266,7 +266,7 @@ def train_classifier(
 
 
 def _read(readers: Sequence[Reader], report: Report) -> dict[str, None]:
-    """The distinct sentences of a class, without white space at their ends, as they come."""
+    """Read the distinct sentences of a class, stripped, in their order."""
     found: dict[str, None] = {}
     for reader in readers:
         read, before = 0, len(found)
@@ -299,7 +299,7 @@ def _counts(reader: Reader) -> dict[str, str | int]:
 def _split(
     own: list[str], number: int, classes: list[list[str]], config: ClassifierConfig
 ) -> tuple[list[str], list[str]]:
-    """Training and held-out sentences of a class, which has 2 at least; neither is empty."""
+    """Split a class of at least 2 sentences into training and held-out ones; neither is empty."""
     share = config.heldout
     if share >= 2:
         share /= sum(map(len, classes))

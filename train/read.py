@@ -107,7 +107,7 @@ def read_texts(
 
 
 def _read_text(text: TextPair, config: TrainConfig, excluded: Set[str], report: Report) -> Text:
-    """Read the pairs of one bitext. ``excluded`` is folded by :func:`miner_train.selection.folded`."""
+    """Read the pairs of one bitext. ``excluded`` are folded (see train/selection.py)."""
     columns = [column for column in (text.label_col, text.score_col) if column is not None]
     bitext = read_bitext(text.source, text.target, text.bitext_format, more=columns)
     # Rows to columns.
