@@ -187,11 +187,12 @@ def test_nothing_is_precise_enough(
 def test_what_cannot_be_written_is_said_before_the_search(
     miner: Miner, sides: tuple[Path, Path], tmp_path: Path, option: str
 ) -> None:
-    places = {"-o": tmp_path / "pairs.tsv", option: tmp_path / "missing" / "report.html"}
+    name = "report.html" if option == "--report" else "mined.tsv"
+    places = {"-o": tmp_path / "pairs.tsv", option: tmp_path / "missing" / name}
     arguments = [argument for pair in places.items() for argument in pair]
     code, _, err = miner("search", *sides, *arguments)
     assert code == 1 and len(err.splitlines()) == 1
-    assert "report.html" in err and "no such directory" in err
+    assert name in err and "no such directory" in err
     assert not any(tmp_path.iterdir())
 
 
