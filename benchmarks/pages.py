@@ -38,8 +38,8 @@ def conditions(record: dict[str, Any]) -> str:
 def mining() -> list[str]:
     record = report.read("bucc.json")
     lines = [
-        "Protocol of BUCC 2018: the threshold is tuned on the training split and applied to the test",
-        "split. *Margin* is the ratio margin with k = 4, *probability* the verification with k = 8.",
+        "Protocol of BUCC 2018: the threshold is tuned on the training split, and applied to the",
+        "test split. *Margin* is the ratio margin with k = 4, *probability* verification, k = 8.",
         "*No gold*: pairs that the tool keeps for an estimated precision of 0.95.",
         "",
         "| set | model | ranked by | threshold | precision | recall | **F1 on test** | no gold |",
@@ -84,8 +84,8 @@ def best_mining() -> list[str]:
 def precision() -> list[str]:
     record = report.read("precision.json")
     lines = [
-        "Precision asked for, and precision by the gold on the test split. No gold was used to choose",
-        "the threshold.",
+        "Precision asked for, and precision by the gold on the test split. No gold was used to",
+        "choose the threshold.",
         "",
         "| set | parallel share | asked | reached | recall | pairs kept |",
         "|---|---|---|---|---|---|",
@@ -99,8 +99,8 @@ def precision() -> list[str]:
         )
     lines += [
         "",
-        "*Outside*: more than 0.03 from what was asked, or 0.05 where fewer than 200 pairs are kept.",
-        "The gold lacks some translations, so the true precision is a little higher.",
+        "*Outside*: more than 0.03 from what was asked, or 0.05 for fewer than 200 pairs kept. The",
+        "gold lacks some translations, so the true precision is a little higher.",
     ]
     return [*lines, "", conditions(record), ""]
 

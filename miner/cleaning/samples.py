@@ -106,7 +106,10 @@ def summaries(found: Cleaned) -> list[StepSummary]:
 
 
 class _Summary:
-    """Accumulator of a `StepSummary`; place: index of the step in the reasons, end: after all steps."""
+    """Accumulator of a `StepSummary`.
+
+    place: index of the step in the reasons. end: the index after all steps.
+    """
 
     def __init__(self, step: Step, place: int, end: int, values: np.ndarray):
         self.step, self.place, self.end, self.values = step, place, end, values

@@ -1,4 +1,4 @@
-"""Options that several commands share, and what they turn into."""
+"""Options that several commands share, and their types."""
 
 import functools
 import math
@@ -15,7 +15,7 @@ Decorator = Callable[[Any], Any]
 
 
 class Size(click.ParamType):
-    """A number of bytes such as 512M or 8G."""
+    """Number of bytes: 512M, 8G."""
 
     name = "size"
 
@@ -27,7 +27,7 @@ class Size(click.ParamType):
 
 
 class Number(click.ParamType):
-    """A finite real number."""
+    """Finite real number."""
 
     name = "number"
 
@@ -42,19 +42,19 @@ class Number(click.ParamType):
 
 
 class Share(Number):
-    """A real number between 0 and 1, neither of the two."""
+    """Real number between 0 and 1, both excluded."""
 
     name = "share"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> float:
         number = super().convert(value, param, ctx)
         if not 0 < number < 1:
-            self.fail(f"{value} is not between 0 and 1, such as 0.95", param, ctx)
+            self.fail(f"{value} is not between 0 and 1; write for example 0.95", param, ctx)
         return number
 
 
 class Sentence(click.ParamType):
-    """Text; an argument in another encoding than UTF-8 is none."""
+    """Text in UTF-8."""
 
     name = "sentence"
 
@@ -67,7 +67,7 @@ class Sentence(click.ParamType):
 
 
 class Name(click.ParamType):
-    """One of some names, their short forms included."""
+    """One of several names, or its short form."""
 
     name = "name"
 
@@ -82,7 +82,7 @@ class Name(click.ParamType):
 
 
 def several(*options: Decorator) -> Decorator:
-    """Options as one decorator, in the order given."""
+    """Join options to one decorator that keeps their order."""
 
     def decorate(function: Any) -> Any:
         for option in reversed(options):
@@ -103,14 +103,15 @@ model = click.option(
 side = click.option(
     "--side",
     type=click.Choice(SIDES),
-    help="Which column of its training text this is, for a model with separate vocabularies.",
+    help="Column of the training text that this text is like, for a model with separate "
+    "vocabularies.",
 )
 
 header = click.option("--header", is_flag=True, help="The first line of a TSV names its columns.")
 
 
 def on_error(what: str = "Lines", skip: str = "leave out (and count)") -> Decorator:
-    """What to do about text that cannot be read; where it stops the work, the error says so."""
+    """Option for text that cannot be read; the error that stops the work names the option."""
     option = click.option(
         "--on-error",
         type=click.Choice(ON_ERROR),
@@ -151,10 +152,10 @@ reading = several(
     click.option(
         "--column",
         metavar="N|NAME",
-        help="Where the sentence is: for tsv a number from 1 [1], or a name with --header; "
+        help="Column of the sentence: for tsv a number from 1 [1], or a name with --header; "
         "for jsonl and parquet a name [text].",
     ),
-    click.option("--id-column", metavar="N|NAME", help="Likewise for an id of each sentence."),
+    click.option("--id-column", metavar="N|NAME", help="Column of an id of each sentence."),
     header,
 )
 
@@ -168,8 +169,8 @@ mining = several(
     click.option(
         "--rank",
         type=click.Choice(["probability", "margin"]),
-        help="The score: calibrated probability of being a translation, by verification of every "
-        "candidate, or the margin alone [probability where the model carries a verifier].",
+        help="Score of a pair: the probability of a translation, by verification, "
+        "or the margin [probability if the model has a verifier].",
     ),
     click.option(
         "--margin",
@@ -190,8 +191,8 @@ mining = several(
         type=click.Choice(["first", "each"]),
         default="first",
         show_default=True,
-        help="A sentence that occurs several times: report its first occurrence, or pair "
-        "occurrences in order (for a gold standard that counts each).",
+        help="Sentences that occur several times: report the first occurrence, or pair occurrences "
+        "in order (for a gold standard that counts each).",
     ),
 )
 
@@ -199,14 +200,14 @@ machine = several(
     click.option(
         "--memory",
         type=Size(),
-        help="What the search may allocate, e.g. 8G [half of what is free].",
+        help="Memory that the search may allocate: 512M, 8G [half of the free memory].",
     ),
     click.option(
         "--device",
         type=click.Choice(["auto", "cpu", "cuda"]),
         default="auto",
         show_default=True,
-        help="Where to search; cuda without a GPU is an error.",
+        help="Device of the search; cuda without a GPU is an error.",
     ),
     click.option(
         "--engine",
@@ -219,8 +220,8 @@ machine = several(
     click.option(
         "--exact",
         is_flag=True,
-        help="Products in float32, and what rounding may have changed is searched again: the lists "
-        "are then those of the definition, to the last place. Flat indexes only.",
+        help="Multiply in float32, and search again where rounding may have changed a list: the "
+        "neighbours are exact. Flat indexes only.",
     ),
 )
 
@@ -229,12 +230,12 @@ device = click.option(
     type=click.Choice(["auto", "cpu", "cuda"]),
     default="auto",
     show_default=True,
-    help="Where to add up vectors; cuda without a GPU is an error. Never changes the result, but "
-    "for the last bits of recurrent encoders.",
+    help="Device of the encoder; cuda without a GPU is an error. Changes at most the last bits of "
+    "recurrent encoders.",
 )
 
 threads = click.option(
-    "--threads", type=click.IntRange(1), help="Threads [all cores]; never changes the result."
+    "--threads", type=click.IntRange(1), help="Threads [all cores]. Never changes the result."
 )
 
 keeping = several(
@@ -243,9 +244,9 @@ keeping = several(
         "--target-precision",
         type=Share(),
         metavar="P",
-        help="Keep as many pairs as this share of which are right, by estimate without gold.",
+        help="Keep pairs down to this precision, which is estimated without gold.",
     ),
-    click.option("--top-n", type=click.IntRange(0), help="Keep this many of the best pairs."),
+    click.option("--top-n", type=click.IntRange(0), metavar="N", help="Keep the N best pairs."),
     click.option("--ids", is_flag=True, help="Write ids instead of text (line numbers, if none)."),
     click.option("--bucc", is_flag=True, help="Write 'source id, tab, target id' and no score."),
 )
@@ -254,17 +255,17 @@ estimating = several(
     click.option(
         "--decoys",
         metavar="FILE",
-        help="Sentences to estimate precision with: the target's language and domain, none a "
-        "translation of a source [those that came with the model].",
+        help="Sentences to estimate precision with, in the target's language and domain, none of "
+        "them a translation of a source [those of the model].",
     ),
     click.option(
         "--estimate/--no-estimate",
         "estimating",
         default=True,
         show_default=True,
-        help="Estimate precision: a search for some 20,000 more targets, and a look at them.",
+        help="Estimate precision, which searches and verifies up to 20,000 more targets.",
     ),
-    click.option("--report", "page", metavar="FILE", help="Write an HTML page to look at."),
+    click.option("--report", "page", metavar="FILE", help="Write an HTML report."),
 )
 
 output = click.option(
@@ -272,7 +273,7 @@ output = click.option(
     "--output",
     default="-",
     metavar="FILE",
-    help="Where the pairs go [standard output]; .gz .bz2 .xz .zst compress, .parquet has all "
+    help="File of the pairs [standard output]. .gz .bz2 .xz .zst compress; .parquet has all "
     "columns.",
 )
 
@@ -282,6 +283,6 @@ factory = click.option(
     default="flat",
     show_default=True,
     metavar="FACTORY",
-    help="flat is exact; a FAISS factory string such as IVF1024,PQ50x8 makes a compressed index, "
-    "whose answers are scored again exactly.",
+    help="flat is exact; a FAISS factory string (IVF1024,PQ50x8) makes a compressed index, whose "
+    "neighbours are scored again exactly.",
 )

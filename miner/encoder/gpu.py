@@ -11,7 +11,8 @@ from miner.errors import MinerError
 from miner.ragged import offsets_of
 from miner.text.output import one_line
 
-# Sentences of the check, their longest, and the difference accepted, relative to the largest number.
+# Sentences of the check, the longest of them, and the accepted difference, relative to the largest
+# number.
 SENTENCES, LONGEST, TOLERANCE = 24, 16, 1e-3
 
 P = TypeVar("P")

@@ -56,8 +56,8 @@ class Context:
     """Facts about a bitext that filters need beside its pairs.
 
     source_lang, target_lang: BCP-47 codes, None if unknown. directory: the directory that relative
-    paths in settings start from. model: directory of the encoder, or ``default``; None if nobody has
-    named one, which means ``default`` as well. sample: sources and targets of some pairs of the
+    paths in settings start from. model: directory of the encoder, or ``default``; None stands for
+    ``default``, too, where nobody has named one. sample: sources and targets of some pairs of the
     bitext itself, for filters that compare with it.
     """
 

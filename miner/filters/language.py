@@ -65,7 +65,7 @@ class Identifier:
         return np.isin(self._codes, sorted(_alike(language)))
 
     def scores(self, texts: Sequence[str]) -> np.ndarray:
-        """Natural log-likelihoods, not normalised, of n texts in m languages: ``(n, m) float32``."""
+        """Return log-likelihoods, not normalised, of n texts in m languages: ``(n, m) float32``."""
         from miner.kernels.naive_bayes import naive_bayes
 
         encoded = [_encoded(text[:_CHARACTERS]) for text in texts]

@@ -98,12 +98,12 @@ class Keep:
 class Mined:
     """The result of :func:`mine`.
 
-    ``keep`` is the choice that was asked for. ``pairs`` are the pairs kept, best first; ``all_pairs`` those before the cut; ``search`` holds
-    the neighbour lists and candidates; ``estimate`` is the estimate of precision, None without one.
-    ``threshold`` is the one that was applied: None if none was, infinite if no threshold has the
-    precision asked for. ``notes`` and ``warnings`` are lines for the user: how the result came
-    about, and reasons to doubt it.
-    """
+    ``keep`` is the choice that was asked for. ``pairs`` are the pairs kept, best
+    first; ``all_pairs`` those before the cut; ``search`` holds the neighbour lists and
+    candidates; ``estimate`` is the estimate of precision, None without one. ``threshold`` is
+    the one that was applied: None if none was, infinite if no threshold has the precision asked
+    for. ``notes`` and ``warnings`` are lines for the user: how the result came about, and
+    reasons to doubt it."""
 
     keep: Keep
     pairs: Pairs

@@ -66,7 +66,7 @@ class Pairs:
         return Pairs(**columns)
 
     def ids(self) -> Iterator[tuple[float, str, str]]:
-        """``(score, source id, target id)`` of every pair, as :mod:`miner.evaluation.metrics` takes them."""
+        """Yield (score, source id, target id) of each pair, for :mod:`miner.evaluation`."""
         for part in self._blocks():
             yield from zip(
                 part.score.tolist(),

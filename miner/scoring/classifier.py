@@ -67,7 +67,7 @@ class Classifier:
         return cls(models.load(path), threads)
 
     def probability(self, sentences: Sequence[str]) -> np.ndarray:
-        """Return P(good) of each sentence: ``(n,) float32`` in [0, 1]; `UNKNOWN` without known tokens.
+        """Return P(good) of each sentence, ``(n,) float32`` in [0, 1], or `UNKNOWN`.
 
         Does not depend on the number of threads or on the batch, bit for bit.
         """

@@ -2,8 +2,8 @@
 
 Mining asks which of many sentences is the translation. Filtering asks of a given pair whether it is
 one: not of half the sentence, nor with other numbers, other names or shuffled words. So the weights
-are those of another function, which :mod:`miner_train.learn_quality` learns without labels, from held-out
-bitext and the same bitext corrupted. The score of a pair depends on nothing but the pair.
+are those of another function. :mod:`miner_train.learn_quality` learns it without labels, from
+held-out bitext and the same bitext corrupted. The score of a pair depends on the pair alone.
 """
 
 from collections.abc import Sequence

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.reliability import campaign, commands, crashes, fuzz, kills
+from benchmarks.reliability import campaign, commands, crashes, fuzz, kills, mutations
 from benchmarks.reliability.commands import COMMANDS, Command, Done
 from benchmarks.reliability.crashes import Disk, Inode
 
@@ -102,8 +102,8 @@ def test_verdicts(code: int, err: str, memory: int, wanted: str | None) -> None:
     assert fuzz.verdict(code, err, memory) == wanted
 
 
-@pytest.mark.parametrize("mutation", fuzz.MUTATIONS)
-def test_mutations_take_any_bytes(mutation: fuzz.Mutation) -> None:
+@pytest.mark.parametrize("mutation", mutations.MUTATIONS)
+def test_mutations_take_any_bytes(mutation: mutations.Mutation) -> None:
     for seed in range(50):
         generator = random.Random(seed)
         assert isinstance(mutation(generator.randbytes(seed), generator), bytes)

@@ -190,7 +190,7 @@ def test_two_models(
     assert "\n" not in str(caught.value)
 
 
-# --- duplicates and odd corpora ---------------------------------------------------------------------
+# --- duplicates and odd corpora -----------------------------------------------------------------
 
 
 def test_duplicates_are_reported_once_or_each(

@@ -1,4 +1,4 @@
-"""miner_train.vocabulary: words, morphs and trigrams by frequency (of pieces see test_train_data)."""
+"""miner_train.vocabulary: words, morphs and trigrams by frequency (pieces: see test_data)."""
 
 from __future__ import annotations
 
