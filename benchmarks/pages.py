@@ -3,7 +3,7 @@
     python -m benchmarks pages [--check]
 
 Everything between ``<!-- NAME -->`` and ``<!-- /NAME -->`` is replaced by the tables of that name.
-``--check`` only compares tables, and ends with 1 where a page is not what the results say.
+``--check`` only compares tables, and exits with 1 if a page differs from the results.
 """
 
 import argparse
@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import plots, report
-from benchmarks.filtering import filter_tables as filtering_tables
+from benchmarks.filtering import filter_tables
+from benchmarks.markdown import table
 from benchmarks.models import encoder_tables, evaluation_tables, experiment_tables
 from benchmarks.speed import speed_tables
 
@@ -26,34 +27,55 @@ NAMES = {
     "fast": "fast recipe, trained on the pair's text",
     "default": "the model that ships (5 languages, 1 model)",
 }
+# Benchmarks whose name has changed since a result was measured.
+RENAMED = {"quality": "mining", "secondlook": "verification"}
 
 
 def conditions(record: dict[str, Any]) -> str:
+    """Return the command of a result, with its machine and versions."""
     hardware, versions = record["hardware"], record["versions"]
     parts = [f"{hardware['cpu']}, {hardware['cores']} cores"]
     parts += [f"{name} {version}" for name, version in versions.items() if name != "bitext-miner"]
-    return f"`{record['command']}` · {', '.join(parts)}"
+    return f"`{command(record['command'])}` · {', '.join(parts)}"
 
 
-def mining() -> list[str]:
-    record = report.read("bucc.json")
-    lines = [
-        "Protocol of BUCC 2018: the threshold is tuned on the training split, and applied to the",
-        "test split. *Margin* is the ratio margin with k = 4, *probability* verification, k = 8.",
-        "*No gold*: pairs that the tool keeps for an estimated precision of 0.95.",
-        "",
-        "| set | model | ranked by | threshold | precision | recall | **F1 on test** | no gold |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
+def command(text: str) -> str:
+    """Return today's form of the command of an older result."""
+
+    def named(found: re.Match[str]) -> str:
+        return f"benchmarks {RENAMED.get(found[1], found[1])}"
+
+    # Sections were separated by commas.
+    return re.sub(r"\bbenchmarks\.(\w+)", named, text).replace(",", " ")
+
+
+def mining(record: dict[str, Any]) -> list[str]:
+    rows = []
     for row in record["results"]:
         test, own = row["test"], row.get("test, own choice")
-        alone = "–" if own is None else f"F1 {own['f1']:.3f}, precision {own['precision']:.3f}"
-        lines.append(
-            f"| bucc-style {row['pair']} | {NAMES[row['name']]} | {row['settings']['rank']} "
-            f"| {row['training']['threshold']:.3f} | {test['precision']:.3f} "
-            f"| {test['recall']:.3f} | **{test['f1']:.3f}** | {alone} |"
+        rows.append(
+            (
+                f"bucc-style {row['pair']}",
+                NAMES[row["name"]],
+                row["settings"]["rank"],
+                f"{row['training']['threshold']:.3f}",
+                *scores(test),
+                f"F1 {own['f1']:.3f}, precision {own['precision']:.3f}" if own else "–",
+            )
         )
-    return [*lines, "", conditions(record), ""]
+    columns = "set", "model", "ranked by", "threshold", "precision", "recall", "**F1 on test**"
+    return [
+        "Protocol of BUCC 2018: the threshold is tuned on the training split and applied to the",
+        "test split. *Margin*: ratio margin with k = 4. *Probability*: verification with k = 8. *No",
+        "gold*: pairs that the tool keeps for an estimated precision of 0.95.",
+        "",
+        *table([*columns, "no gold"], rows),
+    ]
+
+
+def scores(result: dict[str, Any]) -> tuple[str, str, str]:
+    """Return the cells of precision, recall and F1."""
+    return f"{result['precision']:.3f}", f"{result['recall']:.3f}", f"**{result['f1']:.3f}**"
 
 
 # Rows of the README's table: a model, and the score that ranks its pairs.
@@ -61,56 +83,53 @@ BEST = (("default", "probability"), ("fast", "probability"), ("p19", "margin"))
 
 
 def best_mining() -> list[str]:
-    """Six rows of :func:`mining`: the best ranking of each model on both language pairs."""
-    rows = {
+    """Return six rows of :func:`mining`: the best ranking of each model on both language pairs."""
+    found = {
         (row["pair"], row["name"], row["settings"]["rank"]): row
         for row in report.read("bucc.json")["results"]
     }
-    lines = [
-        "| text | model | precision | recall | **F1** | F1 with no gold at all |",
-        "|---|---|---|---|---|---|",
-    ]
+    rows = []
     for pair in ("de-en", "fr-en"):
         for name, rank in BEST:
-            test = rows[pair, name, rank]["test"]
-            own = rows[pair, name, rank].get("test, own choice")
-            lines.append(
-                f"| {pair} | {NAMES[name]} | {test['precision']:.3f} | {test['recall']:.3f} "
-                f"| **{test['f1']:.3f}** | {'–' if own is None else format(own['f1'], '.3f')} |"
+            row = found[pair, name, rank]
+            own = row.get("test, own choice")
+            rows.append(
+                (pair, NAMES[name], *scores(row["test"]), f"{own['f1']:.3f}" if own else "–")
             )
-    return lines
+    columns = "text", "model", "precision", "recall", "**F1**", "F1 with no gold at all"
+    return table(columns, rows)
 
 
-def precision() -> list[str]:
-    record = report.read("precision.json")
-    lines = [
+def precision(record: dict[str, Any]) -> list[str]:
+    rows = []
+    for row in record["results"]:
+        reached = row["reached"]
+        rows.append(
+            (
+                f"bucc-style {row['pair']}",
+                row["share"],
+                f"{row['asked']:.2f}",
+                f"{reached['precision']:.3f}{'' if row['within tolerance'] else ' (outside)'}",
+                f"{reached['recall']:.3f}",
+                f"{reached['proposed']:,}",
+            )
+        )
+    return [
         "Precision asked for, and precision by the gold on the test split. No gold was used to",
         "choose the threshold.",
         "",
-        "| set | parallel share | asked | reached | recall | pairs kept |",
-        "|---|---|---|---|---|---|",
-    ]
-    for row in record["results"]:
-        reached = row["reached"]
-        lines.append(
-            f"| bucc-style {row['pair']} | {row['share']} | {row['asked']:.2f} "
-            f"| {reached['precision']:.3f}{'' if row['within tolerance'] else ' (outside)'} "
-            f"| {reached['recall']:.3f} | {reached['proposed']:,} |"
-        )
-    lines += [
+        *table(("set", "parallel share", "asked", "reached", "recall", "pairs kept"), rows),
         "",
-        "*Outside*: more than 0.03 from what was asked, or 0.05 for fewer than 200 pairs kept. The",
-        "gold lacks some translations, so the true precision is a little higher.",
+        "*Outside*: more than 0.03 from the precision asked for, or 0.05 if fewer than 200 pairs are",
+        "kept. The gold lacks some translations, so the true precision is a little higher.",
     ]
-    return [*lines, "", conditions(record), ""]
 
 
-def verification() -> list[str]:
-    record = report.read("secondlook.json")
+def verification(record: dict[str, Any]) -> list[str]:
     result = record["results"]
     source, target = result["sentences"]
     seconds = {name: statistics.median(values) for name, values in result["seconds"].items()}
-    lines = [
+    return [
         f"Time for {source:,} × {target:,} sentences: {seconds['search']:.1f} s for the neighbour "
         f"search (k = 8),",
         f"{result['second look, seconds']:.1f} s for verification "
@@ -118,29 +137,39 @@ def verification() -> list[str]:
         f"{seconds['estimate']:.1f} s for the estimate of precision with {result['decoys']:,} "
         "decoys.",
     ]
-    return [*lines, "", conditions(record), ""]
 
 
-def training() -> list[str]:
-    record = report.read("training.json")
-    lines = [
-        "Training throughput. All systems train on the same batches, taking turns in one run.",
-        "",
-        "| size | system | pairs/s (median) | speed-up of ours |",
-        "|---|---|---|---|",
-    ]
-    for row in record["results"]:
-        lines.append(
-            f"| {row['size']} | {row['name']} | {row['pairs/s']:,} "
-            f"| {row['ours is faster by']:.2f} × |"
+def training(record: dict[str, Any]) -> list[str]:
+    rows = (
+        (
+            row["size"],
+            row["name"],
+            f"{row['pairs/s']:,}",
+            f"{row['ours is faster by']:.2f} ×",
         )
-    return [*lines, "", conditions(record), ""]
+        for row in record["results"]
+    )
+    return [
+        "Training throughput. All systems train on the same batches and alternate in one run.",
+        "",
+        *table(("size", "system", "pairs/s (median)", "speed-up of ours"), rows),
+    ]
+
+
+def simple(name: str, lines: Callable[[dict[str, Any]], list[str]]) -> Callable[[], list[str]]:
+    """Return a section that makes ``lines`` of a result, with its conditions below them."""
+
+    def section() -> list[str]:
+        record = report.read(name)
+        return [*lines(record), "", conditions(record), ""]
+
+    return section
 
 
 def part(
     name: str, lines: Callable[[dict[str, Any], Callable[..., str]], list[str]]
 ) -> Callable[[], list[str]]:
-    """Return a section that makes ``lines`` of a result; it is empty while there is no result."""
+    """Return a section that makes ``lines`` of a result, and none without the result."""
 
     def section() -> list[str]:
         if not (report.RESULTS / name).exists():
@@ -152,22 +181,22 @@ def part(
 
 SECTIONS: dict[str, Callable[[], list[str]]] = {
     "best-mining": best_mining,
-    "mining": mining,
+    "mining": simple("bucc.json", mining),
     "evaluations": part("evaluations.json", evaluation_tables.main_table),
     "evaluations-more": part("evaluations.json", evaluation_tables.tables),
     "seen": part("evaluations.json", evaluation_tables.seen),
-    "precision": precision,
-    "verification": verification,
-    "training": training,
+    "precision": simple("precision.json", precision),
+    "verification": simple("secondlook.json", verification),
+    "training": simple("training.json", training),
     "speed": part("speed.json", speed_tables.tables),
     "encoders": part("encoders.json", encoder_tables.tables),
     "experiments": part("experiments.json", experiment_tables.tables),
-    "filtering": part("filtering.json", filtering_tables.tables),
+    "filtering": part("filtering.json", filter_tables.tables),
 }
 
 
 def filled(text: str, sections: Mapping[str, Callable[[], list[str]]]) -> str:
-    """Return the text with the tables of every section between the marks of its name."""
+    """Return the text with the tables of each section between the marks of its name."""
 
     def content(marked: re.Match[str]) -> str:
         lines = "\n".join(sections[marked[1]]()).strip("\n")
@@ -187,6 +216,6 @@ def main() -> None:
         if not arguments.check:
             path.write_text(content, encoding="utf-8")
         elif content != text:
-            sys.exit(f"{path} is not what benchmarks/results say")
+            sys.exit(f"{path} differs from benchmarks/results: run python -m benchmarks pages")
     if not arguments.check:
         plots.draw()

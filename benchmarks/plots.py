@@ -1,17 +1,17 @@
-"""Plots of docs/results.md, from ``results/*.json``. Equal results make equal bytes of SVG."""
+"""Plots of docs/results.md, from ``results/*.json``. Equal results give identical SVG files."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks import report
-from benchmarks.models.evaluation_tables import figures, rate
+from benchmarks.models.evaluation_tables import metrics, rate
 
 PLACE = Path(__file__).parent.parent / "docs" / "plots"
-# The language pair of the encoders' benchmark; whole models are shown on that pair, too.
+# The language pair of the encoders' benchmark, also used for whole models.
 PAIR = "fr-en"
 F1 = f"mining F1, bucc-style {PAIR} test, by ratio margin"
-# Labels of systems of which only the throughput is measured here.
+# Labels of systems without trained weights: only their throughput is measured.
 OTHERS = {
     "sentence-transformers StaticEmbedding": "StaticEmbedding",
     "BiLSTM of LASER's size": "BiLSTM of LASER's size",
@@ -38,7 +38,7 @@ def f1_against_speed(axes: Any) -> None:
     names = _scatter(axes, points, COLOURS[0], f"P19 objective, {section['text']['pairs']:,} pairs")
     points = []
     for row in report.read("evaluations.json")["results"]:
-        found = figures(row, "bucc").get((f"bucc-style {PAIR}", "f1 by margin"))
+        found = metrics(row, "bucc").get((f"bucc-style {PAIR}", "f1 by margin"))
         speed = rate(row)
         if found is not None and speed is not None:
             points.append((speed, found["value"], row["name"]))
@@ -85,7 +85,7 @@ def f1_against_size(axes: Any) -> None:
 
 
 def precision_reached(axes: Any) -> None:
-    """Precision asked for, without gold, against precision by the gold."""
+    """Precision by the gold against precision asked for without gold."""
     rows = report.read("precision.json")["results"]
     markers = dict(zip(dict.fromkeys(row["share"] for row in rows), "osD", strict=False))
     for colour, pair in zip(COLOURS, dict.fromkeys(row["pair"] for row in rows), strict=False):
@@ -115,13 +115,13 @@ PLOTS: dict[str, tuple[Callable[[Any], None], Sequence[str]]] = {
 
 
 def draw() -> None:
-    """Draw every plot whose results are there into docs/plots."""
+    """Draw every plot whose results exist into docs/plots."""
     import matplotlib
 
     matplotlib.use("svg")
     from matplotlib import pyplot
 
-    # Fixed identifiers and no date, so that equal results make equal bytes.
+    # Fixed identifiers and no date make the files reproducible.
     matplotlib.rcParams.update({"svg.hashsalt": "miner", "font.size": 9, "svg.fonttype": "none"})
     PLACE.mkdir(exist_ok=True)
     for name, (plot, needed) in PLOTS.items():
@@ -135,6 +135,6 @@ def draw() -> None:
 
 
 def _scatter(axes: Any, points: Sequence[Point], colour: str, label: str) -> list[Any]:
-    """Draw points; return their labels, which are moved apart later."""
+    """Draw points and return their labels, which are moved apart later."""
     axes.scatter([x for x, _, _ in points], [y for _, y, _ in points], color=colour, label=label)
     return [axes.text(*point, fontsize=7, color=colour) for point in points]

@@ -6,7 +6,7 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,38 +16,64 @@ RESULTS = Path(__file__).parent / "results"
 LIBRARIES = ("bitext-miner", "numpy", "numba", "sentencepiece", "torch", "faiss-cpu", "faiss-gpu")
 
 
-def parser(doc: str | None, result: str, models: bool = False) -> argparse.ArgumentParser:
-    """The options that benchmarks have in common; ``result`` names the file in ``results``."""
+def parser(
+    doc: str | None,
+    result: str,
+    models: str | None = None,
+    sections: Iterable[str] = (),
+    quick: bool = False,
+) -> argparse.ArgumentParser:
+    """Return a parser with the options that benchmarks have in common.
+
+    result: file name in ``results``. models: default directory of trained models. sections: names
+    that ``--only`` takes. quick: add ``--quick``.
+    """
     options = argparse.ArgumentParser(description=(doc or "").split("\n")[0])
-    options.add_argument("--data", type=Path, required=True)
-    if models:
-        options.add_argument("--models", type=Path, default=Path("models/bench"))
-    options.add_argument("--json", type=Path, default=RESULTS / result)
+    options.add_argument("--data", type=Path, required=True, help="directory of the data sets")
+    if models is not None:
+        options.add_argument("--models", type=Path, default=Path(models), help="trained models")
+    names = list(sections)
+    if names:
+        options.add_argument("--only", nargs="+", choices=names, default=names, help="[all]")
+    if quick:
+        options.add_argument(
+            "--quick", action="store_true", help="small, to test the code; writes with --json only"
+        )
+    options.add_argument("--json", type=Path, default=RESULTS / result, help="file of the results")
     return options
 
 
+def destination(arguments: argparse.Namespace) -> Path | None:
+    """Return the file to write to. None: a quick run does not replace committed results."""
+    return None if arguments.quick and arguments.json.parent == RESULTS else arguments.json
+
+
 def write(path: Path, name: str, results: Any) -> None:
-    """Write ``results`` with what is needed to judge and repeat them."""
+    """Write ``results`` with the command, versions and hardware that they come from."""
     _write(path, {"benchmark": name, **record(results)})
 
 
 def read(name: str) -> dict[str, Any]:
-    """A result in ``results``, as it was written."""
+    """Return a file of ``results``."""
     return json.loads((RESULTS / name).read_text(encoding="utf-8"))
 
 
-def merge(path: Path, name: str, section: str, results: Any, libraries: Sequence[str]) -> None:
-    """As :func:`write`, for one of several sections; the others stay as the file has them.
+def merge(
+    path: Path | None, name: str, section: str, results: Any, libraries: Sequence[str] = ()
+) -> None:
+    """Write one of several sections like :func:`write`, and keep the others of the file.
 
-    ``libraries`` are named with their versions, beside those that all benchmarks name.
+    ``libraries`` are named with their versions, in addition to those of every benchmark. Does
+    nothing if ``path`` is None.
     """
-    old = json.loads(path.read_text(encoding="utf-8"))["sections"] if path.exists() else {}
-    new = {**old, section: record(results, libraries)}
-    _write(path, {"benchmark": name, "sections": new})
+    if path is not None:
+        old = json.loads(path.read_text(encoding="utf-8"))["sections"] if path.exists() else {}
+        new = {**old, section: record(results, libraries)}
+        _write(path, {"benchmark": name, "sections": new})
 
 
 def record(results: Any, libraries: Sequence[str] = ()) -> dict[str, Any]:
-    """``results`` with the command, versions and hardware that they come from."""
+    """Return ``results`` with the command, versions and hardware that they come from."""
     return {
         "command": " ".join(sys.argv),
         "versions": versions(libraries),
@@ -63,7 +89,7 @@ def _write(path: Path, content: dict[str, Any]) -> None:
 
 
 def versions(more: Sequence[str] = ()) -> dict[str, str]:
-    """Versions of what decides the figures."""
+    """Return the versions of Python and of the installed libraries that affect results."""
     found = {"python": platform.python_version()}
     for name in (*LIBRARIES, *more):
         try:
@@ -74,7 +100,7 @@ def versions(more: Sequence[str] = ()) -> dict[str, str]:
 
 
 def hardware() -> dict[str, Any]:
-    """Processor, cores in use, memory."""
+    """Return processor, cores in use and memory."""
     model = platform.processor() or platform.machine()
     if Path("/proc/cpuinfo").exists():
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
@@ -90,7 +116,7 @@ def hardware() -> dict[str, Any]:
 
 
 def run(main: Callable[[], None]) -> None:
-    """Run a benchmark's main; an error of the engine is one line and exit code 1."""
+    """Run a benchmark; an error of the engine is one line and exit code 1."""
     try:
         main()
     except MinerError as error:

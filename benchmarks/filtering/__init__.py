@@ -1,1 +1,1 @@
-"""How well noise is told from translations: see ``python -m benchmarks filtering --help``."""
+"""Quality and throughput of filters: see ``python -m benchmarks filtering --help``."""

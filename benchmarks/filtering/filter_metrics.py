@@ -1,7 +1,7 @@
-"""How well scores and decisions tell good pairs from bad ones.
+"""Metrics of scores and decisions that separate good pairs from bad ones.
 
-Scores are ``(n,)`` numbers, higher for better pairs, infinite ones among them; a threshold keeps
-what has at least that score. ``good`` is ``(n,) bool``. Equal scores are kept or removed together.
+Scores are ``(n,)`` numbers, higher for better pairs; they may be infinite. A threshold keeps pairs
+with at least that score, so equal scores are kept or removed together. ``good`` is ``(n,) bool``.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from miner.evaluation.metrics import auc, average_precision, value_of
 
 
 def ranking(scores: np.ndarray, good: np.ndarray) -> dict[str, Any]:
-    """Area under the ROC curve, average precision, and the best F1 with its threshold."""
+    """Return the area under the ROC curve, average precision, and the best F1 with its threshold."""
     return {
         "auc": _rounded(value_of(auc(scores, good), len(scores))),
         "average precision": _rounded(value_of(average_precision(scores, good), len(scores))),
@@ -21,35 +21,29 @@ def ranking(scores: np.ndarray, good: np.ndarray) -> dict[str, Any]:
 
 
 def best_f1(scores: np.ndarray, good: np.ndarray) -> dict[str, Any]:
-    """Of all thresholds the one with the highest F1 of the good; of equal ones the strictest."""
+    """Return the metrics of the threshold with the highest F1; of several, the strictest."""
     thresholds, kept, correct = _curve(scores, good)
     best = int(np.argmax(2 * correct / (kept + good.sum())))
     return {"threshold": float(thresholds[best]), **decision(scores >= thresholds[best], good)}
 
 
 def keeping(scores: np.ndarray, good: np.ndarray, precision: float) -> float | None:
-    """The threshold that keeps most, of those at which ``precision`` of what is kept is good.
-
-    None where there is no such threshold.
-    """
+    """Return the lowest threshold at which ``precision`` of the kept pairs are good, or None."""
     thresholds, kept, correct = _curve(scores, good)
     enough = np.flatnonzero(correct >= precision * kept)
     return float(thresholds[enough[-1]]) if len(enough) else None
 
 
 def removing(scores: np.ndarray, good: np.ndarray, precision: float) -> float | None:
-    """The threshold that removes most, where ``precision`` of what is removed is bad.
-
-    None where there is no such threshold.
-    """
+    """Return the highest threshold at which ``precision`` of the removed pairs are bad, or None."""
     highest = keeping(-scores, ~good, precision)
     return None if highest is None else float(np.nextafter(-highest, np.inf))
 
 
 def decision(kept: np.ndarray, good: np.ndarray) -> dict[str, Any]:
-    """Of a choice ``(n,) bool``: precision, recall and F1 of the good, and how many it keeps.
+    """Return precision, recall and F1 of the good pairs ``kept (n,) bool``, and their number.
 
-    Also the share of bad pairs among what it removes.
+    Also the share of bad pairs among the removed ones.
     """
     both = int((kept & good).sum())
     return {
@@ -62,13 +56,13 @@ def decision(kept: np.ndarray, good: np.ndarray) -> dict[str, Any]:
 
 
 def removed(kept: np.ndarray, kinds: list[str]) -> dict[str, float]:
-    """Of each kind of noise, the share that is not kept."""
+    """Return the removed share of each kind of noise."""
     which = np.array(kinds)
     return {kind: _rounded((~kept[which == kind]).mean()) for kind in sorted({*kinds})}
 
 
 def _curve(scores: np.ndarray, good: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Every distinct score as a threshold, falling; pairs and good pairs that it keeps."""
+    """Return the distinct scores, falling, with the pairs and good pairs each keeps as threshold."""
     order = np.argsort(-scores, kind="stable")
     ordered = scores[order]
     last = np.flatnonzero(np.r_[ordered[1:] != ordered[:-1], True])

@@ -1,8 +1,8 @@
-"""Other filters, as commands of another environment: they want other versions than we do.
+"""Run other filters as commands of another environment, because they need other versions.
 
-OpusFilter installs as it is. bicleaner-hardrules asks for packages that no longer build; without
-its pins (see README.md) it works, but for the identification of languages, whose model its
-authors' server has. Nothing is downloaded here, so it runs without that.
+docs/results.md has the commands that make this environment. bicleaner-hardrules pins packages that
+no longer build, so it is installed without its pins. It runs without identification of languages:
+that model would have to be downloaded.
 """
 
 import json
@@ -18,7 +18,7 @@ from benchmarks.filtering.systems import Missing, System, numbers, run
 
 SCRIPT = Path(__file__).parent / "opusfilter_scores.py"
 PACKAGES = ("opusfilter", "lingua-language-detector", "bicleaner-hardrules")
-# Of OpusFilter's default filters those whose scores rank pairs; the others tell only odd ones.
+# Default filters of OpusFilter whose scores rank pairs; the others only find odd pairs.
 RANKING = (
     "LengthRatioFilter, char",
     "TerminalPunctuationFilter",
@@ -32,11 +32,11 @@ NOT_GIVEN = "no --peers"
 
 
 class Peers:
-    """OpusFilter and bicleaner-hardrules of the environment whose Python is ``python``."""
+    """OpusFilter and bicleaner-hardrules in the environment of the interpreter ``python``."""
 
     def __init__(self, python: Path | None):
         self.python = python
-        # All of its filters score a set in one run, for its language identification is slow.
+        # All filters score a set in one run, because its language identification is slow.
         self._opusfilter = lru_cache(maxsize=None)(self._run_opusfilter)
 
     def table(self) -> dict[str, System]:
@@ -54,12 +54,12 @@ class Peers:
         return np.array(found[name]["scores"])
 
     def opus_decision(self, pairs: Sequence[Pair], languages: str) -> np.ndarray:
-        """1 for what every default filter accepts."""
+        """Return 1 for pairs that every default filter accepts, else 0."""
         found = self._opusfilter(tuple(pairs), languages)
         return np.min([one["accepted"] for one in found.values()], axis=0).astype(np.float64)
 
     def hardrules(self, pairs: Sequence[Pair], languages: str) -> np.ndarray:
-        """1 for what its rules keep; those that need models from elsewhere are off."""
+        """Return 1 for pairs that its rules keep, else 0. Rules that need other models are off."""
         command = str(self._python().parent / "bicleaner-hardrules")
         off = "--disable_lang_ident", "--disable_lm_filter", "--disable_porn_removal"
         source, target = languages.split("-")
@@ -67,7 +67,7 @@ class Peers:
         return numbers(run([command, *options, *off, "-", "-"], tsv(pairs)), len(pairs))
 
     def versions(self) -> dict[str, str]:
-        """Versions of the libraries there that decide the results."""
+        """Return the versions of the filters in that environment."""
         if self.python is None:
             return {}
         program = """

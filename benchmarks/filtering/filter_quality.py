@@ -1,19 +1,21 @@
-"""How well do scores and filters tell good pairs from noise, and how fast is the default?
+"""Measure how well scores and filters separate good pairs from noise, and filter throughput.
 
-    python -m benchmarks filtering --data DIR [--only labelled,synthetic] [--peers PYTHON]
+    python -m benchmarks filtering --data DIR [--only SECTION ...] [--peers PYTHON]
 
-Sections, each merged into the JSON: ``labelled`` sets with labels by hand, AUC, average precision
-and best F1 (filters are developed on paracrawl and opensubs; commoncrawl is for the report);
-``synthetic`` held-out text, half of it made noisy (``text.py`` says which text, ``noise.py`` how):
-the share of each kind that is removed, where 95% of what is removed is noise, and where 95% of what
-is kept is good; ``throughput`` of the default filters, with the share of each.
+Sections, each merged into the JSON:
 
-Systems: single features; ``miner score`` and ``miner filter`` as they come; and, with ``--peers``,
-OpusFilter and bicleaner-hardrules, which another environment has (README.md says how it is made).
-One that is not there is reported so. No labels and no figures of test text choose anything.
+- ``labelled``: AUC, average precision and best F1 on sets with labels by hand. Filters are
+  developed on paracrawl and opensubs; commoncrawl is for the report only.
+- ``synthetic``: held-out text (``noisy_text.py``), half of it corrupted (``noise.py``). Share of
+  each kind of noise removed, at a threshold where 95% of the removed pairs are noise, and share of
+  good pairs kept, at one where 95% of the kept pairs are good.
+- ``throughput``: pairs/s of the default filters, with the share of each.
+
+Systems: single features; ``miner score`` and ``miner filter`` with default settings; and, with
+``--peers``, OpusFilter and bicleaner-hardrules from another environment (see docs/results.md). A
+missing system is reported as missing. Thresholds are never chosen on test text.
 """
 
-import argparse
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -30,7 +32,6 @@ from miner.machine import thread_count
 
 NAME = "filtering"
 LIBRARIES = ("scikit-learn",)
-SECTIONS = tuple(filter_tables.SECTIONS)
 PRECISION = 0.95
 
 Table = dict[str, System]
@@ -39,17 +40,17 @@ Table = dict[str, System]
 def labelled(data: Path, systems: Table) -> dict[str, Any]:
     sets = {one.name: (one, *noisy_text.labelled(data, one)) for one in noisy_text.SETS}
 
-    def figures(system: System) -> dict[str, Any]:
+    def metrics(system: System) -> dict[str, Any]:
         found = {}
         for name, (one, pairs, good) in sets.items():
             with _Attempt() as attempt:
                 scores = system.score(pairs, one.languages)
-                attempt.figures = (
+                attempt.metrics = (
                     filter_metrics.decision(scores > 0, good)
                     if system.decides
                     else filter_metrics.ranking(scores, good)
                 )
-            found[name] = attempt.figures
+            found[name] = attempt.metrics
         return {"sets": found}
 
     described = {
@@ -61,7 +62,7 @@ def labelled(data: Path, systems: Table) -> dict[str, Any]:
         }
         for name, (one, pairs, good) in sets.items()
     }
-    return {"sets": described, "rows": _rows(systems, figures)}
+    return {"sets": described, "rows": _rows(systems, metrics)}
 
 
 def synthetic(data: Path, systems: Table) -> dict[str, Any]:
@@ -72,30 +73,30 @@ def synthetic(data: Path, systems: Table) -> dict[str, Any]:
         for languages in noisy_text.LANGUAGES
     }
 
-    def figures(system: System) -> dict[str, Any]:
+    def metrics(system: System) -> dict[str, Any]:
         found = {}
         for languages, mixtures in texts.items():
             with _Attempt() as attempt:
-                attempt.figures = told_apart(system, mixtures, languages)
-            found[languages] = attempt.figures
+                attempt.metrics = separated(system, mixtures, languages)
+            found[languages] = attempt.metrics
         return {"texts": found}
 
     counts = {
         languages: {split: one.counts for split, one in mixtures.items()}
         for languages, mixtures in texts.items()
     }
-    return {"precision": PRECISION, "texts": counts, "rows": _rows(systems, figures)}
+    return {"precision": PRECISION, "texts": counts, "rows": _rows(systems, metrics)}
 
 
-def told_apart(
+def separated(
     system: System, mixtures: dict[str, noisy_text.Mixture], languages: str
 ) -> dict[str, Any]:
-    """Precision, recall, and the removed share of each kind, on the test text.
+    """Return precision, recall, and the removed share of each kind of noise on the test text.
 
-    A ``decision`` is taken as it is. Scores are cut at thresholds chosen on the development text:
-    at that which removes most where 95% of what it removes is noise (``removing``), and at that
-    which keeps most where 95% of what it keeps is good (``keeping``); None where none does.
-    ``oracle``: the threshold chosen on the test text itself.
+    A ``decision`` is used as it is. Scores have two thresholds, chosen on the development text:
+    ``removing`` removes most while 95% of the removed pairs are noise; ``keeping`` keeps most while
+    95% of the kept pairs are good. None: no threshold does so. ``oracle``: the threshold is chosen
+    on the test text itself.
     """
     test = mixtures["test"]
     scores = system.score(test.pairs, languages)
@@ -108,8 +109,8 @@ def told_apart(
     }
     found: dict[str, Any] = {"auc": filter_metrics.ranking(scores, test.good)["auc"]}
     kinds = np.array(test.kinds)
-    # Of the good against this kind alone: what a score sees, whatever the threshold. Of numbers and
-    # names, which captions lack, a part of that is that news has other scores.
+    # Good pairs against this kind alone, without a threshold. Captions have no numbers and names, so
+    # a part of these AUCs is the difference between the scores of captions and news.
     found["auc by kind"] = {
         kind: filter_metrics.ranking(scores[part], test.good[part])["auc"]
         for kind in KINDS
@@ -137,45 +138,34 @@ def _kept(kept: np.ndarray, mixture: noisy_text.Mixture) -> dict[str, Any]:
 
 
 class _Attempt:
-    """Metrics of a system, or the reason why there are none."""
+    """Metrics of a system, or the reason why they are missing."""
 
-    figures: dict[str, Any]
+    metrics: dict[str, Any]
 
     def __enter__(self) -> "_Attempt":
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> bool:
         if isinstance(error, Missing):
-            self.figures = {"missing": str(error)}
+            self.metrics = {"missing": str(error)}
         return isinstance(error, Missing)
 
 
-def _rows(systems: Table, figures: Callable[[System], dict[str, Any]]) -> list[dict[str, Any]]:
+def _rows(systems: Table, metrics: Callable[[System], dict[str, Any]]) -> list[dict[str, Any]]:
     rows = []
     for name, system in systems.items():
         print(f"  {name}", flush=True)
-        rows.append({"name": name, "decides": system.decides, **figures(system)})
+        rows.append({"name": name, "decides": system.decides, **metrics(system)})
     return rows
 
 
-def sections(text_: str) -> list[str]:
-    names = text_.split(",")
-    unknown = sorted(set(names) - set(SECTIONS))
-    if unknown:
-        raise argparse.ArgumentTypeError(f"no section {unknown[0]}; take {', '.join(SECTIONS)}")
-    return [name for name in SECTIONS if name in names]
-
-
 def main() -> None:
-    parser = report.parser(__doc__, "filtering.json")
-    parser.add_argument(
-        "--only", type=sections, default=list(SECTIONS), help=f"of {','.join(SECTIONS)}"
-    )
-    parser.add_argument("--peers", type=Path, help="Python of the environment that has them")
-    parser.add_argument("--miner", default=MINER, help="the command [that of this Python]")
+    parser = report.parser(__doc__, "filtering.json", sections=filter_tables.SECTIONS)
+    parser.add_argument("--peers", type=Path, help="Python interpreter of their environment")
+    parser.add_argument("--miner", default=MINER, help="command to measure [of this environment]")
     parser.add_argument("--threads", type=int, default=thread_count(), help="cores [all]")
     arguments = parser.parse_args()
-    # So many cores for all that is measured: what is started here inherits it.
+    # The commands started here inherit this limit of cores.
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: arguments.threads])
     peers = Peers(arguments.peers)
     for name in arguments.only:

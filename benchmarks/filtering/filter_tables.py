@@ -1,23 +1,26 @@
-"""The tables of ``results/filtering.json``; a section that was not measured has none."""
+"""Tables of ``results/filtering.json``."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from benchmarks.filtering.noise import KINDS
+from benchmarks.markdown import conjoined, head, line
 
 SPLIT = {True: "development", False: "report"}
+# Names in the JSON that the tables replace.
+RENAMED = {"second look, alone": "verifier, pair features"}
 
 
 def tables(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) -> list[str]:
-    """Lines of Markdown; ``conditions`` says of a section what it was measured with."""
-    lines: list[str] = []
+    """Return the tables of all measured sections, each with its ``conditions``."""
+    parts = []
     for name, section_lines in SECTIONS.items():
         if name in record["sections"]:
             section = record["sections"][name]
             peers = section["results"].get("peers", {})
             said = "".join(f", {peer} {version}" for peer, version in peers.items())
-            lines += [*section_lines(section["results"]), "", conditions(section) + said, ""]
-    return lines[:-1]
+            parts.append([*section_lines(section["results"]), "", conditions(section) + said])
+    return conjoined(parts)[:-1]
 
 
 def labelled(results: dict[str, Any]) -> list[str]:
@@ -28,38 +31,38 @@ def labelled(results: dict[str, Any]) -> list[str]:
         for name, one in sets.items()
     ]
     lines = [
-        "Labelled sets, AUC · average precision · best F1 of the good pairs, with the threshold",
-        "that is best on the set itself:",
+        "Labelled sets: AUC · average precision · F1 of the good pairs at the threshold that is best",
+        "on the set itself:",
         "",
-        *_head(["score", *heads]),
+        *head(["score", *heads]),
     ]
     for row in results["rows"]:
         if not row["decides"]:
-            lines.append(_line([row["name"], *(_ranked(row["sets"][name]) for name in sets)]))
-    lines += ["", "The same, precision · recall · F1 of what is kept:", ""]
-    lines += _head(["filter", *sets])
+            lines.append(line([_name(row), *(_ranked(row["sets"][name]) for name in sets)]))
+    lines += ["", "The same sets: precision · recall · F1 of the pairs that a filter keeps:", ""]
+    lines += head(["filter", *sets])
     for row in results["rows"]:
         if row["decides"]:
-            lines.append(_line([row["name"], *(_decided(row["sets"][name]) for name in sets)]))
+            lines.append(line([_name(row), *(_decided(row["sets"][name]) for name in sets)]))
     return lines
 
 
 def synthetic(results: dict[str, Any]) -> list[str]:
     percent = f"{results['precision']:.0%}"
     lines = [
-        "Held-out text, half of the pairs noisy: the share of each kind of noise that is removed,",
-        f"on the test text. Scores are cut where they remove most and {percent} of that is noise",
-        "on the development text; filters remove what they remove. *Reached* is the share of noise",
-        "in what is removed, *good kept* that of the good pairs which stay, both on the test text.",
-        f"*{percent} good* is another cut: the share of good pairs kept where {percent} of what is",
-        "kept is good on the development text and, in brackets, on the test text itself.",
+        "Held-out text, half of the pairs corrupted: share of each kind of noise that is removed from",
+        "the test text. Scores have the threshold that removes most pairs of the development text",
+        f"while {percent} of them are noise. Filters are used as they are. *Reached*: share of noise",
+        "among the removed pairs of the test text. *Good kept*: share of its good pairs that remain.",
+        f"*{percent} good*: share of good pairs kept at another threshold, at which {percent} of the",
+        "pairs kept are good; it is chosen on the development text or, in brackets, on the test text.",
     ]
     for languages, splits in results["texts"].items():
         counts = splits["test"]
         kinds = [kind for kind in KINDS if counts[kind]]
         lines += ["", f"{languages}, {sum(counts.values()):,} pairs:", ""]
         heads = ["AUC", f"{percent} good", "reached", "good kept", *kinds]
-        lines += _head(["", *heads])
+        lines += head(["", *heads])
         for row in results["rows"]:
             found = row["texts"][languages]
             if "missing" in found:
@@ -73,7 +76,7 @@ def synthetic(results: dict[str, Any]) -> list[str]:
                     f"{_share(keeping['dev'])} ({_share(keeping['oracle'])})",
                     *(_removed(cut, kinds) if cut else ["–"] * (2 + len(kinds))),
                 ]
-            lines.append(_line([row["name"], *cells]))
+            lines.append(line([_name(row), *cells]))
     return lines
 
 
@@ -89,13 +92,13 @@ def _removed(found: dict[str, Any], kinds: Iterable[str]) -> list[str]:
 def throughput(results: dict[str, Any]) -> list[str]:
     if "missing" in results:
         return [f"Throughput of `miner filter`: missing: {results['missing']}."]
-    dear = sorted(results["shares"].items(), key=lambda item: -item[1])
+    shares = sorted(results["shares"].items(), key=lambda item: -item[1])
     return [
-        f"`miner filter` with its default filters takes {results['pairs']:,} pairs of real text, "
-        f"{results['kept']:,} of which it keeps,",
-        f"at {results['pairs/s']:,} pairs/s (median of {results['rounds']}; {results['min']:,} to "
-        f"{results['max']:,}), start included. Shares of the filters' time:",
-        f"{', '.join(f'{name} {share:.0%}' for name, share in dear)}.",
+        f"`miner filter` with its default filters reads {results['pairs']:,} pairs of real text and "
+        f"keeps {results['kept']:,}.",
+        f"Throughput: {results['pairs/s']:,} pairs/s (median of {results['rounds']}; "
+        f"{results['min']:,} to {results['max']:,}), start included. Time by filter:",
+        f"{', '.join(f'{name} {share:.0%}' for name, share in shares)}.",
     ]
 
 
@@ -116,13 +119,8 @@ def _missing(found: dict[str, Any]) -> str:
     return f"missing: {found['missing']}"
 
 
-def _head(names: Iterable[str]) -> list[str]:
-    names = list(names)
-    return [_line(names), _line(["---"] * len(names))]
-
-
-def _line(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+def _name(row: dict[str, Any]) -> str:
+    return RENAMED.get(row["name"], row["name"])
 
 
 SECTIONS: dict[str, Callable[[dict[str, Any]], list[str]]] = {

@@ -1,8 +1,8 @@
-"""Synthetic noise of the kinds of WMT's filtering tasks: what becomes of a pair of good text.
+"""Synthetic noise of the kinds of WMT's filtering tasks.
 
-Each kind is a function of a pair's place in a corpus, the corpus, and a generator. It returns the
-noisy pair, or None where the pair has nothing that this kind could spoil (a number, say). What it
-returns is never the pair itself.
+Each kind is a function of the place of a pair in a corpus, the corpus, and a generator. It returns
+the corrupted pair, which differs from the pair, or None if this kind cannot corrupt it: a pair
+without a number has none to change.
 """
 
 import re
@@ -16,13 +16,14 @@ import numpy as np
 Pair = tuple[str, str]
 T = TypeVar("T")
 
-# Targets drawn, of which the one whose length is nearest stands for a wrong target of equal length.
-DRAWN = 50
-# Words that a text must have to be shuffled or cut, and a clause to be taken for one.
+# Tries: wrong targets to choose the nearest in length from, other pairs to find a clause in, and
+# random numbers.
+TRIES = 50
+# Fewest words of a text to shuffle or cut, and of a clause.
 WORDS, CLAUSE = 4, 3
 _NUMBER = re.compile(r"\d+")
 _NAME = re.compile(r"\b[^\W\d_]{3,}\b")
-# At the start of a sentence, or after an opening quote there, every word has a capital.
+# At the start of a sentence, also after an opening quote, every word has a capital.
 _START = re.compile(r"^\W*$|[.!?:…]\W*$")
 _BREAK = re.compile(r"(?<=[,;:])\s+")
 _END = re.compile(r"[\s.,;:!?…]*$")
@@ -32,8 +33,8 @@ _END = re.compile(r"[\s.,;:!?…]*$")
 class Corpus:
     """Good text of one domain.
 
-    pairs: in the order of their documents. documents: the document of each pair; a pair's neighbour
-    is the next one of its document. third: sentences of a language that neither side is in.
+    pairs: in the order of their documents. documents: the document of each pair. third: sentences
+    of a third language.
     """
 
     pairs: Sequence[Pair]
@@ -42,11 +43,11 @@ class Corpus:
 
     @cached_property
     def names(self) -> list[str]:
-        """Names of either side's text, each once, in the order of the alphabet."""
+        """Distinct names of all pairs, in alphabetical order."""
         return sorted({name for pair in self.pairs for name in names(pair)})
 
     def other(self, place: int, generator: np.random.Generator) -> int:
-        """The place of another pair; -1 where there is none."""
+        """Return the place of another pair, or -1 if there is none."""
         if len(self.pairs) < 2:
             return -1
         return int((place + generator.integers(1, len(self.pairs))) % len(self.pairs))
@@ -56,15 +57,15 @@ Noise = Callable[[int, Corpus, np.random.Generator], Pair | None]
 
 
 def misaligned(place: int, corpus: Corpus, generator: np.random.Generator) -> Pair | None:
-    """The target of another pair."""
+    """Replace the target by that of another pair."""
     other = corpus.other(place, generator)
     return _with(corpus.pairs[place], corpus.pairs[other][1]) if other >= 0 else None
 
 
 def misaligned_alike(place: int, corpus: Corpus, generator: np.random.Generator) -> Pair | None:
-    """The target of another pair, about as long: of `DRAWN` the nearest in characters."""
+    """Replace the target by one about as long: of `TRIES` the nearest in characters."""
     pair = corpus.pairs[place]
-    others = [corpus.other(place, generator) for _ in range(DRAWN)]
+    others = [corpus.other(place, generator) for _ in range(TRIES)]
     targets = [corpus.pairs[other][1] for other in others if other >= 0]
     targets = [target for target in targets if target != pair[1]]
     if not targets:
@@ -73,7 +74,7 @@ def misaligned_alike(place: int, corpus: Corpus, generator: np.random.Generator)
 
 
 def neighbour(place: int, corpus: Corpus, generator: np.random.Generator) -> Pair | None:
-    """The target of the next pair of the document."""
+    """Replace the target by that of the next pair of the document."""
     after = place + 1
     if after == len(corpus.pairs) or corpus.documents[after] != corpus.documents[place]:
         return None
@@ -81,7 +82,7 @@ def neighbour(place: int, corpus: Corpus, generator: np.random.Generator) -> Pai
 
 
 def shuffled(place: int, corpus: Corpus, generator: np.random.Generator) -> Pair | None:
-    """The words of the target in another order."""
+    """Shuffle the words of the target."""
     pair = corpus.pairs[place]
     words = pair[1].split()
     if len(words) < WORDS:
@@ -90,41 +91,41 @@ def shuffled(place: int, corpus: Corpus, generator: np.random.Generator) -> Pair
 
 
 def wrong_language(place: int, corpus: Corpus, generator: np.random.Generator) -> Pair | None:
-    """A sentence of a third language for the target."""
+    """Replace the target by a sentence of a third language."""
     if not corpus.third:
         return None
     return _with(corpus.pairs[place], _one_of(corpus.third, generator))
 
 
 def copied(place: int, corpus: Corpus, generator: np.random.Generator) -> Pair | None:
-    """The source for the target: not translated."""
+    """Copy the source to the target."""
     pair = corpus.pairs[place]
     return _with(pair, pair[0])
 
 
 def truncated(place: int, corpus: Corpus, generator: np.random.Generator) -> Pair | None:
-    """The first half of the target's words."""
+    """Keep the first half of the words of the target."""
     pair = corpus.pairs[place]
     words = pair[1].split()
     return _with(pair, " ".join(words[: len(words) // 2])) if len(words) >= WORDS else None
 
 
 def over_translated(place: int, corpus: Corpus, generator: np.random.Generator) -> Pair | None:
-    """A clause of another pair's target at the end of the target: nothing says so in the source."""
+    """Add a clause of another target to the end of the target."""
     pair = corpus.pairs[place]
     longer = _longer(pair[1], place, corpus, 1, generator)
     return _with(pair, longer) if longer else None
 
 
 def under_translated(place: int, corpus: Corpus, generator: np.random.Generator) -> Pair | None:
-    """A clause of another pair's source at the end of the source: the target lacks it."""
+    """Add a clause of another source to the end of the source."""
     source, target = corpus.pairs[place]
     longer = _longer(source, place, corpus, 0, generator)
     return (longer, target) if longer else None
 
 
 def number_changed(place: int, corpus: Corpus, generator: np.random.Generator) -> Pair | None:
-    """In the target, one of the numbers that both sides have becomes another, of as many digits."""
+    """Change a number of the target that both sides have to another with as many digits."""
     source, target = corpus.pairs[place]
     known = {*_NUMBER.findall(source), *_NUMBER.findall(target)}
     shared = [
@@ -134,8 +135,8 @@ def number_changed(place: int, corpus: Corpus, generator: np.random.Generator) -
         return None
     chosen = _one_of(shared, generator)
     digits = len(chosen.group())
-    # A sentence may hold every number of one digit there is.
-    for _ in range(DRAWN):
+    # A sentence may contain every number of one digit.
+    for _ in range(TRIES):
         number = "".join(map(str, generator.integers(0, 10, digits).tolist()))
         if number not in known and (digits == 1 or number[0] != "0"):
             return _with((source, target), _replaced(target, chosen, number))
@@ -143,7 +144,7 @@ def number_changed(place: int, corpus: Corpus, generator: np.random.Generator) -
 
 
 def name_swapped(place: int, corpus: Corpus, generator: np.random.Generator) -> Pair | None:
-    """In the target, one of the names that both sides have becomes another name of the corpus."""
+    """Change a name of the target that both sides have to another name of the corpus."""
     source, target = corpus.pairs[place]
     shared = _names(source, target)
     others = [name for name in corpus.names if name not in source and name not in target]
@@ -154,15 +155,15 @@ def name_swapped(place: int, corpus: Corpus, generator: np.random.Generator) -> 
 
 
 def names(pair: Pair) -> list[str]:
-    """Return the names of a pair: words of three letters or more that both sides write alike.
+    """Return the names of a pair: words of three letters or more that occur on both sides.
 
-    They begin with a capital, inside a sentence of either side, and have a small letter.
+    They begin with a capital inside a sentence on both sides, and have a small letter.
     """
     return [found.group() for found in _names(*pair)]
 
 
 def _names(source: str, target: str) -> list[re.Match[str]]:
-    """Where in the target the names stand."""
+    """Return the matches of the names in the target."""
     known = {found.group() for found in _capitals(source)}
     return [found for found in _capitals(target) if found.group() in known]
 
@@ -180,12 +181,12 @@ def _capitals(text: str) -> list[re.Match[str]]:
 def _longer(
     text: str, place: int, corpus: Corpus, side: int, generator: np.random.Generator
 ) -> str | None:
-    """The text and, before its final marks, a clause of that side of another pair."""
-    for _ in range(DRAWN):
+    """Add a clause of another pair to the text, before its final marks."""
+    for _ in range(TRIES):
         other = corpus.other(place, generator)
         if other < 0:
             return None
-        # The first clause of a sentence is no longer at its start.
+        # The clause does not start a sentence in its new place.
         said = corpus.pairs[other][side]
         clauses = [_END.sub("", one) for one in _BREAK.split(said[:1].lower() + said[1:])]
         clauses = [one for one in clauses if len(one.split()) >= CLAUSE and one not in text]
@@ -197,7 +198,7 @@ def _longer(
 
 
 def _with(pair: Pair, target: str) -> Pair | None:
-    """The pair with another target; None where it is the same."""
+    """Return the pair with another target; None if the target is the same."""
     return None if target == pair[1] else (pair[0], target)
 
 

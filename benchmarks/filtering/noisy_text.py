@@ -1,13 +1,15 @@
-"""Text to measure filters on: labelled sets, and held-out text of which half is corrupted.
+"""Text to measure filters on: labelled sets, and held-out text with one half corrupted.
 
-No sentence of it is in the training text, of our models or of others' that ship with the filters:
+No sentence of it is in the training text of our models or of those that ship with the filters:
 
 - ``de-en``: image captions (multi30k val for development, its test set of 2016 for the report) and
-  news (the true pairs of the bucc-style training split, every other one for either).
-- ``fr-en``: acts and regulations that are in no training text (every other one for either) and
-  news, as above. The model that ships knows other laws; of captions and news it has seen none.
+  news (the true pairs of the bucc-style training split, alternately for development and report).
+- ``fr-en``: acts and regulations that are in no training text (alternately for development and
+  report) and news, as above. The model that ships was trained on other laws, but on no captions or
+  news.
 
-The third language of ``wrong language`` is the other set's, from the bucc-style training split.
+Sentences of ``wrong language`` are in the foreign language of the other set, from the bucc-style
+training split.
 """
 
 from collections.abc import Sequence
@@ -26,17 +28,17 @@ from miner.text.corpus import read
 SEED = 6
 SPLITS = ("dev", "test")
 LANGUAGES = ("de-en", "fr-en")
-# Laws are many: as many pairs of them are taken as make the set of about the size of a small one.
+# Pairs of laws to use, of many, so that the sets have similar sizes.
 LAWS = 2_000
 CAPTIONS = {"dev": "multi30k-val", "test": "multi30k-test_2016_flickr"}
 THIRD = {"de-en": ("fr-en", "fr"), "fr-en": ("de-en", "de")}
-# Of a mixture: a pair that nothing was done to.
+# The kind of a pair that is not corrupted.
 GOOD = ""
 
 
 @dataclass(frozen=True)
 class Labelled:
-    """A labelled set. ``development``: whether filters may be tuned on it."""
+    """A labelled set. ``development``: filters may be tuned on it."""
 
     name: str
     languages: str
@@ -55,45 +57,45 @@ SETS = (
 
 
 def labelled(data: Path, which: Labelled) -> tuple[list[Pair], np.ndarray]:
-    """The pairs of a set, and ``(n,) bool``: which of them are good."""
+    """Return the pairs of a set, and which of them are good: ``(n,) bool``."""
     path = one(data / "noisy", which.file)
     bitext = read_bitext(path, more=(3,))
     labels = [label for (label,) in bitext.more]
     if set(labels) != {"0", "1"}:
-        raise MinerError(f"{path}: column 3 has to say 0 or 1 of each pair, and both at times")
+        raise MinerError(f"{path}: column 3 must be 0 or 1, and both must occur")
     return list(zip(bitext.source, bitext.target, strict=True)), np.array(labels) == "1"
 
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """Good and noisy pairs. ``kinds``: of each pair what was done to it, or `GOOD`."""
+    """Good and corrupted pairs. ``kinds``: the kind of noise of each pair, or `GOOD`."""
 
     pairs: list[Pair]
     kinds: list[str]
 
     @property
     def good(self) -> np.ndarray:
-        """``(n,) bool``."""
+        """Pairs that are not corrupted: ``(n,) bool``."""
         return np.array([kind == GOOD for kind in self.kinds], dtype=bool)
 
     @property
     def counts(self) -> dict[str, int]:
-        """Pairs of each kind, the good ones as ``good``."""
+        """Number of pairs of each kind, the good ones as ``good``."""
         return {kind or "good": self.kinds.count(kind) for kind in (GOOD, *KINDS)}
 
 
 def mix(
     corpora: Sequence[tuple[Corpus, Sequence[int]]], noises: dict[str, Noise], seed: int = SEED
 ) -> Mixture:
-    """Make half of the pairs of ``corpora`` (at the places beside each) noisy.
+    """Corrupt half of the pairs of ``corpora``, those at the places given beside each.
 
-    Which half is chosen first, so that good and noisy pairs are of one text, whatever a kind needs.
-    In that half the kinds have equal shares, but for a kind with fewer pairs that it can spoil.
+    The half is chosen before the kinds, so that good and corrupted pairs are of the same text. The
+    kinds have equal shares of that half, except those that can corrupt fewer pairs.
     """
     places = [(corpus, place) for corpus, chosen in corpora for place in chosen]
     order = np.random.default_rng(seed).permutation(len(places)).tolist()
     half = order[: len(order) // 2]
-    # A generator for each pair and kind: what becomes of one depends on no other.
+    # Each pair and kind has its own generator, so that pairs do not affect each other.
     made = {
         kind: {
             row: noise(places[row][1], places[row][0], np.random.default_rng([seed, number, row]))
@@ -104,7 +106,7 @@ def mix(
     pairs = [corpus.pairs[place] for corpus, place in places]
     kinds = [GOOD] * len(pairs)
     left = half
-    # The choosy kinds choose first.
+    # Kinds that can corrupt few pairs choose first.
     able = {kind: sum(pair is not None for pair in found.values()) for kind, found in made.items()}
     waiting = sorted(made, key=lambda kind: able[kind])
     while waiting:
@@ -121,7 +123,7 @@ def mix(
 
 
 def mixture(data: Path, languages: str, split: str) -> Mixture:
-    """The held-out text of ``languages`` for ``split``, one of `SPLITS`, half of it noisy."""
+    """Return the held-out text of ``languages`` for one of `SPLITS`, half of it corrupted."""
     third = read(one(data / "bucc-style", _bucc(THIRD[languages])), format="bucc").sentences
     corpora: list[tuple[Corpus, Sequence[int]]] = []
     if languages == "de-en":
@@ -136,14 +138,14 @@ def mixture(data: Path, languages: str, split: str) -> Mixture:
 
 
 def unordered(pairs: Sequence[Pair], third: Sequence[str]) -> tuple[Corpus, Sequence[int]]:
-    """As :func:`whole`, of pairs that have no neighbours: each is a document of its own."""
+    """Make a corpus like :func:`whole`, with each pair a document of its own."""
     return whole(pairs, [str(row) for row in range(len(pairs))], third)
 
 
 def whole(
     pairs: Sequence[Pair], documents: Sequence[str], third: Sequence[str]
 ) -> tuple[Corpus, Sequence[int]]:
-    """A corpus of which every pair is used: of repeated sentences the first, and no copies."""
+    """Make a corpus and use all of its pairs, without repeated sentences and copied sources."""
     seen: tuple[set[str], set[str]] = set(), set()
     kept = []
     for row, (source, target) in enumerate(pairs):
@@ -156,7 +158,7 @@ def whole(
 
 
 def _laws(data: Path, split: str, third: Sequence[str]) -> tuple[Corpus, Sequence[int]]:
-    """The laws of a split, and the places of some of them, drawn."""
+    """Return the laws of a split, and the places of a random sample of them."""
     laws = read_bitext(one(data / "heldout", "fr-en.laws.tsv"), more=(3,))
     documents = [document for (document,) in laws.more]
     own = set(sorted(set(documents))[SPLITS.index(split) :: len(SPLITS)])
@@ -168,7 +170,7 @@ def _laws(data: Path, split: str, third: Sequence[str]) -> tuple[Corpus, Sequenc
 
 
 def news(data: Path, languages: str) -> list[Pair]:
-    """The true pairs of the bucc-style training split, in the order of their ids."""
+    """Return the true pairs of the bucc-style training split, in the order of their ids."""
     task = located(data / "bucc-style", languages)
     sentences = []
     for side in languages.split("-"):
@@ -184,7 +186,7 @@ def _bucc(third: tuple[str, str]) -> str:
 
 
 def one(directory: Path, name: str) -> Path:
-    """The file of that name, compressed or not. Raises MinerError where it is not there."""
+    """Return the file of that name, plain or compressed. Raises MinerError if there is none."""
     found = find_file(directory, name)
     if found is None:
         raise MinerError(f"{directory}: no {name}, plain or compressed")

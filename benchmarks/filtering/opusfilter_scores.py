@@ -1,10 +1,10 @@
-"""OpusFilter's default filters on pairs: run by the Python that has OpusFilter, not by ours.
+"""Score pairs by the default filters of OpusFilter; runs in an environment that has OpusFilter.
 
     PYTHON opusfilter_scores.py SOURCE_LANGUAGE TARGET_LANGUAGE < PAIRS > RESULT
 
-PAIRS are source and target as TSV; RESULT is JSON: of each filter its name, and of each pair a
-score, higher for better pairs, and whether the filter accepts it. The filters and their settings
-are those of OpusFilter's own generator of configurations (``opusfilter-autogen``).
+PAIRS are source and target as TSV. RESULT is JSON: the name of each filter with a score for each
+pair, higher for better pairs, and its decision. Filters and settings are those that
+``opusfilter-autogen``, OpusFilter's generator of configurations, chooses.
 """
 
 import json
@@ -14,12 +14,12 @@ import sys
 from opusfilter import CLEAN_FALSE, CLEAN_HIGH, CLEAN_LOW, CLEAN_TRUE, filters
 from opusfilter.autogen import DefaultParameterFilters
 
-# What the languages of our sets are written in.
+# The script of all languages of our sets.
 SCRIPT = "Latin"
 
 
 def main() -> None:
-    logging.disable(logging.WARNING)  # of sentences it takes for the names of files
+    logging.disable(logging.WARNING)  # it takes some sentences for file names
     text = sys.stdin.buffer.read().decode("utf-8").removesuffix("\n")
     pairs = [tuple(line.split("\t")[:2]) for line in text.split("\n")]
     chosen = DefaultParameterFilters(langs=sys.argv[1:3], scripts=[SCRIPT, SCRIPT])
@@ -32,7 +32,7 @@ def main() -> None:
         accepted = [bool(made.accept(score)) for score in scores]
         label = f"{name}, {settings['name']}" if settings.get("name") else name
         values = [value(made.score_direction, score) for score in scores]
-        # Those that are good between two bounds have no better or worse beside the decision.
+        # A filter with two bounds has no better or worse scores, only decisions.
         has_score = None not in values
         values = values if has_score else [float(one) for one in accepted]
         out.append({"name": label, "scores": values, "accepted": accepted})
@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def value(direction: str, score: object) -> float | None:
-    """The score of the worse side, higher for better; None where there is no better."""
+    """Return the score of the worse side, higher for better; None if scores have no direction."""
     values = score if isinstance(score, (list, tuple)) else [score]
     if direction in (CLEAN_HIGH, CLEAN_TRUE):
         return float(min(values))

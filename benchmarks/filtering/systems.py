@@ -1,7 +1,7 @@
-"""Systems that are compared: each is a function of pairs and their languages.
+"""Systems to compare: functions from pairs and their languages to scores.
 
-A system returns ``(n,)`` numbers, higher for better pairs; one that decides returns 1 for what it
-keeps and 0 for what it removes. It raises `Missing` where it is not there, or cannot do this.
+A system returns ``(n,)`` numbers, higher for better pairs. A system that decides returns 1 for the
+pairs it keeps and 0 for others. One that is not installed, or does not work, raises `Missing`.
 """
 
 import shlex
@@ -22,10 +22,10 @@ from miner.knn.vector_set import VectorSet
 from miner.scoring.margin import margin_score, neighborhood_mean
 from miner.scoring.verifier import Verifier
 
-# Pairs and their languages, such as "de-en", to (n,) numbers.
+# From pairs and their languages ("de-en") to (n,) numbers.
 Score = Callable[[Sequence[Pair], str], np.ndarray]
 NEIGHBOURS = 4
-# Seconds for a command on one of the sets, which have some thousands of pairs.
+# Most seconds of a command on one set, which has some thousands of pairs.
 LIMIT = 600
 MINER = shlex.join(
     [sys.executable, "-c", "import sys; from miner.cli import main; sys.exit(main())"]
@@ -33,12 +33,12 @@ MINER = shlex.join(
 
 
 class Missing(MinerError):
-    """A system is not there, or does not work here; the message says why."""
+    """A system is not installed or does not work; the message has the reason."""
 
 
 @dataclass(frozen=True)
 class System:
-    """One row of the tables. ``decides``: it keeps or removes, and has no score."""
+    """One row of the tables. ``decides``: it has decisions in place of scores."""
 
     score: Score
     decides: bool = False
@@ -56,7 +56,7 @@ class Baselines:
             "length ratio": System(length_ratio),
             "cosine": System(self.cosine),
             "ratio margin": System(self.margin),
-            "second look, alone": System(self.alone),
+            "second look, alone": System(self.pair_features),
         }
 
     def cosine(self, pairs: Sequence[Pair], languages: str) -> np.ndarray:
@@ -64,7 +64,7 @@ class Baselines:
         return np.einsum("nd,nd->n", source, target)
 
     def margin(self, pairs: Sequence[Pair], languages: str) -> np.ndarray:
-        """A19's, with the nearest neighbours among the distinct sentences of the set itself."""
+        """Ratio margin (A19), with neighbours among the distinct sentences of the set itself."""
         texts = sides(pairs)
         distinct = [list(dict.fromkeys(side)) for side in texts]
         rows = []
@@ -72,7 +72,7 @@ class Baselines:
             number = {text: row for row, text in enumerate(once)}
             rows.append([number[text] for text in side])
         vectors = [self.encoder.encode(side) for side in distinct]
-        # A sentence without a known piece has no direction, and is nobody's neighbour.
+        # A sentence without a known piece has no direction, so it is left out of the search.
         source, target = (VectorSet(side, np.flatnonzero(side.any(axis=1))) for side in vectors)
         settings = SearchSettings(
             k=NEIGHBOURS, exact=True, device="cpu", threads=self.encoder.threads
@@ -84,8 +84,8 @@ class Baselines:
         cosine = np.einsum("nd,nd->n", vectors[0][rows[0]], vectors[1][rows[1]])
         return margin_score(cosine, forward, backward)
 
-    def alone(self, pairs: Sequence[Pair], languages: str) -> np.ndarray:
-        """Logit of the pair features of the verifier, without context features."""
+    def pair_features(self, pairs: Sequence[Pair], languages: str) -> np.ndarray:
+        """Return the logit of the verifier's pair features, without context features."""
         source, target = (self.verifier.prepare(side) for side in sides(pairs))
         rows = np.arange(len(pairs))
         return self.verifier.pair_function.logit(
@@ -94,13 +94,13 @@ class Baselines:
 
 
 def length_ratio(pairs: Sequence[Pair], languages: str) -> np.ndarray:
-    """Characters of the shorter side over those of the longer, 0 to 1."""
+    """Return the characters of the shorter side divided by those of the longer, 0 to 1."""
     lengths = np.array([[len(side) for side in pair] for pair in pairs]).reshape(-1, 2)
     return lengths.min(axis=1) / np.maximum(lengths.max(axis=1), 1)
 
 
 class Ours:
-    """``miner score`` and ``miner filter`` as they come, as commands."""
+    """``miner score`` and ``miner filter`` with default settings, as commands."""
 
     def __init__(self, command: str):
         self.command = shlex.split(command)
@@ -150,14 +150,14 @@ def run(command: Sequence[str], given: str | None = None) -> str:
 
 
 def write(path: Path, pairs: Sequence[Pair]) -> Path:
-    """Source, target, and the pair's number, by which to know it again, as TSV."""
+    """Write source, target and number of each pair as TSV."""
     lines = (f"{source}\t{target}\t{row}\n" for row, (source, target) in enumerate(pairs))
     path.write_text("".join(lines), encoding="utf-8")
     return path
 
 
 def numbers(text: str, count: int) -> np.ndarray:
-    """One number a line, as many as there are pairs."""
+    """Parse one number a line, as many as there are pairs."""
     values = np.array([float(line) for line in text.splitlines()])
     if len(values) != count:
         raise Missing(f"it gave {len(values)} scores for {count} pairs")
@@ -167,7 +167,7 @@ def numbers(text: str, count: int) -> np.ndarray:
 
 
 def listed(text: str, count: int) -> np.ndarray:
-    """1 for every pair whose line :func:`write` wrote is there, else 0."""
+    """Return 1 for pairs whose line of :func:`write` is in the text, else 0."""
     rows = [int(line.split("\t")[2]) for line in text.removesuffix("\n").split("\n") if line]
     kept = np.zeros(count)
     kept[rows] = 1

@@ -1,4 +1,4 @@
-"""How fast ``miner filter`` is with its default filters, and which of them takes the time."""
+"""Measure the throughput of ``miner filter`` with its default filters, and the time of each."""
 
 import json
 import shlex
@@ -14,13 +14,13 @@ from miner import MinerError
 from miner.text.bitext import read_bitext
 
 LANGUAGES = "de-en"
-# Of the text, the share that stands there once more, as crawled text repeats itself.
+# Share of the text that is repeated, as in crawled text.
 REPEATED = 0.1
 ROUNDS = 3
 
 
 def text(data: Path, path: Path) -> int:
-    """Write all training text of `LANGUAGES`, and the first of it again; the number of pairs."""
+    """Write all training text of `LANGUAGES` and repeat its first part; return the pairs."""
     files = sorted((data / "train" / LANGUAGES).glob("*.tsv*"))
     if not files:
         raise MinerError(f"{data / 'train' / LANGUAGES}: no text (*.tsv, compressed or not)")
@@ -35,7 +35,7 @@ def text(data: Path, path: Path) -> int:
 
 
 def measure(data: Path, command: str, rounds: int = ROUNDS) -> dict[str, Any]:
-    """Pairs a second from file to files, the start of the program included; shares of seconds."""
+    """Return pairs/s from file to files, start of the program included, and each filter's share."""
     source, target = LANGUAGES.split("-")
     with tempfile.TemporaryDirectory(prefix="filter-") as directory:
         work = Path(directory)
@@ -45,7 +45,7 @@ def measure(data: Path, command: str, rounds: int = ROUNDS) -> dict[str, Any]:
         outputs = "-o", files["clean.tsv"], "--rejected", files["rejected.tsv"]
         seconds = []
         for _ in range(rounds):
-            for file in files.values():  # or the command would go on, or refuse to replace them
+            for file in files.values():  # the command resumes, or refuses to replace them
                 Path(file).unlink(missing_ok=True)
             begun = time.perf_counter()
             try:
@@ -74,7 +74,7 @@ def measure(data: Path, command: str, rounds: int = ROUNDS) -> dict[str, Any]:
 
 
 def shares(report: Mapping[str, Any]) -> dict[str, float]:
-    """Of the seconds of all filters, the share of each: from the report of ``miner filter``.
+    """Return each filter's share of the filters' time, from the report of ``miner filter``.
 
     The report has ``filters``, each with its ``label`` and the ``seconds`` of all processes.
     """

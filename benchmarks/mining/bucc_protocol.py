@@ -1,4 +1,4 @@
-"""The BUCC protocol: tune the threshold on the training split, report the test split.
+"""Measure mining by the BUCC protocol: threshold from the training split, metrics on the test split.
 
     python -m benchmarks bucc --data DIR --pair de-en --model M [--model M2 ...]
 
@@ -7,10 +7,9 @@ DIR holds the files of BUCC 2018, or of any set in its format: ``de-en.training.
 DIR itself or in ``DIR/de-en``. The test gold of BUCC 2018 was never published: ``--submit FILE``
 writes the pairs mined from test.
 
-``miner evaluate bucc`` (:mod:`miner.evaluation.bucc`) does the same with default settings. Where
-probabilities rank, the pairs that the tool itself keeps for an estimated precision of 0.95, without
-any gold, are evaluated, too. The oracle F1 has its threshold tuned on the test gold: it is labelled
-so and is no result.
+``miner evaluate bucc`` (:mod:`miner.evaluation.bucc`) does the same with default settings. If
+probabilities rank the pairs, those that the tool keeps for an estimated precision of 0.95, without
+gold, are measured too. The oracle F1 has its threshold tuned on the test gold; it is no result.
 """
 
 import argparse
@@ -42,13 +41,13 @@ def located(data: Path, pair: str) -> MiningSet:
 def measure(
     model: str, data: Path, pair: str, submit: Path | None, settings: SearchSettings
 ) -> dict[str, Any]:
-    """Measure one model on one language pair; returns a dict for JSON."""
+    """Return the metrics of one model on one language pair, for JSON."""
     evaluated = MinerModel(model)
     rank = settings.rank or ("probability" if evaluated.verifies else "margin")
     (found,) = bucc.mine_set(evaluated, located(data, pair), (rank,), settings=settings)
     if submit is not None:
         if "test" not in found.mined:
-            raise MinerError(f"{data}: no {pair}.test, of which pairs could be submitted")
+            raise MinerError(f"{data}: no {pair}.test to submit pairs of")
         lines = [
             f"{source}\t{target}\n"
             for score, source, target in found.mined["test"].pairs
@@ -70,7 +69,7 @@ def measure(
 
 
 def table(results: list[dict]) -> str:
-    """Lay the results out as text."""
+    """Format the results as text."""
     lines = [
         f"{'model':28} {'pair':6} {'threshold':>9} {'train F1':>9} "
         f"{'test P':>8} {'test R':>8} {'test F1':>8} {'(oracle)':>9}"
@@ -94,15 +93,15 @@ def _number(threshold: float | None) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--data", type=Path, required=True, help="directory of the data sets")
     parser.add_argument("--pair", action="append", required=True, help="de-en; repeatable")
     parser.add_argument("--model", action="append", required=True, help="directory; repeatable")
-    parser.add_argument("--rank", choices=RANKS, help="default: what the model can do")
+    parser.add_argument("--rank", choices=RANKS, help="[probability, if the model has a verifier]")
     parser.add_argument("--margin", default="ratio", choices=MARGINS)
     parser.add_argument("--retrieval", default="max", choices=RETRIEVALS)
-    parser.add_argument("-k", type=int, help="default: 8 for probability, 4 for margin")
+    parser.add_argument("-k", type=int, help="neighbours [8 for probability, 4 for margin]")
     parser.add_argument("--submit", type=Path, help="write the test pairs at the tuned threshold")
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--json", type=Path, help="file of the results")
     arguments = parser.parse_args()
     if arguments.submit and len(arguments.pair) * len(arguments.model) > 1:
         parser.error("--submit takes one --pair and one --model: it writes one file")

@@ -1,12 +1,12 @@
-"""Precision asked for against precision reached, without gold.
+"""Measure the precision reached, by the gold, against the precision asked for without gold.
 
     python -m benchmarks precision --data DIR [--models models/bench]
 
 Works on the test splits of the BUCC-style sets with the models of ``benchmarks mining``. Each split
-is mined as it is, with the parallel share thinned to a tenth (nine gold pairs in ten lose their
-partners), and with the share raised to 30% (sentences outside of gold pairs are taken out). The
-tool chooses thresholds for a precision of 0.90, 0.95 and 0.98 by decoys alone; the gold tells the
-precision reached. The gold misses some translations, so the true precision is higher.
+is mined as it is, with the parallel share thinned to a tenth (both sentences of nine gold pairs in
+ten are removed), and with the share raised to 30% (sentences outside the gold pairs are removed).
+The tool chooses thresholds for a precision of 0.90, 0.95 and 0.98 by decoys alone. The gold lacks
+some translations, so the true precision is higher.
 """
 
 import tempfile
@@ -28,14 +28,14 @@ from miner.text.corpus import read
 ASKED = (0.90, 0.95, 0.98)
 SHARES = ("as it is", "thinned to a tenth", "raised to 30%")
 SEED = 5
-# Allowed difference between precision asked and reached; a larger one for fewer than FEW pairs.
+# Allowed difference between precision asked for and reached, larger for fewer than FEW pairs.
 TOLERANCE, FEW, TOLERANCE_FEW = 0.03, 200, 0.05
 
 
 def subset(
     sides: list[dict[str, str]], gold: set[tuple[str, str]], share: str
 ) -> tuple[list[dict[str, str]], set[tuple[str, str]]]:
-    """Sentences by id of both sides, and the gold pairs that are left."""
+    """Return the sentences of both sides by id, and the remaining gold pairs."""
     generator = np.random.default_rng(SEED)
     ordered = sorted(gold)
     if share == SHARES[1]:
@@ -99,7 +99,7 @@ def measure(model: str, data: Path, pair: str) -> Iterator[dict[str, Any]]:
 
 
 def table(results: list[dict]) -> str:
-    """Lay the results out as text."""
+    """Format the results as text."""
     lines = [f"{'pair':6} {'parallel share':20} asked  reached  recall   kept"]
     for row in results:
         reached = row["reached"]
@@ -112,7 +112,7 @@ def table(results: list[dict]) -> str:
 
 
 def main() -> None:
-    arguments = report.parser(__doc__, "precision.json", models=True).parse_args()
+    arguments = report.parser(__doc__, "precision.json", "models/bench").parse_args()
     results: list[dict] = []
     for pair in ("de-en", "fr-en"):
         model = str(arguments.models / f"{pair}-fast")

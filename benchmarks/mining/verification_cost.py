@@ -1,10 +1,10 @@
-"""Seconds of verification and of the estimate of precision, beside the search before them.
+"""Measure the time of verification and of the estimate of precision, beside the search.
 
     python -m benchmarks verification --data DIR [--models models/bench]
 
-On bucc-style de-en test, about 54k x 68k sentences, with the pair's own model: the neighbour search
-alone (k = 8), verification with tokenisation of both sides, and the estimate of precision. They
-alternate in one run; medians are reported.
+On bucc-style de-en test, about 54k x 68k sentences, with the ``fast`` model of ``benchmarks
+mining``: the neighbour search alone (k = 8), verification including tokenisation of both sides, and
+the estimate of precision. They alternate in one run; medians are reported.
 """
 
 import statistics
@@ -31,35 +31,35 @@ def timed(work: Callable[[], object]) -> float:
 
 
 def main() -> None:
-    arguments = report.parser(__doc__, "secondlook.json", models=True).parse_args()
+    arguments = report.parser(__doc__, "secondlook.json", "models/bench").parse_args()
     encoder = Encoder.load(arguments.models / "de-en-fast")
     task = bucc_protocol.located(arguments.data / "bucc-style", "de-en")
     seconds: dict[str, list[float]] = {"search": [], "search and look": [], "estimate": []}
-    with tempfile.TemporaryDirectory(prefix="secondlook-") as work:
+    with tempfile.TemporaryDirectory(prefix="verification-") as work:
         source, target = (
             Index.build(encoder, task.need(f"test.{side}"), Path(work) / side, format="bucc")
             for side in ("de", "en")
         )
         verifier = verifier_for(source, "probability", encoder)
-        found = run(source, target, verifier)  # warm: kernels compiled, files read
+        found = run(source, target, verifier)  # warm up: compile kernels, read files
         unverified = SearchSettings(k=found.settings.neighbors)
         for _ in range(RUNS):
             seconds["search"].append(timed(lambda: run(source, target, None, unverified)))
             seconds["search and look"].append(timed(lambda: run(source, target, verifier)))
             seconds["estimate"].append(timed(lambda: estimate(found)))
         sizes = [source.distinct, target.distinct]
-        looked = len(candidates(found.forward, found.backward))
+        count = len(candidates(found.forward, found.backward))
     median = {name: statistics.median(values) for name, values in seconds.items()}
-    look = median["search and look"] - median["search"]
+    spent = median["search and look"] - median["search"]
     result = {
         "sentences": sizes,
-        "candidates": looked,
+        "candidates": count,
         "seconds": {
             name: [round(value, 2) for value in values] for name, values in seconds.items()
         },
-        "second look, seconds": round(look, 2),
-        "second look, share of the search": round(look / median["search"], 3),
-        "candidates a minute": round(looked / look * 60),
+        "second look, seconds": round(spent, 2),
+        "second look, share of the search": round(spent / median["search"], 3),
+        "candidates a minute": round(count / spent * 60),
         "estimate, share of the search": round(median["estimate"] / median["search"], 3),
         "decoys": estimate(found).decoys,
     }

@@ -1,4 +1,4 @@
-"""Scores of pairs by the engine's filters, and what they choose."""
+"""Score pairs of a pool by the filters of the engine, and choose pairs by score."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,17 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.models import experiment_text
-from benchmarks.models.encoder_text import BILINGUAL, Pair, draw
-from benchmarks.models.experiment_metrics import P19, PARAPHRASE, Bench
+from benchmarks.models.experiment_metrics import P19, PARAPHRASE, ExperimentBench
+from benchmarks.models.training_text import BILINGUAL, ENGLISH, POOLS, Pair, draw
 from miner.filters.filter_types import Batch, Context
 from miner.filters.registry import FILTERS
 from miner_train.config import TrainConfig
 
-# Pairs that filters look at at a time, and those that margins are taken against.
+# Pairs scored at a time, and pairs of the sample that margins are computed against.
 BLOCK = 8192
 REFERENCE = 5000
-# Pairs to choose from, at most; of paraphrases there are fewer, and so fewer are chosen.
+# Pairs to choose from, at most. FEW paraphrases are chosen, because there are fewer.
 MOST = 80_000
 FEW = 5000
 
@@ -26,8 +25,8 @@ FEW = 5000
 class Pool:
     """Pairs to choose from.
 
-    sample: pairs that were drawn from the same text before, to train a model of its own on, which
-    would know what it was trained on too well to score it. keep: how many to choose.
+    sample: other pairs of the same text, to train the pool's own model on. It must not score pairs
+    that it was trained on. keep: the number to choose.
     """
 
     name: str
@@ -38,20 +37,21 @@ class Pool:
 
     @property
     def config(self) -> TrainConfig:
-        return PARAPHRASE if self.languages == experiment_text.ENGLISH else P19
+        return PARAPHRASE if self.languages == ENGLISH else P19
 
-    def own(self, bench: Bench) -> str:
-        """The directory of the model of its sample."""
-        return str(bench.train(f"{self.name} sample", self.sample, self.config)[0].absolute())
+    def own(self, bench: ExperimentBench) -> str:
+        """Return the directory of a model trained on the sample."""
+        text = bench.text(self.name, "sample", self.sample)
+        return str(bench.model(text, self.config)[0].absolute())
 
 
-def pool(name: str, bench: Bench) -> Pool:
-    """A pool of :data:`text.POOLS`, in an order by the seed."""
-    pairs = experiment_text.POOLS[name](bench.data)
+def pool(name: str, bench: ExperimentBench) -> Pool:
+    """Return a pool of :data:`training_text.POOLS`, shuffled by the seed."""
+    pairs = POOLS[name](bench.data)
     pairs = draw(pairs, len(pairs))
-    english = name == experiment_text.ENGLISH
+    english = name == ENGLISH
     keep = min(FEW, bench.pairs) if english else bench.pairs
-    languages = experiment_text.ENGLISH if english else BILINGUAL
+    languages = ENGLISH if english else BILINGUAL
     return Pool(name, languages, pairs[:keep], pairs[keep:][:MOST], keep)
 
 
@@ -69,17 +69,17 @@ def scores(name: str, pairs: Sequence[Pair], **settings: Any) -> np.ndarray:
 
 
 def top(pairs: Sequence[Pair], score: np.ndarray, most: int) -> list[Pair]:
-    """The best by score, at most ``most``; equal ones in their order."""
+    """Return the ``most`` best pairs by score; pairs with equal scores keep their order."""
     return [pairs[row] for row in np.argsort(-score, kind="stable")[:most].tolist()]
 
 
 def within(pairs: Sequence[Pair], value: np.ndarray, low: float, high: float) -> list[Pair]:
-    """The pairs with ``low <= value <= high``, in their order."""
+    """Return the pairs with ``low <= value <= high``, in their order."""
     return [pairs[row] for row in np.flatnonzero((value >= low) & (value <= high)).tolist()]
 
 
 def parts(pairs: Sequence[Pair], score: np.ndarray, number: int = 10) -> list[list[Pair]]:
-    """As many equal parts by score, from the worst; what is left over of the worst is left out."""
+    """Cut pairs into equal parts by score, the worst first; the worst remainder is left out."""
     size = len(pairs) // number
     order = np.argsort(score, kind="stable")[len(pairs) - size * number :]
     return [[pairs[row] for row in part.tolist()] for part in order.reshape(number, size)]

@@ -1,19 +1,20 @@
-"""Which tenth by score is the best to learn from (P18, section 3)?
+"""Compare the tenths of a pool by score as training text (P18, section 3).
 
-A pool is ordered by a model's cosines, the paraphrase score, and cut into tenths; a model learns
-from each. P18 takes the two best tenths.
+A pool is sorted by the cosine of a model, which is the paraphrase score of P18, and cut into
+tenths. One model is trained on each. P18 keeps the two best tenths.
 """
 
 from collections.abc import Iterator
 
-from benchmarks.models import choose, experiment_text
-from benchmarks.models.encoder_text import draw
-from benchmarks.models.experiment_metrics import Bench, Results
+from benchmarks.models import choose, training_text
+from benchmarks.models.bench import Results
+from benchmarks.models.experiment_metrics import ExperimentBench
+from benchmarks.models.training_text import draw
 
-POOLS = ("half noisy", experiment_text.ENGLISH)
+POOLS = ("half noisy", training_text.ENGLISH)
 
 
-def measure(bench: Bench) -> Iterator[Results]:
+def measure(bench: ExperimentBench) -> Iterator[Results]:
     rows = []
     for name in POOLS:
         found = choose.pool(name, bench)
@@ -22,13 +23,11 @@ def measure(bench: Bench) -> Iterator[Results]:
             score_of = dict(zip(found.pairs, score.tolist(), strict=True))
             for number, part in enumerate(choose.parts(found.pairs, score), 1):
                 bounds = [round(score_of[pair], 4) for pair in (part[0], part[-1])]
-                # In an order that says nothing of the score.
-                part = draw(part, len(part))
                 rows.append(
                     bench.row(
                         f"{name}, by the {whose} model",
                         str(number),
-                        part,
+                        draw(part, len(part)),  # shuffled: the order must not depend on the score
                         found.config,
                         found.languages,
                         cosines=bounds,

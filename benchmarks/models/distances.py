@@ -2,12 +2,13 @@
 
     python -m benchmarks distances [--output distances.tsv]
 
-Needs the package ``lang2vec`` (1.1.2; CC BY-SA 4.0), which nothing else does: pip install lang2vec.
-Its arrays are read as they lie there, without pickle. As URIEL defines distances: ``syntactic``,
-``phonological``, ``inventory`` and ``genetic`` are cosine distances of feature vectors, from 0 to 1
-(the first three completed from near languages where nobody described the language, the last of
-families), ``geographic`` is the great-circle distance by that of antipodes. The package has no
-coordinates, but each language's distances to 299 points on the globe, from which its place follows.
+Only this command needs the package ``lang2vec`` (1.1.2; CC BY-SA 4.0): pip install lang2vec. Its
+arrays are read without pickle. Distances follow the definitions of URIEL. ``syntactic``,
+``phonological``, ``inventory`` and ``genetic`` are cosine distances of feature vectors, from 0 to
+1. Missing features of the first three are predicted from related languages; ``genetic`` has
+language families. ``geographic`` is the great-circle distance, divided by that of antipodes. The
+package has no coordinates, but the distances of each language to 299 points on the globe, which
+determine its place.
 """
 
 import argparse
@@ -36,7 +37,7 @@ LANGUAGES = {
     "tr": "tur",
     "zh": "zho",
 }
-# By name: the file of the features, and what their names start with.
+# By name: the file of the features, and the prefix of their names.
 COSINES = {
     "syntactic": ("feature_predictions", "S_"),
     "phonological": ("feature_predictions", "P_"),
@@ -52,7 +53,7 @@ NOTES = (
 
 
 class Features:
-    """The arrays of one file: ``of(language)`` is ``(f,) float64``, in the order of ``names``."""
+    """Features of one file: ``of(language)`` is ``(f,) float64``, in the order of ``names``."""
 
     def __init__(self, data: Path, file: str):
         with np.load(data / f"{file}.npz", allow_pickle=False) as arrays:
@@ -65,34 +66,34 @@ class Features:
 
 
 def cosine_distance(one: np.ndarray, other: np.ndarray) -> float:
-    """1 - the cosine of two vectors ``(f,)``."""
+    """Return 1 - the cosine of two vectors ``(f,)``."""
     return 1 - float(one @ other) / math.sqrt(float(one @ one) * float(other @ other))
 
 
 def place(points: np.ndarray, distances: np.ndarray) -> np.ndarray:
-    """The unit vector ``(3,)`` of the place with these ``distances (n,)`` to ``points (n, 3)``.
+    """Return the unit vector ``(3,)`` of the place with ``distances (n,)`` to ``points (n, 3)``.
 
-    Distances are great-circle ones by that of antipodes, 0 to 1: their cosines are products with
-    the unit vector, which least squares finds.
+    Distances are great-circle distances from 0 to 1, the distance of antipodes. Their cosines are
+    dot products with the unit vector, which least squares finds.
     """
     found = np.linalg.lstsq(points, np.cos(np.pi * distances), rcond=None)[0]
     return np.asarray(found / np.linalg.norm(found))
 
 
 def unit(latitude: float, longitude: float) -> np.ndarray:
-    """The unit vector ``(3,)`` of a place in degrees."""
+    """Return the unit vector ``(3,)`` of a place in degrees."""
     north, east = math.radians(latitude), math.radians(longitude)
     level = math.cos(north)
     return np.array([level * math.cos(east), level * math.sin(east), math.sin(north)])
 
 
 def great_circle(one: np.ndarray, other: np.ndarray) -> float:
-    """Between two unit vectors ``(3,)``, by the distance of antipodes: 0 to 1."""
+    """Return the distance of two unit vectors ``(3,)``, from 0 to 1, the distance of antipodes."""
     return math.acos(max(-1.0, min(1.0, float(one @ other)))) / math.pi
 
 
 def rows(data: Path) -> list[list[str]]:
-    """The table's lines as cells, the head first."""
+    """Return the lines of the table as cells, the head first."""
     files = {file: Features(data, file) for file in (*dict(COSINES.values()), POINTS)}
     points = np.array([unit(*map(float, name.split("_")[1:])) for name in files[POINTS].names])
     found = [["language", *COSINES, "geographic"]]

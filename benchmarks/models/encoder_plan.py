@@ -1,37 +1,36 @@
-"""Rows of every table of encoders, each with its whole configuration.
+"""Rows of the tables of encoders, each with its configuration.
 
-The encoders share objective and text, and each has what else its papers give it: LSTMs shuffle the
-words of some sentences. Recurrent encoders see the text fewer times, for it takes them far longer;
-beside them stand averages that see it as few times.
+The encoders share objective and text. Each has the other settings of its papers: LSTMs shuffle the
+words of some sentences. Recurrent encoders take far longer, so they see the text fewer times. Two
+averages are also trained for as few passes, for comparison.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from benchmarks.models.encoder_text import BILINGUAL
+from benchmarks.models.training_text import BILINGUAL
 from miner_train.config import RECIPES, TrainConfig
 
 RECURRENT = ("lstm", "blstm", "lstm-sp", "blstm-sp", "gran-lstm", "gran-gru")
-# Passes of recurrent encoders over the text, where averages take the recipe's ten.
+# Passes of recurrent encoders over the text; averages take the ten of the recipe.
 ONCE, FEW = 1, 3
-# LSTMs are scrambled as in P19, and start from embeddings so large that their gates tell words
-# apart; from small ones, or with dropout, they do not leave the start in so few passes. GRANs start
-# as in S18.
+# LSTMs shuffle words as in P19 and start from large embeddings, so that their gates distinguish
+# words. With small ones, or with dropout, they do not learn in so few passes. GRANs start as in S18.
 OWN: dict[str, dict[str, Any]] = {
     **dict.fromkeys(RECURRENT[:4], {"scramble": 0.3, "initial": 1.0}),
     **dict.fromkeys(RECURRENT[4:], {"initial": 0.01}),
 }
 
 P19 = RECIPES["p19"]
-# The other objective: the same vocabularies, vectors and held-out pairs, so that only it differs.
+# The other objective, with the same vocabularies, dimension and held-out pairs.
 SOFTMAX = replace(RECIPES["fast"], pieces=20_000, dimension=300, batch=512, heldout=6000)
 PARAPHRASE = replace(P19, negatives_from="either")
 
 
 @dataclass(frozen=True)
 class Row:
-    """One training; ``question`` is what it is one of the answers to, if to any."""
+    """One training. Rows with the same ``question`` share a table."""
 
     name: str
     config: TrainConfig
@@ -55,10 +54,10 @@ class Group:
 
 
 def fitted(recipe: TrainConfig, encoder: str, **changes: Any) -> TrainConfig:
-    """The recipe for an encoder, or several joined by "+", with the settings that are its own."""
+    """Return the recipe for an encoder, or several joined by "+", with settings of its own."""
     own: dict[str, Any] = {}
     for part in encoder.split("+"):
-        # The embeddings of an average that takes part start as the recipe says.
+        # In a combination with an average, embeddings start as the recipe says.
         own |= {
             name: value
             for name, value in OWN.get(part, {}).items()
@@ -73,7 +72,7 @@ def encoders(recipe: TrainConfig, names: tuple[str, ...]) -> Iterator[Row]:
 
 
 def shortened(rows: Iterable[Row], epochs: int) -> Iterator[Row]:
-    """The rows, those with a recurrent encoder in as many epochs; two averages in as many, too."""
+    """Train recurrent encoders for ``epochs`` only, and two averages both ways."""
     for row in rows:
         short = replace(row.config, epochs=epochs)
         if set(row.config.encoders) & set(RECURRENT):
@@ -85,7 +84,7 @@ def shortened(rows: Iterable[Row], epochs: int) -> Iterator[Row]:
 
 
 def mixed(recipe: TrainConfig) -> Iterator[Row]:
-    """P18's mixed encoders, and pieces for words."""
+    """Yield the mixed encoders of P18, and one with pieces in place of words."""
     for parts, combine in (
         ("word+trigram", "add"),
         ("word+trigram", "concat"),
@@ -96,7 +95,7 @@ def mixed(recipe: TrainConfig) -> Iterator[Row]:
 
 
 def untrained(*sizes: int) -> Iterator[Row]:
-    """P19's random baselines (table 2), of so many pieces."""
+    """Yield the random baselines of P19 (table 2) for some sizes of the vocabulary."""
     random = RECIPES["random"]
     for pieces in sizes:
         name = f"sp, {pieces // 1000}k pieces" if len(sizes) > 1 else "sp"
@@ -105,7 +104,7 @@ def untrained(*sizes: int) -> Iterator[Row]:
 
 
 def questions() -> Iterator[Row]:
-    """P19's and P18's, all with pieces: one thing at a time is other than in the P19 recipe."""
+    """Yield the questions of P19 and P18: the P19 recipe with pieces, one setting changed."""
 
     def row(question: str, name: str, **changes: Any) -> Row:
         return Row(name, replace(P19, **changes), question)
@@ -140,7 +139,7 @@ GROUPS = {
     ),
     "softmax": Group(BILINGUAL, tuple(encoders(SOFTMAX, AVERAGES))),
     "questions": Group(BILINGUAL, tuple(questions())),
-    # The text is so small that it has some 4,000 pieces, and that every encoder is quickly trained.
+    # A small text of about 4,000 pieces, on which every encoder trains fast.
     "english": Group(
         "english",
         (
@@ -151,10 +150,3 @@ GROUPS = {
         ),
     ),
 }
-
-
-def quickly(config: TrainConfig) -> TrainConfig:
-    """The same for a try: an epoch, a small vocabulary."""
-    return replace(
-        config, epochs=min(1, config.epochs), pieces=min(config.pieces, 1000), types=5000
-    )

@@ -1,11 +1,13 @@
-"""The tables of ``results/evaluations.json``."""
+"""Tables of ``results/evaluations.json``."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
+
+from benchmarks.markdown import conjoined, table
 
 YEARS = ("2012", "2013", "2014", "2015", "2016")
 STSB, SICK, ALL = "stsb.en.test", "sick-r.test", "2012-2016"
-# Pearson x 100, as their papers and cards print them.
+# Pearson x 100, from papers and model cards.
 PUBLISHED = {
     "word+trigram, 51M paraphrases (Wieting & Gimpel 2018)": ((67.8, 62.8, 77.5, 80.3, 78.2), 79.9),
     "static-similarity-mrl-multilingual-v1 (averages, d = 1024)": (
@@ -15,7 +17,7 @@ PUBLISHED = {
 }
 NONE = "–"
 
-# Metrics that a comparison of two models shows; the result has all.
+# Metrics in the table of a comparison; the JSON has all.
 COMPARED = (
     *("pearson", "both ways by margin", "f1 by margin", "f1 by probability"),
     *("accuracy by cosine", "auc by cosine", "auc by margin", "auc by quality"),
@@ -24,14 +26,14 @@ COMPARED = (
 Found = dict[tuple[str, str], dict[str, Any]]
 
 
-def figures(row: dict[str, Any], task: str) -> Found:
-    """The figures of one model in one evaluation, by set and metric."""
+def metrics(row: dict[str, Any], task: str) -> Found:
+    """Return the metrics of one model in one evaluation, by set and name."""
     every = row.get("evaluations", {}).get(task, {"figures": []})["figures"]
     return {(one["set"], one["metric"]): one for one in every}
 
 
 def main_table(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) -> list[str]:
-    """One row a model, one column for what counts of each evaluation."""
+    """Return the table of the main metrics, one row a model."""
     rows = _models(record)
     columns = {
         "BUCC de-en": ("bucc", "bucc-style de-en", "f1 by margin", 1),
@@ -52,7 +54,7 @@ def main_table(record: dict[str, Any], conditions: Callable[[dict[str, Any]], st
             (
                 row["name"],
                 *(
-                    cell(figures(row, task), name, metric, scale)
+                    cell(metrics(row, task), name, metric, scale)
                     for task, name, metric, scale in columns.values()
                 ),
                 NONE if rate(row) is None else f"{rate(row):,.0f}",
@@ -64,19 +66,19 @@ def main_table(record: dict[str, Any], conditions: Callable[[dict[str, Any]], st
 
 
 KEY = [
-    "In brackets the half width of the bootstrap's 95% interval. BUCC: F1 on the bucc-style test",
-    "split, by ratio margin, the threshold from training; Tatoeba: accuracy by ratio margin, mean",
-    "of both ways; STS and SICK-R: Pearson × 100, of STS 12–16 the mean over data sets; MSRPC:",
-    "accuracy by a threshold of the cosine; ParaCrawl, Common Crawl, subtitles: area under the ROC",
-    "curve of labelled noisy bitext, by the cosine; sentences/s: English text to vectors, all",
-    "threads, in one run (not that of other tables: the machine's speed varies). A star: a",
-    "mean over the sets that are there. The text of the model that ships has some sentences of",
-    "these sets, which are counted below; that of the other models has none.",
+    "In brackets: half width of the 95% bootstrap interval. BUCC: F1 on the bucc-style test split,",
+    "by ratio margin, the threshold from the training split. Tatoeba: accuracy by ratio margin, mean",
+    "of both directions. STS and SICK-R: Pearson × 100; STS 12–16 is the mean over data sets. MSRPC:",
+    "accuracy by a threshold of the cosine. ParaCrawl, Common Crawl, subtitles: area under the ROC",
+    "curve of labelled noisy bitext, by the cosine. Sentences/s: English text to vectors, all",
+    "threads, one run; other tables have other runs, and the speed of the machine varies. A star:",
+    "some sets of the mean are missing. The training text of the model that ships contains some",
+    "sentences of these sets, counted below; that of the other models contains none.",
 ]
 
 
 def tables(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) -> list[str]:
-    """All of them."""
+    """Return the tables of each evaluation."""
     rows = _models(record)
     parts = [
         published(rows),
@@ -87,23 +89,20 @@ def tables(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) 
         top_one(rows),
         *(differences(row) for row in record["results"] if "differences" in row),
     ]
-    lines: list[str] = []
-    for part in parts:
-        lines += [*part, ""]
-    return [*lines, conditions(record)]
+    return [*conjoined(parts), conditions(record)]
 
 
 def published(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """STS beside the papers' figures."""
+    """Return the table of STS by year, with published results."""
     lines = table(
         ("", *YEARS, "over all sets", "STS-B test"),
         [
             *(
                 (
                     row["name"],
-                    *(cell(figures(row, "sts"), year, "pearson", 100) for year in YEARS),
-                    cell(figures(row, "sts"), ALL, "pearson", 100),
-                    cell(figures(row, "sts"), STSB, "pearson", 100),
+                    *(cell(metrics(row, "sts"), year, "pearson", 100) for year in YEARS),
+                    cell(metrics(row, "sts"), ALL, "pearson", 100),
+                    cell(metrics(row, "sts"), STSB, "pearson", 100),
                 )
                 for row in rows
             ),
@@ -122,8 +121,8 @@ def published(rows: Sequence[dict[str, Any]]) -> list[str]:
         line for row in rows for line in row["evaluations"].get("sts", {}).get("missing", [])
     )
     return [
-        "Pearson × 100 by year, beside published ones (in italics). A star: a mean over the sets",
-        "that are there.",
+        "Pearson × 100 by year, and published results in italics. A star: some sets of the mean are",
+        "missing.",
         "",
         *lines,
         "",
@@ -132,35 +131,35 @@ def published(rows: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def across(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """The Benchmark in other languages, and across languages."""
+    """Return the table of the STS Benchmark in other languages and across languages."""
     names = [
         f"stsb.{name}.test" for name in ("de", "es", "fr", "ru", "en-de", "en-es", "en-fr", "en-ru")
     ]
     lines = table(
         ("", *(name.split(".")[1] for name in names)),
         (
-            (row["name"], *(cell(figures(row, "sts"), name, "pearson", 100) for name in names))
+            (row["name"], *(cell(metrics(row, "sts"), name, "pearson", 100) for name in names))
             for row in rows
         ),
     )
     return [
-        "STS Benchmark, test, machine-translated: both sentences in one language, or the first in",
-        "English and the second translated. Pearson × 100:",
+        "STS Benchmark, test, machine-translated: both sentences translated, or only the second.",
+        "Pearson × 100:",
         "",
         *lines,
     ]
 
 
 def retrieval(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """Tatoeba by pair, with and without margin."""
-    pairs = sorted({name for row in rows for name, _ in figures(row, "tatoeba") if "-" in name})
+    """Return the table of Tatoeba by language pair, by cosine and by margin."""
+    pairs = sorted({name for row in rows for name, _ in metrics(row, "tatoeba") if "-" in name})
     lines = table(
         ("", *(f"{pair}, {by}" for pair in pairs for by in ("cosine", "margin"))),
         (
             (
                 row["name"],
                 *(
-                    _ways(figures(row, "tatoeba"), pair, by)
+                    _ways(metrics(row, "tatoeba"), pair, by)
                     for pair in pairs
                     for by in ("cosine", "margin")
                 ),
@@ -172,7 +171,7 @@ def retrieval(rows: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def paraphrases(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """MSRPC, and similarities by grade."""
+    """Return the table of MSRPC, with mean cosines by label."""
     by = ("majority", "cosine", "MLP (u, v)", "MLP (|u-v|, u*v)")
     lines = table(
         ("", *(name.replace("|", "\\|") for name in by), "cosine of others", "of paraphrases"),
@@ -180,7 +179,7 @@ def paraphrases(rows: Sequence[dict[str, Any]]) -> list[str]:
             (
                 row["name"],
                 *(
-                    cell(figures(row, "paraphrase"), "msrpc", f"accuracy by {name}", 1)
+                    cell(metrics(row, "paraphrase"), "msrpc", f"accuracy by {name}", 1)
                     for name in by
                 ),
                 *_grades(row),
@@ -189,18 +188,18 @@ def paraphrases(rows: Sequence[dict[str, Any]]) -> list[str]:
         ),
     )
     return [
-        "Paraphrase detection, MSRPC test: accuracy by the majority of the training set, by a",
-        "threshold of the cosine, and by a perceptron with 200 hidden units on both vectors, side",
-        "by side (Sjöblom et al. 2018) or their differences and products (mean of 3 seeds); and",
-        "the mean cosine of pairs by label:",
+        "Paraphrase detection, MSRPC test. Accuracy by the majority class of the training set, by a",
+        "threshold of the cosine, and by a perceptron with 200 hidden units (mean of 3 seeds) on both",
+        "vectors (Sjöblom et al. 2018) or on their differences and products. Last columns: mean",
+        "cosine of pairs by label.",
         "",
         *lines,
     ]
 
 
 def noisy(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """Labelled bitext by each score."""
-    sets = sorted({name for row in rows for name, _ in figures(row, "noisy")})
+    """Return the table of labelled noisy bitext by each score."""
+    sets = sorted({name for row in rows for name, _ in metrics(row, "noisy")})
     lines = table(
         ("", "score", *(f"{name}, AUC · AP" for name in sets)),
         (
@@ -209,7 +208,7 @@ def noisy(rows: Sequence[dict[str, Any]]) -> list[str]:
                 by,
                 *(
                     " · ".join(
-                        cell(figures(row, "noisy"), name, f"{metric} by {by}", 1)
+                        cell(metrics(row, "noisy"), name, f"{metric} by {by}", 1)
                         for metric in ("auc", "average precision")
                     )
                     for name in sets
@@ -217,37 +216,37 @@ def noisy(rows: Sequence[dict[str, Any]]) -> list[str]:
             )
             for row in rows
             for by in ("cosine", "margin", "quality")
-            if any(metric == f"auc by {by}" for _, metric in figures(row, "noisy"))
+            if any(metric == f"auc by {by}" for _, metric in metrics(row, "noisy"))
         ),
     )
     return ["Labelled noisy bitext, area under the ROC curve · average precision:", "", *lines]
 
 
 def top_one(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """The task that mteb calls BUCC.v2, in a table of its own."""
+    """Return the table of the task that mteb calls BUCC.v2."""
     pairs = [f"bucc-style {pair} test, as mteb's BUCC.v2" for pair in ("de-en", "fr-en")]
     lines = table(
         ("", *(pair.split()[1] for pair in pairs)),
         (
             (
                 row["name"],
-                *(cell(figures(row, "bucc"), pair, "accuracy of top 1", 1) for pair in pairs),
+                *(cell(metrics(row, "bucc"), pair, "accuracy of top 1", 1) for pair in pairs),
             )
             for row in rows
         ),
     )
     return [
-        "*Not mining:* the task that the mteb suite calls BUCC.v2, top 1 by cosine among sentences",
-        "of the gold alone, here of the test split. Accuracy; the F1 is in the JSON:",
+        "*Not mining:* the task that mteb calls BUCC.v2, top 1 by cosine among the gold sentences,",
+        "here those of the test split. Accuracy; the F1 is in the JSON.",
         "",
         *lines,
     ]
 
 
 def differences(row: dict[str, Any]) -> list[str]:
-    """A paired comparison of two models."""
+    """Return the table of a paired comparison of two models."""
     lines = table(
-        ("", "", "difference", "95% of draws", "p"),
+        ("", "", "difference", "95% of resamples", "p"),
         (
             (
                 one["set"],
@@ -261,14 +260,14 @@ def differences(row: dict[str, Any]) -> list[str]:
         ),
     )
     return [
-        f"{row['name']}, on the same draws of the test sets (STS set by set is in the JSON):",
+        f"{row['name']}, on the same bootstrap resamples of the test sets (the JSON has every STS set):",
         "",
         *lines,
     ]
 
 
 def seen(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) -> list[str]:
-    """Test sentences in the training text."""
+    """Return the table of test sentences in training text."""
     (found,) = (row["seen"] for row in record["results"] if "seen" in row)
     names = sorted({name for every in found.values() for name in every})
     lines = table(
@@ -287,10 +286,10 @@ def seen(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) ->
         ),
     )
     return [
-        "Distinct test sentences of 13 letters and digits or more that stand in training text, in",
-        "whatever case and punctuation. Sets without any are not named. The recipes' models are",
-        "trained without these and shorter ones; *shipped* is the text of the model that ships,",
-        "from which none was taken out:",
+        "Distinct test sentences of at least 13 letters and digits that occur in training text. Case",
+        "and punctuation do not count. Sets without any are left out. The models of the recipes are",
+        "trained without these and shorter test sentences. *Shipped* is the text of the model that",
+        "ships; none was removed from it.",
         "",
         *lines,
         "",
@@ -298,14 +297,8 @@ def seen(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) ->
     ]
 
 
-def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
-    """A table of Markdown."""
-    head = list(head)
-    return [_line(head), _line(["---"] * len(head)), *map(_line, rows)]
-
-
 def cell(found: Found, name: str, metric: str, scale: int) -> str:
-    """A figure and the half width of its interval; with a star, if it is a mean of some sets."""
+    """Format a metric and half its interval, with a star if it is a mean of some sets only."""
     one, star = found.get((name, metric)), ""
     if one is None:
         some = [key for key in found if key[0].startswith(f"{name}, ") and key[1] == metric]
@@ -335,11 +328,7 @@ def _grades(row: dict[str, Any]) -> list[str]:
 
 
 def rate(row: dict[str, Any]) -> float | None:
-    """Sentences a second from text to vectors, on all threads."""
+    """Return the throughput from text to vectors on all threads, in sentences/s."""
     every = row.get("evaluations", {}).get("speed", {"figures": []})["figures"]
     rates = [one["value"] for one in every if one["metric"] == "sentences/s to vectors"]
     return rates[-1] if rates else None
-
-
-def _line(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"

@@ -1,11 +1,10 @@
-"""All evaluations of the papers for the model that ships, our recipes, and untrained baselines.
+"""Run all evaluations of ``miner evaluate`` on the shipped model, both recipes, random baselines.
 
     python -m benchmarks evaluations --data DIR [--models models/bench]
 
-The models of ``benchmarks mining`` are trained where they are not there yet; the untrained ones of
-P19 (table 2) take their pieces or trigrams from the de-en text. A model of one language pair is
-evaluated on the sets of that pair and on English. Each model is measured by ``miner evaluate all``,
-and the test sentences that its training text holds are counted.
+The models of ``benchmarks mining`` are trained if they do not exist. The random baselines of P19
+(table 2) take their pieces or trigrams from the de-en text. A model of one language pair is
+evaluated on the sets of that pair and on English. Test sentences in the training text are counted.
 """
 
 import tempfile
@@ -14,36 +13,30 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import report
-from benchmarks.mining.mining_quality import trained
+from benchmarks.mining.mining_quality import PAIRS, trained_on
 from benchmarks.models import seen
 from miner.evaluation import suite, summary
 from miner.evaluation.evaluated_model import MinerModel
 from miner.evaluation.results import TaskResult
 from miner_train.config import RECIPES, TrainConfig
 
-# What the names of sets say of languages other than English.
+# Languages other than English in the names of sets.
 LANGUAGES = ("ar", "cs", "de", "es", "fi", "fr", "ru", "sv", "tr", "zh")
 RANDOM = RECIPES["random"]
-PAIRS = ("de-en", "fr-en")
 RECIPE_NAMES = ("fast", "p19")
 
 
 @dataclass(frozen=True)
 class Row:
-    """One model. ``place``: its directory below those of ``benchmarks mining``.
+    """One model. ``place``: its directory among those of ``benchmarks mining``.
 
-    config, pair: what it is trained by, and on, if it is not there. None for the model that ships,
-    which has more than one pair.
+    config, pair: configuration and text of its training; None for the model that ships.
     """
 
     name: str
     place: str = ""
     config: TrainConfig | None = None
     pair: str | None = None
-
-    @property
-    def random(self) -> bool:
-        return self.config is not None and not self.config.epochs
 
 
 ROWS = (
@@ -60,7 +53,7 @@ ROWS = (
 
 
 def view(data: Path, directory: Path, pair: str | None) -> Path:
-    """The sets of ``data`` of one pair of languages (None: of all), as links in ``directory``."""
+    """Link the sets of one language pair (None: all) from ``data`` into ``directory``."""
     known = {*(pair or "-".join(LANGUAGES)).split("-")}
     for path in sorted(data.rglob("*")):
         parts = path.relative_to(data)
@@ -73,18 +66,17 @@ def view(data: Path, directory: Path, pair: str | None) -> Path:
 
 
 def measure(row: Row, data: Path, models: Path) -> tuple[dict[str, Any], list[TaskResult]]:
-    """The figures of one model, as a dict for JSON and as they are."""
+    """Return the metrics of one model, as a dict for JSON and as task results."""
     model = "default"
-    if row.config is not None:
-        assert row.pair is not None
-        # A second look would mine by the translations of words, and not by the encoder.
-        model, _ = trained(row.config, row.pair, data, models / row.place, not row.random)
+    if row.config is not None and row.pair is not None:
+        model = str(models / row.place)
+        trained_on(row.pair, row.config, data, models / row.place)
     evaluated = MinerModel(model)
     task_results: list[TaskResult] = []
     with tempfile.TemporaryDirectory(prefix="sets-") as work:
         sets = view(data, Path(work), row.pair)
         for name, task in suite.TASKS.items():
-            # Speeds are of one text, whatever languages a model has.
+            # Speed is measured on the same text for all models.
             task_results.append(task.evaluate(evaluated, data if name == "speed" else sets, show))
             print(f"{row.name}\n{summary.summary_text(task_results[-1:])}", flush=True)
     return {
@@ -95,13 +87,13 @@ def measure(row: Row, data: Path, models: Path) -> tuple[dict[str, Any], list[Ta
 
 
 def show(task: str, done: int, total: int | None) -> None:
-    """A line where a task begins."""
+    """Print a line at the start of a task."""
     if not done:
         print(f"{task} …", flush=True)
 
 
 def main() -> None:
-    arguments = report.parser(__doc__, "evaluations.json", models=True).parse_args()
+    arguments = report.parser(__doc__, "evaluations.json", "models/bench").parse_args()
     results: list[dict[str, Any]] = []
     found: dict[str, list[TaskResult]] = {}
     for row in ROWS:

@@ -1,59 +1,45 @@
-"""Train a row, unless its model is there, and take its figures, unless they are."""
+"""Rows of the experiments: a model of some pairs, and its metrics with intervals."""
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.models import encoder_metrics, experiment_text
-from benchmarks.models.encoder_text import BILINGUAL, Pair
+from benchmarks.models import training_text
+from benchmarks.models.bench import Bench, Row
+from benchmarks.models.training_text import BILINGUAL, ENGLISH, Pair, Text
 from miner import MinerError
-from miner.encoder.model import load
 from miner.evaluation import bucc, mining_sets, sts, tatoeba
 from miner.evaluation.evaluated_model import MinerModel
 from miner.evaluation.results import Metric
 from miner_train.config import RECIPES, TrainConfig
 
-# Passes over the text, the same in every row: enough that more of them change little.
+# Passes over the text, the same in every row; more of them change little.
 EPOCHS = 5
 P19 = replace(RECIPES["p19"], epochs=EPOCHS)
-# Two columns of English: the nearest other sentence may be of either.
+# Both columns are English, so the nearest other sentence may be in either.
 PARAPHRASE = replace(P19, negatives_from="either")
 
-Row = dict[str, Any]
-# What a section finds so far, ``rows`` among it.
-Results = dict[str, Any]
 
-
-class Bench:
-    """All that is measured, from one directory of data and one of models.
-
-    pairs: of a row, where the question is not their number. known: figures that were taken before,
-    by the model's fingerprint: the same vectors have the same figures.
-    """
+class ExperimentBench(Bench):
+    """A bench whose rows differ in their training pairs. ``pairs``: their number, where fixed."""
 
     def __init__(
         self,
         data: Path,
         models: Path,
+        old: Mapping[str, list[Row]],
+        quick: bool = False,
+        *,
         pairs: int,
-        known: dict[str, Row],
-        change: Callable[[TrainConfig], TrainConfig] = lambda config: config,
     ):
-        self.data, self.models, self.pairs, self.known = data, models, pairs, known
-        self.change = change
+        super().__init__(data, models, old, quick)
+        self.pairs = pairs
 
-    @property
-    def work(self) -> Path:
-        return self.models / "text"
-
-    def train(
-        self, name: str, pairs: Sequence[Pair], config: TrainConfig
-    ) -> tuple[Path, experiment_text.Text]:
-        """The directory of a model of these pairs, and the text on disk."""
-        prepared = experiment_text.written(name, pairs, self.work)
-        return encoder_metrics.trained(self.change(config), prepared, self.models)[0], prepared
+    def text(self, group: str, name: str, pairs: Sequence[Pair]) -> Text:
+        """Write the training text of a row."""
+        return training_text.written(f"{group} {name}", pairs, self.work)
 
     def row(
         self,
@@ -65,31 +51,22 @@ class Bench:
         mine: bool = True,
         **more: Any,
     ) -> Row:
-        """One line of a table; what went wrong, where that is what there is to tell.
-
-        ``mine``: also take the figures of mining, which take longest, if it is for these languages.
-        """
-        print(f"{time.strftime('%H:%M:%S')}  {group}: {name}, {len(pairs):,} pairs", flush=True)
-        found: Row = {"group": group, "name": name, "pairs": len(pairs), **more}
-        found["settings"] = encoder_metrics.settings(self.change(config))
-        try:
-            model, prepared = self.train(f"{group} {name}", pairs, config)
-            fingerprint = load(model).fingerprint
-            if fingerprint not in self.known:
-                self.known[fingerprint] = figures(model, self.data, languages, mine)
-        except MinerError as error:  # one text that is too small, say; the others still tell
-            print(f"error: {error}", flush=True)
-            return {**found, "failed": str(error).splitlines()[0]}
+        """Return one row of a table. ``mine``: measure mining too, which takes longest."""
+        print(f"{group}: {name}, {len(pairs):,} pairs", flush=True)
+        text = self.text(group, name, pairs)
+        measure = partial(metrics, data=self.data, languages=languages, mine=mine)
         return {
-            **found,
-            "text": prepared.described,
-            "fingerprint": fingerprint,
-            "figures": self.known[fingerprint],
+            "group": group,
+            "name": name,
+            "pairs": len(pairs),
+            **more,
+            "text": text.described,
+            **self.measured(text, config, measure),
         }
 
 
-def figures(model: Path, data: Path, languages: str, mine: bool) -> dict[str, Any]:
-    """Metrics of a model on the sets of its languages, each with its interval, ready for JSON."""
+def metrics(model: Path, data: Path, languages: str, mine: bool) -> dict[str, Any]:
+    """Return metrics of a model on the sets of its languages, each with its interval."""
     evaluated = MinerModel(str(model))
     found: dict[str, Metric] = {}
     if mine and languages == BILINGUAL:
@@ -97,7 +74,7 @@ def figures(model: Path, data: Path, languages: str, mine: bool) -> dict[str, An
         if task is None:
             raise MinerError(f"{data}: no {languages} in the format of BUCC")
         found["bucc"] = bucc.metrics_of(bucc.mine_set(evaluated, task, ("margin",))[0])[0]
-    if languages != experiment_text.ENGLISH:
+    if languages != ENGLISH:
         result = tatoeba.evaluate(evaluated, data)
         found["tatoeba"] = pick(result.metrics, languages, "both ways by margin")
     result = sts.evaluate(evaluated, data)

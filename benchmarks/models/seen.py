@@ -1,7 +1,7 @@
-"""How many test sentences stand in the training text, in whatever pair and spelling.
+"""Count test sentences that occur in the training text.
 
-Sentences are compared by their letters and digits in lower case; short ones, which say nothing of
-where they are from, are not counted.
+Sentences are compared by their letters and digits in lower case. Short ones are not counted: they
+occur in any text.
 """
 
 from collections.abc import Sequence
@@ -14,19 +14,19 @@ from miner.text.bitext import read_bitext
 from miner.text.corpus import read
 from miner_train import selection
 
-# Letters and digits of the shortest sentence that counts.
+# Fewest letters and digits of a sentence that counts.
 LEAST = 13
 
-# What the model that ships was trained on, by directory and name.
+# Training text of the model that ships, by directory and name.
 SHIPPED = Path(selection.__file__).parent / "shipped.txt"
 Found = dict[str, dict[str, dict[str, int]]]
 
 
 def count(data: Path, pairs: Sequence[str]) -> Found:
-    """By the training text, then by test set: distinct sentences, and how many of them were seen.
+    """Count distinct test sentences and those seen, by training text and test set.
 
-    The text is all there is of each of ``pairs`` of languages, and what the model that ships was
-    trained on. Test sets of which no sentence was seen are not named.
+    Training texts are all text of each language pair in ``pairs``, and the text of the model that
+    ships. Test sets without a seen sentence are left out.
     """
     tests = {name: folded(sentences) for name, sentences in test_sentences(data).items()}
     train = data / "train"
@@ -52,7 +52,7 @@ def folded(sentences: Sequence[str]) -> set[str]:
 
 
 def test_sentences(data: Path) -> dict[str, list[str]]:
-    """All sentences of every test set, of those for mining the true pairs, by place and name."""
+    """Return the sentences of every test set by its name; of mining sets, those of true pairs."""
     found: dict[str, list[str]] = {}
     files: list[tuple[Any, str, Path, int]] = [
         *((sts, name, path, 0) for name, path in sts.sets(data).items()),

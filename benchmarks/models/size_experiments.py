@@ -1,19 +1,20 @@
 """Metrics against the number of training pairs, by two recipes.
 
-Each draw holds the smaller ones.
+Each sample contains the smaller ones.
 """
 
 from collections.abc import Iterator
 from dataclasses import replace
 
-from benchmarks.models.encoder_text import bilingual, draw
-from benchmarks.models.experiment_metrics import EPOCHS, Bench, Results
+from benchmarks.models.bench import Results
+from benchmarks.models.experiment_metrics import EPOCHS, ExperimentBench
+from benchmarks.models.training_text import bilingual, draw
 from miner_train.config import RECIPES
 
 SIZES = (1000, 3000, 10_000, 30_000, 100_000, 300_000)
 
 
-def measure(bench: Bench) -> Iterator[Results]:
+def measure(bench: ExperimentBench) -> Iterator[Results]:
     pairs = bilingual(bench.data)
     pairs = draw(pairs, len(pairs))
     rows = []

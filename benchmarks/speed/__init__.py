@@ -1,1 +1,1 @@
-"""Speed and memory, ours and others', in one run: see ``python -m benchmarks speed --help``."""
+"""Speed and memory beside other systems: see ``python -m benchmarks speed --help``."""

@@ -1,10 +1,10 @@
-"""On a GPU: 4 nearest neighbours in both directions, as a share of the peak of bf16 products.
+"""Measure searches on a GPU: 4 nearest neighbours in both directions, as a share of the bf16 peak.
 
-Vectors of real text, in host memory before and lists in host memory after, so that copying counts.
-The peak is that of torch's product of square bf16 matrices on the same GPU. The work of a search is
-taken for one product of both sides, whatever the contender does: a search that multiplies twice, or
-in another precision, reaches a smaller share. Theirs is one bf16 product a block with topk along
-rows and columns, which scores nothing again. Best of a few runs.
+Vectors of real text are in host memory before and the lists after, so copying counts. The peak is
+the rate of torch's product of square bf16 matrices on the same GPU. The work of a search counts as
+one product of both sides: a system that multiplies twice, or in another precision, reaches a
+smaller share. The peer in torch computes one bf16 product a block, with topk along rows and
+columns, and does not score again in higher precision. Best of a few runs.
 """
 
 import time
@@ -29,7 +29,7 @@ BLOCK = 8192
 
 
 def peak() -> float:
-    """FLOP/s of a bf16 product."""
+    """Return the FLOP/s of a bf16 product."""
     import torch
 
     left, right = (torch.randn(SQUARE, SQUARE, device="cuda").bfloat16() for _ in range(2))
@@ -44,7 +44,7 @@ def peak() -> float:
 
 
 def best(work: Callable[[], object]) -> float:
-    """Seconds of the fastest of a few runs, one to warm up not counted."""
+    """Return the seconds of the fastest of a few runs, after one to warm up."""
     work()
     times = []
     for _ in range(RUNS):
@@ -83,7 +83,7 @@ def faiss_gpu(source: np.ndarray, target: np.ndarray) -> None:
 
 
 def job(paths: list[str], count: int, dimensions: list[int], threads: int) -> dict[str, Any]:
-    """All of it, or that there is no GPU."""
+    """Return the rows of all systems, or that there is no GPU."""
     import torch
 
     if not torch.cuda.is_available():
@@ -101,7 +101,7 @@ def job(paths: list[str], count: int, dimensions: list[int], threads: int) -> di
         source, target = speed_text.resized(encoded, d)
         wide = [vectors.astype(np.float32) for vectors in (source, target)]
 
-        contenders: dict[str, Callable[[], object]] = {
+        systems: dict[str, Callable[[], object]] = {
             f"ours, engine {engine}": partial(
                 nearest_both,
                 VectorSet(source, np.arange(len(source))),
@@ -110,12 +110,12 @@ def job(paths: list[str], count: int, dimensions: list[int], threads: int) -> di
             )
             for engine in ("fused", "triton")
         }
-        contenders |= {
+        systems |= {
             "torch matmul and topk, bf16": partial(torch_topk, source, target),
         }
         if hasattr(faiss, "StandardGpuResources"):
-            contenders["FAISS GPU, float32, twice"] = partial(faiss_gpu, *wide)
-        for name, work in contenders.items():
+            systems["FAISS GPU, float32, twice"] = partial(faiss_gpu, *wide)
+        for name, work in systems.items():
             row: dict[str, Any] = {"name": name, "a side": len(source), "dimension": d}
             try:
                 seconds = best(work)

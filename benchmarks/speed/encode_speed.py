@@ -1,9 +1,9 @@
-"""Text to vectors: sentences a second with the same text and the same number of threads.
+"""Measure the throughput of encoders, text to vectors, on the same text with the same threads.
 
-Ours and the two that average embeddings have the same vocabulary and table (the model that ships);
-all make unit vectors. SentencePiece alone, over the same chunks on as many threads, is what ours
-could reach if averaging took no time. Slow ones encode fewer sentences, the first of the same text.
-Loading and a tenth of the sentences to warm up are not counted.
+Ours and the two other averages of embeddings have the same vocabulary and table, those of the model
+that ships. All make unit vectors. SentencePiece alone, on the same chunks and threads, is the limit
+for ours: tokenisation without averaging. Slow systems encode fewer sentences of the same text.
+Loading and a tenth of the sentences to warm up do not count.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +19,7 @@ from miner.encoder.encoder import CHUNK
 
 OURS = "ours"
 SENTENCES = 200_000
-# Sentences whose vectors are compared with ours where they should be the same.
+# Sentences to compare with our vectors, for systems that should make the same ones.
 COMPARED = 2000
 SAME = "sentence-transformers StaticEmbedding", "model2vec"
 
@@ -29,7 +29,7 @@ def ours(threads: int, sample: Path) -> speed_peers.Encode:
 
 
 def sentencepiece(threads: int, sample: Path) -> speed_peers.Encode:
-    """Only the pieces; returns how many, in place of vectors."""
+    """Return a function that only tokenises; it returns numbers of pieces in place of vectors."""
     processor = speed_peers.shipped_pieces()
 
     def pieces(chunk: list[str]) -> int:
@@ -43,8 +43,8 @@ def sentencepiece(threads: int, sample: Path) -> speed_peers.Encode:
     return encode
 
 
-# Each with the share of the sentences that it encodes.
-CONTENDERS = {
+# Each system with the share of the sentences that it encodes.
+SYSTEMS = {
     OURS: (ours, 1),
     "(sentencepiece alone)": (sentencepiece, 1),
     SAME[0]: (speed_peers.static_embedding, 1),
@@ -56,9 +56,9 @@ CONTENDERS = {
 
 
 def job(name: str, path: str, count: int, threads: int) -> dict[str, Any]:
-    """One contender, measured once."""
+    """Measure one system once."""
     texts = speed_text.read(path, count)
-    encode = CONTENDERS[name][0](threads, Path(path))
+    encode = SYSTEMS[name][0](threads, Path(path))
     encode(texts[: max(1, count // 10)])
     meter = Meter()
     with meter:
@@ -73,13 +73,13 @@ def job(name: str, path: str, count: int, threads: int) -> dict[str, Any]:
 
 def measure(path: Path, sentences: int, rounds: int, threads: int) -> list[dict[str, Any]]:
     jobs = []
-    for name, (_, share) in CONTENDERS.items():
+    for name, (_, share) in SYSTEMS.items():
         count = max(8, round(sentences * share))
         arguments = {"name": name, "path": str(path), "count": count, "threads": threads}
         jobs.append(Job(name, "encode_speed:job", arguments))
     found = rows(alternate(jobs, rounds, threads), OURS)
     for row in found:
-        # Of few sentences only the batch would show.
+        # With fewer sentences the memory of the batch would dominate.
         if row.get("sentences") == sentences:
             row["memory, bytes a vector"] = round(row["memory MiB"] * 2**20 / sentences)
     return found

@@ -1,10 +1,12 @@
-"""Best rates of the machine: the ceilings of the other measurements.
+"""Measure the peak rates of the machine, which limit the other measurements.
 
-Products of square matrices by torch, float32 and int8 (where torch has it), in operations a second,
-two for each multiplication; copying 512 MiB in slices on all threads, bytes read and written both
-counted; gathering random rows of 512 float32, 2 KiB, out of a table that no cache holds (512 MiB)
-and out of one with as many rows as the model that ships (66 MiB; its own are a quarter). Best of
-a few runs in each round, the median of the rounds.
+- Products of square matrices by torch, float32 and int8 (if torch has it), in operations a second:
+  a multiplication with its addition counts as two.
+- Copying 512 MiB in slices on all threads; bytes read and bytes written both count.
+- Gathering random rows of 512 float32 (2 KiB) from a table that no cache holds (512 MiB), and from
+  one with as many rows as the model that ships (66 MiB; those of the model are a quarter).
+
+Best of a few runs in each round, median of the rounds.
 """
 
 import statistics
@@ -25,7 +27,7 @@ GATHERED = 400_000
 
 
 def best(work: Callable[[], object]) -> float:
-    """Seconds of the fastest of a few runs; fewer where they take long."""
+    """Return the seconds of the fastest of a few runs; fewer runs if they take long."""
     work()
     times: list[float] = []
     while len(times) < RUNS and sum(times) < ENOUGH:
@@ -36,15 +38,15 @@ def best(work: Callable[[], object]) -> float:
 
 
 def job(threads: int) -> dict[str, Any]:
-    """All limits, once."""
+    """Measure all limits once."""
     import torch
 
     torch.set_num_threads(threads)
     generator = np.random.default_rng(1)
     left, right = (torch.rand(SIZE, SIZE) for _ in range(2))
     found = {"float32 products, GFLOP/s": 2 * SIZE**3 / best(lambda: left @ right) / 1e9}
-    # The second factor by columns, as a search has it.
-    size = SIZE // 2  # where torch has no fast code for the processor, this takes seconds
+    # The second factor is stored by columns, as in a search.
+    size = SIZE // 2  # without fast code for the processor this takes seconds
     whole = [torch.randint(-127, 128, (size, size), dtype=torch.int8) for _ in range(2)]
     try:
         seconds = best(lambda: torch._int_mm(whole[0], whole[1].T))

@@ -1,11 +1,10 @@
-"""From two text files to a file of pairs, and how that grows.
+"""Measure mining from two text files to a file of pairs, and its growth with their size.
 
-Ours is what ``miner index``, twice, and ``miner search`` do: every line read and accounted for,
-vectors on disk, exact search, pairs written. The other is what one writes around
-sentence-transformers and FAISS: read, drop repeats, encode by ``StaticEmbedding`` with the same
-model, ``IndexFlatIP`` in both directions, ratio margin, max retrieval, pairs written; margins in
-numpy, not in the usual Python loops. k = 4; by probability 8. Loading, and a run over 2,000 lines
-to warm up, are not counted.
+Ours does the work of ``miner index``, twice, and ``miner search``: every line is accounted for,
+vectors are on disk, the search is exact. The other is a usual script around sentence-transformers
+and FAISS: drop repeats, encode by ``StaticEmbedding`` with the same model, ``IndexFlatIP`` in both
+directions, ratio margin, max retrieval. Its margins are in numpy, faster than the usual Python
+loops. k = 4; by probability 8. Loading, and a run over 2,000 lines to warm up, do not count.
 """
 
 import time
@@ -32,7 +31,7 @@ WARM = 2000
 def ours(
     encoder: Encoder, source: Path, target: Path, work: Path, rank: str, threads: int
 ) -> tuple[int, dict[str, float]]:
-    """The number of pairs, and the seconds of each stage."""
+    """Mine pairs; return their number and the seconds of each stage."""
     seconds: dict[str, float] = {}
     started = time.perf_counter()
 
@@ -49,7 +48,7 @@ def ours(
         sides[1],
         verifier,
         SearchSettings(memory=search_speed.MEMORY, device="cpu", threads=threads),
-        # Called with all done once the last block of the similarity matrix is.
+        # Reports that all is done after the last block of the similarity matrix.
         report=lambda _, done, total: stage("neighbours") if done == total else None,
     )
     stage("scores")
@@ -63,7 +62,7 @@ def ours(
 
 
 def theirs(encode: speed_peers.Encode, source: Path, target: Path, work: Path, threads: int) -> int:
-    """The number of pairs."""
+    """Mine pairs and return their number."""
     texts = [
         list(dict.fromkeys(path.read_text(encoding="utf-8").removesuffix("\n").split("\n")))
         for path in (source, target)
@@ -73,7 +72,7 @@ def theirs(encode: speed_peers.Encode, source: Path, target: Path, work: Path, t
         *(_nearest(vectors[0], vectors[1]), _nearest(vectors[1], vectors[0])), strict=True
     )
     mean = [values.mean(axis=1) for values in near]
-    # The best of each direction's candidates, then the best pair of each sentence.
+    # Max retrieval: candidates of both directions, the best pair of each sentence.
     best = []
     for side in (0, 1):
         ratio = near[side] / ((mean[side][:, None] + mean[1 - side][place[side]]) / 2)
@@ -106,7 +105,7 @@ def _nearest(queries: np.ndarray, base: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 def job(name: str, paths: list[str], work: str, threads: int) -> dict[str, Any]:
-    """One contender, measured once."""
+    """Measure one system once."""
     place = Path(work)
     warm = [
         speed_text.write(place / f"warm{number}.txt", speed_text.read(path, WARM))
@@ -132,48 +131,41 @@ def job(name: str, paths: list[str], work: str, threads: int) -> dict[str, Any]:
 
 
 def measure(paths: list[Path], rounds: int, threads: int, work: Path) -> list[dict[str, Any]]:
-    """End to end, ours against theirs."""
+    """Measure all systems end to end."""
     return rows(alternate(_jobs([*RANKS, THEIRS], paths, threads, work), rounds, threads), OURS)
 
 
 def growth(
     sides: list[list[str]], sizes: list[int], threads: int, work: Path
 ) -> list[dict[str, Any]]:
-    """Ours at several sizes, once each, with the exponent of n that the seconds grow by.
-
-    Ranked by probability: by margin it is all but most of the stages ``scores`` and ``estimate``.
-    """
-    out = []
-    sizes = sorted({min(n, *map(len, sides)) for n in sizes})
-    for name in [PROBABLE]:
-        points = []
-        for n in sizes:
-            paths = [
-                speed_text.write(work / f"side{number}.txt", side[:n])
-                for number, side in enumerate(sides)
-            ]
-            (one,) = _jobs([name], paths, threads, work)
-            found = run(one, threads)
-            if "count" not in found:
-                points.append({"a side": n, **found})
-                continue
-            points.append(
-                {
-                    "a side": n,
-                    "seconds": round(found["seconds"], 2),
-                    "stages": found["stages"],
-                    "cpu seconds": round(found["cpu seconds"], 2),
-                    "peak MiB": round(found["peak"] / 2**20),
-                    "pairs": found["pairs"],
-                }
-            )
-            print(f"  {name}, {n:,} a side: {points[-1]}", flush=True)
-        out.append({"name": name, "points": points, "exponents": exponents(points)})
-    return out
+    """Mine by probability at several sizes, once each; fit the exponent of n in the seconds."""
+    points = []
+    for n in sorted({min(n, *map(len, sides)) for n in sizes}):
+        paths = [
+            speed_text.write(work / f"side{number}.txt", side[:n])
+            for number, side in enumerate(sides)
+        ]
+        (one,) = _jobs([PROBABLE], paths, threads, work)
+        found = run(one, threads)
+        if "count" not in found:
+            points.append({"a side": n, **found})
+            continue
+        points.append(
+            {
+                "a side": n,
+                "seconds": round(found["seconds"], 2),
+                "stages": found["stages"],
+                "cpu seconds": round(found["cpu seconds"], 2),
+                "peak MiB": round(found["peak"] / 2**20),
+                "pairs": found["pairs"],
+            }
+        )
+        print(f"  {PROBABLE}, {n:,} a side: {points[-1]}", flush=True)
+    return [{"name": PROBABLE, "points": points, "exponents": exponents(points)}]
 
 
 def exponents(points: list[dict[str, Any]]) -> dict[str, float]:
-    """Slopes of log seconds over log n, for the whole and for each stage."""
+    """Return the slopes of log seconds over log n, for the whole and for each stage."""
     whole = [point for point in points if "seconds" in point]
     if len(whole) < 2:
         return {}

@@ -1,9 +1,9 @@
-"""Every measurement in a process of its own, contenders in turn, and what is made of the figures.
+"""Run each measurement in its own process, alternate systems, and compare their rates.
 
 A job names a function ``MODULE:FUNCTION`` of this package and its arguments. Its process may use
-``threads`` cores and no more, so that every library takes as many threads by its own default. The
-function prepares, warms up, and measures one piece of work by :class:`Meter`. Contenders alternate
-round by round: a machine that slows down slows all.
+only ``threads`` cores, so that every library uses as many threads by default. The function
+prepares, warms up, and measures its work by :class:`Meter`. Systems alternate round by round, so
+that changes of the machine's speed affect all.
 
     python -m benchmarks.speed.process JSON     (what the parent calls)
 """
@@ -28,10 +28,10 @@ ROOT = Path(__file__).parent.parent.parent
 class Meter:
     """Wall seconds, CPU seconds of all threads and children, and memory of a ``with`` block.
 
-    ``memory`` is how far the resident memory rose at its peak above where it was when the meter was
-    made, in bytes; ``peak`` is that peak itself. File pages that the process has mapped count. The
-    kernel's own high-water mark is used, set back before the block: ``ru_maxrss`` cannot be, and
-    begins at that of the parent. Of children only the CPU time counts.
+    ``peak`` is the highest resident memory in bytes, mapped file pages included; ``memory`` is its
+    rise since the meter was made. Both use the high-water mark of the kernel, which is reset before
+    the block; ``ru_maxrss`` cannot be reset and starts at that of the parent. Only the CPU time of
+    children counts, not their memory.
     """
 
     def __init__(self) -> None:
@@ -79,7 +79,7 @@ def _cpu_seconds() -> float:
 
 @dataclass(frozen=True)
 class Job:
-    """``call`` with ``arguments``; ``name`` is the contender's, in the tables."""
+    """A call with its arguments. ``name``: the system in the tables."""
 
     name: str
     call: str
@@ -89,7 +89,7 @@ class Job:
 def run(job: Job, threads: int) -> dict[str, Any]:
     """Run a job in a process of its own and return the result of its function.
 
-    ``{"missing": ...}`` stands for a library that is not there, ``{"failed": ...}`` for an error.
+    The result is ``{"missing": ...}`` if a library is missing, ``{"failed": ...}`` after an error.
     """
     environment = {
         **os.environ,
@@ -112,7 +112,7 @@ def run(job: Job, threads: int) -> dict[str, Any]:
 
 
 def need(job: Job, threads: int) -> dict[str, Any]:
-    """As :func:`run`, for what nothing can go on without."""
+    """Run a job that the others need; exit if it fails."""
     found = run(job, threads)
     if "failed" in found or "missing" in found:
         raise SystemExit(f"{job.name}: {found.get('failed') or found['missing']}")
@@ -142,13 +142,13 @@ def _brief(found: dict[str, Any]) -> str:
 
 
 def rows(measured: dict[str, list[dict[str, Any]]], ours: str) -> list[dict[str, Any]]:
-    """Medians, extremes and ratios, one row a contender; ``ours`` names whose ratios are given.
+    """Return medians, extremes and ratios to the system ``ours``, one row a system.
 
-    Contenders may have done different amounts of the same work: ratios are of rates.
+    Ratios are of rates, because systems may do different amounts of the same work.
     """
 
-    def median(name: str, figure: str) -> float:
-        return statistics.median(one["count"] / one[figure] for one in measured[name])
+    def median(name: str, metric: str) -> float:
+        return statistics.median(one["count"] / one[metric] for one in measured[name])
 
     out = []
     for name, found in measured.items():
@@ -168,8 +168,8 @@ def rows(measured: dict[str, list[dict[str, Any]]], ours: str) -> list[dict[str,
             "peak MiB": round(max(one["peak"] for one in found) / 2**20),
         }
         if "count" in measured[ours][-1]:
-            for title, figure in (("", "seconds"), (" in CPU time", "cpu seconds")):
-                ratio = median(ours, figure) / median(name, figure)
+            for title, metric in (("", "seconds"), (" in CPU time", "cpu seconds")):
+                ratio = median(ours, metric) / median(name, metric)
                 row[f"ours is faster by{title}"] = _rounded(ratio)
         known = {"count", "seconds", "cpu seconds", "memory", "peak"}
         row |= {key: value for key, value in found[-1].items() if key not in known}
@@ -178,7 +178,7 @@ def rows(measured: dict[str, list[dict[str, Any]]], ours: str) -> list[dict[str,
 
 
 def _rounded(value: float) -> float:
-    """Three digits, or all before the point."""
+    """Round to three digits, or to a whole number."""
     return round(value) if value >= 100 else float(f"{value:.3g}")
 
 

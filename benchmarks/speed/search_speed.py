@@ -1,11 +1,11 @@
-"""The 4 nearest neighbours in both directions: exact searches of the same unit vectors.
+"""Measure exact searches for the 4 nearest neighbours in both directions, on the same vectors.
 
-Vectors of real text by the model that ships, brought to 300 dimensions along the principal
-directions of both sides and to unit length again, stored as float16; all see these very values:
-ours as it stores them, the others as float32, converted before the clock starts. Recall is against
-the exact neighbours in float64; a neighbour as near as the fourth, up to 1e-9, counts as found.
-Memory counts the vectors. Slow ones search fewer queries, the first of each side, in the whole of
-the other side. Every contender first searches 2,000 x 2,000 to warm up.
+Vectors of real text by the model that ships, projected to 300 principal components of both sides,
+normalised and stored as float16. All systems get the same values: ours as stored, others as
+float32, converted before the clock starts. Recall is against the exact neighbours in float64; a
+neighbour as near as the fourth, up to 1e-9, counts as found. Memory includes the vectors. Slow
+systems search the first queries of each side only, in the whole of the other side. Every system
+first searches 2,000 x 2,000 to warm up.
 """
 
 from collections.abc import Callable
@@ -25,10 +25,10 @@ from miner.knn.vector_set import VectorSet
 K = 4
 WARM = 2000
 MEMORY = 2 << 30
-# Rows of a block in the loops: what was fastest for torch, and about what LASER's batches are.
+# Rows of a block: the fastest for torch, and about the size of LASER's batches.
 TORCH_BLOCK, LOOP_BLOCK = 1024, 16_384
 OURS = "ours"
-# What ours can be asked for.
+# Options of our search.
 VARIANTS: dict[str, dict[str, Any]] = {
     OURS: {},
     "ours, exact=True": {"exact": True},
@@ -40,7 +40,7 @@ Found = tuple[np.ndarray, np.ndarray]
 
 
 def nearest(source: np.ndarray, target: np.ndarray, threads: int, **options: Any) -> Found:
-    """Ours, through the interface that the tool itself uses."""
+    """Search by our engine, through the interface that the tool uses."""
     sides = [VectorSet(vectors, np.arange(len(vectors))) for vectors in (source, target)]
     settings = SearchSettings(k=K, memory=MEMORY, device="cpu", threads=threads, **options)
     found = nearest_both(sides[0], sides[1], settings)
@@ -59,7 +59,7 @@ def faiss_flat(source: np.ndarray, target: np.ndarray, threads: int) -> Found:
 
 
 def torch_topk(source: np.ndarray, target: np.ndarray, threads: int) -> Found:
-    """One product for both directions, by blocks of sources; topk along rows and columns."""
+    """Search both directions by one product, in blocks of sources; topk along rows and columns."""
     import torch
 
     left, right = torch.from_numpy(source), torch.from_numpy(target)
@@ -78,7 +78,7 @@ def torch_topk(source: np.ndarray, target: np.ndarray, threads: int) -> Found:
 
 
 def usearch_exact(source: np.ndarray, target: np.ndarray, threads: int) -> Found:
-    """A fifth of the queries, in each direction."""
+    """Search a fifth of the queries in each direction."""
     from usearch.index import MetricKind, search
 
     def one(queries: np.ndarray, base: np.ndarray) -> np.ndarray:
@@ -90,7 +90,7 @@ def usearch_exact(source: np.ndarray, target: np.ndarray, threads: int) -> Found
 
 
 def semantic_search(source: np.ndarray, target: np.ndarray, threads: int) -> Found:
-    """sentence-transformers' own function, with its own block sizes, in each direction."""
+    """Search each direction by the function of sentence-transformers with its default blocks."""
     import torch
     from sentence_transformers import util
 
@@ -107,9 +107,9 @@ def semantic_search(source: np.ndarray, target: np.ndarray, threads: int) -> Fou
 
 
 def laser_loop(source: np.ndarray, target: np.ndarray, threads: int) -> Found:
-    """Blocks of queries against blocks of the base by FAISS, best of all blocks, each direction.
+    """Search blocks of the base by FAISS and merge their lists, in each direction.
 
-    LASER merges in a Python loop over queries; here numpy does, which is faster.
+    LASER merges in a Python loop over queries; numpy, used here, is faster.
     """
     import faiss
 
@@ -141,7 +141,7 @@ PEERS: dict[str, Callable[[np.ndarray, np.ndarray, int], Found]] = {
 
 
 def prepare(paths: list[str], count: int, d: int, threads: int, work: str) -> dict[str, Any]:
-    """Write the vectors of both sides, and how near each sentence's fourth neighbour is."""
+    """Write the vectors of both sides, and each sentence's cosine to its fourth neighbour."""
     import torch
 
     torch.set_num_threads(threads)
@@ -167,7 +167,7 @@ def prepare(paths: list[str], count: int, d: int, threads: int, work: str) -> di
 
 
 def recall(queries: np.ndarray, base: np.ndarray, found: np.ndarray, fourth: np.ndarray) -> float:
-    """Share of the places ``found (m, K)`` that hold a true neighbour, none counted twice.
+    """Return the share of ``found (m, K)`` that are true neighbours, none counted twice.
 
     ``queries`` and ``base`` are float16, ``fourth (n,) float64`` the similarity of each query's
     K-th neighbour; the first m queries were searched.
@@ -185,7 +185,7 @@ def recall(queries: np.ndarray, base: np.ndarray, found: np.ndarray, fourth: np.
 
 
 def _vectors(work: str, dtype: type | None = None, count: int | None = None) -> Found:
-    """Both sides' vectors, or the first of them, in memory as ``dtype``; None maps the files."""
+    """Load the first ``count`` vectors of both sides as ``dtype``, or map the files if it is None."""
     paths = [Path(work) / f"{side}.npy" for side in ("source", "target")]
     if dtype is None:
         mapped = [np.load(path, mmap_mode="r")[:count] for path in paths]
@@ -195,7 +195,7 @@ def _vectors(work: str, dtype: type | None = None, count: int | None = None) -> 
 
 
 def job(name: str, work: str, threads: int) -> dict[str, Any]:
-    """One contender, measured once."""
+    """Measure one system once."""
     options = VARIANTS.get(name)
     if options is None:
         import faiss
@@ -206,10 +206,10 @@ def job(name: str, work: str, threads: int) -> dict[str, Any]:
         search = PEERS[name]
     else:
         search = partial(nearest, **options)
-    # Theirs get float32, ours what a store maps: float16 on disk.
+    # Other systems get float32 in memory, ours the mapped float16 of a store.
     dtype = np.float32 if options is None else None
     search(*_vectors(work, dtype, WARM), threads)
-    meter = Meter()  # made before the vectors are there, so that they count
+    meter = Meter()  # made before the vectors are loaded, so that they count
     source, target = _vectors(work, dtype)
     with meter:
         found = search(source, target, threads)
@@ -235,7 +235,7 @@ def measure(
         row |= {"in": made["sentences"], "dimension": d}
         if "sentences" in row:
             row["memory, bytes a vector"] = round(row["memory MiB"] * 2**20 / vectors)
-            # The arithmetic of one product of both sides, whatever was done.
+            # Operations of one product of both sides, for every system.
             needed = 2 * d * made["sentences"][0] * made["sentences"][1] / 1e9
             row["of one product, GFLOP/s"] = float(
                 f"{needed * row['sentences'] / vectors / row['seconds']:.3g}"

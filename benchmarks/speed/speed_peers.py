@@ -1,8 +1,8 @@
-"""Other encoders, set up as their documentation recommends; each a function of sentences.
+"""Other encoders as functions of sentences, set up as their documentation recommends.
 
-The two that average embeddings get our table and our vocabulary, as a ``tokenizers`` unigram model
-with the same pieces, scores and normalisation: the work is the same, and so are the vectors, save
-where the two tokenisers disagree (one sentence in 20,000). Random weights serve for the others.
+The two averages of embeddings get our table and our vocabulary, as a ``tokenizers`` unigram model
+with the same pieces, scores and normalisation. Their vectors equal ours, except where the two
+tokenisers disagree (one sentence in 20,000). The other encoders have random weights.
 """
 
 import multiprocessing
@@ -20,14 +20,14 @@ Encode = Callable[[list[str]], np.ndarray]
 
 
 def shipped_pieces() -> Any:
-    """The SentencePiece processor of the shipped model."""
+    """Return the SentencePiece processor of the shipped model."""
     return PieceTokenizer(load().vocabularies["piece"]).processor
 
 
 def tokenizer_and_table() -> tuple[Any, np.ndarray]:
-    """The shipped model for others: a ``tokenizers.Tokenizer`` and the table ``(V, d) float32``.
+    """Return the shipped model as a ``tokenizers.Tokenizer`` and a table ``(V, d) float32``.
 
-    Pieces that we leave out (unknown, the bare word-boundary mark) have zero rows.
+    Pieces that our encoder ignores (unknown, the bare word-boundary mark) have zero rows.
     """
     from sentencepiece import sentencepiece_model_pb2 as protocol
     from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
@@ -51,7 +51,7 @@ def tokenizer_and_table() -> tuple[Any, np.ndarray]:
 
 
 def static_embedding(threads: int, sample: Path) -> Encode:
-    """sentence-transformers. Batches of 2,048: its default of 32 is made for transformers."""
+    """StaticEmbedding of sentence-transformers. Its default batch of 32 is made for transformers."""
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import StaticEmbedding
 
@@ -64,7 +64,7 @@ def static_embedding(threads: int, sample: Path) -> Encode:
 
 
 def model2vec(threads: int, sample: Path) -> Encode:
-    """Its own defaults: batches of 1,024, on all cores above 10,000 sentences."""
+    """model2vec with its defaults: batches of 1,024, on all cores above 10,000 sentences."""
     from model2vec import StaticModel
 
     tokenizer, table = tokenizer_and_table()
@@ -76,10 +76,10 @@ _fasttext: Any = None
 
 
 def fasttext(threads: int, sample: Path) -> Encode:
-    """The ``fasttext`` library: 300 dimensions, character n-grams of 3 to 6, 2 million buckets.
+    """fastText: 300 dimensions, character n-grams of 3 to 6, 2 million buckets.
 
-    Trained for a moment on the text it encodes, which gives it its vocabulary. It holds Python's
-    lock while it works, so forked processes stand for threads; their memory is not counted.
+    A short training on the text gives it its vocabulary. The library holds Python's lock, so forked
+    processes are used in place of threads; their memory does not count.
     """
     import fasttext as library
 
@@ -103,7 +103,7 @@ def _fasttext_vectors(texts: list[str]) -> np.ndarray:
 
 
 def bilstm(threads: int, sample: Path) -> Encode:
-    """LASER's size: 5 layers of 512 in each direction, 50,000 embeddings of 320, max-pooled.
+    """BiLSTM of LASER's size: 5 layers of 512 a direction, 50,000 embeddings of 320, max-pooled.
 
     Batches of up to 12,000 pieces, sorted by length, packed.
     """
@@ -123,7 +123,7 @@ def bilstm(threads: int, sample: Path) -> Encode:
 
 
 def transformer(threads: int, sample: Path) -> Encode:
-    """BERT-base's size: 12 layers of 768, 12 heads, 512 positions, mean-pooled.
+    """Transformer of BERT-base's size: 12 layers of 768, 12 heads, 512 positions, mean-pooled.
 
     Batches of 32 sorted by length, as in sentence-transformers; torch's fused inference path,
     which skips the padding.
@@ -173,7 +173,7 @@ def _by_length(
 
 
 def _batches(lengths: list[int], fits: Callable[[int, int], bool]) -> Iterator[list[int]]:
-    """Positions sorted by length, longest first, in batches for which ``fits(count, longest)``."""
+    """Yield batches of positions, longest first, for which ``fits(count, longest)``."""
     batch: list[int] = []
     for row in sorted(range(len(lengths)), key=lambda row: -lengths[row]):
         if batch and not fits(len(batch) + 1, lengths[batch[0]]):

@@ -1,15 +1,14 @@
-"""Speed and memory, ours and others', alternating in one run: medians, extremes, ratios.
+"""Measure speed and memory of this tool and other systems, which alternate in one run.
 
-    python -m benchmarks speed --data DIR [--only encode,search] [--quick]
+    python -m benchmarks speed --data DIR [--only SECTION ...] [--quick]
 
 Sections, each merged into the JSON with the command, versions and machine it was measured on:
-``limits`` what the machine can do at best; ``encode`` text to vectors; ``search`` neighbours in
-both directions; ``mine`` text files to pairs; ``growth`` the same at 50k to 400k lines a side;
-``cuda`` searches on a GPU. The text is that of ``train/PAIR``, sampled. A peer that is not
-installed is reported so: ``pip install -e '.[bench]'``.
+``limits`` peak rates of the machine; ``encode`` text to vectors; ``search`` neighbours in both
+directions; ``mine`` text files to pairs; ``growth`` the same at 50k to 400k lines a side; ``cuda``
+searches on a GPU. Results are medians, extremes and ratios. The text is a sample of ``train/PAIR``.
+A system that is not installed (``pip install -e '.[bench]'``) is reported as missing.
 """
 
-import argparse
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -26,29 +25,20 @@ from benchmarks.speed import (
 )
 from miner.machine import thread_count
 
-SECTIONS = tuple(speed_tables.SECTIONS)
 ROUNDS = 3
 PEERS = ("sentence-transformers", "tokenizers", "model2vec", "fasttext-numpy2-wheel", "usearch")
 A_SIDE = 50_000
 DIMENSION = 300
 GROWTH = [50_000, 100_000, 200_000, 400_000]
 GPU_DIMENSIONS = [300, 1024]
-# Of all sizes, with --quick.
+# Factor of all sizes with --quick.
 QUICK = 0.04
-
-
-def sections(text_: str) -> list[str]:
-    names = text_.split(",")
-    unknown = sorted(set(names) - set(SECTIONS))
-    if unknown:
-        raise argparse.ArgumentTypeError(f"no section {unknown[0]}; take {', '.join(SECTIONS)}")
-    return [name for name in SECTIONS if name in names]
 
 
 def measure(
     name: str, sides: tuple[list[str], list[str]], scale: float, rounds: int, threads: int
 ) -> Any:
-    """The results of one section."""
+    """Return the results of one section."""
     a_side = round(A_SIDE * scale)
     with tempfile.TemporaryDirectory(prefix="speed-") as directory:
         work = Path(directory)
@@ -82,7 +72,7 @@ def measure(
 
 
 def described(texts: list[str]) -> dict[str, Any]:
-    """How many sentences, and how long they are."""
+    """Return the number of sentences and their mean length."""
     return {
         "sentences": len(texts),
         "mean words": round(sum(len(one.split()) for one in texts) / len(texts), 1),
@@ -91,29 +81,22 @@ def described(texts: list[str]) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = report.parser(__doc__, "speed.json")
-    parser.add_argument("--pair", default="fr-en", help="the one with the most text [fr-en]")
+    parser = report.parser(__doc__, "speed.json", sections=speed_tables.SECTIONS, quick=True)
     parser.add_argument(
-        "--only", type=sections, default=list(SECTIONS), help=f"of {','.join(SECTIONS)}"
+        "--pair", default="fr-en", help="languages; fr-en has the most text [fr-en]"
     )
-    parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--threads", type=int, default=thread_count())
-    parser.add_argument(
-        "--quick",
-        action="store_true",
-        help="does it run? one round, small; writes with --json only",
-    )
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="runs of each system [3]")
+    parser.add_argument("--threads", type=int, default=thread_count(), help="[all cores]")
     arguments = parser.parse_args()
     scale, rounds = (QUICK, 1) if arguments.quick else (1.0, arguments.rounds)
-    keep = not arguments.quick or arguments.json != parser.get_default("json")
+    path = report.destination(arguments)
     sides = speed_text.sides(arguments.data, arguments.pair)
     short = min(map(len, sides))
     if not arguments.quick and short < GROWTH[-1]:
-        print(f"{arguments.pair}: {short:,} sentences a side, so that is the largest size")
+        print(f"{arguments.pair}: {short:,} sentences a side limit the largest size")
     for name in arguments.only:
         print(f"{name}:", flush=True)
         settings = {"threads": arguments.threads, "rounds": rounds, "pair": arguments.pair}
         found = {**settings, **measure(name, sides, scale, rounds, arguments.threads)}
         print("\n".join(speed_tables.SECTIONS[name](found)), flush=True)
-        if keep:
-            report.merge(arguments.json, "speed", name, found, PEERS)
+        report.merge(path, "speed", name, found, PEERS)

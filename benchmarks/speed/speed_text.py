@@ -1,4 +1,4 @@
-"""The sentences that speed is measured on, and vectors of them in any dimension."""
+"""Sentences to measure speed on, and their vectors in any dimension."""
 
 from pathlib import Path
 
@@ -11,10 +11,10 @@ SEED = 1
 
 
 def sides(data: Path, pair: str) -> tuple[list[str], list[str]]:
-    """The distinct sentences of each side of all training text of ``pair``, each side shuffled.
+    """Return the distinct sentences of each side of all training text of ``pair``, shuffled.
 
-    The two orders are unlike, so the first n of both sides are no parallel text: how many have
-    their translation among them grows with n, as it would when a corpus is sampled.
+    Each side has its own order, so the first n of both sides are not parallel: the number of
+    translations among them grows with n, as in samples of a corpus.
     """
     files = sorted((data / "train" / pair).glob("*.tsv*"))
     if not files:
@@ -39,16 +39,16 @@ def write(path: Path, texts: list[str]) -> Path:
 
 
 def read(path: str | Path, count: int) -> list[str]:
-    """The first ``count`` lines of what :func:`write` wrote."""
+    """Read the first ``count`` lines of a file of :func:`write`."""
     with open(path, encoding="utf-8", newline="\n") as file:
         return [line[:-1] for line, _ in zip(file, range(count), strict=False)]
 
 
 def resized(vectors: tuple[np.ndarray, np.ndarray], d: int) -> tuple[np.ndarray, np.ndarray]:
-    """Unit vectors ``(n, d) float16`` of two sides, made of theirs in another dimension.
+    """Return the vectors of two sides in ``d`` dimensions, unit rows ``(n, d) float16``.
 
-    Fewer dimensions: onto the ``d`` principal directions of both sides together, not centred, so
-    that cosines stay as near as they can. More: into a random subspace, which keeps all cosines.
+    Fewer dimensions: projected to the ``d`` principal components of both sides, not centred, which
+    changes cosines least. More: embedded in a random subspace, which keeps all cosines.
     """
     old = vectors[0].shape[1]
     if d < old:

@@ -1,14 +1,14 @@
-"""Training throughput: our step against plain torch, on the same batches, in one run.
+"""Measure the throughput of our training step and of plain torch on the same batches.
 
     python -m benchmarks training --data DIR [--pair de-en]
 
-Plain torch is what one would write first: ``EmbeddingBag(mode="mean")``, normalise, one matrix of
-cosines, cross-entropy over its rows and its columns (``fast``), or the hardest negatives of a
-mega-batch and the margin loss (``p19``), and ``Adam`` over the whole table; then the same with
-sparse gradients and ``SparseAdam``, the best that torch has for a table of which a batch uses
-little. All see the same batches, already cut into pieces; blocks of steps alternate, so that a
-machine that slows down slows all. The figure is the ratio of the medians. The products of the
-softmax objective's matrix, which all share, are printed too: no loop around them can be faster.
+Plain torch is the obvious implementation: ``EmbeddingBag(mode="mean")``, normalise, one matrix of
+cosines, cross-entropy over its rows and columns (``fast``), or the hardest negatives of a mega-batch
+and the margin loss (``p19``), and ``Adam`` over the whole table. A second variant has sparse
+gradients and ``SparseAdam``, torch's best for a table of which a batch uses few rows. All systems
+get the same tokenised batches. Blocks of steps alternate, so that changes of the machine's speed
+affect all. The result is the ratio of the medians. The matrix products of the softmax objective
+are measured alone, as the limit for any implementation.
 """
 
 import dataclasses
@@ -37,7 +37,7 @@ SIZES = {
     "softmax, batch 1024, 20k pieces, d=300": TrainConfig(
         batch=1024, pieces=20_000, dimension=300, dropout=0.0
     ),
-    # It grows from 1 to 120, and is 60 or more for most of a training.
+    # In a training it grows from 1 to 120, and is 60 or more most of the time.
     "p19 recipe, its mega-batch at 20": dataclasses.replace(RECIPES["p19"], megabatch=20, anneal=0),
     "p19 recipe, its mega-batch at 60": dataclasses.replace(RECIPES["p19"], megabatch=60, anneal=0),
 }
@@ -46,7 +46,7 @@ SIZES = {
 def torch_steps(
     data: PairData, size: int, config: TrainConfig, sparse: bool
 ) -> Callable[[int], None]:
-    """A function that takes that many steps, or mega-batches, of plain torch."""
+    """Return a function that takes a number of steps, or mega-batches, of plain torch."""
     torch.manual_seed(config.seed)
     bag = torch.nn.EmbeddingBag(size, config.dimension, mode="mean", sparse=sparse)
     kind = torch.optim.SparseAdam if sparse else torch.optim.Adam
@@ -97,7 +97,7 @@ def torch_steps(
 
 
 def products(config: TrainConfig) -> float:
-    """Seconds of the three matrix products of a softmax step alone, the median of 15."""
+    """Return the seconds of the three matrix products of a softmax step, the median of 15."""
     s, t = torch.randn(config.batch, config.dimension), torch.randn(config.batch, config.dimension)
     times = []
     for _ in range(15):
@@ -110,7 +110,7 @@ def products(config: TrainConfig) -> float:
 
 
 def our_steps(data: PairData, size: int, config: TrainConfig) -> Callable[[int], None]:
-    """A function that takes that many steps of ours; starts a new epoch when one ends."""
+    """Return a function that takes a number of our steps, over as many epochs as needed."""
     trainer = Trainer(config, {"piece": size}, data, None)
     epoch = iter(trainer.run_epoch())
 
@@ -127,21 +127,21 @@ def our_steps(data: PairData, size: int, config: TrainConfig) -> Callable[[int],
 
 
 def compare(source: list[str], target: list[str], config: TrainConfig, size: str) -> list[dict]:
-    """Throughputs at one size."""
+    """Return the throughputs of all systems at one size."""
     tokenizer = PieceTokenizer(train_vocabulary([source, target], config))
     data = prepare(([tokenizer], [tokenizer]), source, target)
-    contenders = {
+    systems = {
         "ours": our_steps(data, tokenizer.size, config),
         "torch, EmbeddingBag and dense Adam": torch_steps(data, tokenizer.size, config, False),
         "torch, EmbeddingBag and SparseAdam": torch_steps(data, tokenizer.size, config, True),
     }
-    speeds: dict[str, list[float]] = {name: [] for name in contenders}
+    speeds: dict[str, list[float]] = {name: [] for name in systems}
     pairs = config.batch * config.megabatch
     count = max(1, 6144 // pairs)
-    for step in contenders.values():
+    for step in systems.values():
         step(count)  # compile, warm up
     for _ in range(ROUNDS):
-        for name, step in contenders.items():
+        for name, step in systems.items():
             started = time.perf_counter()
             step(count)
             speeds[name].append(count * pairs / (time.perf_counter() - started))
@@ -169,7 +169,7 @@ def compare(source: list[str], target: list[str], config: TrainConfig, size: str
 
 def main() -> None:
     parser = report.parser(__doc__, "training.json")
-    parser.add_argument("--pair", default="de-en")
+    parser.add_argument("--pair", default="de-en", help="languages of the text [de-en]")
     arguments = parser.parse_args()
 
     files = sorted((arguments.data / "train" / arguments.pair).glob("*.tsv.xz"))

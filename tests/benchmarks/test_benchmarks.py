@@ -1,4 +1,4 @@
-"""The benchmarks of quality, on files in their layouts, made of the demo text."""
+"""Benchmarks of mining and of models, on small sets made of the demo text."""
 
 import json
 import subprocess
@@ -12,7 +12,7 @@ import pytest
 import miner
 from benchmarks import pages
 from benchmarks.mining import mining_quality
-from benchmarks.models import encoder_plan, encoder_tables, encoder_text, seen, unseen
+from benchmarks.models import encoder_plan, encoder_tables, seen, training_text, unseen
 from miner import MinerError
 from miner.encoder.model import Model, Part
 from miner.text.output import open_output
@@ -22,7 +22,7 @@ DEMO = Path(miner.__file__).parent / "demo"
 
 
 def lay_out(directory: Path, suffix: str, test_gold: bool = True, foreign: str = "de") -> None:
-    """``de-en.{training,test}.{de,en,gold}``: lines with an odd and an even German number."""
+    """Write ``de-en.{training,test}.{de,en,gold}``; gold has odd and even German line numbers."""
     pair = f"{foreign}-en"
     gold = [line.split("\t") for line in (DEMO / "demo.gold").read_text().splitlines()]
     directory.mkdir(parents=True, exist_ok=True)
@@ -63,7 +63,7 @@ def test_bucc_layouts(tmp_path: Path, suffix: str, below: str) -> None:
     done = bucc("--data", tmp_path, "--json", tmp_path / "result.json")
     assert done.returncode == 0, done.stderr
     (result,) = json.loads((tmp_path / "result.json").read_text())["results"]
-    # Each split's gold is half of the pairs that are there to be found.
+    # The gold of each split has half of the true pairs.
     assert 0.4 < result["test"]["f1"] <= result["test oracle"]["f1"] < 0.75
     assert result["test"]["threshold"] == result["training"]["threshold"]
     assert f"{result['test']['f1']:.4f}" in done.stdout
@@ -78,13 +78,13 @@ def test_bucc_without_test_gold_submits(tmp_path: Path) -> None:
     assert len(mined) > 50 and all(line.startswith("de-") and "\ten-" in line for line in mined)
 
 
-def test_bucc_that_is_not_there(tmp_path: Path) -> None:
+def test_bucc_reports_missing_files(tmp_path: Path) -> None:
     done = bucc("--data", tmp_path)
     assert done.returncode == 1
     assert "no de-en.training.de" in done.stderr and "Traceback" not in done.stderr
 
 
-def test_pivoting_pairs_what_translates_the_same_sentence() -> None:
+def test_pivoting_pairs_translations_of_one_sentence() -> None:
     pairs = [
         ("Ja.", "Yes."),
         ("Hallo!", "Hi there!"),
@@ -93,7 +93,7 @@ def test_pivoting_pairs_what_translates_the_same_sentence() -> None:
         ("ja.", "Indeed."),  # another foreign sentence
         ("Ja.", "Of course."),
     ]
-    assert list(encoder_text.pivot(pairs)) == [
+    assert list(training_text.pivot(pairs)) == [
         ("Of course.", "Right."),
         ("Of course.", "Yes."),
         ("Right.", "Yes."),
@@ -102,31 +102,24 @@ def test_pivoting_pairs_what_translates_the_same_sentence() -> None:
 
 def test_draw() -> None:
     pairs = [(str(number), str(-number)) for number in range(50)]
-    drawn = encoder_text.draw(pairs, 20)
+    drawn = training_text.draw(pairs, 20)
     assert (
-        len(set(drawn)) == 20 and set(drawn) < set(pairs) and drawn == encoder_text.draw(pairs, 20)
+        len(set(drawn)) == 20 and set(drawn) < set(pairs) and drawn == training_text.draw(pairs, 20)
     )
-    assert sorted(encoder_text.draw(pairs, 100)) == sorted(pairs)
+    assert sorted(training_text.draw(pairs, 100)) == sorted(pairs)
 
 
-def test_text_is_drawn_once_and_short(tmp_path: Path) -> None:
+def test_text_is_short_and_distinct(tmp_path: Path) -> None:
     place = tmp_path / "train" / "fr-en"
     place.mkdir(parents=True)
-    long = "mot " * (encoder_text.LONGEST + 1)
+    long = "mot " * (training_text.LONGEST + 1)
     (place / "a.tsv").write_text(f"un\tone\ndeux\ttwo\n{long}\tword\n", encoding="utf-8")
     (place / "b.tsv").write_text("deux\ttwo\ndeux\ta pair\n", encoding="utf-8")
-    drawn = encoder_text.prepare("fr-en", tmp_path, tmp_path / "work", 10)
-    assert sorted(drawn.path.read_text(encoding="utf-8").splitlines()) == [
-        "deux\ta pair",
-        "deux\ttwo",
-        "un\tone",
-    ]
-    assert drawn.described["pairs"] == 3
+    assert training_text.bilingual(tmp_path) == [("un", "one"), ("deux", "two"), ("deux", "a pair")]
     (place / "tatoeba.tsv").write_text("deux\ttwo\ndeux\tTWO!\ndeux\ta pair\n", encoding="utf-8")
-    assert encoder_text.prepare("fr-en", tmp_path, tmp_path / "work", 10) == drawn
-    assert encoder_text.paraphrases(tmp_path) == [("a pair", "two")]
+    assert training_text.paraphrases(tmp_path) == [("a pair", "two")]
     with pytest.raises(MinerError, match="no training text"):
-        encoder_text.bilingual(tmp_path / "elsewhere")
+        training_text.bilingual(tmp_path / "elsewhere")
 
 
 def test_plan() -> None:
@@ -144,7 +137,7 @@ def test_plan() -> None:
         "word+trigram+lstm"
     ]
     assert (mixed.epochs, mixed.scramble, mixed.initial) == (3, 0.3, encoder_plan.P19.initial)
-    # Every question has an answer that is the recipe itself.
+    # One answer of every question is the recipe itself.
     asked = {row.question for row in encoder_plan.GROUPS["questions"].rows}
     answered = {
         row.question
@@ -159,13 +152,13 @@ def test_parameters() -> None:
     plain = Part(np.ones((7, 5), np.float16))
     assert Model.of_pieces(b"", plain.weights).parameters == 35
     assert Model((plain, part), {}, 5).parameters == 2 * 35 + 120
-    plain.weights[2:4] = 0  # what a column of a separate vocabulary has not
+    plain.weights[2:4] = 0  # rows that a column of a separate vocabulary lacks
     assert Model.of_pieces(b"", plain.weights).parameters == 25
 
 
 def test_seconds_of_a_killed_training_count(tmp_path: Path) -> None:
-    pytest.importorskip("torch", reason="benchmarks.encoders trains")
-    from benchmarks.models.encoder_metrics import Clock
+    pytest.importorskip("torch", reason="the benchmark trains")
+    from benchmarks.models.trained_models import Clock
 
     note = tmp_path / "seconds"
     note.write_text("12.0\n")
@@ -178,7 +171,7 @@ def test_seconds_of_a_killed_training_count(tmp_path: Path) -> None:
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """Everything that the encoders are measured on, a little of it."""
+    """Write a small version of every set that encoders are measured on."""
     german, english = (
         (DEMO / f"demo.{side}").read_text(encoding="utf-8").splitlines() for side in ("de", "en")
     )
@@ -200,7 +193,7 @@ def data(tmp_path: Path) -> Path:
 def test_encoders_are_compared_and_a_killed_run_goes_on(
     data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("torch", reason="benchmarks.encoders trains")
+    pytest.importorskip("torch", reason="the benchmark trains")
     from benchmarks.models import encoders as command
 
     rows = {row.name: row for row in encoder_plan.GROUPS["bilingual"].rows}
@@ -214,7 +207,7 @@ def test_encoders_are_compared_and_a_killed_run_goes_on(
 
     command.main()
     first = capsys.readouterr().out
-    assert first.count("epoch 1 of 1") == 2  # in a try both rows of pieces are one
+    assert first.count("epoch 1 of 1") == 2  # both rows of pieces are the same model in a quick run
     section = json.loads(result.read_text())["sections"]["softmax"]
     sp, trigram, again = section["results"]["rows"]
     assert (sp["name"], trigram["name"], again["figures"]) == ("sp", "trigram", sp["figures"])
@@ -224,7 +217,7 @@ def test_encoders_are_compared_and_a_killed_run_goes_on(
     lines = encoder_tables.tables(json.loads(result.read_text()), pages.conditions)
     assert any(line.startswith("| trigram | 1 | 0.") for line in lines)
 
-    # As if killed before the last two rows were written: only their figures are taken again.
+    # As if killed before the last two rows were written: only their metrics are measured again.
     section["results"]["rows"] = [sp]
     result.write_text(json.dumps({"sections": {"softmax": section}}))
     command.main()
@@ -246,14 +239,13 @@ def test_the_recipes_are_kept_from_the_sentences_of_all_test_sets(tmp_path: Path
     lay_out(tmp_path / "bucc-style" / "de-en", ".xz")
     (tmp_path / "sts").mkdir()
     (tmp_path / "sts" / "stsb.en.test.tsv").write_text("5\tONE pair.\tOne pair!\n0\tx\ty\n")
-    path, count = unseen.written(tmp_path, tmp_path / "tests")
+    path = unseen.written(tmp_path, tmp_path / "tests")
     lines = path.read_text(encoding="utf-8").splitlines()
     assert {"ONE pair.", "One pair!", "x", "y"} < set(lines)
     every = [
         (DEMO / f"demo.{side}").read_text(encoding="utf-8").splitlines() for side in ("de", "en")
     ]
     assert set(lines) > {*every[0], *every[1]} and len(set(lines)) == len(lines)
-    assert count < len(lines)  # spellings of one sentence are one
 
 
 def test_recipes_are_trained_without_test_sentences(
@@ -264,12 +256,14 @@ def test_recipes_are_trained_without_test_sentences(
     with_pairs.parent.mkdir(parents=True)
     with open_output(with_pairs) as file:
         file.write("ein Haus\ta house\n")
+    from benchmarks.models import trained_models
+
     given: dict[str, list[str]] = {}
     monkeypatch.setattr(
-        mining_quality, "train_model", lambda texts, config, output, **more: given.update(more)
+        trained_models, "train_model", lambda texts, config, output, **more: given.update(more)
     )
-    mining_quality.trained(
-        mining_quality.RECIPES["p19"], "de-en", tmp_path, tmp_path / "models" / "p19"
+    mining_quality.trained_on(
+        "de-en", mining_quality.RECIPES["p19"], tmp_path, tmp_path / "models" / "p19"
     )
     (path,) = given["exclude"]
     first = (DEMO / "demo.de").read_text(encoding="utf-8").splitlines()[0]
@@ -299,8 +293,8 @@ def test_test_sentences_in_training_text_are_counted(
     }
 
 
-def test_what_shipped_is_text_that_may_ship() -> None:
+def test_the_shipped_model_has_text_with_a_free_licence() -> None:
     names = seen.SHIPPED.read_text().split()
     assert len(set(names)) == len(names) > 20
-    # Of these the licence does not allow it, or is not known.
+    # Sources whose licence does not allow it, or is unknown.
     assert not {name.split("/")[1] for name in names} & {"multi30k", "progit2", "git", "phpmyadmin"}

@@ -1,4 +1,4 @@
-"""The data experiments, on text written for them; most without any training."""
+"""Data experiments on generated text, most of them without training."""
 
 import json
 import sys
@@ -11,31 +11,32 @@ import pytest
 
 import miner
 from benchmarks import pages
-from benchmarks.models.encoder_text import BILINGUAL, LONGEST, Pair
+from benchmarks.models.training_text import BILINGUAL, LONGEST, Pair
 from miner import MinerError
 from miner.text.output import open_output
 
-pytest.importorskip("torch", reason="benchmarks.experiments trains")
+pytest.importorskip("torch", reason="the experiments train")
 
 from benchmarks.models import (
+    bench,
     choose,
     experiment_metrics,
     experiment_tables,
-    experiment_text,
     filter_experiments,
     language_experiments,
     size_experiments,
     sources,
+    training_text,
 )
 from benchmarks.models import experiments as command
-from benchmarks.models.experiment_metrics import Bench
+from benchmarks.models.experiment_metrics import ExperimentBench
 
 DEMO = Path(miner.__file__).parent / "demo"
 WORDS = ["a", "house", "the", "tree", "green", "runs", "home", "late", "every", "day", "nobody"]
 
 
 def made(number: int, start: str = "") -> list[Pair]:
-    """So many pairs, all different."""
+    """Return ``number`` different pairs."""
     return [
         (f"{start}maison {n} {WORDS[n % 7]}", f"house {n} {WORDS[n % 5]}") for n in range(number)
     ]
@@ -50,7 +51,7 @@ def put(data: Path, place: str, pairs: list[Pair]) -> None:
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """Training text: two sources that are large enough and one that is not; laws; paraphrases."""
+    """Write training text: two large sources and a small one, laws, paraphrases."""
     place = tmp_path / "data"
     put(place, "train/fr-en/large.tsv.xz", made(60))
     put(place, "train/fr-en/other.tsv", made(50, "autre "))
@@ -63,7 +64,7 @@ def data(tmp_path: Path) -> Path:
 
 
 class Dry:
-    """A bench that trains nothing: rows with figures that follow from the text."""
+    """A bench that trains nothing; its metrics follow from the text."""
 
     def __init__(self, data: Path, pairs: int):
         self.data, self.pairs = data, pairs
@@ -85,8 +86,11 @@ class Dry:
             **more,
         }
 
-    def train(self, *_: Any) -> tuple[Path]:
-        return (DEMO.parent / "models" / "default",)
+    def text(self, *_: Any) -> None:
+        pass
+
+    def model(self, *_: Any) -> tuple[Path, float]:
+        return DEMO.parent / "models" / "default", 0.0
 
 
 def last(section: Any, bench: Any) -> dict[str, Any]:
@@ -100,39 +104,39 @@ def last(section: Any, bench: Any) -> dict[str, Any]:
 def test_sources_are_short_and_distinct(data: Path) -> None:
     long = " ".join(["mot"] * (LONGEST + 1))
     put(data, "train/fr-en/more.tsv", [("un", "one"), ("un", "one"), (long, "words"), ("un", "a")])
-    found = experiment_text.sources(data, BILINGUAL)
+    found = training_text.sources(data, BILINGUAL)
     assert list(found) == ["large", "more", "other", "small", "tatoeba"]
     assert found["more"] == [("un", "one"), ("un", "a")]
     with pytest.raises(MinerError, match="no training text"):
-        experiment_text.sources(data, "xx-en")
+        training_text.sources(data, "xx-en")
 
 
 def test_a_mix_has_equally_many_of_each() -> None:
     parts = {"a": made(50, "a "), "b": made(50, "b "), "c": made(3, "c ")}
-    found = experiment_text.mixed(parts, 20)
+    found = training_text.mixed(parts, 20)
     counts = [sum(source.startswith(name) for source, _ in found) for name in parts]
-    assert counts == [7, 7, 3]  # of one that is too small, all
-    assert found == experiment_text.mixed(parts, 20) and len(set(found)) == len(found)
+    assert counts == [7, 7, 3]  # all of a source that is too small
+    assert found == training_text.mixed(parts, 20) and len(set(found)) == len(found)
 
 
 def test_pools(data: Path) -> None:
-    laws, half = experiment_text.noisy(data), experiment_text.half_noisy(data)
+    laws, half = training_text.noisy(data), training_text.half_noisy(data)
     assert len(laws) == 90 and len(half) == 180 and sum(pair in set(laws) for pair in half) == 90
     assert {source.split()[0] for source, _ in half[:90]} > {"loi", "maison"}, "in no order"
     with pytest.raises(MinerError, match=r"no fr-en\.laws-positional"):
-        experiment_text.noisy(data / "train")
+        training_text.noisy(data / "train")
 
 
 def test_text_is_written_once(tmp_path: Path) -> None:
-    one = experiment_text.written("a name", made(4), tmp_path)
+    one = training_text.written("a name", made(4), tmp_path)
     assert one.path.read_text(encoding="utf-8").startswith("maison 0 a\thouse 0 a\n")
     stamp = one.path.stat().st_mtime_ns
-    assert experiment_text.written("a name", made(4), tmp_path) == one
+    assert training_text.written("a name", made(4), tmp_path) == one
     assert one.path.stat().st_mtime_ns == stamp
-    assert experiment_text.written("a name", made(5), tmp_path).path != one.path
+    assert training_text.written("a name", made(5), tmp_path).path != one.path
     assert (one.described["pairs"], one.described["mean words"]) == (4, [3.0, 3.0])
     with pytest.raises(MinerError, match="a name: no pair is left"):
-        experiment_text.written("a name", [], tmp_path)
+        training_text.written("a name", [], tmp_path)
 
 
 # --- choosing -----------------------------------------------------------------------------------
@@ -162,20 +166,20 @@ def test_scores_are_those_of_the_filters() -> None:
     np.testing.assert_array_equal(cosine, choose.scores("cosine", pairs, model="default"))
 
 
-def test_a_pool_is_not_scored_by_what_has_seen_it(
+def test_the_model_of_a_pool_is_not_trained_on_its_pairs(
     data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bench = Bench(data, data / "models", 20, {})
-    pool = choose.pool("half noisy", bench)
+    place = ExperimentBench(data, data / "models", {}, pairs=20)
+    pool = choose.pool("half noisy", place)
     assert (len(pool.sample), len(pool.pairs), pool.keep) == (20, 160, 20)
     assert not set(pool.sample) & set(pool.pairs) and pool.config == experiment_metrics.P19
-    english = choose.pool(experiment_text.ENGLISH, bench)
+    english = choose.pool(training_text.ENGLISH, place)
     assert (
-        english.languages == experiment_text.ENGLISH
+        english.languages == training_text.ENGLISH
         and english.config == experiment_metrics.PARAPHRASE
     )
     monkeypatch.setattr(choose, "MOST", 30)
-    assert len(choose.pool("half noisy", bench).pairs) == 30
+    assert len(choose.pool("half noisy", place).pairs) == 30
 
 
 # --- sections -----------------------------------------------------------------------------------
@@ -183,8 +187,8 @@ def test_a_pool_is_not_scored_by_what_has_seen_it(
 
 def test_sources(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "FEW", 5)
-    bench = Dry(data, 50)
-    results = last(sources, bench)
+    dry = Dry(data, 50)
+    results = last(sources, dry)
     rows = [(row["group"], row["name"], row["pairs"]) for row in results["rows"]]
     assert rows == [
         *(("50 pairs", name, 50) for name in ("large", "other", "tatoeba", sources.MIX)),
@@ -192,38 +196,38 @@ def test_sources(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     assert results["left out"] == {"50 pairs": {"small": 7}, "5 pairs": {}}
     assert "Too small: small (7)." in experiment_tables.section("sources", results)
-    # Where few are asked for there is one group.
+    # A small number of pairs makes one group.
     assert len(last(sources, Dry(data, 4))["rows"]) == 5
 
 
 def test_filters(data: Path) -> None:
-    bench = Dry(data, 20)
-    results = last(filter_experiments, bench)
+    dry = Dry(data, 20)
+    results = last(filter_experiments, dry)
     assert all(row["pairs"] == 20 for row in results["rows"])
-    assert list(results["pools"]) == list(experiment_text.POOLS)
-    assert {row["group"] for row in results["rows"]} == set(experiment_text.POOLS)
+    assert list(results["pools"]) == list(training_text.POOLS)
+    assert {row["group"] for row in results["rows"]} == set(training_text.POOLS)
     names = {
         group: [row["name"] for row in results["rows"] if row["group"] == group]
-        for group in experiment_text.POOLS
+        for group in training_text.POOLS
     }
     scored = [f"{name} by {whose}" for whose in ("the default model", "the pool's own")
               for name in ("cosine", "margin")]  # fmt: skip
     for group, found in names.items():
         assert found[0] == "none: random, draw 1" and found[-4:] == scored
-        assert ("quality" in found) == (group != experiment_text.ENGLISH)
+        assert ("quality" in found) == (group != training_text.ENGLISH)
     assert names["half noisy"][3:5] == ["tokens, 0 to 10", "overlap of words, 0.2 to 0.6"]
-    drawn = [bench.given["half noisy", name] for name in names["half noisy"][:3]]
+    drawn = [dry.given["half noisy", name] for name in names["half noisy"][:3]]
     assert len({pair for part in drawn for pair in part}) == 60
-    assert "overlap of 1-grams, 0.6 to 1" in names[experiment_text.ENGLISH]
-    for (group, _), pairs in bench.given.items():
-        assert set(pairs) <= set(choose.pool(group, bench).pairs)  # type: ignore[arg-type]
+    assert "overlap of 1-grams, 0.6 to 1" in names[training_text.ENGLISH]
+    for (group, _), pairs in dry.given.items():
+        assert set(pairs) <= set(choose.pool(group, dry).pairs)  # type: ignore[arg-type]
 
 
 def test_deciles(data: Path) -> None:
     from benchmarks.models import deciles
 
-    bench = Dry(data, 20)
-    results = last(deciles, bench)
+    dry = Dry(data, 20)
+    results = last(deciles, dry)
     assert len(results["rows"]) == 40
     for start in range(0, 40, 10):
         rows = results["rows"][start : start + 10]
@@ -231,21 +235,21 @@ def test_deciles(data: Path) -> None:
         assert len({row["pairs"] for row in rows}) == 1
         edges = [edge for row in rows for edge in row["cosines"]]
         assert edges == sorted(edges)
-        parts = [bench.given[row["group"], row["name"]] for row in rows]
+        parts = [dry.given[row["group"], row["name"]] for row in rows]
         assert len({pair for part in parts for pair in part}) == sum(map(len, parts))
     assert "| cosines |" in "\n".join(experiment_tables.section("deciles", results))
 
 
 def test_scale(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(size_experiments, "SIZES", (10, 100, 1000))
-    bench = Dry(data, 20)
-    rows = last(size_experiments, bench)["rows"]
+    dry = Dry(data, 20)
+    rows = last(size_experiments, dry)["rows"]
     assert [(row["group"], row["pairs"]) for row in rows] == [
         (recipe, size) for size in (10, 100, 197) for recipe in ("p19", "fast")
     ]
     lines = experiment_tables.section("scale", {"rows": rows})
     assert "| 10 | 0.010 (0.000–0.020) | 0.010 (0.000–0.020) | 1.0 (0.0–2.0) |" in lines[4]
-    small, large, most = (bench.given["p19", name] for name in ("10", "100", "197"))
+    small, large, most = (dry.given["p19", name] for name in ("10", "100", "197"))
     assert large[:10] == small and most[:100] == large
 
 
@@ -259,7 +263,7 @@ def test_cipher() -> None:
     counts = [sum(a != b for a, b in zip(found, words, strict=True)) for found in changed]
     assert counts[0] == 0 and counts[-1] == len(words) and counts == sorted(counts)
     assert counts[2] == pytest.approx(len(words) / 2, abs=20)
-    # What is in the cipher stays so; and the cipher can be undone.
+    # Larger shares keep the words of smaller ones, and the cipher is one to one.
     assert all(one in (word, full) for one, word, full in zip(changed[1], words, changed[-1],
                                                               strict=True))  # fmt: skip
     assert len(set(changed[-1])) == len(set(words))
@@ -275,19 +279,19 @@ def test_languages_have_the_same_english(data: Path, monkeypatch: pytest.MonkeyP
     put(data, "train/ru-en/a.tsv", [("два", "two"), ("один", "one"), ("раз", "one")])
     put(data, "train/ru-en/b.tsv", [("три", "three")])
     monkeypatch.setattr(language_experiments, "GROUPS", {"few": (("a",), ("cs", "ru"))})
-    bench = Dry(data, 20)
-    found = language_experiments.aligned(bench)["few"]  # type: ignore[arg-type]
+    dry = Dry(data, 20)
+    found = language_experiments.aligned(dry)["few"]  # type: ignore[arg-type]
     assert sorted(found["cs"]) == [("dva", "two"), ("jeden", "one")]
     assert sorted(found["ru"]) == [("два", "two"), ("один", "one")], "the first translation"
     assert [pair[1] for pair in found["cs"]] == [pair[1] for pair in found["ru"]]
 
-    results = last(language_experiments, bench)
+    results = last(language_experiments, dry)
     groups = [f"{group}, {kind} vocabularies" for kind in language_experiments.VOCABULARIES
               for group in ("few", language_experiments.SYNTHETIC)]  # fmt: skip
     assert list(dict.fromkeys(row["group"] for row in results["rows"])) == groups
     cipher = [row["overlap"]["share"] for row in results["rows"] if row["group"] == groups[1]]
     assert cipher == sorted(cipher, reverse=True) and cipher[0] > cipher[-1] + 0.1
-    # Two languages are too few, and the figures of the cipher are made to be the same.
+    # Two languages are too few, and the metrics of the cipher are constant here.
     assert results["spearman"][groups[0]]["genetic"] == {"value": None, "languages": 2}
     assert results["spearman"][groups[1]] == {"overlap": {"value": None, "languages": 5}}
     lines = experiment_tables.section("languages", results)
@@ -300,12 +304,12 @@ def test_languages_have_the_same_english(data: Path, monkeypatch: pytest.MonkeyP
 def test_old_rows_stay_until_they_are_repeated() -> None:
     old = [{"group": "g", "name": name, "pairs": 1} for name in "abc"]
     new = [{"group": "g", "name": "b", "pairs": 2}]
-    rows = command.completed({"left out": {}, "rows": new}, old)["rows"]
+    rows = bench.completed({"left out": {}, "rows": new}, old)["rows"]
     assert [(row["name"], row["pairs"]) for row in rows] == [("b", 2), ("a", 1), ("c", 1)]
 
 
 def lay_out(data: Path) -> None:
-    """Everything that a model is measured on, a little of it, of the demo text."""
+    """Write a small version of every test set, from the demo text."""
     german, english = (
         (DEMO / f"demo.{side}").read_text(encoding="utf-8").splitlines() for side in ("de", "en")
     )
@@ -330,7 +334,7 @@ def test_a_killed_run_goes_on(
 ) -> None:
     lay_out(tmp_path)
     config = replace(experiment_metrics.P19, epochs=1, pieces=300, dimension=16)
-    monkeypatch.setattr(command, "quickly", lambda _: config)
+    monkeypatch.setattr(bench, "quickly", lambda _: config)
     result, models = tmp_path / "found.json", tmp_path / "models"
     options = ["--data", tmp_path, "--models", models, "--json", result, "--only", "sources"]
     arguments = ["experiments", "--quick", "--pairs", "100", *map(str, options)]
@@ -352,9 +356,9 @@ def test_a_killed_run_goes_on(
     assert any(line.startswith("| demo | 100 | ") for line in lines)
 
 
-def test_a_row_that_fails_is_told(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, tmp_path / "models", 10, {})
-    row = bench.row("group", "name", [("un", "one")])
+def test_a_failed_row_has_its_reason(tmp_path: Path) -> None:
+    place = ExperimentBench(tmp_path, tmp_path / "models", {}, pairs=10)
+    row = place.row("group", "name", [("un", "one")])
     assert row["failed"] and "figures" not in row
     lines = experiment_tables.section("sources", {"rows": [row]})
     assert lines[-1].startswith("| name | 1 | ")

@@ -1,4 +1,4 @@
-"""The benchmark of filters: noise, metrics, systems, on text of its own."""
+"""Benchmark of filters: noise, metrics and systems."""
 
 import json
 import lzma
@@ -48,7 +48,7 @@ def made(kind: str, place: int, seed: int = 0) -> Pair | None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_noise_is_noise_and_comes_again(kind: str) -> None:
+def test_noise_differs_from_the_pair_and_is_reproducible(kind: str) -> None:
     for place, pair in enumerate(PAIRS):
         for seed in range(5):
             found = made(kind, place, seed)
@@ -58,7 +58,7 @@ def test_noise_is_noise_and_comes_again(kind: str) -> None:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_what_each_kind_does(seed: int) -> None:
+def test_effect_of_each_kind(seed: int) -> None:
     source, target = PAIRS[0]
 
     def targets(kind: str, place: int = 0) -> str:
@@ -87,7 +87,7 @@ def test_what_each_kind_does(seed: int) -> None:
     assert short and short[0].startswith(source[:-1] + ", ") and short[1] == target
 
 
-def test_what_cannot_be_spoilt() -> None:
+def test_pairs_that_a_kind_cannot_corrupt() -> None:
     assert made("next pair's target", 2) is None  # the last of its document
     assert made("number changed", 2) is made("name swapped", 2) is None
     assert made("words shuffled", 3) is made("truncated", 3) is None
@@ -160,7 +160,7 @@ def test_removed_by_kind() -> None:
     assert filter_metrics.removed(kept, ["", "a", "a", "b"]) == {"": 0.0, "a": 1.0, "b": 0.0}
 
 
-# A command that stands for the miner: scores are lengths, pairs with a digit are removed.
+# A command in place of the miner: scores are lengths, pairs with a digit are removed.
 STUB = """
 import json, sys
 name, path, *options = sys.argv[1:]
@@ -186,7 +186,7 @@ def stub(tmp_path: Path) -> str:
     return f"{sys.executable} {path}"
 
 
-def test_our_commands_are_asked(stub: str) -> None:
+def test_our_commands_are_called(stub: str) -> None:
     ours = Ours(stub).table()
     scores = ours["miner score"].score(PAIRS, "de-en")
     assert scores.tolist() == [len(target) for _, target in PAIRS]
@@ -196,7 +196,7 @@ def test_our_commands_are_asked(stub: str) -> None:
         ours["miner score"].score(PAIRS, "fr-en")
 
 
-def test_what_is_not_there_says_so() -> None:
+def test_missing_systems_have_a_reason() -> None:
     with pytest.raises(Missing, match="no /nowhere/miner"):
         Ours("/nowhere/miner").score(PAIRS, "de-en")
     for system in Peers(None).table().values():
@@ -220,7 +220,7 @@ def test_baselines_know_translations() -> None:
     from benchmarks.filtering.systems import Baselines
 
     wrong = [(PAIRS[row][0], PAIRS[(row + 1) % 6][1]) for row in range(6)]
-    # Twice, so that sentences repeat; and a text without a known piece.
+    # Sentences repeat, and one text has no known piece.
     pairs = [*PAIRS, *wrong, ("", "")]
     for name, system in Baselines(2).table().items():
         scores = system.score(pairs, "de-en")
@@ -231,7 +231,7 @@ def test_baselines_know_translations() -> None:
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """A little of all that the benchmark reads."""
+    """Write a small version of every set that the benchmark reads."""
     for place in ("noisy", "heldout", "train/de-en", "bucc-style/de-en", "bucc-style/fr-en"):
         (tmp_path / place).mkdir(parents=True)
 
@@ -284,7 +284,7 @@ def test_labels_are_0_and_1(data: Path) -> None:
         noisy_text.labelled(data, noisy_text.SETS[0])
 
 
-def test_figures_become_tables(data: Path) -> None:
+def test_metrics_become_tables(data: Path) -> None:
     from benchmarks.filtering import filter_quality as command
 
     def absent(pairs: Any, languages: str) -> np.ndarray:
@@ -312,7 +312,7 @@ def test_figures_become_tables(data: Path) -> None:
     assert scored["auc by kind"]["truncated"] > 0.9
     about = {"command": "x", "versions": {}, "hardware": {"cpu": "c", "cores": 2}}
     sections = {name: {**about, "results": one} for name, one in results.items()}
-    # As it is read again: JSON has all of it.
+    # JSON holds all of it.
     record = json.loads(json.dumps({"sections": sections}))
     lines = filter_tables.tables(record, pages.conditions)
     assert any(line.startswith("| absent | missing: no such thing") for line in lines)

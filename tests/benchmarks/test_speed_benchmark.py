@@ -1,4 +1,4 @@
-"""What the speed benchmark makes of its measurements, and that it runs."""
+"""Speed benchmark: rows from measurements, and a small run."""
 
 import json
 import subprocess
@@ -21,8 +21,8 @@ DEMO = Path(miner.__file__).parent / "demo"
 
 
 def one(count: int, seconds: float, **more: Any) -> dict[str, Any]:
-    figures = {"seconds": seconds, "cpu seconds": 2 * seconds, "memory": 2**20, "peak": 2**21}
-    return {"count": count, **figures, **more}
+    metrics = {"seconds": seconds, "cpu seconds": 2 * seconds, "memory": 2**20, "peak": 2**21}
+    return {"count": count, **metrics, **more}
 
 
 def test_rows_compare_rates() -> None:
@@ -41,7 +41,7 @@ def test_rows_compare_rates() -> None:
 
 
 def test_a_meter_sees_seconds_and_memory() -> None:
-    # In a process of its own, as jobs are: of a large one the system may take memory back.
+    # In its own process, like a job: the system may reclaim memory of a large one.
     program = """
 import json, numpy as np
 from benchmarks.speed.process import Meter
@@ -56,7 +56,7 @@ print(json.dumps(meter.result(3, more=1)))
     assert 70e6 < found["memory"] < 200e6 and found["seconds"] > 0 and found["more"] == 1
 
 
-def test_a_job_that_fails_or_is_not_there() -> None:
+def test_failed_and_missing_jobs() -> None:
     failed = process.run(process.Job("x", "speed_text:read", {"path": "/nowhere", "count": 1}), 1)
     assert "FileNotFoundError" in failed["failed"]
     assert "no_such_module" in process.run(process.Job("x", "no_such_module:job"), 1)["missing"]
@@ -129,6 +129,6 @@ def test_it_runs(tmp_path: Path) -> None:
     results = json.loads((tmp_path / "speed.json").read_text())["sections"]["mine"]["results"]
     ours, probable, theirs = results["rows"]
     assert ours["pairs"] > 20 and probable["pairs"] > 20
-    # Where sentence-transformers is installed, both keep about the same.
+    # With sentence-transformers installed, both keep about the same number of pairs.
     assert theirs.get("missing") or abs(theirs["pairs"] - ours["pairs"]) < 0.1 * ours["pairs"]
     assert "ours, by margin" in done.stdout

@@ -1,0 +1,100 @@
+"""Train a model, or reuse the one that an earlier run of a benchmark left."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from miner.encoder.model import load
+from miner_train import selection
+from miner_train.config import TrainConfig
+from miner_train.pipeline import train_model
+from miner_train.read import TextPair
+
+# Seconds between two writes of the training time.
+EVERY = 10.0
+
+
+class Clock:
+    """Seconds from the start to the last training step, over all runs of one training.
+
+    ``note`` keeps them on disk, so that the seconds of a killed run count.
+    """
+
+    def __init__(self, note: Path):
+        self.note = note
+        self.before = float(note.read_text()) if note.exists() else 0.0
+        self.started = self.noted = time.perf_counter()
+        self.seconds = self.before
+
+    def say(self, line: str) -> None:
+        """Print a line of the training with its time."""
+        print(f"  {time.perf_counter() - self.started:6.0f} s  {line}", flush=True)
+
+    def tick(self, stage: str, done: int, total: int | None) -> None:
+        """Count the time up to this step (a :data:`miner.progress.Reporter`)."""
+        now = time.perf_counter()
+        self.seconds = self.before + now - self.started
+        if now - self.noted > EVERY:
+            self.save()
+
+    def save(self) -> None:
+        self.noted = time.perf_counter()
+        self.note.write_text(f"{self.seconds:.1f}\n")
+
+
+def trained(
+    files: Sequence[Path],
+    config: TrainConfig,
+    output: Path,
+    exclude: Path | None = None,
+    verifier: bool = True,
+) -> float:
+    """Train a model into ``output``, unless it holds one of the same files and configuration.
+
+    ``exclude`` is a file of sentences to keep out of the training text. Returns the seconds from
+    the start to the last step: 0 if no step was taken. Learning to verify does not count.
+    """
+    note = output.with_name(f"{output.name}.seconds")
+    if not reusable(files, config, output, exclude):
+        output.parent.mkdir(parents=True, exist_ok=True)
+        if output.exists():  # another model, and its time
+            note.unlink(missing_ok=True)
+        clock = Clock(note)
+        train_model(
+            [TextPair(str(file)) for file in files],
+            config,
+            output,
+            exclude=[] if exclude is None else [str(exclude)],
+            verifier=verifier,
+            report=clock.say,
+            progress=clock.tick,
+        )
+        clock.save()
+    return float(note.read_text()) if note.exists() else 0.0
+
+
+def reusable(
+    files: Sequence[Path], config: TrainConfig, output: Path, exclude: Path | None
+) -> bool:
+    """Check that ``output`` holds a model of these files, by name, and this configuration."""
+    if not output.exists():
+        return False
+    found = load(output).training
+    excluded = []
+    if exclude is not None:
+        count = len(selection.read_excluded(str(exclude)))
+        excluded = [{"name": exclude.name, "sentences": count}]
+    return (
+        # Not compared as dicts: a field that is newer than the model has its default.
+        "config" in found
+        and TrainConfig.from_dict(found["config"]) == config
+        and found.get("excluded", []) == excluded
+        and [text["name"] for text in found["text"]] == [file.name for file in files]
+    )
+
+
+def settings(config: TrainConfig) -> dict[str, Any]:
+    """Return the settings of a configuration that differ from the defaults."""
+    default = TrainConfig().as_dict()
+    return {name: value for name, value in config.as_dict().items() if value != default[name]}
