@@ -1,4 +1,4 @@
-"""What the tests share: a small text, a model of it made in a second, indexes of both sides."""
+"""Fixtures of all tests: a small text, a model of it made in a second, indexes of both sides."""
 
 from __future__ import annotations
 

@@ -195,7 +195,7 @@ class Checkpoint:
 
     @property
     def due(self) -> bool:
-        """Whether it is time to write the file again."""
+        """True when it is time to write the file again."""
         pause = EVERY * max(1.0, self.took)
         return self.usable and time.monotonic() - self.written >= pause
 
