@@ -286,3 +286,18 @@ def test_a_sample_names_the_line_that_is_at_fault(tmp_path: Path) -> None:
         len(dry_run.sample(Rows(path, bitext_format=BitextFormat(on_error="skip")), 3, tmp_path))
         == 1
     )
+
+
+@pytest.mark.parametrize(
+    ("sizes", "rows"), [((3,), [0, 8]), ((2, 4), [0, 2, 5, 8]), ((0, 2), range(9))]
+)
+def test_margins_compare_with_pairs_of_the_text(tmp_path: Path, sizes, rows) -> None:
+    """The sample is as large as the filter that wants most, and leaves out half pairs."""
+    lines = [f"s{row}\tt{row}\n" if row != 4 else "s4\t \n" for row in range(9)]
+    text = Rows(put(tmp_path / "a.tsv", "".join(lines).encode()))
+    margins = [{"name": "margin", "label": f"{size}", "pairs": size} for size in sizes]
+    sample = cleaning.sampled(plan_of(WORDS, *margins), text).context.sample
+    kept = [row for row in rows if row != 4]
+    assert sample == ([f"s{row}" for row in kept], [f"t{row}" for row in kept])
+    plan = plan_of(WORDS, {"name": "margin", "reference": "pairs.tsv"})
+    assert cleaning.sampled(plan, text) == plan

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from miner.cleaning.plan import Plan, default_plan, read_plan, scores_plan
+from miner.cleaning.plan import Plan, Step, default_plan, read_plan, scores_plan
 from miner.cli import cli
 from miner.errors import ArtifactError
 from miner.filters.filter_types import GLOBAL, LOCAL, MODEL, Context
@@ -140,6 +140,30 @@ def test_bounds_and_settings(tmp_path: Path) -> None:
     lowered = made.with_bound(7)  # fewer tokens are better
     assert lowered.ranking is not None and lowered.ranking.bounds() == "2 to 7"
     assert lowered.steps[1:] == made.steps[1:]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "value", "bound"),
+    [
+        (2.0, 7.0, 1.0, 2.0),
+        (2.0, 7.0, 2.0, None),
+        (2.0, 7.0, 7.0, None),
+        (2.0, 7.0, 8.0, 7.0),
+        (None, 7.0, 1.0, None),
+        (None, 7.0, 8.0, 7.0),
+        (2.0, None, 1.0, 2.0),
+        (2.0, None, 8.0, None),
+        (None, None, 1.0, None),
+    ],
+)
+def test_the_bound_that_a_score_breaks(
+    low: float | None, high: float | None, value: float, bound: float | None
+) -> None:
+    assert Step("length", "length", {}, low, high).bound(value) == bound
+
+
+def test_default_filters_see_the_text_as_it_is() -> None:
+    assert not default_plan(KNOWN).repair
 
 
 def test_steps_run_by_stage_and_then_as_they_stand(tmp_path: Path) -> None:
