@@ -1,6 +1,6 @@
-"""One runner for all benchmarks: ``python -m benchmarks SECTION [options]``; SECTION --help tells.
+"""Runner of all benchmarks: ``python -m benchmarks NAME [options]``; ``NAME --help`` for options.
 
-Sections write their results to ``benchmarks/results``; ``pages`` writes tables and plots of them.
+Benchmarks write their results to ``benchmarks/results``; ``pages`` makes tables and plots of them.
 """
 
 import importlib
@@ -8,7 +8,7 @@ import sys
 
 from benchmarks import report
 
-SECTIONS = {
+BENCHMARKS = {
     "bucc": "benchmarks.mining.bucc_protocol",
     "mining": "benchmarks.mining.mining_quality",
     "precision": "benchmarks.mining.precision_reached",
@@ -26,13 +26,13 @@ SECTIONS = {
 
 
 def main() -> None:
-    """Run the section that the first argument names, with the other arguments."""
+    """Run the benchmark that the first argument names, with the other arguments."""
     name = sys.argv[1] if len(sys.argv) > 1 else ""
-    if name not in SECTIONS:
-        print(f"usage: python -m benchmarks {{{','.join(SECTIONS)}}} [options]", file=sys.stderr)
+    if name not in BENCHMARKS:
+        print(f"usage: python -m benchmarks {{{','.join(BENCHMARKS)}}} [options]", file=sys.stderr)
         sys.exit(0 if name in ("-h", "--help") else 2)
     sys.argv = [f"python -m benchmarks {name}", *sys.argv[2:]]
-    report.run(importlib.import_module(SECTIONS[name]).main)
+    report.run(importlib.import_module(BENCHMARKS[name]).main)
 
 
 if __name__ == "__main__":

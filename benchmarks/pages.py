@@ -66,8 +66,8 @@ def mining(record: dict[str, Any]) -> list[str]:
     columns = "set", "model", "ranked by", "threshold", "precision", "recall", "**F1 on test**"
     return [
         "Protocol of BUCC 2018: the threshold is tuned on the training split and applied to the",
-        "test split. *Margin*: ratio margin with k = 4. *Probability*: verification with k = 8. *No",
-        "gold*: pairs that the tool keeps for an estimated precision of 0.95.",
+        "test split. *Margin*: ratio margin with k = 4. *Probability*: verification with k = 8.",
+        "*No gold*: pairs that the tool keeps for an estimated precision of 0.95.",
         "",
         *table([*columns, "no gold"], rows),
     ]
@@ -120,8 +120,8 @@ def precision(record: dict[str, Any]) -> list[str]:
         "",
         *table(("set", "parallel share", "asked", "reached", "recall", "pairs kept"), rows),
         "",
-        "*Outside*: more than 0.03 from the precision asked for, or 0.05 if fewer than 200 pairs are",
-        "kept. The gold lacks some translations, so the true precision is a little higher.",
+        "*Outside*: more than 0.03 from the precision asked for, or 0.05 if fewer than 200 pairs",
+        "are kept. The gold lacks some translations, so the true precision is a little higher.",
     ]
 
 

@@ -12,7 +12,7 @@ from miner.evaluation.metrics import auc, average_precision, value_of
 
 
 def ranking(scores: np.ndarray, good: np.ndarray) -> dict[str, Any]:
-    """Return the area under the ROC curve, average precision, and the best F1 with its threshold."""
+    """Return area under the ROC curve, average precision, and the best F1 with its threshold."""
     return {
         "auc": _rounded(value_of(auc(scores, good), len(scores))),
         "average precision": _rounded(value_of(average_precision(scores, good), len(scores))),
@@ -62,7 +62,7 @@ def removed(kept: np.ndarray, kinds: list[str]) -> dict[str, float]:
 
 
 def _curve(scores: np.ndarray, good: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the distinct scores, falling, with the pairs and good pairs each keeps as threshold."""
+    """Return the distinct scores, falling, with pairs and good pairs kept at each as threshold."""
     order = np.argsort(-scores, kind="stable")
     ordered = scores[order]
     last = np.flatnonzero(np.r_[ordered[1:] != ordered[:-1], True])

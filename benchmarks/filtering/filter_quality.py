@@ -109,8 +109,8 @@ def separated(
     }
     found: dict[str, Any] = {"auc": filter_metrics.ranking(scores, test.good)["auc"]}
     kinds = np.array(test.kinds)
-    # Good pairs against this kind alone, without a threshold. Captions have no numbers and names, so
-    # a part of these AUCs is the difference between the scores of captions and news.
+    # Good pairs against this kind alone, without a threshold. Captions have no numbers and names,
+    # so part of these AUCs is the difference between the scores of captions and news.
     found["auc by kind"] = {
         kind: filter_metrics.ranking(scores[part], test.good[part])["auc"]
         for kind in KINDS

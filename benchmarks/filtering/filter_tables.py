@@ -31,8 +31,8 @@ def labelled(results: dict[str, Any]) -> list[str]:
         for name, one in sets.items()
     ]
     lines = [
-        "Labelled sets: AUC · average precision · F1 of the good pairs at the threshold that is best",
-        "on the set itself:",
+        "Labelled sets: AUC · average precision · F1 of the good pairs at the threshold that is",
+        "best on the set itself:",
         "",
         *head(["score", *heads]),
     ]
@@ -50,12 +50,13 @@ def labelled(results: dict[str, Any]) -> list[str]:
 def synthetic(results: dict[str, Any]) -> list[str]:
     percent = f"{results['precision']:.0%}"
     lines = [
-        "Held-out text, half of the pairs corrupted: share of each kind of noise that is removed from",
-        "the test text. Scores have the threshold that removes most pairs of the development text",
-        f"while {percent} of them are noise. Filters are used as they are. *Reached*: share of noise",
-        "among the removed pairs of the test text. *Good kept*: share of its good pairs that remain.",
-        f"*{percent} good*: share of good pairs kept at another threshold, at which {percent} of the",
-        "pairs kept are good; it is chosen on the development text or, in brackets, on the test text.",
+        "Held-out text, half of the pairs corrupted: share of each kind of noise that is removed",
+        "from the test text. Scores have the threshold that removes most pairs of the development",
+        f"text while {percent} of these are noise. Filters are used as they are. *Reached*: share",
+        "of noise among the removed pairs of the test text. *Good kept*: share of its good pairs",
+        f"that remain. *{percent} good*: share of good pairs kept at another threshold, where",
+        f"{percent} of the kept pairs are good; chosen on the development text or, in brackets, on",
+        "the test text.",
     ]
     for languages, splits in results["texts"].items():
         counts = splits["test"]
@@ -94,8 +95,8 @@ def throughput(results: dict[str, Any]) -> list[str]:
         return [f"Throughput of `miner filter`: missing: {results['missing']}."]
     shares = sorted(results["shares"].items(), key=lambda item: -item[1])
     return [
-        f"`miner filter` with its default filters reads {results['pairs']:,} pairs of real text and "
-        f"keeps {results['kept']:,}.",
+        f"`miner filter` with its default filters reads {results['pairs']:,} pairs of real text "
+        f"and keeps {results['kept']:,}.",
         f"Throughput: {results['pairs/s']:,} pairs/s (median of {results['rounds']}; "
         f"{results['min']:,} to {results['max']:,}), start included. Time by filter:",
         f"{', '.join(f'{name} {share:.0%}' for name, share in shares)}.",

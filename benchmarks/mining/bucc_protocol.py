@@ -1,4 +1,4 @@
-"""Measure mining by the BUCC protocol: threshold from the training split, metrics on the test split.
+"""Measure mining by the BUCC protocol: threshold from the training split, metrics on test.
 
     python -m benchmarks bucc --data DIR --pair de-en --model M [--model M2 ...]
 

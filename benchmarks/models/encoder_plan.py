@@ -16,7 +16,8 @@ RECURRENT = ("lstm", "blstm", "lstm-sp", "blstm-sp", "gran-lstm", "gran-gru")
 # Passes of recurrent encoders over the text; averages take the ten of the recipe.
 ONCE, FEW = 1, 3
 # LSTMs shuffle words as in P19 and start from large embeddings, so that their gates distinguish
-# words. With small ones, or with dropout, they do not learn in so few passes. GRANs start as in S18.
+# words. With small ones, or with dropout, they do not learn in so few passes. GRANs start as in
+# S18.
 OWN: dict[str, dict[str, Any]] = {
     **dict.fromkeys(RECURRENT[:4], {"scramble": 0.3, "initial": 1.0}),
     **dict.fromkeys(RECURRENT[4:], {"initial": 0.01}),

@@ -67,13 +67,13 @@ def main_table(record: dict[str, Any], conditions: Callable[[dict[str, Any]], st
 
 KEY = [
     "In brackets: half width of the 95% bootstrap interval. BUCC: F1 on the bucc-style test split,",
-    "by ratio margin, the threshold from the training split. Tatoeba: accuracy by ratio margin, mean",
-    "of both directions. STS and SICK-R: Pearson × 100; STS 12–16 is the mean over data sets. MSRPC:",
-    "accuracy by a threshold of the cosine. ParaCrawl, Common Crawl, subtitles: area under the ROC",
-    "curve of labelled noisy bitext, by the cosine. Sentences/s: English text to vectors, all",
-    "threads, one run; other tables have other runs, and the speed of the machine varies. A star:",
-    "some sets of the mean are missing. The training text of the model that ships contains some",
-    "sentences of these sets, counted below; that of the other models contains none.",
+    "by ratio margin, the threshold from the training split. Tatoeba: accuracy by ratio margin,",
+    "mean of both directions. STS and SICK-R: Pearson × 100; STS 12–16 is the mean over data sets.",
+    "MSRPC: accuracy by a threshold of the cosine. ParaCrawl, Common Crawl, subtitles: area under",
+    "the ROC curve of labelled noisy bitext, by the cosine. Sentences/s: English text to vectors,",
+    "all threads, one run; other tables have other runs, and the speed of the machine varies. A",
+    "star: some sets of the mean are missing. The training text of the model that ships contains",
+    "some sentences of these sets, counted below; that of the other models contains none.",
 ]
 
 
@@ -121,8 +121,8 @@ def published(rows: Sequence[dict[str, Any]]) -> list[str]:
         line for row in rows for line in row["evaluations"].get("sts", {}).get("missing", [])
     )
     return [
-        "Pearson × 100 by year, and published results in italics. A star: some sets of the mean are",
-        "missing.",
+        "Pearson × 100 by year, and published results in italics. A star: some sets of the mean",
+        "are missing.",
         "",
         *lines,
         "",
@@ -188,10 +188,10 @@ def paraphrases(rows: Sequence[dict[str, Any]]) -> list[str]:
         ),
     )
     return [
-        "Paraphrase detection, MSRPC test. Accuracy by the majority class of the training set, by a",
-        "threshold of the cosine, and by a perceptron with 200 hidden units (mean of 3 seeds) on both",
-        "vectors (Sjöblom et al. 2018) or on their differences and products. Last columns: mean",
-        "cosine of pairs by label.",
+        "Paraphrase detection, MSRPC test. Accuracy by the majority class of the training set, by",
+        "a threshold of the cosine, and by a perceptron with 200 hidden units (mean of 3 seeds) on",
+        "both vectors (Sjöblom et al. 2018) or on their differences and products. Last columns:",
+        "mean cosine of pairs by label.",
         "",
         *lines,
     ]
@@ -260,7 +260,7 @@ def differences(row: dict[str, Any]) -> list[str]:
         ),
     )
     return [
-        f"{row['name']}, on the same bootstrap resamples of the test sets (the JSON has every STS set):",
+        f"{row['name']}, on the same bootstrap resamples (the JSON has every STS set):",
         "",
         *lines,
     ]
@@ -286,10 +286,10 @@ def seen(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) ->
         ),
     )
     return [
-        "Distinct test sentences of at least 13 letters and digits that occur in training text. Case",
-        "and punctuation do not count. Sets without any are left out. The models of the recipes are",
-        "trained without these and shorter test sentences. *Shipped* is the text of the model that",
-        "ships; none was removed from it.",
+        "Distinct test sentences of at least 13 letters and digits that occur in training text.",
+        "Case and punctuation do not count. Sets without any are left out. The models of the",
+        "recipes are trained without these and shorter test sentences. *Shipped* is the text of",
+        "the model that ships; none was removed from it.",
         "",
         *lines,
         "",

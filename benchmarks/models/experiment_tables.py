@@ -27,11 +27,11 @@ FIRST = {
     "languages": "language",
 }
 KEY = [
-    "All rows use the P19 recipe, unless they say `fast`, in 5 passes over text of at most 30 words",
-    "a side. BUCC F1: bucc-style fr-en test split, by ratio margin, the threshold from the training",
-    "split. Tatoeba: accuracy of both directions, by margin. STS 12–16: mean of Pearson × 100 over",
-    "the data sets of those years. STS-B: its English test set. In brackets: 95% bootstrap interval",
-    "over the test items. One seed each.",
+    "All rows use the P19 recipe, unless they say `fast`, in 5 passes over text of at most 30",
+    "words a side. BUCC F1: bucc-style fr-en test split, by ratio margin, the threshold from the",
+    "training split. Tatoeba: accuracy of both directions, by margin. STS 12–16: mean of",
+    "Pearson × 100 over the data sets of those years. STS-B: its English test set. In brackets:",
+    "95% bootstrap interval over the test items. One seed each.",
 ]
 
 

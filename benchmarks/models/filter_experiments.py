@@ -37,7 +37,7 @@ def measure(bench: ExperimentBench) -> Iterator[Results]:
 
 
 def chosen(found: Pool, bench: ExperimentBench) -> Iterator[tuple[str, list[Pair]]]:
-    """Yield the label of each filter and the pairs it keeps; filters that keep too few are skipped."""
+    """Yield the label and the kept pairs of each filter that keeps enough of them."""
     pairs, keep = found.pairs, found.keep
     # Several random samples show the differences that are due to chance.
     for number in range(min(SAMPLES, len(pairs) // keep)):

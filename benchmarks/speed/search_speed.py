@@ -185,7 +185,7 @@ def recall(queries: np.ndarray, base: np.ndarray, found: np.ndarray, fourth: np.
 
 
 def _vectors(work: str, dtype: type | None = None, count: int | None = None) -> Found:
-    """Load the first ``count`` vectors of both sides as ``dtype``, or map the files if it is None."""
+    """Load the first ``count`` vectors of both sides as ``dtype``; None maps the files."""
     paths = [Path(work) / f"{side}.npy" for side in ("source", "target")]
     if dtype is None:
         mapped = [np.load(path, mmap_mode="r")[:count] for path in paths]

@@ -51,7 +51,7 @@ def tokenizer_and_table() -> tuple[Any, np.ndarray]:
 
 
 def static_embedding(threads: int, sample: Path) -> Encode:
-    """StaticEmbedding of sentence-transformers. Its default batch of 32 is made for transformers."""
+    """StaticEmbedding of sentence-transformers. Its default batch of 32 is for transformers."""
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import StaticEmbedding
 

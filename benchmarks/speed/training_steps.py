@@ -3,12 +3,12 @@
     python -m benchmarks training --data DIR [--pair de-en]
 
 Plain torch is the obvious implementation: ``EmbeddingBag(mode="mean")``, normalise, one matrix of
-cosines, cross-entropy over its rows and columns (``fast``), or the hardest negatives of a mega-batch
-and the margin loss (``p19``), and ``Adam`` over the whole table. A second variant has sparse
-gradients and ``SparseAdam``, torch's best for a table of which a batch uses few rows. All systems
-get the same tokenised batches. Blocks of steps alternate, so that changes of the machine's speed
-affect all. The result is the ratio of the medians. The matrix products of the softmax objective
-are measured alone, as the limit for any implementation.
+cosines, cross-entropy over its rows and columns (``fast``), or the hardest negatives of a
+mega-batch and the margin loss (``p19``), and ``Adam`` over the whole table. A second variant has
+sparse gradients and ``SparseAdam``, torch's best for a batch that uses few rows of the table. All
+systems get the same tokenised batches. Blocks of steps alternate, so that changes of the machine's
+speed affect all. The result is the ratio of the medians. The matrix products of the softmax
+objective are measured alone, as the limit for any implementation.
 """
 
 import dataclasses
