@@ -14,13 +14,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 from benchmarks import report
 from benchmarks.reliability import commands, crashes, fuzz, kills, places
-from benchmarks.reliability.commands import COMMANDS, DISTURBED
+from benchmarks.reliability.commands import COMMANDS, DISTURBED, Command
 
 SECTIONS = ("kills", "crashes", "fuzz", "places")
 # Counts that are no fault.
@@ -79,7 +80,7 @@ def run_kills(root: Path, scale: float, seed: int) -> dict[str, Any]:
 def run_crashes(root: Path, scale: float, seed: int) -> dict[str, Any]:
     return side_by_side(
         {
-            name: lambda name=name: crashes.check(COMMANDS[name], root, times(60, scale))  # type: ignore[misc]
+            name: lambda name=name: crashes.check(COMMANDS[name], root, times(40, scale))  # type: ignore[misc]
             for name in DISTURBED
         }
     )
@@ -91,20 +92,38 @@ def run_fuzz(root: Path, scale: float, seed: int) -> dict[str, Any]:
     done = commands.run(COMMANDS["train"], place)
     if done.code:
         raise RuntimeError(done.err)
-    return {"all readers": fuzz.campaign(root, place / "model", times(10_000, scale), seed)}
+    # Two processes, each of which forks its runs.
+    half = -(-times(10_000, scale) // 2)
+    halves = [(root / f"half{n}", place / "model", half, seed + n) for n in range(2)]
+    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
+        found = pool.map(fuzz.campaign, *zip(*halves, strict=True))
+        return {f"half {number}": part for number, part in enumerate(found)}
 
 
 def run_places(root: Path, scale: float, seed: int) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name in DISTURBED:
-        command = COMMANDS[name]
-        try:
-            found[f"{name}, full disk"] = places.full_disk(command, root / "disk", times(50, scale))
-            found[f"{name}, read-only"] = places.read_only(command, root / "ro")
-        except OSError as error:
-            found[f"{name}, full disk"] = {"skipped": f"no file system can be mounted: {error}"}
-        found[f"{name}, two at once"] = places.two_at_once(command, root / "two", times(5, scale))
-        found[f"{name}, clock set back"] = places.clock_set_back(command, root / "clock")
+    found = side_by_side(
+        {
+            name: lambda name=name: try_places(COMMANDS[name], root / name, scale)  # type: ignore[misc]
+            for name in DISTURBED
+        }
+    )
+    return {key: value for part in found.values() for key, value in part.items()}
+
+
+def try_places(command: Command, root: Path, scale: float) -> dict[str, Any]:
+    """Run a command on full and read-only disks, twice at once, and with the clock set back."""
+    root.mkdir()
+    (root / "in").symlink_to(root.parent / "in")
+    name = command.name
+    found: dict[str, Any] = {
+        f"{name}, two at once": places.two_at_once(command, root, times(5, scale)),
+        f"{name}, clock set back": places.clock_set_back(command, root),
+    }
+    try:
+        found[f"{name}, full disk"] = places.full_disk(command, root, times(50, scale))
+        found[f"{name}, read-only"] = places.read_only(command, root)
+    except OSError as error:
+        found[f"{name}, full disk"] = {"skipped": f"no file system can be mounted: {error}"}
     return found
 
 

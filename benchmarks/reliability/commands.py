@@ -49,12 +49,14 @@ COMMANDS = {
         Command("index-en", "index ../in/demo.en -o index-en", ("index-en",)),
         Command(
             "search",
-            "search index index-en --checkpoint search.h5 -o pairs.tsv",
+            "search index index-en --checkpoint search.h5 --no-estimate -o pairs.tsv",
             ("pairs.tsv",),
             ("index", "index-en"),
         ),
         Command(
-            "mine", "mine ../in/demo.de ../in/demo.en --work work -o pairs.tsv", ("pairs.tsv",)
+            "mine",
+            "mine ../in/demo.de ../in/demo.en --work work --no-estimate -o pairs.tsv",
+            ("pairs.tsv",),
         ),
         Command(
             "filter",

@@ -265,6 +265,7 @@ def cases(seeds: Path, count: int, seed: int) -> Iterator[tuple[Reader, str, byt
 
 def campaign(root: Path, model: Path, count: int, seed: int) -> dict[str, Any]:
     """Run ``count`` mutated inputs; the counts of everything but exit codes should be 0."""
+    root.mkdir(exist_ok=True)
     seeds = root / "seeds"
     write_seeds(seeds, model)
     build_seeds(seeds)

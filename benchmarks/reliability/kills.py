@@ -70,10 +70,10 @@ def disturb(command: Command, root: Path, count: int, number: signal.Signals, se
 
 
 def measure(root: Path, count: int, seed: int, names: tuple[str, ...]) -> dict[str, Any]:
-    """Disturb each of the commands ``count`` times by SIGKILL and a fifth as often gently."""
+    """Stop each command ``count`` times by SIGKILL, and a tenth as often by each other signal."""
     found: dict[str, Any] = {}
     for name in names:
         for number in SIGNALS:
-            times = count if number == signal.SIGKILL else -(-count // 5)
+            times = count if number == signal.SIGKILL else -(-count // 10)
             found[f"{name} {number.name}"] = disturb(COMMANDS[name], root, times, number, seed)
     return found

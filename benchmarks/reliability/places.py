@@ -37,18 +37,23 @@ def small_disk(place: Path, size: int) -> Iterator[None]:
         subprocess.run(["umount", place], check=True)
 
 
+def undisturbed(command: Command, root: Path) -> tuple[Path, Path, str | None]:
+    """Return a directory ready for the command, one where it ran, and the digest of its output."""
+    ready, clean = root / "ready", root / "clean"
+    if not ready.exists():
+        commands.prepare(command, ready)
+        shutil.copytree(ready, clean)
+        commands.run(command, clean)
+    return ready, clean, commands.digest(clean, command.outputs)
+
+
 def full_disk(command: Command, root: Path, sizes: int) -> dict[str, Any]:
     """Run a command on ``sizes`` disks from a few KiB to more than it needs.
 
     Each run must end with exit code 0 and the right output, or be refused in one line and leave
     nothing new behind but its checkpoint.
     """
-    ready = root / f"{command.name}-ready"
-    commands.prepare(command, ready)
-    clean = root / f"{command.name}-clean"
-    shutil.copytree(ready, clean)
-    commands.run(command, clean)
-    wanted = commands.digest(clean, command.outputs)
+    ready, clean, wanted = undisturbed(command, root)
     used = sum(path.stat().st_size for path in clean.rglob("*") if path.is_file())
     before = sum(path.stat().st_size for path in ready.rglob("*") if path.is_file())
     kept = commands.entries(clean)
@@ -95,12 +100,7 @@ def two_at_once(command: Command, root: Path, times: int) -> dict[str, Any]:
     Each run ends with exit code 0 or is refused in one line, one of them succeeds (alone or when it
     is repeated), and the output is that of a single run.
     """
-    ready = root / f"{command.name}-ready"
-    commands.prepare(command, ready)
-    clean = root / f"{command.name}-clean"
-    shutil.copytree(ready, clean)
-    commands.run(command, clean)
-    wanted = commands.digest(clean, command.outputs)
+    ready, _, wanted = undisturbed(command, root)
     counts: Counter[str] = Counter(both=0, one=0)
     failures: list[str] = []
     for number in range(times):
