@@ -1,6 +1,6 @@
 """Tables of ``results/evaluations.json``."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from benchmarks.markdown import conjoined, table
@@ -24,6 +24,8 @@ COMPARED = (
 )
 
 Found = dict[tuple[str, str], dict[str, Any]]
+# By head: task, set, metric and factor.
+Columns = Mapping[str, tuple[str, str, str, int]]
 
 
 def metrics(row: dict[str, Any], task: str) -> Found:
@@ -34,7 +36,6 @@ def metrics(row: dict[str, Any], task: str) -> Found:
 
 def main_table(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) -> list[str]:
     """Return the table of the main metrics, one row a model."""
-    rows = _models(record)
     columns = {
         "BUCC de-en": ("bucc", "bucc-style de-en", "f1 by margin", 1),
         "BUCC fr-en": ("bucc", "bucc-style fr-en", "f1 by margin", 1),
@@ -48,20 +49,10 @@ def main_table(record: dict[str, Any], conditions: Callable[[dict[str, Any]], st
         "Common Crawl": ("noisy", "fr-en.commoncrawl", "auc by cosine", 1),
         "subtitles": ("noisy", "fr-en.opensubs", "auc by cosine", 1),
     }
-    lines = table(
-        ("model", *columns, "sentences/s"),
-        (
-            (
-                row["name"],
-                *(
-                    cell(metrics(row, task), name, metric, scale)
-                    for task, name, metric, scale in columns.values()
-                ),
-                NONE if rate(row) is None else f"{rate(row):,.0f}",
-            )
-            for row in rows
-        ),
-    )
+    rows = _models(record)
+    speeds = [NONE if (speed := rate(row)) is None else f"{speed:,.0f}" for row in rows]
+    cells = [[*line, speed] for line, speed in zip(scored(rows, columns), speeds, strict=True)]
+    lines = table(("model", *columns, "sentences/s"), cells)
     return [*lines, "", *KEY, "", conditions(record)]
 
 
@@ -75,6 +66,20 @@ KEY = [
     "star: some sets of the mean are missing. The training text of the model that ships contains",
     "some sentences of these sets, counted below; that of the other models contains none.",
 ]
+
+
+def scored(rows: Sequence[dict[str, Any]], columns: Columns) -> list[list[str]]:
+    """Return the cells of a table: the name of each model and the metrics of ``columns``."""
+    return [
+        [
+            row["name"],
+            *(
+                cell(metrics(row, task), name, metric, scale)
+                for task, name, metric, scale in columns.values()
+            ),
+        ]
+        for row in rows
+    ]
 
 
 def tables(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) -> list[str]:
@@ -94,29 +99,12 @@ def tables(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) 
 
 def published(rows: Sequence[dict[str, Any]]) -> list[str]:
     """Return the table of STS by year, with published results."""
-    lines = table(
-        ("", *YEARS, "over all sets", "STS-B test"),
-        [
-            *(
-                (
-                    row["name"],
-                    *(cell(metrics(row, "sts"), year, "pearson", 100) for year in YEARS),
-                    cell(metrics(row, "sts"), ALL, "pearson", 100),
-                    cell(metrics(row, "sts"), STSB, "pearson", 100),
-                )
-                for row in rows
-            ),
-            *(
-                (
-                    f"*{name}*",
-                    *(f"{value:.1f}" for value in years),
-                    NONE,
-                    f"{benchmark:.1f}",
-                )
-                for name, (years, benchmark) in PUBLISHED.items()
-            ),
-        ],
-    )
+    names = {**dict(zip(YEARS, YEARS, strict=True)), "over all sets": ALL, "STS-B test": STSB}
+    columns = {head: ("sts", name, "pearson", 100) for head, name in names.items()}
+    papers = [
+        [f"*{name}*", *(f"{value:.1f}" for value in years), NONE, f"{benchmark:.1f}"]
+        for name, (years, benchmark) in PUBLISHED.items()
+    ]
     missing = dict.fromkeys(
         line for row in rows for line in row["evaluations"].get("sts", {}).get("missing", [])
     )
@@ -124,7 +112,7 @@ def published(rows: Sequence[dict[str, Any]]) -> list[str]:
         "Pearson × 100 by year, and published results in italics. A star: some sets of the mean",
         "are missing.",
         "",
-        *lines,
+        *table(("", *columns), [*scored(rows, columns), *papers]),
         "",
         *(f"Not measured: {line}." for line in missing),
     ]
@@ -132,21 +120,13 @@ def published(rows: Sequence[dict[str, Any]]) -> list[str]:
 
 def across(rows: Sequence[dict[str, Any]]) -> list[str]:
     """Return the table of the STS Benchmark in other languages and across languages."""
-    names = [
-        f"stsb.{name}.test" for name in ("de", "es", "fr", "ru", "en-de", "en-es", "en-fr", "en-ru")
-    ]
-    lines = table(
-        ("", *(name.split(".")[1] for name in names)),
-        (
-            (row["name"], *(cell(metrics(row, "sts"), name, "pearson", 100) for name in names))
-            for row in rows
-        ),
-    )
+    names = ("de", "es", "fr", "ru", "en-de", "en-es", "en-fr", "en-ru")
+    columns = {name: ("sts", f"stsb.{name}.test", "pearson", 100) for name in names}
     return [
         "STS Benchmark, test, machine-translated: both sentences translated, or only the second.",
         "Pearson × 100:",
         "",
-        *lines,
+        *table(("", *columns), scored(rows, columns)),
     ]
 
 
@@ -172,28 +152,21 @@ def retrieval(rows: Sequence[dict[str, Any]]) -> list[str]:
 
 def paraphrases(rows: Sequence[dict[str, Any]]) -> list[str]:
     """Return the table of MSRPC, with mean cosines by label."""
-    by = ("majority", "cosine", "MLP (u, v)", "MLP (|u-v|, u*v)")
-    lines = table(
-        ("", *(name.replace("|", "\\|") for name in by), "cosine of others", "of paraphrases"),
-        (
-            (
-                row["name"],
-                *(
-                    cell(metrics(row, "paraphrase"), "msrpc", f"accuracy by {name}", 1)
-                    for name in by
-                ),
-                *_grades(row),
-            )
-            for row in rows
-        ),
-    )
+    columns = {
+        name.replace("|", "\\|"): ("paraphrase", "msrpc", f"accuracy by {name}", 1)
+        for name in ("majority", "cosine", "MLP (u, v)", "MLP (|u-v|, u*v)")
+    }
+    cells = zip(scored(rows, columns), map(_grades, rows), strict=True)
     return [
         "Paraphrase detection, MSRPC test. Accuracy by the majority class of the training set, by",
         "a threshold of the cosine, and by a perceptron with 200 hidden units (mean of 3 seeds) on",
         "both vectors (Sjöblom et al. 2018) or on their differences and products. Last columns:",
         "mean cosine of pairs by label.",
         "",
-        *lines,
+        *table(
+            ("", *columns, "cosine of others", "of paraphrases"),
+            ([*line, *grades] for line, grades in cells),
+        ),
     ]
 
 
@@ -224,22 +197,15 @@ def noisy(rows: Sequence[dict[str, Any]]) -> list[str]:
 
 def top_one(rows: Sequence[dict[str, Any]]) -> list[str]:
     """Return the table of the task that mteb calls BUCC.v2."""
-    pairs = [f"bucc-style {pair} test, as mteb's BUCC.v2" for pair in ("de-en", "fr-en")]
-    lines = table(
-        ("", *(pair.split()[1] for pair in pairs)),
-        (
-            (
-                row["name"],
-                *(cell(metrics(row, "bucc"), pair, "accuracy of top 1", 1) for pair in pairs),
-            )
-            for row in rows
-        ),
-    )
+    columns = {
+        pair: ("bucc", f"bucc-style {pair} test, as mteb's BUCC.v2", "accuracy of top 1", 1)
+        for pair in ("de-en", "fr-en")
+    }
     return [
         "*Not mining:* the task that mteb calls BUCC.v2, top 1 by cosine among the gold sentences,",
         "here those of the test split. Accuracy; the F1 is in the JSON.",
         "",
-        *lines,
+        *table(("", *columns), scored(rows, columns)),
     ]
 
 

@@ -7,7 +7,6 @@ smaller share. The peer in torch computes one bf16 product a block, with topk al
 columns, and does not score again in higher precision. Best of a few runs.
 """
 
-import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -15,15 +14,14 @@ from typing import Any
 import numpy as np
 
 from benchmarks.speed import speed_text
+from benchmarks.speed.limits import best
 from benchmarks.speed.process import Job, run
-from miner import Encoder
+from benchmarks.speed.search_speed import K, encoded, topk_both
 from miner.knn.knn_search import nearest_both
 from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
 
-K = 4
 MEMORY = 8 << 30
-RUNS = 3
 SQUARE = 8192
 BLOCK = 8192
 
@@ -43,34 +41,12 @@ def peak() -> float:
     return work * 2 * SQUARE**3 / best(products)
 
 
-def best(work: Callable[[], object]) -> float:
-    """Return the seconds of the fastest of a few runs, after one to warm up."""
-    work()
-    times = []
-    for _ in range(RUNS):
-        started = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - started)
-    return min(times)
-
-
 def torch_topk(source: np.ndarray, target: np.ndarray) -> None:
     import torch
 
-    left = torch.from_numpy(source).cuda().bfloat16()
-    right = torch.from_numpy(target).cuda().bfloat16()
-    forward, best_values, place = [], None, None
-    for start in range(0, len(left), BLOCK):
-        product = left[start : start + BLOCK] @ right.T
-        forward.append(product.topk(K, dim=1).indices.cpu())
-        values, rows = product.topk(K, dim=0)
-        rows += start
-        if best_values is not None and place is not None:
-            values, rows = torch.cat([best_values, values]), torch.cat([place, rows])
-        best_values, order = values.topk(K, dim=0)
-        place = rows.gather(0, order)
-    assert place is not None
-    place.cpu()
+    left, right = (torch.from_numpy(side).cuda().bfloat16() for side in (source, target))
+    for found in topk_both(left, right, BLOCK):
+        found.cpu()
 
 
 def faiss_gpu(source: np.ndarray, target: np.ndarray) -> None:
@@ -90,17 +66,12 @@ def job(paths: list[str], count: int, dimensions: list[int], threads: int) -> di
         return {"device": "no GPU"}
     import faiss
 
-    encoder = Encoder.load("default", threads)
-    encoded = (
-        encoder.encode(speed_text.read(paths[0], count)),
-        encoder.encode(speed_text.read(paths[1], count)),
-    )
+    vectors = encoded(paths, count, threads)
     top = peak()
     rows: list[dict[str, Any]] = []
     for d in dimensions:
-        source, target = speed_text.resized(encoded, d)
-        wide = [vectors.astype(np.float32) for vectors in (source, target)]
-
+        source, target = speed_text.resized(vectors, d)
+        wide = [side.astype(np.float32) for side in (source, target)]
         systems: dict[str, Callable[[], object]] = {
             f"ours, engine {engine}": partial(
                 nearest_both,
@@ -110,9 +81,7 @@ def job(paths: list[str], count: int, dimensions: list[int], threads: int) -> di
             )
             for engine in ("fused", "triton")
         }
-        systems |= {
-            "torch matmul and topk, bf16": partial(torch_topk, source, target),
-        }
+        systems["torch matmul and topk, bf16"] = partial(torch_topk, source, target)
         if hasattr(faiss, "StandardGpuResources"):
             systems["FAISS GPU, float32, twice"] = partial(faiss_gpu, *wide)
         for name, work in systems.items():

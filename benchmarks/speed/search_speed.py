@@ -59,13 +59,22 @@ def faiss_flat(source: np.ndarray, target: np.ndarray, threads: int) -> Found:
 
 
 def torch_topk(source: np.ndarray, target: np.ndarray, threads: int) -> Found:
-    """Search both directions by one product, in blocks of sources; topk along rows and columns."""
     import torch
 
-    left, right = torch.from_numpy(source), torch.from_numpy(target)
+    forward, backward = topk_both(torch.from_numpy(source), torch.from_numpy(target), TORCH_BLOCK)
+    return forward.numpy(), backward.numpy()
+
+
+def topk_both(left: Any, right: Any, block: int) -> tuple[Any, Any]:
+    """Search tensors in both directions by one product, in blocks of ``left``.
+
+    topk runs along rows and columns. Returns indices ``(len(left), K)`` and ``(len(right), K)``.
+    """
+    import torch
+
     forward, best, place = [], None, None
-    for start in range(0, len(left), TORCH_BLOCK):
-        product = left[start : start + TORCH_BLOCK] @ right.T
+    for start in range(0, len(left), block):
+        product = left[start : start + block] @ right.T  # (block, len(right))
         forward.append(product.topk(min(K, len(right)), dim=1).indices)
         values, rows_ = product.topk(min(K, len(product)), dim=0)
         rows_ += start
@@ -74,7 +83,7 @@ def torch_topk(source: np.ndarray, target: np.ndarray, threads: int) -> Found:
         best, order = values.topk(min(K, len(values)), dim=0)
         place = rows_.gather(0, order)
     assert place is not None
-    return torch.cat(forward).numpy(), place.T.numpy()
+    return torch.cat(forward), place.T
 
 
 def usearch_exact(source: np.ndarray, target: np.ndarray, threads: int) -> Found:
@@ -140,17 +149,19 @@ PEERS: dict[str, Callable[[np.ndarray, np.ndarray, int], Found]] = {
 }
 
 
+def encoded(paths: list[str], count: int, threads: int) -> Found:
+    """Return the vectors of the first ``count`` sentences of both sides."""
+    encoder = Encoder.load("default", threads)
+    source, target = (encoder.encode(speed_text.read(path, count)) for path in paths)
+    return source, target
+
+
 def prepare(paths: list[str], count: int, d: int, threads: int, work: str) -> dict[str, Any]:
     """Write the vectors of both sides, and each sentence's cosine to its fourth neighbour."""
     import torch
 
     torch.set_num_threads(threads)
-    encoder = Encoder.load("default", threads)
-    encoded = (
-        encoder.encode(speed_text.read(paths[0], count)),
-        encoder.encode(speed_text.read(paths[1], count)),
-    )
-    sides = speed_text.resized(encoded, d)
+    sides = speed_text.resized(encoded(paths, count, threads), d)
     for side, vectors in zip(("source", "target"), sides, strict=True):
         np.save(Path(work) / f"{side}.npy", vectors)
     double = [torch.from_numpy(vectors.astype(np.float64)) for vectors in sides]
