@@ -298,3 +298,14 @@ def test_the_shipped_model_has_text_with_a_free_licence() -> None:
     assert len(set(names)) == len(names) > 20
     # Sources whose licence does not allow it, or is unknown.
     assert not {name.split("/")[1] for name in names} & {"multi30k", "progit2", "git", "phpmyadmin"}
+
+
+def test_commands_of_older_results_have_their_names_of_today() -> None:
+    assert pages.command("python -m benchmarks.quality --data d") == (
+        "python -m benchmarks mining --data d"
+    )
+    assert pages.command("python -m benchmarks.speed --only a,b") == (
+        "python -m benchmarks speed --only a b"
+    )
+    today = "python -m benchmarks experiments --only sources"
+    assert pages.command(today) == today
