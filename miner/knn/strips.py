@@ -26,7 +26,7 @@ def strips_per_side(threads: int) -> int:
 
     A few more than threads, so that a thread finds free strips while another is late.
     """
-    return 1 if threads == 1 else threads + max(1, threads // 2)
+    return 1 if threads == 1 else threads + threads // 2
 
 
 def run_crosswise(

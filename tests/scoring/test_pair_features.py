@@ -1,0 +1,96 @@
+"""Pair features by their definitions, from the metrics of the kernels."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from miner.encoder.lexicon import Lexicon
+from miner.kernels.tokens import COLUMNS, LONGEST, compare
+from miner.ragged import offsets_of
+from miner.scoring.pair_features import PAIR_FEATURES, PreparedText, TokenTable, unit_codes
+
+SIZE = 40
+
+
+@pytest.fixture(scope="module")
+def table() -> TokenTable:
+    """Random directions, and a lexicon in which each token has two translations."""
+    generator = np.random.default_rng(0)
+    lexicon = Lexicon(
+        np.arange(0, 2 * SIZE + 1, 2),
+        np.sort(generator.permuted(np.tile(np.arange(SIZE), (SIZE, 1)), axis=1)[:, :2])
+        .ravel()
+        .astype(np.int32),
+        generator.uniform(0.1, 0.4, 2 * SIZE).astype(np.float32),
+        np.full(SIZE, 1 / (SIZE + 1), np.float32),
+    )
+    return TokenTable(generator.normal(size=(SIZE, 20)).astype(np.float32), lexicon)
+
+
+def prepared(seed: int, tokens: list[int], numbers: list[list[int]]) -> PreparedText:
+    """Sentences of so many random tokens, four characters each, with these numbers."""
+    generator = np.random.default_rng(seed)
+    counts = np.array(tokens)
+    return PreparedText(
+        generator.integers(0, SIZE, counts.sum()).astype(np.int32),
+        offsets_of(counts),
+        4 * counts,
+        np.array([number for one in numbers for number in one], np.uint64),
+        offsets_of(np.array([len(one) for one in numbers])),
+    )
+
+
+def test_features_follow_their_definitions(table: TokenTable) -> None:
+    left = prepared(1, [3, 12, 0, LONGEST + 30], [[], [3, 7], [2], [5]])
+    right = prepared(2, [5, 2, 9], [[], [7], [2, 3, 7]])
+    source, target = (grid.ravel() for grid in np.mgrid[:4, :3])
+    found = table.pair_features(left, right, source, target)
+    features = {name: found[:, column] for column, name in enumerate(PAIR_FEATURES)}
+
+    metrics = np.empty((len(source), COLUMNS), dtype=np.float32)
+    lexicon = table.lexicon
+    compare(
+        left.ids, left.offsets, right.ids, right.offsets, source, target,
+        table.codes, table.scale, table.weight,
+        lexicon.frequency, lexicon.offsets, lexicon.pieces, lexicon.probability,
+        metrics, np.empty((0, 4), dtype=np.float32),
+    )  # fmt: skip
+    names = ("alignment", "unmatched", "association", "translated")
+    for name, own, other in zip(names, metrics.T[0:8:2], metrics.T[1:8:2], strict=True):
+        assert len(np.unique(own)) > 3, name
+        np.testing.assert_allclose(features[name], (own + other) / 2, atol=1e-6)
+        worse = "max" if name == "unmatched" else "min"
+        expected = np.maximum(own, other) if worse == "max" else np.minimum(own, other)
+        np.testing.assert_array_equal(features[f"{name}_{worse}"], expected)
+    np.testing.assert_array_equal(features["shared_pieces"], metrics[:, 8])
+
+    for place, (s, t) in enumerate(zip(source.tolist(), target.tolist(), strict=True)):
+        tokens = [int(text.characters[row]) // 4 for text, row in ((left, s), (right, t))]
+        ratio = (4 * tokens[0] + 5) / (4 * tokens[1] + 5)
+        assert features["length_ratio"][place] == pytest.approx(abs(math.log(ratio)), abs=1e-6)
+        length = math.log(sum(min(count, LONGEST) for count in tokens) / 2 + 1)
+        assert features["length"][place] == pytest.approx(length, rel=1e-6)
+        assert features["length_squared"][place] == pytest.approx(length**2, rel=1e-6)
+        numbers = [
+            set(text.numbers[text.number_offsets[row] : text.number_offsets[row + 1]].tolist())
+            for text, row in ((left, s), (right, t))
+        ]
+        assert features["numbers_differ"][place] == (numbers[0] != numbers[1])
+        assert features["numbers_shared"][place] == len(numbers[0] & numbers[1])
+
+
+@pytest.mark.parametrize("dimension", [1, 31, 32, 33, 70])
+def test_codes_times_scale_are_unit_rows(dimension: int) -> None:
+    rows = np.random.default_rng(3).normal(size=(9, dimension)).astype(np.float32)
+    rows[4] = 0
+    codes, scale = unit_codes(rows)
+    assert codes.dtype == np.int8 and not codes[:, dimension:].any()
+    units = codes[:, :dimension] * scale[:, None]
+    assert not units[4].any() and scale[4] == 0
+    expected = np.delete(rows / np.maximum(np.linalg.norm(rows, axis=1), 1e-9)[:, None], 4, axis=0)
+    np.testing.assert_allclose(np.delete(units, 4, axis=0), expected, atol=0.01)
+    lengths = np.linalg.norm(np.delete(units, 4, axis=0), axis=1)
+    np.testing.assert_allclose(lengths, 1, atol=1e-6)
