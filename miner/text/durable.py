@@ -26,8 +26,9 @@ except ImportError:  # Windows
 
 # File systems that cannot sync a directory answer so.
 _CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EACCES)
-# What the names of temporary directories begin with.
-_SCRATCH = "miner-"
+# Names of temporary directories begin with it, and each holds a file of the other name. Both must
+# be there before a directory is removed as a leftover, so that none of the user's is.
+_SCRATCH, _SCRATCH_MARKER = "bitext-miner-scratch-", ".bitext-miner-scratch"
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 
 
@@ -50,14 +51,15 @@ def sync_directory(path: str | os.PathLike[str]) -> None:
     """Wait until the names in a directory are on the disk, where the system can tell."""
     if os.name == "nt":
         return
-    descriptor = os.open(path or ".", os.O_RDONLY)
     try:
-        os.fsync(descriptor)
+        descriptor = os.open(path or ".", os.O_RDONLY)  # refused without permission to list it
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
     except OSError as error:
         if error.errno not in _CANNOT_SYNC:
             raise
-    finally:
-        os.close(descriptor)
 
 
 def replace(temporary: str | os.PathLike[str], final: str | os.PathLike[str]) -> None:
@@ -106,6 +108,7 @@ def replace_directory(temporary: Path, final: Path) -> None:
 def remove_leftovers(final: Path) -> None:
     """Remove temporary files and directories of ``final`` that dead processes have left.
 
+    Only directories step aside as `.old`: a file of that name is the user's, and stays.
     A process on another machine that shares the directory looks dead here, so two machines must
     not write one output at once.
     """
@@ -116,7 +119,7 @@ def remove_leftovers(final: Path) -> None:
             (entry.path, match) for entry in entries if (match := pattern.fullmatch(entry.name))
         ]
     for path, match in found:
-        if is_alive(int(match[1])):
+        if is_alive(int(match[1])) or (match[2] == "old" and not os.path.isdir(path)):
             continue
         if match[2] == "old" and not final.exists():
             with suppress(OSError):
@@ -136,25 +139,28 @@ def scratch_directory() -> Iterator[Path]:
     long as its process holds a lock on it, so that processes of other containers are safe, too.
     """
     place = Path(tempfile.gettempdir())
-    pattern = re.compile(rf"{_SCRATCH}(\d+)-\w+")
+    pattern = re.compile(rf"{_SCRATCH}(\d+)-[a-z0-9_]{{8}}")
     with suppress(OSError), os.scandir(place) as entries:
         for entry in entries:
             match = pattern.fullmatch(entry.name)
             if match and not is_alive(int(match[1])):
-                _remove_scratch(entry.path)
+                _remove_scratch(Path(entry.path))
     with tempfile.TemporaryDirectory(prefix=f"{_SCRATCH}{os.getpid()}-") as name:
         descriptor = _lock_directory(name)
         try:
+            Path(name, _SCRATCH_MARKER).touch()
             yield Path(name)
         finally:
             if descriptor is not None:
                 os.close(descriptor)
 
 
-def _remove_scratch(path: str) -> None:
-    """Remove a directory that no process holds, if it is this user's."""
+def _remove_scratch(path: Path) -> None:
+    """Remove a directory that no process holds, if it is this user's and has the marker."""
     with suppress(OSError):
-        if os.name == "nt" or os.stat(path, follow_symlinks=False).st_uid != os.getuid():
+        if os.name == "nt" or path.lstat().st_uid != os.getuid():
+            return
+        if not (path / _SCRATCH_MARKER).is_file():
             return
         descriptor = _lock_directory(path)
         if descriptor is not None:
@@ -162,7 +168,7 @@ def _remove_scratch(path: str) -> None:
             os.close(descriptor)
 
 
-def _lock_directory(path: str) -> int | None:
+def _lock_directory(path: str | os.PathLike[str]) -> int | None:
     """Return a descriptor that holds the lock of a directory; None if it cannot be had."""
     if fcntl is None:
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
@@ -177,6 +178,44 @@ def test_a_directory_that_had_stepped_aside_comes_back(tmp_path: Path, dead: int
     aside.mkdir()
     durable.remove_leftovers(tmp_path / "model")
     assert os.listdir(tmp_path) == ["model"]
+
+
+def test_a_file_that_ends_in_old_is_the_users(tmp_path: Path, dead: int) -> None:
+    note = put(tmp_path / f".out.{dead}.old", "mine")
+    durable.remove_leftovers(tmp_path / "out")
+    put(tmp_path / "out", "output")
+    durable.remove_leftovers(tmp_path / "out")
+    assert note.read_text() == "mine" and (tmp_path / "out").read_text() == "output"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows opens no directory")
+def test_a_directory_that_cannot_be_listed_is_not_synced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.open
+
+    def refuse(path: Any, flags: int, *more: Any, **others: Any) -> int:
+        if os.path.isdir(path):  # of the mode -wx; tests may run as root, whom no mode stops
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return real(path, flags, *more, **others)
+
+    temporary = put(tmp_path / "temporary", "whole")
+    monkeypatch.setattr(os, "open", refuse)
+    durable.replace(temporary, tmp_path / "out")
+    assert (tmp_path / "out").read_text() == "whole"
+
+
+def test_directories_of_the_user_are_no_scratch(
+    tmp_path: Path, dead: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither those with similar names nor one of the whole name without the marker."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    names = {f"miner-{dead}-news", f"bitext-miner-scratch-{dead}-news2024"}
+    for name in names:
+        (tmp_path / name).mkdir()
+    with durable.scratch_directory():
+        pass
+    assert set(os.listdir(tmp_path)) == names
 
 
 SCRATCH = """
