@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from miner.index.index import Index
+from miner.kernels.tokens import MATCHED
 from miner.mining.search import Search, run, verifier_for
-from miner.scoring.explain import explain, match
+from miner.scoring.explain import TRANSLATED, explain, match
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +28,20 @@ def test_explaining_a_pair(found: Search, german: list[str], english: list[str])
     assert folded.strip().casefold() == german[0].strip().casefold()
     for token in right.source:
         assert token.partner is None or 0 <= token.partner < len(right.target)
+
+
+def test_tokens_match_by_similarity_or_translation(
+    found: Search, german: list[str], english: list[str]
+) -> None:
+    assert found.verifier is not None
+    matched = []
+    for source, target in ((german[0], english[0]), (german[0], english[9])):
+        for side in match(found.verifier, source, target):
+            for token in side:
+                alike = token.similarity >= MATCHED or token.probability >= TRANSLATED
+                assert (token.partner is not None) == alike
+                matched.append(alike)
+    assert set(matched) == {False, True}
 
 
 @pytest.mark.parametrize(("source", "target"), [("", ""), ("", "house"), ("漢字", "字漢")])

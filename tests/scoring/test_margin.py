@@ -160,6 +160,10 @@ def test_blocks_of_sources_change_nothing(search, margin, retrieval, size):
     blocks = CandidateBlocks(*search, margin)
     spans = blocks.spans(size)
     assert [row for span in spans for row in range(*span)] == list(range(len(search[0])))
+    for start, end in spans:  # a span may exceed its size by its last source alone
+        assert len(blocks.block(start, end - 1)) < size
+    places = search[0].row.size + int((search[1].row >= 0).sum())
+    assert len(spans) <= places // size + 1
     kept = Retrieval(len(search[1]), retrieval)
     found = []
     for span in spans:
