@@ -23,7 +23,7 @@ from miner.knn.engines import (
     choose_engine,
     search_device,
 )
-from miner.knn.lists import MOST_POSITIONS, Lists
+from miner.knn.lists import Lists
 from miner.knn.neighbors import Neighbors
 from miner.knn.recall import int8_suffices
 from miner.knn.search_checkpoint import Checkpoint, Plan
@@ -75,12 +75,6 @@ def nearest_both(
         if checkpoint is not None and checkpoint.keep:
             checkpoint.note(
                 f"{checkpoint.path} is not used: a search of compressed indexes has no checkpoint"
-            )
-    for side in (source, target):
-        if len(side) > MOST_POSITIONS:
-            raise ResourceError(
-                f"{len(side)} sentences on one side: a search takes at most {MOST_POSITIONS}; "
-                "split the corpus"
             )
     if device == "cuda" and not gpu_agrees(
         lambda: choose_engine(engine, "cuda", settings.exact, threads), source, target

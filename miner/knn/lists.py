@@ -4,9 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# Rows that positions can count: they are int32.
-MOST_POSITIONS = 2**31 - 1
-
 
 @dataclass(frozen=True)
 class Lists:

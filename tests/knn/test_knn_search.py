@@ -25,7 +25,6 @@ from support.sides import (
     units_of,
 )
 
-from miner.errors import ResourceError
 from miner.index.index import Index
 from miner.kernels.exact import rescore, scan
 from miner.knn import knn_search
@@ -289,16 +288,6 @@ def test_engines_agree_on_text(indexes: tuple[Index, Index], settings: dict[str,
     assert len(usual) > 50
     for name in ("score", "source_row", "target_row", "cosine", "forward_rank", "backward_rank"):
         np.testing.assert_array_equal(getattr(usual, name), getattr(other, name))
-
-
-def test_more_rows_than_positions_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(knn_search, "MOST_POSITIONS", 50)
-    vectors = units(np.random.default_rng(25), 51, 8)
-    small, large = side(vectors[:50]), side(vectors)
-    nearest("int8", small, small, 2)
-    for sides in ((small, large), (large, small)):
-        with pytest.raises(ResourceError, match="51 sentences on one side.*at most 50; split"):
-            nearest("int8", *sides, 2)
 
 
 def test_without_avx2_the_engine_is_float32(monkeypatch: pytest.MonkeyPatch) -> None:
