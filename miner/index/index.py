@@ -23,6 +23,7 @@ from miner.index.vectors import open_vectors
 from miner.progress import Reporter, silent
 from miner.text.artifacts import atomic_directory
 from miner.text.corpus import Reader
+from miner.text.locks import lock
 
 FORMAT = "bitext-miner index"
 VERSION = 1
@@ -185,9 +186,29 @@ class Index:
         """Append text to the index, in its place, and open it again.
 
         Old rows keep their numbers. With several files, ids that are line numbers are preceded by
-        the file's name. The directory changes only when everything is done. Raises
-        :class:`~miner.errors.MismatchError` if ``encoder`` is not the model of this index.
+        the file's name. The directory changes only when everything is done. It is locked meanwhile
+        and opened anew first, so that text which another process has added since stays. Raises
+        :class:`~miner.errors.MismatchError` if ``encoder`` is not the model of this index, and
+        :class:`~miner.errors.ResourceError` while another process adds to it.
         """
+        self._check_encoder(encoder)
+        with lock(self.path):
+            current = Index.open(self.path)  # another process may have added text meanwhile
+            current._check_encoder(encoder)
+            current.verify()
+            with atomic_directory(self.path, marker=META) as directory:
+                writer = store.TextWriter(directory)
+                writer.append_store(current.store)
+                old = current.sources
+                more = read_corpus(writer, _paths(corpus), len(old), reading, report)
+                writer.close(current.dimension)
+                encode_store(directory, encoder, report, current.store.vectors)
+                model = current.meta["model"]
+                _finish(directory, model, [*old, *more], current.factory, report)
+            return self._built(self.path)
+
+    def _check_encoder(self, encoder: Encoder) -> None:
+        """Raise MismatchError for an encoder that did not build this index."""
         if encoder.fingerprint != self.fingerprint:
             raise MismatchError(
                 f"{self.path} was built by {self.model_name} ({self.fingerprint}), not by "
@@ -198,16 +219,6 @@ class Index:
             raise MismatchError(
                 f"{self.path} was built with --side {self.side}, not with {encoder.side}"
             )
-        self.verify()
-        with atomic_directory(self.path, marker=META) as directory:
-            writer = store.TextWriter(directory)
-            writer.append_store(self.store)
-            more = read_corpus(writer, _paths(corpus), len(self.sources), reading, report)
-            writer.close(self.dimension)
-            encode_store(directory, encoder, report, self.store.vectors)
-            sources = [*self.sources, *more]
-            _finish(directory, self.meta["model"], sources, self.factory, report)
-        return self._built(self.path)
 
     @classmethod
     def _built(cls, path: str | Path) -> "Index":

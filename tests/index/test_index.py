@@ -303,6 +303,21 @@ def test_add_to_own_ids(encoder: Encoder, tmp_path: Path) -> None:
     assert index.ids(np.arange(3)) == ["x1", "x2", "y1"]
 
 
+def test_adds_exclude_each_other(encoder: Encoder, tmp_path: Path) -> None:
+    """The second is refused while the first runs, and loses nothing of it afterwards."""
+    a, b, c = (text(tmp_path / name, name) for name in ("eins", "zwei", "drei"))
+    older = Index.build(encoder, a, tmp_path / "i")
+
+    def meanwhile(stage: str, done: int, total: int | None) -> None:
+        with pytest.raises(ResourceError, match=f"held by process {os.getpid()}"):
+            older.add(encoder, c)
+
+    Index.open(tmp_path / "i").add(encoder, b, report=meanwhile)
+    both = older.add(encoder, c)
+    assert both.sentences(np.arange(3)) == ["eins", "zwei", "drei"]
+    assert entries(tmp_path) == ["drei", "eins", "i", "zwei"]
+
+
 def test_add_to_an_empty_index(encoder: Encoder, german_file: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
     index = Index.build(encoder, tmp_path / "empty", tmp_path / "i").add(encoder, german_file)
