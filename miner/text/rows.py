@@ -156,8 +156,12 @@ class Rows:
     def at_most(self, size: int) -> bool:
         """Return whether there are no more rows than ``size``, without reading many more."""
         if self.count is None:
-            lines = self._files()[0]
-            return sum(1 for _ in islice(lines, size + 2)) <= size + self.layout.heads[0]
+            most = size + self.layout.heads[0]
+            file = self._files()[0]
+            first = list(islice(file, most + 1))
+            if is_read_once(self.origins[0]):
+                self._started = chain(first, file)
+            return len(first) <= most
         return self.count <= size
 
     def _files(self) -> list[Iterator[RawRecord]]:

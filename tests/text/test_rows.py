@@ -211,6 +211,21 @@ def test_a_pipe_is_read_once(tmp_path: Path, header: bool) -> None:
     assert found == [("a", "b", READ), ("c", "d", READ)] and rows.count == 2
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+@pytest.mark.parametrize("header", [False, True])
+def test_rows_of_a_pipe_are_still_there_after_a_comparison(tmp_path: Path, header: bool) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    data = b"s\tt\n" * header + b"a\tb\nc\td\ne\tf\n"
+    writer = threading.Thread(target=pipe.write_bytes, args=(data,), daemon=True)
+    writer.start()
+    rows = Rows(pipe, bitext_format=BitextFormat(header=header))
+    assert not rows.at_most(2) and rows.at_most(3)
+    found = [source for source, _, _ in texts(rows)]
+    writer.join()
+    assert found == ["a", "c", "e"]
+
+
 def test_two_files_of_json(tmp_path: Path) -> None:
     """Each has its text under the key "text"; other keys stay."""
     sides = [
