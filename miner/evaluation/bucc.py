@@ -8,7 +8,6 @@ The task that the mteb suite calls BUCC.v2 is another one; see :mod:`miner.evalu
 """
 
 import math
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -33,6 +32,7 @@ from miner.mining.search import run, verifier_for
 from miner.names import RANKS
 from miner.progress import Reporter, silent
 from miner.text.corpus import Reader
+from miner.text.durable import scratch_directory
 from miner.text_table import aligned
 
 TASK = "bucc"
@@ -156,11 +156,11 @@ def mine_set(
     """
     mined: dict[str, dict[str, MinedSplit]] = {rank: {} for rank in ranks}
     for split in splits or mining_set.splits:
-        with tempfile.TemporaryDirectory(prefix="bucc-") as work:
+        with scratch_directory() as work:
             begun = time.perf_counter()
             source, target = (
                 build_index(
-                    model, mining_set.need(f"{split}.{language}"), language, Path(work) / language
+                    model, mining_set.need(f"{split}.{language}"), language, work / language
                 )
                 for language in mining_set.languages
             )

@@ -1,7 +1,6 @@
 """Models that can be evaluated: one of ours, or sentence vectors made by another tool."""
 
 import hashlib
-import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -15,6 +14,7 @@ from miner.index.index import Index
 from miner.index.vectors import open_vectors, unit_blocks
 from miner.text.columns import is_blank
 from miner.text.corpus import Reader
+from miner.text.durable import scratch_directory
 from miner.text.output import open_output
 
 # The one language that all language pairs share. A model with separate vocabularies reads it as
@@ -158,8 +158,8 @@ def build_index(model: EvaluatedModel, corpus: Path, language: str, path: Path) 
     ]
     if not blocks:
         raise CorpusError(f"{corpus}: is empty; there is nothing to mine in")
-    with tempfile.TemporaryDirectory(prefix="vectors-") as work:
-        vectors = Path(work) / VECTORS[0]
+    with scratch_directory() as work:
+        vectors = work / VECTORS[0]
         np.save(vectors, np.concatenate(blocks))
         return Index.build_from_vectors(vectors, corpus, path, format="bucc")
 
