@@ -54,6 +54,9 @@ def test_how_much_is_kept(verifying: tuple[Index, Index]) -> None:
     best = miner.mine(*verifying, keep=Keep(top_n=7, estimate=False))
     assert len(best.pairs) == 7 and best.estimate is None and best.precision is None
     assert [row.precision for row in best.table()] == [None] * len(best.table()) != []
+    n = len(best.all_pairs)
+    shares = {max(1, round(n * share)) for share in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)}
+    assert [row.kept for row in best.table()] == sorted(shares)
     cautious = miner.mine(*verifying, keep=Keep(estimate=False))
     assert cautious.threshold == CAUTIOUS and cautious.pairs.score.min() >= CAUTIOUS
     nothing = miner.mine(*verifying, keep=Keep(top_n=0, estimate=False))

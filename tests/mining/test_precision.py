@@ -117,6 +117,14 @@ def test_an_estimate_answers() -> None:
     assert rounded(0.1234567) == 0.123456
 
 
+def test_recall_counts_scores_with_more_right_pairs_than_wrong_ones() -> None:
+    """The last two pairs are wrong rather than right, and add nothing to the total of 2."""
+    wrong = np.array([0, 0.8, 1.6, 2, 2.7, 3.6])
+    q_value = np.array([0, 0.4, 0.5, 0.5, 0.54, 0.6])
+    found = Estimate(np.linspace(0.9, 0.4, 6), wrong, q_value, 500, 9)
+    assert found.recall(1) == 0.5 and found.recall(4) == 1 and found.recall(6) == 1
+
+
 @given(st.integers(0, 2**32 - 1))
 def test_merged_lists_are_those_of_the_union(seed: int) -> None:
     generator = np.random.default_rng(seed)
@@ -237,6 +245,23 @@ def test_targets_are_no_decoys(verifying: tuple[Index, Index], english: list[str
     spaced = [sentence.replace(" ", "   ") for sentence in english]
     decoys = found.verifier.prepare([*spaced, *english, "something else", ""])
     assert precision._among(decoys, found.target_text).tolist() == [True] * 120 + [False] * 2
+
+
+@pytest.mark.parametrize(("matched", "doubted"), [(19, False), (20, True)])
+def test_unlike_decoys_are_doubted_where_enough_matched(
+    verifying: tuple[Index, Index], matched: int, doubted: bool
+) -> None:
+    """Of a single decoy for 60 targets, so many matches predict far more pairs than there are."""
+    found = run(*verifying, verifier_for(verifying[0]))
+    doubts = precision._doubts(found, np.linspace(0.2, 0.3, matched), np.array([1]))
+    assert any("poor matches" in doubt for doubt in doubts) == doubted
+
+
+def test_decoys_without_known_tokens_do_not_count(verifying: tuple[Index, Index]) -> None:
+    found = run(*verifying, verifier_for(verifying[0]))
+    assert found.verifier is not None
+    pool = found.verifier.encoder.model.read_decoys()
+    assert estimate(found, [*pool, "", "漢字", "語"]).decoys == estimate(found, pool).decoys
 
 
 def test_preparing_does_not_depend_on_threads(verifying_model: Path, english: list[str]) -> None:
