@@ -15,6 +15,8 @@ sealed does not open.
 
 import hashlib
 import math
+import mmap
+import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -221,8 +223,8 @@ class Store:
         self.texts = Texts(directory / SENTENCES, self.offset)
         self._ids: list[str] | None = None
         self._id_path = directory / IDS
-        if self.own_ids and not self._id_path.exists():
-            raise ArtifactError(f"{self._id_path}: missing; build the index again")
+        # Mapped now: the path may name another index by the time that ids are asked for.
+        self._id_text = _file_map(self._id_path) if self.own_ids else b""
 
     def __len__(self) -> int:
         return len(self.vectors)
@@ -233,8 +235,8 @@ class Store:
             return [str(line) for line in self.line[rows].tolist()]
         if self._ids is None:
             try:
-                self._ids = self._id_path.read_text(encoding="utf-8").split("\n")[:-1]
-            except (OSError, ValueError) as error:
+                self._ids = self._id_text[:].decode("utf-8").split("\n")[:-1]
+            except ValueError as error:
                 raise ArtifactError(f"{self._id_path}: cannot be read ({error})") from None
             if len(self._ids) != len(self):
                 raise ArtifactError(f"{self._id_path}: cut short; build the index again")
@@ -304,6 +306,19 @@ def unsealed_texts(directory: Path) -> Texts:
     """Open the sentences of a store whose vectors are not written yet."""
     with h5py.File(directory / EMBEDDINGS, "r") as file:
         return Texts(directory / SENTENCES, file["offset"][()])
+
+
+def _file_map(path: Path) -> mmap.mmap | bytes:
+    """Map a whole file. Raises ArtifactError for one that is missing or cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            if not os.fstat(file.fileno()).st_size:
+                return b""  # which cannot be mapped
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except FileNotFoundError:
+        raise ArtifactError(f"{path}: missing; build the index again") from None
+    except OSError as error:
+        raise ArtifactError(f"{path}: cannot be read ({error})") from None
 
 
 def _mapped(path: Path, dataset: h5py.Dataset) -> np.ndarray:

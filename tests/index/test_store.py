@@ -106,6 +106,13 @@ def test_own_ids(tmp_path: Path) -> None:
     assert opened.ids(np.array([3, 0])) == ["de 4 ", "1"]
 
 
+def test_ids_of_a_replaced_store_stay(tmp_path: Path) -> None:
+    opened = write(tmp_path / "a", ["a", "b"], ["x1", "x2"])
+    write(tmp_path / "b", ["a", "b"], ["y1", "y2"])
+    os.replace(tmp_path / "b" / IDS, tmp_path / "a" / IDS)
+    assert opened.ids(np.arange(2)) == ["x1", "x2"]
+
+
 def test_texts_of_one_hash_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A hash collision must not drop a sentence."""
 
