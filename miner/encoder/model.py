@@ -1,6 +1,6 @@
 """Model directory: reading and writing of trained encoders.
 
-Both stand together in these 390 lines, so that a change of the format concerns one file.
+Both stand together in these 400 lines, so that a change of the format concerns one file.
 
 ``config.json`` holds the format version, encoder, dimension, normalisation, the training's
 configuration and the SHA-256 of the other files. ``sp.model`` is the SentencePiece model and
@@ -85,7 +85,8 @@ class Model:
     vocabulary for each of ``architecture.units``, and ``segmentation`` is the Morfessor model of
     the words, if any. ``threshold`` is the score with the best F1 on the held-out mining task of
     the training, None without one. ``verifier`` and ``lexicon`` are present together or not at
-    all; ``decoys`` are sentences to save with them. ``classifier`` has the arrays of
+    all; ``decoys`` are sentences to save with them, and ``decoys_digest`` is the SHA-256 of the
+    file that holds those of a loaded model. ``classifier`` has the arrays of
     :class:`miner.scoring.classifier.Classifier` by name, and is empty for other models.
     """
 
@@ -99,6 +100,7 @@ class Model:
     verifier: Mapping[str, Any] | None = None
     lexicon: Lexicon | None = None
     decoys: Sequence[str] = ()
+    decoys_digest: str | None = None
     classifier: Mapping[str, np.ndarray] = field(default_factory=dict)
     fingerprint: str = ""
     path: Path | None = None
@@ -193,9 +195,13 @@ class Model:
         return load(path)
 
     def read_decoys(self) -> list[str]:
-        """Return the sentences that precision is estimated with; empty for a model without."""
-        if self.path is None or not (self.path / DECOYS).exists():
+        """Return the sentences that precision is estimated with; empty for a model without.
+
+        Raises ArtifactError if their file has changed since the model was loaded.
+        """
+        if self.path is None or self.decoys_digest is None:
             return list(self.decoys)
+        _check(self.path, {DECOYS: self.decoys_digest}, [DECOYS])
         return lzma.decompress((self.path / DECOYS).read_bytes()).decode("utf-8").split("\n")[:-1]
 
 
@@ -257,6 +263,7 @@ def load(path: str | Path = "default") -> Model:
         training=config.get("training", {}),
         verifier=verifier,
         lexicon=lexicon,
+        decoys_digest=verifying.get(DECOYS),
         classifier=classifier,
         fingerprint=config["fingerprint"],
         path=directory,

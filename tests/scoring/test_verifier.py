@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import lzma
 import shutil
 from pathlib import Path
 
@@ -353,6 +354,13 @@ def test_an_altered_verifier_is_refused(verifying_model: Path, tmp_path: Path, n
     (copy / name).unlink()
     with pytest.raises(ArtifactError, match=f"{name}: cannot be read"):
         load(copy)
+
+
+def test_decoys_that_changed_since_are_refused(verifying_model: Path, tmp_path: Path) -> None:
+    model = load(shutil.copytree(verifying_model, tmp_path / "model"))
+    (tmp_path / "model" / DECOYS).write_bytes(lzma.compress(b"other\n"))
+    with pytest.raises(ArtifactError, match=f"{DECOYS}: does not match"):
+        model.read_decoys()
 
 
 # --- in a search --------------------------------------------------------------------------------
