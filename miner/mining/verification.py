@@ -8,6 +8,7 @@ import numpy as np
 
 from miner.encoder.encoder import CHUNK
 from miner.encoder.tokenizer import Tokenizer
+from miner.errors import ResourceError
 from miner.index.sentence_file import Texts
 from miner.machine import release_pages
 from miner.parallel import in_order
@@ -67,8 +68,13 @@ def choose_by_probability(
 
     ``logits_of(source_row, target_row)`` computes the logits of pair features; it is called once
     for each block. Returned are also the context features ``(m, f) float32`` of the pairs, and the
-    logits of all candidates.
+    logits of all candidates. Raises ResourceError for more targets, decoys included, than an int32
+    counts.
     """
+    if len(blocks.backward) > np.iinfo(np.int32).max:
+        raise ResourceError(
+            f"{len(blocks.backward):,} targets and decoys are too many to verify; split the corpus"
+        )
     spans = blocks.spans(BLOCK)
     sides = blocks.forward, blocks.backward
     best = BestLogits(len(sides[0])), BestLogits(len(sides[1]))

@@ -7,6 +7,8 @@ import json
 import lzma
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +26,7 @@ from miner.encoder.encoder import Encoder
 from miner.encoder.lexicon import Lexicon
 from miner.encoder.model import DECOYS, LEXICON, VERIFIER, load
 from miner.encoder.tokenizer import Tokenizer
-from miner.errors import ArtifactError, MismatchError
+from miner.errors import ArtifactError, MismatchError, ResourceError
 from miner.index.index import Index
 from miner.kernels.model1 import (
     distinct,
@@ -364,6 +366,12 @@ def test_decoys_that_changed_since_are_refused(verifying_model: Path, tmp_path: 
 
 
 # --- in a search --------------------------------------------------------------------------------
+
+
+def test_more_targets_and_decoys_than_rows_count_are_refused() -> None:
+    blocks: Any = SimpleNamespace(backward=range(2**31), spans=lambda size: [])
+    with pytest.raises(ResourceError, match="^2,147,483,648 targets and decoys.*split the corpus$"):
+        verification.choose_by_probability(blocks, "max", None, None)  # type: ignore[arg-type]
 
 
 def test_probability_ranks_where_there_is_a_verifier(
