@@ -65,9 +65,11 @@ def mine(
             report.operations = 2.0 * left.distinct * right.distinct * left.dimension
 
     try:
+        decoys = given["decoys"]
         settings, keep = take_settings(given), take_keep(given)
         output = Output.take(given)
-        guard.check([source, target, model], {"-o": output.output, "--report": output.page})
+        places = {"-o": output.output, "--report": output.page}
+        guard.check([source, target, model, decoys], places)
         if work is not None:
             Path(work).mkdir(parents=True, exist_ok=True)  # the pairs may go there, too
         output.check(settings)

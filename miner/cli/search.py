@@ -55,10 +55,11 @@ def search(
     from miner.mining.mine import KeepError, load_encoder, mine
 
     try:
+        decoys = given["decoys"]
         settings, keep = take_settings(given), take_keep(given, default_precision=None)
         output = Output.take(given)
         places = {"-o": output.output, "--report": output.page, "--checkpoint": checkpoint}
-        guard.check([source, target, model], places)
+        guard.check([source, target, model, decoys], places)
         output.check(settings)
         indexes = Index.open(source), Index.open(target)
         encoder = None

@@ -159,6 +159,25 @@ def test_no_command_destroys_anything(
     assert snapshot(tmp_path) == before
 
 
+@pytest.mark.parametrize("command", ["search index index-en", "mine corpus.de corpus.en"])
+def test_decoys_are_inputs(
+    command: str,
+    verifying: tuple[Index, Index],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for built, name in zip(verifying, ("index", "index-en"), strict=True):
+        shutil.copytree(built.path, name)
+    for name in ("corpus.de", "corpus.en", "decoys"):
+        Path(name).write_text("a\nb\n", encoding="utf-8")
+    before = snapshot(tmp_path)
+    assert main([*command.split(), "--decoys", "decoys", "-o", "decoys"]) == 2
+    assert "-o decoys would replace the input decoys" in capsys.readouterr().err
+    assert snapshot(tmp_path) == before
+
+
 def test_an_index_is_replaced_when_asked(
     index: Path, model: Path, english_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
