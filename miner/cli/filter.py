@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import errno
 import json
 import os
 import shutil
@@ -175,14 +174,14 @@ def filter(
         "--scores-jsonl": scores_jsonl,
         "--report": page,
     }
-    guard.check([*inputs, config], {**named, "--checkpoint": checkpoint})
     guard.check_suffixes({name: path for name, path in named.items() if name != "--report"})
-    _refuse_outputs([path for path in named.values() if path is not None])
+    guard.check_writable([path for path in named.values() if path is not None])
     as_json = page is not None and page.endswith(".json")
     if page is not None and not as_json:
         cleaning_report.check(page)
     context = filtering.context(source_lang, target_lang, model)
     plan = default_plan(context) if config is None else read_plan(config, context)
+    guard.check([*inputs, config, *map(str, plan.files())], {**named, "--checkpoint": checkpoint})
     plan = dataclasses.replace(plan, repair=plan.repair or repair)
     choice = Choice(top_n, target_words, target_precision)
     _refuse_choice(plan, choice.any or threshold is not None, target_precision is not None)
@@ -248,22 +247,6 @@ def _files(
     if len(files) > 1 or (files and output is None):
         raise click.UsageError("with --source and --target, give the outputs as -o SOURCE TARGET")
     return inputs, [output or "-", *files]
-
-
-def _refuse_outputs(paths: list[str]) -> None:
-    """Refuse, before any work, two outputs to standard output, and files that cannot be made."""
-    from miner.text.compression import codec
-    from miner.text.output import resource_error
-
-    if paths.count("-") > 1:
-        raise click.UsageError("- is given for two outputs; name a file for one of them")
-    for path in paths:
-        place = os.path.realpath(path)
-        if path != "-" and not os.path.isdir(os.path.dirname(place)):
-            raise resource_error(FileNotFoundError(errno.ENOENT, ""), path)
-        if path != "-" and os.path.isdir(place):
-            raise resource_error(IsADirectoryError(errno.EISDIR, ""), path)
-        codec(path)  # raises if its library is missing
 
 
 def _refuse_choice(plan: Plan, chosen: bool, by_precision: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -66,6 +67,26 @@ def check(inputs: Iterable[str | None], outputs: Mapping[str, str | None]) -> No
                 raise click.UsageError(
                     f"{option} {given[option]} lies inside {words}, {parent}; name another place"
                 )
+
+
+def check_writable(paths: Sequence[str]) -> None:
+    """Refuse, before any work, text outputs that cannot be made.
+
+    Raises UsageError where two are standard output, ResourceError for a directory and for a file
+    in a directory that is missing, and DependencyError without the library that compresses it.
+    """
+    from miner.text.compression import codec
+    from miner.text.output import resource_error
+
+    if paths.count("-") > 1:
+        raise click.UsageError("- is given for two outputs; name a file for one of them")
+    for path in paths:
+        place = os.path.realpath(path)
+        if path != "-" and not os.path.isdir(os.path.dirname(place)):
+            raise resource_error(FileNotFoundError(errno.ENOENT, ""), path)
+        if path != "-" and os.path.isdir(place):
+            raise resource_error(IsADirectoryError(errno.EISDIR, ""), path)
+        codec(path)
 
 
 def check_suffixes(outputs: Mapping[str, str | None], tables: Sequence[str] = ()) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -83,11 +82,8 @@ class Output:
     def check(self, settings: SearchSettings) -> None:
         """Refuse, before any work, a place that cannot be written, and a report of margins."""
         from miner.reports import search_report
-        from miner.text.output import resource_error
 
-        for name in filter(None, (self.output, self.page)):
-            if not Path(name).parent.is_dir():
-                raise resource_error(FileNotFoundError(errno.ENOENT, ""), name)
+        guard.check_writable([path for path in (self.output, self.page) if path is not None])
         if self.page is not None:
             if settings.rank == "margin":
                 raise click.UsageError("--report needs verification: margins do without")

@@ -178,6 +178,25 @@ def test_decoys_are_inputs(
     assert snapshot(tmp_path) == before
 
 
+@pytest.mark.parametrize("command", ["search", "mine"])
+def test_an_output_that_is_a_directory_is_refused_before_the_work(
+    command: str,
+    sides: tuple[Path, Path],
+    german_file: Path,
+    english_file: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("miner.mining.mine.mine", None)
+    (tmp_path / "there").mkdir()
+    files = sides if command == "search" else (german_file, english_file)
+    for option in ("-o", "--report"):
+        words = [*map(str, files), option, str(tmp_path / "there")]
+        assert main([command, *words]) == 1
+        assert f"{tmp_path / 'there'}: cannot be written: it is a dir" in capsys.readouterr().err
+
+
 def test_an_index_is_replaced_when_asked(
     index: Path, model: Path, english_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
