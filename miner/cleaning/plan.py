@@ -108,21 +108,24 @@ class Plan:
         steps = tuple(changed if other is step else other for other in self.steps)
         return dataclasses.replace(self, steps=steps)
 
-    def fingerprint(self) -> str:
-        """Text that is equal for plans with equal scores; bounds are not part of it.
-
-        It holds size and time of models and of files that settings name, since those may change.
-        """
-        paths = [resolve(self.context.encoder)] + [
+    def files(self) -> list[Path]:
+        """The model, and the files and directories that settings name."""
+        return [resolve(self.context.encoder)] + [
             self.context.directory / step.settings[name]
             for step in self.steps
             for name, setting in step.filter.settings.items()
             if setting.file and step.settings[name]
         ]
+
+    def fingerprint(self) -> str:
+        """Text that is equal for plans with equal scores; bounds are not part of it.
+
+        It holds size and time of models and of files that settings name, since those may change.
+        """
         record = {
             "steps": [[step.name, step.label, dict(step.settings)] for step in self.steps],
             "languages": self.context.languages,
-            "files": [[str(path.resolve()), stamp(path)] for path in paths],
+            "files": [[str(path.resolve()), stamp(path)] for path in self.files()],
             "repair": self.repair,
         }
         return json.dumps(record, sort_keys=True)

@@ -82,13 +82,13 @@ def score(
             raise click.UsageError(f"there is no score {name!r}; there are: {', '.join(known)}")
     if names and config is not None:
         raise click.UsageError("give either --score or --config")
-    guard.check([*files, config], {"-o": output})
     guard.check_suffixes({"-o": output})
     context = filtering.context(source_lang, target_lang, model)
     if config is None:
         plan = scores_plan(names or ("quality",), context)
     else:
         plan = scores_of(read_plan(config, context))
+    guard.check([*files, config, *map(str, plan.files())], {"-o": output})
     with filtering.spooled(files) as (paths, _):
         rows = Rows(
             paths[0],

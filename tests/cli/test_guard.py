@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 import pytest
+from support.cleaning import toml
 
 from miner.cli import guard, main
 from miner.index.index import Index
@@ -175,6 +176,28 @@ def test_decoys_are_inputs(
     before = snapshot(tmp_path)
     assert main([*command.split(), "--decoys", "decoys", "-o", "decoys"]) == 2
     assert "-o decoys would replace the input decoys" in capsys.readouterr().err
+    assert snapshot(tmp_path) == before
+
+
+@pytest.mark.parametrize("command", ["filter", "score"])
+@pytest.mark.parametrize("output", ["good.de", "model/scores.txt"])
+def test_files_of_a_configuration_are_inputs(
+    command: str,
+    output: str,
+    model: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """References, and the model that the file names."""
+    monkeypatch.chdir(tmp_path)
+    tables = ({"name": "perplexity", "references": "good.de"},)
+    Path("rules.toml").write_text(toml(tables, {"model": "model"}), encoding="utf-8")
+    for name in ("good.de", "pairs.tsv"):
+        Path(name).write_text("ein Satz\ta sentence\n", encoding="utf-8")
+    before = snapshot(tmp_path)
+    assert main([command, "pairs.tsv", "--config", "rules.toml", "-o", output]) == 2
+    assert f"-o {output} would replace the input" in capsys.readouterr().err
     assert snapshot(tmp_path) == before
 
 
