@@ -257,6 +257,13 @@ def test_unlike_decoys_are_doubted_where_enough_matched(
     assert any("poor matches" in doubt for doubt in doubts) == doubted
 
 
+def test_no_more_decoys_are_used_than_the_limit(
+    verifying: tuple[Index, Index], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(precision, "DECOYS", 520)
+    assert estimate(run(*verifying, verifier_for(verifying[0]))).decoys == 520
+
+
 def test_decoys_without_known_tokens_do_not_count(verifying: tuple[Index, Index]) -> None:
     found = run(*verifying, verifier_for(verifying[0]))
     assert found.verifier is not None
