@@ -25,14 +25,13 @@ from miner.filters.filter_types import LOCAL, MODEL
 from miner.parallel import Processes
 from miner.progress import Reporter, silent
 from miner.text.layout import UNREADABLE, Block
-from miner.text.output import StrPath
 from miner.text.rows import Rows
 
 
 def clean(
     rows: Rows,
     plan: Plan,
-    checkpoint: StrPath,
+    files: Checkpoint,
     *,
     choice: Choice = EVERYTHING,
     all_scores: bool = False,
@@ -43,9 +42,10 @@ def clean(
 ) -> Cleaned:
     """Score all rows and decide on each.
 
-    Scores go to files in the directory ``checkpoint``, from which a run that was killed goes on.
-    With ``keep``, scores of something else that are there are an error; otherwise they are removed,
-    and ``note`` is told. Expensive filters score only the rows that cheap ones leave, unless
+    Scores go to the checkpoint ``files``, from which a run that was killed goes on. The result
+    reads them there, so the caller holds the checkpoint for as long as it uses the result. With
+    ``keep``, scores of something else that are there are an error; otherwise they are removed, and
+    ``note`` is told. Expensive filters score only the rows that cheap ones leave, unless
     ``all_scores``. The result is the same for any number of ``threads``, each a process of its own;
     a script that calls this needs no ``if __name__ == "__main__"``. Raises the errors of `Rows`, of
     the filters and of `Checkpoint`, and ResourceError.
@@ -55,30 +55,30 @@ def clean(
         Job(plan, rows.layout, tuple(plan.stage(LOCAL)), first=True),
         Job(sampled(plan, rows), rows.layout, tuple(plan.stage(MODEL))),
     ]
-    with Checkpoint(checkpoint, _key(rows, plan), note, keep) as files:
-        cheap = files.table("local", jobs[0].dtype)
-        if cheap.complete:
-            rows.count = cheap.done
-        with scorers(jobs if jobs[1].steps else jobs[:1], threads, rows.at_most(ROWS)) as workers:
-            fill = partial(_fill, rows=rows, jobs=jobs, workers=workers, seconds=seconds)
-            _tell(cheap, "read and checked", note)
-            fill(cheap, 0, None, report=report)
-            local, model = cheap.read(), None
-            rows.count = len(local)
-            if jobs[1].steps:
-                wanted = np.ones(len(local), dtype=bool) if all_scores else _passed(plan, local)
-                table, others = _expensive(files, jobs[1], wanted)
-                todo = wanted.copy()
-                for other in others:
-                    todo &= np.isnan(other["score"][:, 0])
-                _tell(table, "scored", note)
-                if table.complete or todo.any():
-                    fill(table, 1, (wanted, todo, others), report=report)
-                else:  # which needs no process
-                    with table.writer() as append:
-                        for start in range(table.done, len(wanted), PART):
-                            append(_known(table.dtype, wanted, others, slice(start, start + PART)))
-                model = table.read()
+    files.begin(_key(rows, plan), note, keep)
+    cheap = files.table("local", jobs[0].dtype)
+    if cheap.complete:
+        rows.count = cheap.done
+    with scorers(jobs if jobs[1].steps else jobs[:1], threads, rows.at_most(ROWS)) as workers:
+        fill = partial(_fill, rows=rows, jobs=jobs, workers=workers, seconds=seconds)
+        _tell(cheap, "read and checked", note)
+        fill(cheap, 0, None, report=report)
+        local, model = cheap.read(), None
+        rows.count = len(local)
+        if jobs[1].steps:
+            wanted = np.ones(len(local), dtype=bool) if all_scores else _passed(plan, local)
+            table, others = _expensive(files, jobs[1], wanted)
+            todo = wanted.copy()
+            for other in others:
+                todo &= np.isnan(other["score"][:, 0])
+            _tell(table, "scored", note)
+            if table.complete or todo.any():
+                fill(table, 1, (wanted, todo, others), report=report)
+            else:  # which needs no process
+                with table.writer() as append:
+                    for start in range(table.done, len(wanted), PART):
+                        append(_known(table.dtype, wanted, others, slice(start, start + PART)))
+            model = table.read()
     found = Cleaned(rows, plan, local, model, seconds)
     decide(found, choice)
     return found

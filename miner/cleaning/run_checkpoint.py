@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import struct
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -27,34 +28,53 @@ FORMAT = "bitext-miner filter checkpoint"
 VERSION = 3
 META = "checkpoint.json"
 _PARTIAL = f".{META}.partial"
+# Names of the tables and of their digests.
+_TABLE = re.compile(r"(local|model\.[0-9a-f]{16})\.(bin|sums)")
 _ELSEWHERE = "name another place (--checkpoint)"
 
 
 class Checkpoint:
     """A directory with the scores of one text by one plan, locked until the ``with`` block ends.
 
-    key: the facts that scores depend on: ``input``, ``layout``, ``plan``, ``libraries``.
-    note: is told if the scores of something else are removed. kept: the user named the directory,
-    so that scores of another text or plan are an error instead; those by other versions of a
-    library are removed even so. Raises ArtifactError for it, for a directory that is something
-    else, and ResourceError for one that another process has locked.
+    Making it only checks and locks the place. `begin` says whose scores the directory holds.
+    Raises ArtifactError for a directory that is something else, and ResourceError for one that
+    another process has locked.
     """
 
-    def __init__(
+    def __init__(self, path: StrPath):
+        self.path = Path(path)
+        self._lock = ExitStack()
+        self._note: Callable[[str], None] = lambda text: None
+        try:
+            self._found()  # refuses a directory of something else before it is touched
+            if not self.path.parent.exists():
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._lock.enter_context(lock(self.path, f"wait for it, or {_ELSEWHERE}"))
+            self._found()  # another process may have made it meanwhile
+        except OSError as error:
+            self._lock.close()
+            raise resource_error(error, self.path) from error
+        except BaseException:
+            self._lock.close()
+            raise
+
+    def begin(
         self,
-        path: StrPath,
         key: Mapping[str, Any],
         note: Callable[[str], None] = lambda text: None,
         kept: bool = False,
-    ):
-        self.path = Path(path)
+    ) -> None:
+        """Remove the scores of another text or plan; go on from those of this one.
+
+        key: the facts that scores depend on: ``input``, ``layout``, ``plan``, ``libraries``.
+        note: is told if scores are removed. kept: the user named the directory, so that scores of
+        another text or plan raise ArtifactError instead; those by other versions of a library are
+        removed even so. Raises ResourceError for a place that cannot be written to.
+        """
         self._note = note
-        self._lock = ExitStack()
         record = {"format": FORMAT, "version": VERSION, **key}
         try:
-            self._found()  # refuses a directory of something else before it is touched
-            self.path.mkdir(parents=True, exist_ok=True)
-            self._lock.enter_context(lock(self.path, f"wait for it, or {_ELSEWHERE}"))
+            self.path.mkdir(exist_ok=True)
             found = self._found()
             if found == record:
                 return
@@ -65,18 +85,28 @@ class Checkpoint:
                         f"{self.path}: holds the scores of {what}; {_ELSEWHERE}, or remove it"
                     )
                 note(f"{self.path} holds the scores of {what}; starting anew")
-                # The record goes last: without it the rest would be a directory of something else.
-                for old in sorted(self.path.iterdir(), key=lambda old: old.name == META):
+                for old in self._own_files():
                     old.unlink()
             partial = self.path / _PARTIAL
             partial.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
             durable.replace(partial, self.path / META)
         except OSError as error:
-            self._lock.close()
             raise resource_error(error, self.path) from error
-        except BaseException:
-            self._lock.close()
-            raise
+
+    def remove(self) -> None:
+        """Remove the scores, and the directory unless it holds files of somebody else."""
+        with suppress(OSError):
+            for own in self._own_files():
+                own.unlink()
+            self.path.rmdir()
+
+    def _own_files(self) -> list[Path]:
+        """List the files of a checkpoint, none for a missing directory.
+
+        The record is last: without it the rest would be a directory of something else.
+        """
+        files = self.path.iterdir() if self.path.is_dir() else ()
+        return sorted(filter(_is_own, files), key=lambda file: (file.name == META, file.name))
 
     def __enter__(self) -> Checkpoint:
         return self
@@ -112,6 +142,10 @@ class Checkpoint:
     def tables(self, prefix: str, dtype: np.dtype) -> list[Table]:
         """All tables that are there whose names begin with ``prefix``."""
         return [Table(path, dtype) for path in sorted(self.path.glob(f"{prefix}*.bin"))]
+
+
+def _is_own(file: Path) -> bool:
+    return file.name in (META, _PARTIAL) or _TABLE.fullmatch(file.name) is not None
 
 
 def _difference(found: Mapping[str, Any], record: Mapping[str, Any]) -> tuple[str, bool]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +18,7 @@ from miner.errors import CorpusError
 
 if TYPE_CHECKING:
     from miner.cleaning.plan import Plan
+    from miner.cleaning.run_checkpoint import Checkpoint
 
 
 class Count(click.ParamType):
@@ -188,7 +188,10 @@ def filter(
     if threshold is not None:
         plan = plan.with_bound(threshold)
     _warn(plan, defaults=config is None)
-    with filtering.spooled(inputs) as (paths, place):
+    with (
+        filtering.spooled(inputs) as (paths, place),
+        _checkpoint(checkpoint, None if dry_run is not None else outputs[0], place) as scores,
+    ):
         reading = BitextFormat(scol, tcol, header, format, on_error)
         rows = Rows(
             paths[0], paths[1] if target else None, reading, more=plan.columns, rewritable=True
@@ -204,14 +207,11 @@ def filter(
                 f"trying {rows.counted():,} of {total:,} rows; counts to keep are scaled to the "
                 "sample, which has fewer duplicates than the whole text"
             )
-        lasting = dry_run is None and (checkpoint is not None or _is_file(outputs[0]))
-        ours = f"{outputs[0]}.checkpoint" if lasting else place / "checkpoint"
-        directory = Path(ours if checkpoint is None else checkpoint)
-        with _removed_on_error(directory, checkpoint is None), Progress() as report:
+        with Progress() as report:
             found = clean(
                 rows,
                 plan,
-                directory,
+                scores,
                 choice=choice,
                 all_scores=all_scores or dry_run is not None or scores_jsonl is not None,
                 keep=checkpoint is not None,
@@ -231,8 +231,6 @@ def filter(
                 cleaning_report.write(
                     page, found, names=names, sample=dry_run is not None, report=report
                 )
-        if lasting and checkpoint is None:
-            shutil.rmtree(directory, ignore_errors=True)
 
 
 def _files(
@@ -280,14 +278,27 @@ def _is_file(output: str) -> bool:
 
 
 @contextmanager
-def _removed_on_error(directory: Path, ours: bool) -> Iterator[None]:
-    """Remove our own checkpoint after an error of the text: a corrected text has other scores."""
-    try:
-        yield
-    except CorpusError:
-        if ours:
-            shutil.rmtree(directory, ignore_errors=True)
-        raise
+def _checkpoint(named: str | None, output: str | None, place: Path) -> Iterator[Checkpoint]:
+    """Hold the checkpoint of a run until its outputs are written: nothing is read before.
+
+    named: the directory that the user keeps; without it, one beside ``output``, or in the temporary
+    directory ``place`` if there is no such file, is removed at the end. An error of the text
+    removes it too, since a corrected text has other scores; after all others the run can go on.
+    """
+    from miner.cleaning.run_checkpoint import Checkpoint
+
+    if named is not None:
+        with Checkpoint(named) as scores:
+            yield scores
+        return
+    beside = output is not None and _is_file(output)
+    with Checkpoint(f"{output}.checkpoint" if beside else place / "checkpoint") as scores:
+        try:
+            yield scores
+        except CorpusError:
+            scores.remove()
+            raise
+        scores.remove()
 
 
 def _say(text: str) -> None:

@@ -57,7 +57,8 @@ def plan(low: float = 0.2, high: float = 0.9) -> Plan:
 
 
 def run(text: Path, place: Path, plan: Plan, **named: Any) -> Cleaned:
-    return cleaning.clean(Rows(text, more=plan.columns), plan, place, **named)
+    with Checkpoint(place) as files:
+        return cleaning.clean(Rows(text, more=plan.columns), plan, files, **named)
 
 
 class Counter:
@@ -222,7 +223,8 @@ def test_another_text_or_plan_starts_anew(text, tmp_path, counter, monkeypatch, 
         other = [{"name": "length"}] * (change == "order")
         changed = plan_of(*other, cost, good, {"name": "duplicates", "of": "either"})
     rows = Rows(text, bitext_format=BitextFormat(**named), more=changed.columns)
-    cleaning.clean(rows, changed, place, note=notes.append)
+    with Checkpoint(place) as files:
+        cleaning.clean(rows, changed, files, note=notes.append)
     if change == "bounds":
         assert notes == [] and counter.rows == {True: 0, False: 0}
     else:
@@ -337,19 +339,38 @@ def test_a_run_killed_while_it_starts_anew(text, tmp_path, monkeypatch, removed)
     assert run(text, place, other).count == 48
 
 
+def test_starting_anew_removes_only_its_own_files(text, tmp_path) -> None:
+    """Scores of another plan go; a result beside them stays, and so does the directory."""
+    place, notes = tmp_path / "checkpoint", []
+    run(text, place, plan())
+    mine = [place / name for name in ("clean.tsv", "mine.bin", "model.bin")]
+    for file in mine:
+        file.write_text("mine", encoding="utf-8")
+    tables = set(place.glob("model.*.bin")) - set(mine)
+    run(text, place, plan_of({"name": "length"}), note=notes.append)
+    assert len(notes) == 1 and tables and not any(table.exists() for table in tables)
+    with Checkpoint(place) as files:
+        files.remove()
+    assert sorted(place.iterdir()) == mine
+
+
 def test_two_runs_at_once_are_told_apart(tmp_path) -> None:
     pytest.importorskip("fcntl")
-    with Checkpoint(tmp_path / "checkpoint", {"a": 1}):
-        for key in ({"a": 1}, {"a": 2}):
-            held = rf"checkpoint: held by process {os.getpid()} on .* since 2.*; wait for it, or"
+    place = tmp_path / "checkpoint"
+    held = rf"checkpoint: held by process {os.getpid()} on .* since 2.*; wait for it, or"
+    with Checkpoint(place) as files:
+        assert not place.exists()
+        for _ in range(2):
             with pytest.raises(ResourceError, match=held):
-                Checkpoint(tmp_path / "checkpoint", key)
-        assert (tmp_path / "checkpoint" / "checkpoint.json").exists()
+                Checkpoint(place)
+            files.begin({"a": 1})
+        assert (place / "checkpoint.json").exists()
     notes: list[str] = []
-    with Checkpoint(tmp_path / "checkpoint", {"a": 2}, notes.append):
+    with Checkpoint(place) as files:
+        files.begin({"a": 2}, notes.append)
         assert len(notes) == 1
-        with pytest.raises(ResourceError, match="held by"):
-            Checkpoint(tmp_path / "checkpoint", {"a": 2})
+        files.remove()
+        assert not place.exists()
 
 
 # --- a disk that is full ------------------------------------------------------------------------

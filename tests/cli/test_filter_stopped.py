@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import psutil
@@ -19,8 +20,9 @@ from support.cleaning import given_scores, toml
 from support.commands import MINER
 from support.raw_lines import hard, lines_of, put
 
-from miner.cleaning import plan, worker
+from miner.cleaning import plan, worker, write
 from miner.cleaning.run_checkpoint import Checkpoint
+from miner.errors import ResourceError
 
 RULES = ({"name": "length", "maximum": 12}, {"name": "cosine", "minimum": 0.3})
 
@@ -123,7 +125,8 @@ def test_two_runs_at_once(miner, knowing_model) -> None:
     """The second one says who is at work, and leaves the first one alone."""
     put(Path("a.tsv"), b"a\tb\n")
     pytest.importorskip("fcntl")
-    with Checkpoint("out.checkpoint", {}):
+    with Checkpoint("out.checkpoint") as files:
+        files.begin({})
         before = sorted(os.listdir("out.checkpoint"))
         code, out, err = miner("filter", "a.tsv", "--config", "rules.toml", "-o", "out",
                                "--model", knowing_model)  # fmt: skip
@@ -131,6 +134,50 @@ def test_two_runs_at_once(miner, knowing_model) -> None:
         held = rf"miner: error: out\.checkpoint: held by process {os.getpid()} on \S+ since "
         assert re.match(held, err)
         assert sorted(os.listdir("out.checkpoint")) == before and not Path("out").exists()
+
+
+def test_a_run_holds_its_checkpoint_while_it_writes(miner, monkeypatch) -> None:
+    """Its outputs come from the scores there, which another run would remove."""
+    pytest.importorskip("fcntl")
+    put(Path("a.tsv"), b"a\tb\n")
+    Path("rules.toml").write_text(toml(RULES[:1], {}), encoding="utf-8")
+    real, refused = write.write, []
+
+    def writing(*arguments, **named):
+        with pytest.raises(ResourceError, match="held by process") as error:
+            Checkpoint("out.checkpoint")
+        refused.append(error)
+        return real(*arguments, **named)
+
+    monkeypatch.setattr(write, "write", writing)
+    assert miner("filter", "a.tsv", "--config", "rules.toml", "-o", "out")[0] == 0
+    assert len(refused) == 1 and sorted(os.listdir()) == ["a.tsv", "out", "rules.toml"]
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_an_error_of_the_text_removes_no_files_of_others(miner, held) -> None:
+    """Neither a directory of the user's nor the checkpoint of a process at work."""
+    pytest.importorskip("fcntl")
+    put(Path("a.tsv"), b"\xff\tb\n")
+    Path("rules.toml").write_text(toml(({"name": "margin"},), {}), encoding="utf-8")
+    with ExitStack() as stack:
+        if held:
+            stack.enter_context(Checkpoint("out.checkpoint")).begin({})
+        else:
+            os.mkdir("out.checkpoint")
+            put(Path("out.checkpoint/mine.txt"), b"mine")
+        before = os.listdir("out.checkpoint")
+        code, _, err = miner("filter", "a.tsv", "--config", "rules.toml", "-o", "out")
+        assert code == 1 and ("held by" if held else "not the checkpoint of a filter run") in err
+        assert os.listdir("out.checkpoint") == before and not Path("out").exists()
+
+
+def test_an_error_of_the_text_removes_the_checkpoint(miner) -> None:
+    put(Path("a.tsv"), b"a\tb\n" * 5000 + b"\xff\tb\n")
+    Path("rules.toml").write_text(toml(RULES[:1], {}), encoding="utf-8")
+    code, _, err = miner("filter", "a.tsv", "--config", "rules.toml", "-o", "out")
+    assert code == 1 and "line 5001" in err
+    assert sorted(os.listdir()) == ["a.tsv", "rules.toml"]
 
 
 # --- inputs, models and libraries that change ---------------------------------------------------

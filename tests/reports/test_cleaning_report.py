@@ -23,6 +23,7 @@ from miner.cleaning import clean as cleaning
 from miner.cleaning import samples
 from miner.cleaning.decide import Choice, Cleaned, decide
 from miner.cleaning.plan import Plan, Step, read_plan
+from miner.cleaning.run_checkpoint import Checkpoint
 from miner.cleaning.worker import broken
 from miner.errors import DependencyError
 from miner.filters.filter_types import Context
@@ -64,7 +65,8 @@ def bitext(tmp_path: Path, lines: list[tuple[str, str]]) -> Rows:
 
 def run(tmp_path: Path, text: str, model: Path | str = "default", **more: Any) -> Cleaned:
     rows = more.pop("rows", None) or bitext(tmp_path, pairs())
-    return cleaning.clean(rows, plan_of(tmp_path, text, model), tmp_path / "state", **more)
+    with Checkpoint(tmp_path / "state") as files:
+        return cleaning.clean(rows, plan_of(tmp_path, text, model), files, **more)
 
 
 def written(tmp_path: Path, found: Cleaned, **more: Any) -> str:

@@ -16,6 +16,7 @@ import pytest
 from miner.cleaning import clean as cleaning
 from miner.cleaning.decide import Cleaned
 from miner.cleaning.plan import Plan, read_plan
+from miner.cleaning.run_checkpoint import Checkpoint
 from miner.cleaning.write import write
 from miner.filters.filter_types import MODEL, Context
 from miner.filters.registry import FILTERS
@@ -42,8 +43,8 @@ def plan_of(*tables: Table, context: Context | None = None, **top: Any) -> Plan:
 
 def cleaned(rows: Rows, plan: Plan, **named: Any) -> Cleaned:
     """Run the filters with a temporary checkpoint; return the result."""
-    with tempfile.TemporaryDirectory() as place:
-        return cleaning.clean(rows, plan, Path(place) / "checkpoint", **named)
+    with tempfile.TemporaryDirectory() as place, Checkpoint(Path(place) / "checkpoint") as files:
+        return cleaning.clean(rows, plan, files, **named)
 
 
 def written(found: Cleaned, kept: int = 1) -> tuple[list[bytes], bytes]:
