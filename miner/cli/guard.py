@@ -41,9 +41,9 @@ def check(inputs: Iterable[str | None], outputs: Mapping[str, str | None]) -> No
 
     inputs: files or directories that the command reads; ``-`` and None count for nothing.
     outputs: by the option that names each, files or directories that it writes; likewise.
-    Raises UsageError, naming both options or paths, where two outputs are one place, an output is
-    an input or lies inside of one, an input lies inside of an output, or an output lies inside of a
-    model, an index or a checkpoint.
+    Raises UsageError, naming both options or paths, where two outputs are one place, an output lies
+    inside of another, an output is an input or lies inside of one, an input lies inside of an
+    output, or an output lies inside of a model, an index or a checkpoint.
     """
     given = {option: path for option, path in outputs.items() if path and _replaced(path)}
     places = {option: Path(path).resolve() for option, path in given.items()}
@@ -54,6 +54,13 @@ def check(inputs: Iterable[str | None], outputs: Mapping[str, str | None]) -> No
                 f"{seen[place]} and {option} are both {given[option]}; name two places"
             )
         seen[place] = option
+    for option, place in places.items():
+        for parent in place.parents:
+            if parent in seen:
+                raise click.UsageError(
+                    f"{option} {given[option]} lies inside {seen[parent]} {given[seen[parent]]}; "
+                    "name another place"
+                )
     read = [(path, Path(path).resolve()) for path in inputs if path and path != "-"]
     for option, place in places.items():
         for path, corpus in read:

@@ -50,6 +50,17 @@ def test_two_outputs_are_two_places(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert "-o and --report are both" in message and "name two places" in message
 
 
+def test_an_output_lies_in_no_other_output(tmp_path: Path, monkeypatch) -> None:
+    """Neither in a directory that is there nor in one that the command would make."""
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):
+        for inner in ("scores/clean.tsv", "scores/deep/clean.tsv"):
+            message = refused([], {"-o": inner, "--checkpoint": "scores"})
+            assert message == f"-o {inner} lies inside --checkpoint scores; name another place"
+        guard.check([], {"-o": "scores.tsv", "--checkpoint": "scores"})
+        os.makedirs("scores", exist_ok=True)
+
+
 def test_what_replaces_nothing_may_be_shared(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
