@@ -122,7 +122,7 @@ def try_places(command: Command, root: Path, scale: float) -> dict[str, Any]:
     try:
         found[f"{name}, full disk"] = places.full_disk(command, root, times(50, scale))
         found[f"{name}, read-only"] = places.read_only(command, root)
-    except OSError as error:
+    except places.NoMountError as error:
         found[f"{name}, full disk"] = {"skipped": f"no file system can be mounted: {error}"}
     return found
 

@@ -125,22 +125,29 @@ def run(command: Command, place: Path, limit: float = LIMIT) -> Done:
     return Done(process.returncode, err, time.monotonic() - begun)
 
 
+def run_whole(command: Command, place: Path) -> Done:
+    """Run a command that nothing disturbs. Raises RuntimeError where it fails all the same."""
+    done = run(command, place)
+    if done.code:
+        raise RuntimeError(f"{command.name} failed undisturbed: {done.err}")
+    return done
+
+
 def prepare(command: Command, place: Path) -> None:
-    """Make ``place`` with the outputs that the command needs; raises RuntimeError."""
+    """Make ``place`` with the outputs that the command needs. Raises RuntimeError."""
     place.mkdir(parents=True)
     for name in command.needs:
-        done = run(COMMANDS[name], place)
-        if done.code:
-            raise RuntimeError(f"{name} failed undisturbed: {done.err}")
+        run_whole(COMMANDS[name], place)
 
 
-def digest(place: Path, outputs: Sequence[str]) -> str | None:
-    """SHA-256 over names and bytes of the outputs; None where one is missing."""
+def digest(place: Path, outputs: Sequence[str]) -> str:
+    """Return the SHA-256 over names and bytes of the outputs; a missing one counts as such."""
     hash_ = hashlib.sha256()
     for output in outputs:
         path = place / output
         if not path.exists():
-            return None
+            hash_.update(f"{output} is missing\0".encode())
+            continue
         files = sorted(path.rglob("*")) if path.is_dir() else [path]
         for file in files:
             if file.is_file():

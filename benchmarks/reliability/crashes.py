@@ -1,7 +1,7 @@
 """Crash consistency: what a power cut at any moment leaves must be resumed or refused.
 
 strace records the writes, syncs and renames of a command. A model of a file system then makes the
-directory as it may be found after a cut behind each of them, in three ways:
+directory as it may be found after a cut behind a sample of them, in three ways:
 
 - ``lost``: names are as they were made, unsynced bytes are gone
 - ``zeroed``: names are as they were made, unsynced bytes are zeros
@@ -53,6 +53,8 @@ class Disk:
     files: dict[str, Inode] = field(default_factory=dict)
     folders: set[str] = field(default_factory=set)
     named: dict[str, Inode] = field(default_factory=dict)
+    # Directories renamed since the last sync of their parent: parent, old, new, files by new path.
+    renamed: list[tuple[str, str, str, dict[str, Inode]]] = field(default_factory=list)
 
     def sync(self, path: str) -> None:
         """Sync a file's bytes, or the names in a directory."""
@@ -60,6 +62,14 @@ class Disk:
             inode = self.files[path]
             inode.synced = bytes(inode.now)
             return
+        for renaming in [one for one in self.renamed if one[0] == path]:
+            _, old, new, inner = renaming
+            self.named = {
+                name: inode
+                for name, inode in self.named.items()
+                if not name.startswith((old + "/", new + "/"))
+            } | inner
+            self.renamed.remove(renaming)
         inside = {name for name in {*self.files, *self.named} if os.path.dirname(name) == path}
         for name in inside:
             if name in self.files:
@@ -84,9 +94,15 @@ class Disk:
             }
         self.files = {moved(path): inode for path, inode in self.files.items()}
         self.folders = {moved(path) for path in self.folders}
-        # Files in a renamed directory had their names there synced, or not, before.
-        if any(path.startswith(new + "/") for path in self.files):
-            self.named = {moved(path): inode for path, inode in self.named.items()}
+        # The name of a renamed directory is found once its parent is synced, with the names in it
+        # that were synced before.
+        inner = {
+            moved(path): inode
+            for path, inode in self.named.items()
+            if path.startswith((old + "/", new + "/") if exchange else old + "/")
+        }
+        if inner:
+            self.renamed.append((os.path.dirname(new), old, new, inner))
 
     def found(self, way: str) -> dict[str, bytes]:
         """The files as they are found after a cut."""

@@ -1,4 +1,4 @@
-"""Mutated inputs for every reader: exit code 0 or 1 with one line, in little time and memory.
+"""Mutated inputs for every reader: done, or refused in one line, in little time and memory.
 
 The program is imported once, and each run is a fork of it, so that thousands of runs are cheap.
 """

@@ -22,15 +22,15 @@ def disturb(command: Command, root: Path, count: int, number: signal.Signals, se
     """Stop ``count`` runs of a command by a signal, repeat each, and count what went wrong.
 
     Half of the moments are uniform over the whole run, half over its second half, since the first
-    is mostly imports. Returns the counts, all of which but ``stopped`` and ``too late`` (the run
-    had ended by itself) should be 0, and the first messages of failures.
+    is mostly imports. Returns the runs ``stopped`` and those ``too late`` to be stopped, the counts
+    of faults, which should be 0, and the first messages of faults.
     """
     generator = random.Random(f"{seed} {command.name} {number}")
     ready = root / f"{command.name}-{number.name}-ready"
     commands.prepare(command, ready)
     clean = root / f"{command.name}-{number.name}-clean"
     shutil.copytree(ready, clean)
-    undisturbed = commands.run(command, clean)
+    undisturbed = commands.run_whole(command, clean)
     wanted = commands.digest(clean, command.outputs)
     expected = commands.entries(clean)
     counts: Counter[str] = Counter(stopped=0)

@@ -20,9 +20,13 @@ from benchmarks.reliability.commands import COMMANDS, Command, Done
 LEAST = 8 << 10
 
 
+class NoMountError(Exception):
+    """No file system can be mounted here."""
+
+
 @contextmanager
 def small_disk(place: Path, size: int) -> Iterator[None]:
-    """Mount a file system of ``size`` bytes at ``place``. Raises OSError where that is refused."""
+    """Mount a file system of ``size`` bytes at ``place``. Raises NoMountError."""
     place.mkdir(parents=True, exist_ok=True)
     done = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", place],
@@ -30,20 +34,23 @@ def small_disk(place: Path, size: int) -> Iterator[None]:
         text=True,
     )
     if done.returncode:
-        raise OSError(done.stderr.strip())
+        raise NoMountError(done.stderr.strip())
     try:
         yield
     finally:
         subprocess.run(["umount", place], check=True)
 
 
-def undisturbed(command: Command, root: Path) -> tuple[Path, Path, str | None]:
-    """Return a directory ready for the command, one where it ran, and the digest of its output."""
+def undisturbed(command: Command, root: Path) -> tuple[Path, Path, str]:
+    """Return a directory ready for the command, one where it ran, and the digest of its output.
+
+    Raises RuntimeError where the undisturbed command fails.
+    """
     ready, clean = root / "ready", root / "clean"
     if not ready.exists():
         commands.prepare(command, ready)
         shutil.copytree(ready, clean)
-        commands.run(command, clean)
+        commands.run_whole(command, clean)
     return ready, clean, commands.digest(clean, command.outputs)
 
 
@@ -85,9 +92,8 @@ def read_only(command: Command, root: Path) -> dict[str, Any]:
     """Run a command in a directory that cannot be written: one line, exit code 1."""
     place = root / f"{command.name}-read-only"
     with small_disk(place, 64 << 20):
-        shutil.rmtree(place / "x", ignore_errors=True)
         for name in command.needs:
-            commands.run(COMMANDS[name], place)
+            commands.run_whole(COMMANDS[name], place)
         subprocess.run(["mount", "-o", "remount,ro", place], check=True)
         done = commands.run(command, place)
     bad = {} if done.refused else {"badly refused": 1, "failures": [done.err[-300:]]}
@@ -135,7 +141,7 @@ def clock_set_back(command: Command, root: Path) -> dict[str, Any]:
     """Repeat a command whose inputs and outputs all have times in the future."""
     place = root / f"{command.name}-clock"
     commands.prepare(command, place)
-    commands.run(command, place)
+    commands.run_whole(command, place)
     wanted = commands.digest(place, command.outputs)
     later = time.time() + 86_400
     for path in place.rglob("*"):

@@ -61,6 +61,18 @@ def test_a_disk_forgets_what_was_not_synced() -> None:
     assert disk.found("unnamed") == {"/w/b": b"new"}
 
 
+def test_a_renamed_directory_is_found_once_its_parent_is_synced() -> None:
+    disk = Disk({"/w/.t/a": Inode(bytearray(b"new"), b"new"), "/w/t/a": Inode(bytearray(b"old"))})
+    disk.files["/w/t/a"].synced = b"old"
+    disk.sync("/w/.t")
+    disk.sync("/w/t")
+    disk.rename("/w/.t", "/w/t", exchange=True)
+    assert disk.found("lost") == {"/w/t/a": b"new", "/w/.t/a": b"old"}
+    assert disk.found("unnamed") == {"/w/t/a": b"old", "/w/.t/a": b"new"}
+    disk.sync("/w")
+    assert disk.found("unnamed") == {"/w/t/a": b"new", "/w/.t/a": b"old"}
+
+
 def test_calls_of_a_log_are_replayed(tmp_path: Path) -> None:
     def hexed(text: str) -> str:
         return "".join(f"\\x{byte:02x}" for byte in text.encode())
