@@ -1,5 +1,6 @@
 """``miner mine``: two files of text to pairs, in one command."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,20 +78,21 @@ def mine(
         checkpoint = None
         if work is not None:
             checkpoint = Checkpoint(Path(work) / "search.h5", keep=True, note=say)
-        with Progress("sentences") as report:
-            mined = mine_texts(
-                source,
-                target,
-                keep=keep,
-                settings=settings,
-                encoder=encoder,
-                checkpoint=checkpoint,
-                report=report,
-                work=work,
-                factory=factory,
-                done=done,
-                **given,
-            )
+        with checkpoint or nullcontext():
+            with Progress("sentences") as report:
+                mined = mine_texts(
+                    source,
+                    target,
+                    keep=keep,
+                    settings=settings,
+                    encoder=encoder,
+                    checkpoint=checkpoint,
+                    report=report,
+                    work=work,
+                    factory=factory,
+                    done=done,
+                    **given,
+                )
+            output.write(mined, checkpoint)
     except KeepError as error:
         raise click.UsageError(str(error)) from None
-    output.write(mined, checkpoint)

@@ -1,5 +1,6 @@
 """``miner search``: two index directories to pairs."""
 
+from contextlib import nullcontext
 from typing import Any
 
 import click
@@ -71,15 +72,16 @@ def search(
         elif output.is_file:
             state = Checkpoint(f"{output.output}.checkpoint.h5", keep=False, note=say)
         operations = 2.0 * indexes[0].distinct * indexes[1].distinct * indexes[0].dimension
-        with Progress("sentences", loops="exact", operations=operations) as report:
-            mined = mine(
-                *indexes,
-                keep=keep,
-                settings=settings,
-                encoder=encoder,
-                checkpoint=state,
-                report=report,
-            )
+        with state or nullcontext():
+            with Progress("sentences", loops="exact", operations=operations) as report:
+                mined = mine(
+                    *indexes,
+                    keep=keep,
+                    settings=settings,
+                    encoder=encoder,
+                    checkpoint=state,
+                    report=report,
+                )
+            output.write(mined, state)
     except KeepError as error:
         raise click.UsageError(str(error)) from None
-    output.write(mined, state)

@@ -8,7 +8,6 @@ float32 similarity has a bound, that of an int8 similarity is bounded by five st
 the int8 engine may miss a neighbour once in many thousands.
 """
 
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -186,8 +185,14 @@ class _Search:
 
     def _both_directions(self) -> tuple[Lists, Lists]:
         """Collect candidates of both sides in one pass over the similarity matrix."""
-        with self.checkpoint.locked() if self.checkpoint is not None else nullcontext():
+        if self.checkpoint is None:
             return self._one_pass()
+        self.checkpoint.acquire()
+        try:
+            return self._one_pass()
+        except BaseException:
+            self.checkpoint.release()
+            raise
 
     def _one_pass(self) -> tuple[Lists, Lists]:
         n, m = len(self.source), len(self.target)

@@ -11,7 +11,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
@@ -101,8 +101,9 @@ class Checkpoint:
     """The checkpoint file of one search.
 
     With ``keep`` the file stays after :meth:`close`, for a later search of the same text and more.
-    ``note`` is called with lines for the user. Raises :class:`~miner.errors.ArtifactError` for a
-    file that is no checkpoint of a search.
+    A search locks the file; it stays locked until it is closed or the ``with`` block ends, so that
+    nobody removes the checkpoint of somebody else. ``note`` is called with lines for the user.
+    Raises :class:`~miner.errors.ArtifactError` for a file that is no checkpoint of a search.
     """
 
     def __init__(
@@ -112,6 +113,7 @@ class Checkpoint:
         self.written, self.took = time.monotonic(), 0.0
         self.usable = True  # the file can be written
         self.used = False  # the file is of this search
+        self._lock, self._held = ExitStack(), False
         self._known: dict[tuple[int, int], str] = {}
         if self.path.exists():
             self._verify()
@@ -169,21 +171,41 @@ class Checkpoint:
             )
         return old.rest(block).grown(sizes, new)
 
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Keep other processes from this file during the search, which resumes from it and writes.
+    def acquire(self) -> None:
+        """Keep other processes from this file until :meth:`close` or :meth:`release`.
 
-        Raises ResourceError if another process holds the lock. Where no lock can be made, no
+        Raises ResourceError if somebody else holds the lock. Where no lock can be made, no
         checkpoint can be written either: the search goes on without.
         """
-        with ExitStack() as stack:
-            try:
-                stack.enter_context(lock(self.path))
-            except ResourceError as error:
-                if not isinstance(error.__cause__, OSError):
-                    raise
-                self._give_up(error.__cause__)
-            yield
+        if self._held:
+            return
+        try:
+            self._lock.enter_context(lock(self.path))
+        except ResourceError as error:
+            if not isinstance(error.__cause__, OSError):
+                raise
+            self._give_up(error.__cause__)
+            return
+        self._held = True
+        with suppress(OSError):  # a killed run has left it, and this one may never write its own
+            self._partial.unlink()
+
+    def release(self) -> None:
+        """Let other processes have the file, which stays."""
+        self._held = False
+        self._lock.close()
+
+    def __enter__(self) -> "Checkpoint":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    @property
+    def _partial(self) -> Path:
+        """The name under which the file is written. A symbolic link to the file stays one."""
+        final = Path(os.path.realpath(self.path))
+        return final.with_name(f".{final.name}.partial")
 
     def _give_up(self, error: Exception) -> None:
         """Go on without a checkpoint."""
@@ -211,9 +233,7 @@ class Checkpoint:
             "block": plan.block,
             "done": plan.done,
         }
-        # A symbolic link stays one. The next run overwrites the partial file of a killed one.
-        final = Path(os.path.realpath(self.path))
-        partial = final.with_name(f".{final.name}.partial")
+        final, partial = Path(os.path.realpath(self.path)), self._partial
         try:
             tables = {
                 f"{name}/{kind}": getattr(part, kind)
@@ -251,10 +271,11 @@ class Checkpoint:
             self.save(lists, plan)
 
     def close(self) -> None:
-        """Remove the file unless it is to be kept. Called once the results are safe."""
+        """Remove the file unless it is to be kept, and release it. Called with the results safe."""
         if self.used and not self.keep:
             with suppress(OSError):
                 self.path.unlink()
+        self.release()
 
     def _verify(self) -> None:
         """Check the version and the digest of the file."""

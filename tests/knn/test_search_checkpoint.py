@@ -412,6 +412,21 @@ def test_two_runs_with_one_checkpoint_exclude_each_other(searched: Searches) -> 
     assert alone(searched.path), "the lock is gone with its holder"
 
 
+def test_a_checkpoint_is_held_until_its_results_are_safe(searched: Searches) -> None:
+    """So that no run removes the file in which another has gone on."""
+    sides = searched.sides(N, M)
+    with Checkpoint(searched.path, keep=False) as first:
+        nearest("int8", *sides, K, checkpoint=first)
+        with pytest.raises(ResourceError, match=f"held by process {os.getpid()} on"):
+            searched()
+        first.close()
+    searched()
+    with Checkpoint(searched.path, keep=True) as second:
+        nearest("int8", *sides, K, checkpoint=second)
+    searched()
+    assert alone(searched.path)
+
+
 def test_content_is_on_disk_before_its_name(
     searched: Searches, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -471,6 +486,15 @@ def test_the_leftover_of_a_killed_write_is_removed(searched: Searches) -> None:
     left.write_bytes(b"half a checkpoint")
     searched()
     assert alone(searched.path)
+
+
+def test_a_short_search_removes_the_leftover_of_a_killed_write(
+    searched: Searches, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkpoints, "EVERY", 3600.0)
+    searched.path.with_name(f".{searched.path.name}.partial").write_bytes(b"half a checkpoint")
+    searched(keep=False)
+    assert not list(searched.path.parent.iterdir())
 
 
 def test_a_link_stays_one(searched: Searches, tmp_path: Path) -> None:
