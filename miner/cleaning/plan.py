@@ -15,11 +15,11 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from miner.encoder.model import resolve
+from miner.encoder.model import model_digest, resolve
 from miner.errors import ArtifactError
 from miner.filters.filter_types import GLOBAL, MODEL, Context, Filter
 from miner.filters.registry import FILTERS
-from miner.text.output import stamp
+from miner.text.input_files import content_digest
 
 # Keys of a filter's table beside its settings.
 OWN = ("name", "label", "minimum", "maximum")
@@ -120,12 +120,14 @@ class Plan:
     def fingerprint(self) -> str:
         """Text that is equal for plans with equal scores; bounds are not part of it.
 
-        It holds size and time of models and of files that settings name, since those may change.
+        It holds digests of models and of files that settings name, since those may change.
         """
+        paths = [path.resolve() for path in self.files()]
+        contents = {path: _content(path) for path in dict.fromkeys(paths)}
         record = {
             "steps": [[step.name, step.label, dict(step.settings)] for step in self.steps],
             "languages": self.context.languages,
-            "files": [[str(path.resolve()), stamp(path)] for path in self.files()],
+            "files": [[str(path), contents[path]] for path in paths],
             "repair": self.repair,
         }
         return json.dumps(record, sort_keys=True)
@@ -139,6 +141,14 @@ class Plan:
             with suppress(PackageNotFoundError):  # reported when the filter is built
                 found[name] = version(name)
         return found
+
+
+def _content(path: Path) -> str | None:
+    """Digest of a file, or of the model in a directory; None if it cannot be read.
+
+    That is reported when the filter is built.
+    """
+    return model_digest(path) if path.is_dir() else content_digest(path)
 
 
 def default_plan(context: Context) -> Plan:

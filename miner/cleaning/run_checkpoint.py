@@ -25,7 +25,7 @@ from miner.text.output import StrPath, resource_error
 
 FORMAT = "bitext-miner filter checkpoint"
 # Another number if a filter's scores or the layout of the tables change: older ones are not used.
-VERSION = 3
+VERSION = 4
 META = "checkpoint.json"
 _PARTIAL = f".{META}.partial"
 # Names of the tables and of their digests.

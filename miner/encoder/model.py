@@ -40,6 +40,7 @@ from miner.encoder.lexicon import Lexicon
 from miner.errors import ArtifactError
 from miner.npy import open_npy
 from miner.text.artifacts import atomic_directory
+from miner.text.input_files import content_digest
 from miner.text.output import one_line
 
 FORMAT = "bitext-miner model"
@@ -218,6 +219,15 @@ def quantise(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def resolve(path: str | Path) -> Path:
     """Return the directory that a ``--model`` value names; ``default`` is the shipped model."""
     return DEFAULT if str(path) == "default" else Path(path)
+
+
+def model_digest(path: str | Path) -> str | None:
+    """Return a digest of all that scores by a model depend on; None if it is not there.
+
+    It is that of the configuration, which holds the digests that :func:`load` compares the other
+    files with. The model's fingerprint covers the encoder alone.
+    """
+    return content_digest(resolve(path) / CONFIG)
 
 
 def load(path: str | Path = "default") -> Model:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from miner.encoder.encoder import Encoder
-from miner.encoder.model import resolve
+from miner.encoder.model import model_digest
 from miner.errors import strictly
 from miner.filters.filter_types import (
     MODEL,
@@ -23,16 +22,15 @@ from miner.filters.filter_types import (
 from miner.scoring.quality import Quality, cosines
 from miner.scoring.reference import Reference, Texts, Vectors
 from miner.text.bitext import read_bitext
-from miner.text.output import stamp
 
 
 def _encoders(model: str) -> tuple[Encoder, Encoder]:
     """Load the encoders of both sides, once for all filters of a process."""
-    return _loaded(model, json.dumps(stamp(resolve(model))))
+    return _loaded(model, model_digest(model))
 
 
 @lru_cache(maxsize=2)
-def _loaded(model: str, version: str) -> tuple[Encoder, Encoder]:
+def _loaded(model: str, version: str | None) -> tuple[Encoder, Encoder]:
     """Load a model; both sides share one encoder unless their vocabularies are separate."""
     encoder = Encoder.load(model, threads=1, side="source")
     if not encoder.model.architecture.separate:

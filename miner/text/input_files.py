@@ -38,6 +38,14 @@ class InputFiles:
                 )
 
 
+def content_digest(path: str | os.PathLike[str]) -> str | None:
+    """Digest of the bytes of a file; None if it is missing, unreadable or no regular file."""
+    try:
+        return _digest(os.fspath(path), "") if os.path.isfile(path) else None
+    except CorpusError:
+        return None
+
+
 def _identity(path: str) -> tuple[int, int, int] | None:
     """Size, time of change and inode of a file; None for a pipe, and for what is not there."""
     try:

@@ -126,17 +126,6 @@ def resource_error(error: OSError, where: StrPath) -> ResourceError:
     return ResourceError(f"{place}: cannot be written: {why}")
 
 
-def stamp(path: StrPath) -> list[list[str | int]]:
-    """Return name, size and time of a file, or of each file in a directory; [] if it is missing.
-
-    Content that changes changes the stamp.
-    """
-    origin = Path(path)
-    files = sorted(origin.iterdir()) if origin.is_dir() else [origin]
-    status = [(file.name, file.stat()) for file in files if file.is_file()]
-    return [[name, found.st_size, found.st_mtime_ns] for name, found in status]
-
-
 def one_line(text: str) -> str:
     """Return ``text`` with each tab, line feed and carriage return made a space: a TSV cell."""
     if "\t" in text or "\n" in text or "\r" in text:

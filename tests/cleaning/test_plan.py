@@ -231,11 +231,32 @@ def test_the_fingerprint_is_of_scores(tmp_path: Path, tiny_model: Path, monkeypa
     assert plan(tmp_path, text + "sentences = 5").fingerprint() != before
     assert plan(tmp_path, "repair = true\n" + text).fingerprint() != before
     assert plan(tmp_path, text, Context("de", "fr")).fingerprint() != before
-    os.utime(tmp_path / "good.txt", (1, 1))  # another file of the same name
-    changed = plan(tmp_path, text).fingerprint()
-    assert changed != before
-    os.utime(model / "config.json", (1, 1))
-    assert plan(tmp_path, text).fingerprint() not in (before, changed)
+    os.utime(tmp_path / "good.txt", (1, 1))
+    assert plan(tmp_path, text).fingerprint() == before
+
+
+def test_the_fingerprint_follows_the_content_of_files(
+    tmp_path: Path, tiny_model: Path, other_model: Path
+) -> None:
+    """Files of equal size and time are told apart, models too; a missing file is no error here."""
+    model, reference = tmp_path / "model", tmp_path / "good.txt"
+    text = (
+        "model = 'model'\n[[filter]]\nname = 'cosine'\n"
+        "[[filter]]\nname = 'perplexity'\nreferences = 'good.txt'\n"
+    )
+    found = [plan(tmp_path, text).fingerprint()]
+    for content, source in (
+        ("a b c\n", tiny_model),
+        ("a b d\n", tiny_model),
+        ("a b d\n", other_model),
+    ):
+        reference.write_text(content, encoding="utf-8")
+        shutil.rmtree(model, ignore_errors=True)
+        shutil.copytree(source, model)
+        for file in (reference, *model.iterdir()):
+            os.utime(file, (1, 1))
+        found.append(plan(tmp_path, text).fingerprint())
+    assert len(set(found)) == 4
 
 
 # --- the table ----------------------------------------------------------------------------------
