@@ -113,9 +113,9 @@ class Int8Engine:
         self.threads = threads
 
     def error_bound(self, base: VectorSet) -> ErrorBound:
-        rows = base.rows[base.sample(SAMPLED)]
-        parts = np.array_split(rows, -(-len(rows) // SAMPLED_AT_ONCE))
-        steps = np.concatenate([_steps(np.asarray(base.vectors[part])) for part in parts])
+        sample = base.sample(SAMPLED)
+        parts = np.array_split(sample, -(-len(sample) // SAMPLED_AT_ONCE))
+        steps = np.concatenate([_steps(base.take(part)) for part in parts])
         place = int((1 - WIDER) * (len(steps) - 1))
         widest = float(np.partition(steps, place)[place])
         return lambda queries: DEVIATIONS * np.sqrt((_steps(queries) ** 2 + widest**2) / 12)

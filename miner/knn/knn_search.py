@@ -55,7 +55,7 @@ def nearest_both(
     outside the sets, and places beyond the size of the other side, have row -1.
 
     Of the settings only k, memory, engine, exact, device and threads matter here; memory bounds the
-    allocations beyond the result. ``report`` counts searched rows of both directions.
+    allocations, the result included. ``report`` counts searched rows of both directions.
     ``checkpoint`` keeps the state of the search on disk.
 
     Raises ResourceError for too little memory, for a GPU that is not there, and for ``exact`` with
@@ -90,11 +90,10 @@ def nearest_both(
         chosen = Float32Engine(threads)
     memory = memory_budget() if settings.memory is None else settings.memory
     search = _Search(source, target, k, memory, chosen, report, checkpoint)
-    forward, backward = search.candidates()
-    return (
-        search.settle(source, target, forward),
-        search.settle(target, source, backward),
-    )
+    found = list(search.candidates())
+    # Candidates go as soon as they are settled.
+    forward = search.settle(source, target, found.pop(0))
+    return forward, search.settle(target, source, found.pop(0))
 
 
 class _Search:
@@ -118,11 +117,12 @@ class _Search:
         widest = max(self.forward_width, self.backward_width)
         d = source.vectors.shape[1]
         # Lists of both sides: 8 bytes a place and 4 for the last similarity.
-        # Settling needs another 4 bytes for each row of one side.
-        lists = len(source) * (self.forward_width * 8 + 4) + len(target) * (
-            self.backward_width * 8 + 4
-        )
-        lists += 4 * max(len(source), len(target))
+        ahead = len(source) * (self.forward_width * 8 + 4)
+        back = len(target) * (self.backward_width * 8 + 4)
+        # Settling holds a result, of 12 bytes a place, beside both, then two beside one; and
+        # another 4 bytes for each row of one side.
+        results = 12 * k * len(source.vectors), 12 * k * len(target.vectors)
+        lists = back + results[0] + max(ahead, results[1]) + 4 * max(len(source), len(target))
         # One row of a block: the vectors of both sides, as float32 and as prepared; or, when the
         # candidates are settled, what sorts them, with ample room.
         row = max(2 * (4 * d + engine.bytes_per_row(d)), 8 * d + widest * (d * 6 + 48))

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 _MAX_K = int(np.iinfo(np.int16).max)  # ranks are stored as int16
+# Lists that are checked at a time.
+_BLOCK = 1 << 15
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +41,10 @@ class Neighbors:
             raise ValueError(f"at most {_MAX_K} neighbours are supported, not {row.shape[1]}")
         if row.size and row.min() < -1:
             raise ValueError(f"a neighbour row is {row.min()}: only -1 means none")
-        if not np.isfinite(similarity[row >= 0]).all():
-            raise ValueError("a neighbour's similarity is NaN or infinite")
+        for start in range(0, len(row), _BLOCK):
+            part = slice(start, start + _BLOCK)
+            if not np.isfinite(similarity[part][row[part] >= 0]).all():
+                raise ValueError("a neighbour's similarity is NaN or infinite")
         object.__setattr__(self, "similarity", similarity)
         object.__setattr__(self, "row", row)
 

@@ -42,7 +42,7 @@ def measured_recall(queries: VectorSet, base: VectorSet, found: Neighbors) -> fl
     k = min(found.row.shape[1], len(base))
     if not len(rows) or not k:
         return 1.0
-    sample = queries.vectors[queries.rows[rows]].astype(np.float32)
+    sample = queries.take(rows).astype(np.float32)
     true, _ = scan(sample, base, k, BLOCK)  # (s, k)
     listed = found.similarity[queries.rows[rows]]
     return float(np.mean(listed[:, :k] >= true[:, -1:]))
@@ -57,7 +57,7 @@ def int8_suffices(queries: VectorSet, base: VectorSet, k: int) -> bool:
     from miner.kernels.fused import merge, pack
 
     probes, probed = (
-        np.asarray(side.vectors[side.rows[side.sample(size)]])
+        side.take(side.sample(size))
         for side, size in ((queries, PROBE_QUERIES), (base, PROBE_BASE))
     )
     width = min(k, len(probed))

@@ -54,8 +54,7 @@ def index_agrees(on_gpu: Any, on_cpu: Any, queries: np.ndarray, width: int) -> b
 def _block_differs(engine: Engine, source: VectorSet, target: VectorSet) -> str:
     """Return the words for the first error of ``engine`` on a small block, or an empty string."""
     rows, columns = (
-        np.asarray(side.vectors[side.rows[side.sample(size)]])
-        for side, size in ((source, ROWS), (target, COLUMNS))
+        side.take(side.sample(size)) for side, size in ((source, ROWS), (target, COLUMNS))
     )
     if not len(rows) or not len(columns):
         return ""

@@ -15,6 +15,9 @@ from miner.knn.recall import scan
 from miner.knn.vector_set import VectorSet
 from miner.machine import release_pages
 
+# Bytes of a file of vectors that may be in memory while candidates are ranked, and the bytes that
+# the system maps around each.
+PAGES, AROUND = 64 << 20, 1 << 16
 # Candidates beyond k of a second search in float32: enough for a cluster of near-duplicates.
 SECOND_SLACK = 60
 
@@ -36,7 +39,7 @@ def settle(
         row[rows, : best.shape[1]] = np.where(place >= 0, base.rows[place], -1)
 
     def search_again(positions: np.ndarray) -> None:
-        vectors = np.asarray(queries.vectors[queries.rows[positions]])
+        vectors = queries.take(positions)
         if isinstance(engine, Int8Engine):
             store(positions, _search_float32(vectors, base, k, engine.threads, block))
         else:
@@ -73,7 +76,16 @@ def rank(vectors: np.ndarray, base: VectorSet, found: np.ndarray, k: int) -> Ran
     from miner.kernels.half import bits
 
     scores = np.empty(found.shape, dtype=np.float32)
-    rescore(bits(vectors), bits(base.vectors), np.where(found >= 0, base.rows[found], -1), scores)
+    numbers, rows = bits(vectors), np.where(found >= 0, base.rows[found], -1)
+    # Candidates lie all over the file: of a large one, pages are dropped after a few queries.
+    step = len(found)
+    if base.vectors.nbytes > PAGES:
+        step = max(1, PAGES // (AROUND * found.shape[1]))
+    for start in range(0, len(found), max(1, step)):
+        part = slice(start, start + step)
+        rescore(numbers[part], bits(base.vectors), rows[part], scores[part])
+        if step < len(found):
+            release_pages(base.vectors)
     order = np.lexsort((found, -scores), axis=1)[:, :k]
     return np.take_along_axis(scores, order, axis=1), np.take_along_axis(found, order, axis=1)
 

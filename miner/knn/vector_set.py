@@ -9,6 +9,8 @@ from miner.errors import ResourceError
 from miner.machine import release_pages
 
 MOST = np.iinfo(np.int32).max
+# Vectors that are read at a time from all over a file.
+AT_ONCE = 1024
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,19 @@ class VectorSet:
     def float32_block(self, start: int, end: int) -> np.ndarray:
         """Return the vectors at positions ``start`` to ``end`` as ``(b, d) float32``."""
         return self.block(start, end).astype(np.float32, copy=False)
+
+    def take(self, positions: np.ndarray) -> np.ndarray:
+        """Return the vectors at ``positions (s,)``, ``(s, d)``, in their own type.
+
+        They may be far apart, and the system maps several pages around each: pages are dropped
+        after every ``AT_ONCE`` vectors.
+        """
+        found = np.empty((len(positions), self.vectors.shape[1]), self.vectors.dtype)
+        for start in range(0, len(positions), AT_ONCE):
+            part = slice(start, start + AT_ONCE)
+            found[part] = self.vectors[self.rows[positions[part]]]
+            release_pages(self.vectors)
+        return found
 
     def sample(self, size: int) -> np.ndarray:
         """Return at most ``size`` evenly spaced positions, ``(s,) int64``."""

@@ -169,7 +169,8 @@ def mine(
         verifier, reason = _verifier(encoder, settings, None)
         keep.check(verifier, reason)
         indexes = index_texts((source, target), encoder, settings, report=report, **indexing)
-    found = run(*indexes, verifier, settings, report, checkpoint)
+    estimating = verifier is not None and keep.estimate
+    found = run(*indexes, verifier, settings, report, checkpoint, estimating=estimating)
     notes, warnings = [], []
     if reason is not None and not indexes[0].external:
         notes.append(f"ranked by margin: {reason}")
@@ -181,7 +182,7 @@ def mine(
             "(measured on a sample)".format(*found.recall)
         )
     guess = None
-    if verifier is not None and keep.estimate and len(found.pairs):
+    if estimating and len(found.pairs):
         guess = _estimated(found, keep, warnings)
     if guess is not None:
         found = replace(found, pairs=replace(found.pairs, q_value=guess.q_value))

@@ -9,7 +9,7 @@ that reach a threshold estimates the number of wrong pairs that do.
 Decoys differ from the corpus, which is corrected in three ways. Only decoys with the vocabulary of
 the corpus are used. They are counted by strata of length, since short sentences match by chance far
 more often. And in each stratum their number is scaled so that it agrees with the corpus among the
-low scores, where nearly all pairs are wrong. One estimate in 350 lines: its steps stay together.
+low scores, where nearly all pairs are wrong. One estimate in 420 lines: its steps stay together.
 """
 
 import math
@@ -24,7 +24,8 @@ from miner.knn.neighbors import Neighbors
 from miner.knn.vector_set import VectorSet
 from miner.machine import thread_count
 from miner.mining.search import Search
-from miner.mining.verification import choose_by_probability, release
+from miner.mining.verification import choose_by_probability, held_bytes, release
+from miner.ragged import take_lists
 from miner.scoring.margin import CandidateBlocks
 from miner.scoring.pair_features import PreparedText, prepare
 
@@ -45,8 +46,8 @@ SEED = 1
 # Decoys are dropped if their words are rarer in the corpus than those of this share of its own
 # sentences.
 UNLIKE = 0.05
-# Targets whose token ids are compared at a time.
-BLOCK = 16_384
+# Sentences whose token ids, or neighbours, are compared at a time; token ids counted at a time.
+BLOCK, IDS = 16_384, 1 << 20
 # Doubts are raised for fewer pairs than this, for decoys that must be scaled by more than this
 # factor either way, and for a sentence that is a neighbour of more than this share of the other
 # side.
@@ -55,6 +56,8 @@ FEW_PAIRS, UNLIKE_CORPUS, HUB = 200, 4.0, 0.02
 # matches hardly get there: if more than this share of the decoys do, the sources hold translations
 # of decoys, as where the corpus contains the model's training text.
 TRANSLATION, TRANSLATIONS = 0.5, 0.01
+# Memory for the blocks of the decoys' search.
+DECOY_SEARCH = 48 << 20
 
 
 @dataclass(frozen=True)
@@ -225,7 +228,9 @@ def estimate(found: Search, sentences: Sequence[str] | None = None) -> Estimate:
     score, row = [], []
     for chosen in draws:
         decoys = text.take(chosen)
-        vectors = encoder.encode_pieces(decoys.ids, decoys.offsets, [pool[i] for i in chosen])
+        vectors = encoder.encode_pieces(
+            decoys.ids, decoys.offsets, [pool[i] for i in chosen]
+        ).astype(found.sides[0].vectors.dtype)
         decoy_pairs = _compete(found, vectors, decoys)
         score.append(decoy_pairs[0])
         row.append(chosen[decoy_pairs[1]])
@@ -313,16 +318,23 @@ def _compete(
     """
     verifier, logits, source_text = found.verifier, found.logits, found.source_text
     assert verifier is not None and logits is not None and source_text is not None
-    vectors = vectors.astype(found.sides[0].vectors.dtype)
     decoys = VectorSet(vectors, np.flatnonzero(vectors.any(axis=1)))
+    settings, first = found.settings, len(found.backward)
+    assert settings.memory is not None
+    # At least what its lists and small blocks take: the work is not to end here.
+    memory = max(
+        settings.memory - held_bytes((len(found.forward), first), settings.neighbors),
+        (20 * settings.neighbors + 100) * (len(found.forward) + len(vectors)) + DECOY_SEARCH,
+    )
     # Without a compressed index of the sources: the neighbours of decoys are to be exact.
-    forward, backward = nearest_both(replace(found.sides[0], ann=None), decoys, found.settings)
-    first = len(found.backward)
+    forward, backward = nearest_both(
+        replace(found.sides[0], ann=None), decoys, replace(settings, memory=memory)
+    )
     joined = Neighbors(
         np.concatenate([found.backward.similarity, backward.similarity]),
         np.concatenate([found.backward.row, backward.row]),
     )
-    blocks = CandidateBlocks(_merged(found.forward, forward, first), joined, found.settings.margin)
+    blocks = CandidateBlocks(_merged(found.forward, forward, first), joined, settings.margin)
 
     def logits_of(source_row: np.ndarray, target_row: np.ndarray) -> np.ndarray:
         logit = np.empty(len(source_row))
@@ -334,21 +346,27 @@ def _compete(
         release(source_text)
         return logit
 
-    chosen, _, _ = choose_by_probability(blocks, found.settings.retrieval, verifier, logits_of)
+    chosen = choose_by_probability(blocks, settings.retrieval, verifier, logits_of, memory)[0]
     matched = chosen.target_row >= first
     return chosen.score[matched], chosen.target_row[matched] - first
 
 
 def _merged(lists: Neighbors, more: Neighbors, first: int) -> Neighbors:
-    """Merge lists into the k nearest of both; row ``i`` of ``more`` becomes ``first + i``."""
+    """Merge lists into the k nearest of both, in place of ``more``.
+
+    Row ``i`` of the lists of ``more`` becomes ``first + i``.
+    """
     k = lists.row.shape[1]
-    row = np.concatenate([lists.row, np.where(more.row >= 0, more.row + first, -1)], axis=1)
-    similarity = np.concatenate([lists.similarity, more.similarity], axis=1)
-    similarity = np.where(row >= 0, similarity, -np.inf)
-    order = np.lexsort((row, -similarity), axis=1)[:, :k]
-    return Neighbors(
-        np.take_along_axis(similarity, order, axis=1), np.take_along_axis(row, order, axis=1)
-    )
+    for start in range(0, len(lists), BLOCK):
+        part = slice(start, start + BLOCK)
+        new = more.row[part]
+        row = np.concatenate([lists.row[part], np.where(new >= 0, new + first, -1)], axis=1)
+        similarity = np.concatenate([lists.similarity[part], more.similarity[part]], axis=1)
+        similarity = np.where(row >= 0, similarity, -np.inf)
+        order = np.lexsort((row, -similarity), axis=1)[:, :k]
+        more.similarity[part] = np.take_along_axis(similarity, order, axis=1)
+        more.row[part] = np.take_along_axis(row, order, axis=1)
+    return more
 
 
 def _among(decoys: PreparedText, targets: PreparedText) -> np.ndarray:
@@ -357,6 +375,7 @@ def _among(decoys: PreparedText, targets: PreparedText) -> np.ndarray:
     own, found = set(wanted), set()
     for start in range(0, len(targets), BLOCK):
         found |= own.intersection(_keys(targets, start, min(start + BLOCK, len(targets))))
+        release(targets)
     return np.array([key in found for key in wanted], dtype=bool)
 
 
@@ -378,13 +397,22 @@ def _alike(
     its own occurrences. Decoys less likely than all but a few targets are of another language, or
     of a domain with other words.
     """
-    count = np.bincount(targets.ids, minlength=size)
+    count = np.zeros(size, dtype=np.int64)
+    for start in range(0, len(targets.ids), IDS):
+        count += np.bincount(targets.ids[start : start + IDS], minlength=size)
+        release(targets)
 
     def likelihood(text: PreparedText, rows: np.ndarray, own: int) -> np.ndarray:
-        part = text.take(rows)
-        lengths = np.diff(part.offsets)
-        logs = np.log(np.maximum(count[part.ids] - own, 0) + 0.5)
-        owner = np.repeat(np.arange(len(rows)), lengths)
-        return np.bincount(owner, logs, minlength=len(rows)) / np.maximum(lengths, 1)
+        out = np.empty(len(rows))
+        for start in range(0, len(rows), BLOCK):
+            part = slice(start, start + BLOCK)
+            lengths = text.offsets[rows[part] + 1] - text.offsets[rows[part]]
+            ids, offsets = take_lists(text.ids, text.offsets, rows[part])
+            logs = np.log(np.maximum(count[ids] - own, 0) + 0.5)
+            owner = np.repeat(np.arange(len(lengths)), lengths)
+            out[part] = np.bincount(owner, logs, minlength=len(lengths))
+            out[part] /= np.maximum(lengths, 1)
+            release(text)
+        return out
 
     return likelihood(decoys, usable, 0) >= np.quantile(likelihood(targets, rows, 1), UNLIKE)

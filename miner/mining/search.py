@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from miner.encoder.encoder import Encoder
-from miner.errors import ArtifactError, DependencyError, MismatchError
+from miner.errors import ArtifactError, DependencyError, MismatchError, ResourceError
 from miner.index.index import FLAT, Index
 from miner.knn.knn_search import nearest_both
 from miner.knn.neighbors import Neighbors
@@ -20,7 +20,8 @@ from miner.mining.verification import (
     PairLogits,
     choose_by_margin,
     choose_by_probability,
-    pair_features,
+    features,
+    least_memory,
     prepare_texts,
     release,
 )
@@ -131,16 +132,27 @@ def run(
     settings: SearchSettings = SearchSettings(),
     report: Reporter = silent,
     checkpoint: Checkpoint | None = None,
+    *,
+    estimating: bool = False,
 ) -> Search:
     """Search as :func:`search` does, with the ``verifier`` to rank by; return all that was seen.
 
-    With a ``checkpoint`` the neighbour search continues from what it holds.
+    With a ``checkpoint`` the neighbour search continues from what it holds. ``estimating``: also
+    refuse, before any work, memory that is too little for an estimate of precision.
     """
     memory, threads = memory_budget(settings.memory), thread_count(settings.threads)
     rank = "margin" if verifier is None else "probability"
     settings = replace(settings, rank=rank, memory=memory, threads=threads)
     require_one_model(source, target)
     sides = side(source), side(target)
+    sizes = len(source), len(target)
+    text = 0 if verifier is None else target.store.texts.size
+    least = least_memory(sizes, settings.neighbors, text, estimating=estimating)
+    if least > memory:
+        raise ResourceError(
+            f"--memory {memory >> 20}M is too little for {sum(sizes)} sentences and "
+            f"k={settings.neighbors}: give at least {(least >> 20) + 1}M, or split the corpus"
+        )
     forward, backward = nearest_both(*sides, settings, report, checkpoint)
     recall = None
     if sides[0].ann is not None or sides[1].ann is not None:
@@ -163,9 +175,11 @@ def run(
         release(left, right)
         return logit
 
-    found, context, logits = choose_by_probability(blocks, settings.retrieval, verifier, logits_of)
-    features = np.concatenate([pair_features(verifier, left, right, found), context], axis=1)
-    pairs = _pairs(found, source, target, features)
+    found, logits, context_of = choose_by_probability(
+        blocks, settings.retrieval, verifier, logits_of, memory
+    )
+    columns = features(verifier, left, right, found, context_of)
+    pairs = _pairs(found, source, target, columns)
     return Search(pairs, settings, sides, forward, backward, verifier, left, right, logits, recall)
 
 

@@ -1,8 +1,9 @@
 """Scores and choice of a search's candidates, block by block, so that memory stays bounded."""
 
+import dataclasses
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,18 +14,40 @@ from miner.index.sentence_file import Texts
 from miner.machine import release_pages
 from miner.parallel import in_order
 from miner.ragged import offsets_of
-from miner.scoring.context_features import CONTEXT_FEATURES, BestLogits, context_features
+from miner.scoring.context_features import BestLogits, context_features
 from miner.scoring.margin import CandidateBlocks, Candidates, Retrieval
-from miner.scoring.pair_features import PreparedText, prepare
-from miner.scoring.verifier import Verifier
+from miner.scoring.pair_features import PAIR_FEATURES, PreparedText, prepare
+from miner.scoring.verifier import FEATURES, Verifier
 
+Context = Callable[[Candidates], np.ndarray]
 # Types of the columns of PreparedText.
 DTYPES = (np.int32, np.int64, np.int64, np.uint64, np.int64)
+# Memory of a pair and its features; and what choosing pairs takes for a sentence of either side:
+# its best logits, mean and offsets, its best pairs with what sorts them, and the offsets of its
+# text.
+PAIR_BYTES, WORK_BYTES = 150, 190
 # Candidates of a block.
-BLOCK = 1 << 16
+BLOCK = 1 << 15
 # Share of the memory of a search that the prepared text of one side may take; larger ones go to
 # temporary files.
 SHARE = 1 / 16
+
+
+def held_bytes(sizes: tuple[int, int], k: int) -> int:
+    """Return the memory of what a search of ``sizes`` sentences leaves: its lists and pairs."""
+    return (12 * k + 8) * sum(sizes) + PAIR_BYTES * min(sizes)
+
+
+def least_memory(sizes: tuple[int, int], k: int, text: int, *, estimating: bool) -> int:
+    """Return the memory, in bytes, that takes a search of ``sizes`` sentences to its pairs.
+
+    Held are the lists of both sides, of 12 bytes a place, and the pairs. Work takes 4 bytes for
+    each place of a list, to sort it by source, and ``WORK_BYTES`` a sentence; the estimate, with
+    ``estimating``, takes a second set of lists, with decoys. ``text`` is the size of the target's
+    text, whose token ids are read in no order; 0 without verification.
+    """
+    places = (16 if estimating else 4) * k
+    return held_bytes(sizes, k) + (places + WORK_BYTES) * sum(sizes) + text
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +55,7 @@ class PairLogits:
     """Logits of the pair features of all candidates of a search.
 
     ``target (m,) int32`` and ``logit (m,) float64``, by source; the candidates of source ``i`` are
-    those from ``offsets[i]`` to ``offsets[i + 1]``, by target.
+    those from ``offsets[i]`` to ``offsets[i + 1]``, by target. Many are in temporary files.
     """
 
     offsets: np.ndarray
@@ -47,7 +70,10 @@ class PairLogits:
         first, last = self.offsets[start], self.offsets[end]
         source = np.repeat(np.arange(start, end), np.diff(self.offsets[start : end + 1]))
         key = (source << 32) + self.target[first:last]
-        return self.logit[first:last][np.searchsorted(key, (source_row << 32) + target_row)]
+        found = self.logit[first:last][np.searchsorted(key, (source_row << 32) + target_row)]
+        release_pages(self.target)
+        release_pages(self.logit)
+        return found
 
 
 def choose_by_margin(blocks: CandidateBlocks, retrieval: str) -> Candidates:
@@ -63,13 +89,15 @@ def choose_by_probability(
     retrieval: str,
     verifier: Verifier,
     logits_of: Callable[[np.ndarray, np.ndarray], np.ndarray],
-) -> tuple[Candidates, np.ndarray, PairLogits]:
+    memory: int,
+) -> tuple[Candidates, PairLogits, Context]:
     """Return the pairs that the retrieval keeps by probability, best first.
 
     ``logits_of(source_row, target_row)`` computes the logits of pair features; it is called once
-    for each block. Returned are also the context features ``(m, f) float32`` of the pairs, and the
-    logits of all candidates. Raises ResourceError for more targets, decoys included, than an int32
-    counts.
+    for each block. Returned are also the logits of all candidates, and a function that computes
+    the context features ``(b, f) float32`` of pairs whose sources ascend. Above a share of
+    ``memory`` bytes the logits are in temporary files. Raises
+    ResourceError for more targets, decoys included, than an int32 counts.
     """
     if len(blocks.backward) > np.iinfo(np.int32).max:
         raise ResourceError(
@@ -79,16 +107,17 @@ def choose_by_probability(
     sides = blocks.forward, blocks.backward
     best = BestLogits(len(sides[0])), BestLogits(len(sides[1]))
     counts = np.zeros(len(sides[0]), dtype=np.int64)
-    targets, found = [np.empty(0, np.int32)], [np.empty(0)]
+    most = 12 * (sides[0].row.size + sides[1].row.size)
+    targets, found = (Column(dtype, most > memory * SHARE) for dtype in (np.int32, np.float64))
     for start, end in spans:
         block = blocks.block(start, end)
         logit = logits_of(block.source_row, block.target_row)
         best[0].add(block.source_row, logit)
         best[1].add(block.target_row, logit)
         counts[start:end] = np.bincount(block.source_row - start, minlength=end - start)
-        targets.append(block.target_row.astype(np.int32))
+        targets.append(block.target_row)
         found.append(logit)
-    logits = PairLogits(offsets_of(counts), np.concatenate(targets), np.concatenate(found))
+    logits = PairLogits(offsets_of(counts), targets.array(), found.array())
 
     def context_of(block: Candidates) -> np.ndarray:
         logit = logits.of(block.source_row, block.target_row)
@@ -98,25 +127,26 @@ def choose_by_probability(
     for span in spans:
         block = blocks.block(*span)
         kept.add(replace(block, score=verifier.probability(context_of(block))))
-    chosen = kept.result()
-    context = np.empty((len(chosen), len(CONTEXT_FEATURES)), dtype=np.float32)
-    order = np.argsort(chosen.source_row, kind="stable")  # in which logits are looked up
+    return kept.result(), logits, context_of
+
+
+def features(
+    verifier: Verifier,
+    source: PreparedText,
+    target: PreparedText,
+    pairs: Candidates,
+    context_of: Context,
+) -> np.ndarray:
+    """Compute :data:`~miner.scoring.verifier.FEATURES` of chosen pairs, ``(m, f) float32``."""
+    out = np.empty((len(pairs), len(FEATURES)), dtype=np.float32)
+    order = np.argsort(pairs.source_row, kind="stable")  # in which logits are looked up
     for start in range(0, len(order), BLOCK):
         part = order[start : start + BLOCK]
-        context[part] = context_of(chosen.take(part))
-    return chosen, context, logits
-
-
-def pair_features(
-    verifier: Verifier, source: PreparedText, target: PreparedText, pairs: Candidates
-) -> np.ndarray:
-    """Compute the pair features of chosen pairs, ``(m, f) float32``."""
-    out = np.empty((len(pairs), len(verifier.pair_function.names)), dtype=np.float32)
-    for start in range(0, len(pairs), BLOCK):
-        part = slice(start, start + BLOCK)
-        out[part] = verifier.tokens.pair_features(
-            source, target, pairs.source_row[part], pairs.target_row[part]
+        block = pairs.take(part)
+        out[part, : len(PAIR_FEATURES)] = verifier.tokens.pair_features(
+            source, target, block.source_row, block.target_row
         )
+        out[part, len(PAIR_FEATURES) :] = context_of(block)
         release(source, target)
     return out
 
@@ -124,7 +154,7 @@ def pair_features(
 def release(*texts: PreparedText) -> None:
     """Drop the resident pages of texts that are temporary files."""
     for text in texts:
-        for field in fields(text):
+        for field in dataclasses.fields(text):
             release_pages(getattr(text, field.name))
 
 
@@ -141,7 +171,7 @@ def prepare_texts(texts: Texts, tokenizer: Tokenizer, threads: int, memory: int)
 
     parts = in_order(lambda block: prepare(tokenizer, block, 1), blocks(), threads)
     # Token ids take about as many bytes as the text.
-    columns = [_Column(dtype, texts.size > memory * SHARE) for dtype in DTYPES]
+    columns = [Column(dtype, texts.size > memory * SHARE) for dtype in DTYPES]
     columns[1].append(np.zeros(1, np.int64))
     columns[4].append(np.zeros(1, np.int64))
     tokens = numbers = 0
@@ -159,7 +189,7 @@ def prepare_texts(texts: Texts, tokenizer: Tokenizer, threads: int, memory: int)
     return PreparedText(*(column.array() for column in columns))
 
 
-class _Column:
+class Column:
     """Numbers that come in parts, held in memory or in a temporary file."""
 
     def __init__(self, dtype: type, on_disk: bool):

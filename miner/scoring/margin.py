@@ -25,6 +25,8 @@ from miner.names import MARGINS, RETRIEVALS, canonical
 
 # Pairs of a one-to-one matching that are plain Python objects at a time.
 PART = 1 << 18
+# Lists that are averaged, and places that are sorted, at a time.
+LISTS, PLACES = 1 << 15, 1 << 18
 RATIO_FLOOR = 0.1
 """The least denominator of the ratio margin.
 
@@ -84,11 +86,15 @@ def neighborhood_mean(neighbors: Neighbors) -> NDArray[np.float32]:
     Lists shorter than k, in a corpus smaller than k, are averaged over their length. A sentence
     without neighbours has 0.
     """
-    exists = neighbors.row >= 0
-    # A float64 sum of a few float32 cosines is exact but for the last bits, which the rounding
-    # to float32 drops: the mean does not depend on the order of the list or on its padding.
-    total = np.where(exists, neighbors.similarity, 0).sum(axis=1, dtype=np.float64)
-    return (total / np.maximum(exists.sum(axis=1), 1)).astype(np.float32)
+    mean = np.empty(len(neighbors), dtype=np.float32)
+    for start in range(0, len(neighbors), LISTS):
+        part = slice(start, start + LISTS)
+        exists = neighbors.row[part] >= 0
+        # A float64 sum of a few float32 cosines is exact but for the last bits, which the rounding
+        # to float32 drops: the mean does not depend on the order of the list or on its padding.
+        total = np.where(exists, neighbors.similarity[part], 0).sum(axis=1, dtype=np.float64)
+        mean[part] = total / np.maximum(exists.sum(axis=1), 1)
+    return mean
 
 
 def margin_score(
@@ -155,13 +161,7 @@ class CandidateBlocks:
                     f"but the other side has {size} sentences"
                 )
         self.means = neighborhood_mean(forward), neighborhood_mean(backward)
-        # Places of the backward lists, sorted by source; those of no source (-1) come first.
-        listed = backward.row.ravel()
-        order = np.argsort(listed.astype(np.int32), kind="stable")
-        counts = np.bincount(listed + 1, minlength=len(forward) + 1)
-        small = listed.size < np.iinfo(np.int32).max
-        self._places = order[counts[0] :].astype(np.int32 if small else np.int64)
-        self._starts = np.cumsum(np.concatenate([[0], counts[1:]]))  # (n_source + 1,)
+        self._starts, self._places = _by_source(backward.row.ravel(), len(forward))
 
     def spans(self, size: int) -> list[tuple[int, int]]:
         """Cut the sources into blocks of about ``size`` candidates, of one source at least."""
@@ -214,6 +214,34 @@ class CandidateBlocks:
         )
 
 
+def _by_source(
+    listed: NDArray[np.int64], sources: int
+) -> tuple[NDArray[np.int64], NDArray[np.integer]]:
+    """Sort the places of ``listed (l,)`` by the source there, then by place; -1 is no source.
+
+    Returns ``starts (sources + 1,)`` and the places; those of source ``i`` are from ``starts[i]``
+    to ``starts[i + 1]``. A counting sort, since the result alone is large.
+    """
+    starts = np.zeros(sources + 1, dtype=np.int64)
+    for start in range(0, len(listed), PLACES):
+        found, count = np.unique(listed[start : start + PLACES], return_counts=True)
+        starts[found[found >= 0] + 1] += count[found >= 0]
+    np.cumsum(starts, out=starts)
+    small = listed.size < np.iinfo(np.int32).max
+    places = np.empty(starts[-1], dtype=np.int32 if small else np.int64)
+    free = starts[:-1].copy()
+    for start in range(0, len(listed), PLACES):
+        part = listed[start : start + PLACES]
+        order = np.argsort(part, kind="stable")
+        order = order[np.count_nonzero(part < 0) :]
+        source = part[order]
+        first = np.flatnonzero(_run_starts(source))
+        count = np.diff(np.append(first, len(source)))
+        places[free[source] + np.arange(len(source)) - np.repeat(first, count)] = order + start
+        free[source[first]] += count
+    return starts, places
+
+
 def retrieve(pairs: Candidates, retrieval: str = "max") -> Candidates:
     """Choose among candidates by one of the four strategies of A19, section 3.
 
@@ -264,23 +292,32 @@ class Retrieval:
             getattr(best, field.name)[row[better]] = getattr(block, field.name)[better]
 
     def result(self) -> Candidates:
-        """Return what :func:`retrieve` does for all candidates."""
-        backward = self._best.take(self._best.source_row >= 0)
-        parts = [*self._forward, backward]
-        columns = [[getattr(part, field.name) for part in parts] for field in fields(backward)]
-        both = Candidates(*map(np.concatenate, columns))
-        forward = np.arange(len(both)) < len(both) - len(backward)
-        key, first, count = np.unique(
-            (both.source_row << 32) + both.target_row, return_index=True, return_counts=True
-        )
-        if self.retrieval == "forward":
-            chosen = both.take(forward)
-        elif self.retrieval == "backward":
-            chosen = backward
-        elif self.retrieval == "intersection":
-            chosen = both.take(first[count == 2])
-        else:
-            chosen = both.take(first)
+        """Return what :func:`retrieve` does for all candidates. No block can be added after it."""
+        parts = [self._best.take(self._best.source_row >= 0)]
+        del self._best
+        if self.retrieval != "backward":
+            # Backward pairs come last. Memory is tight: parts go when they are joined.
+            parts = [*self._forward, *parts] if self.retrieval != "forward" else self._forward
+        self._forward = []
+        columns: list[Any] = [
+            [getattr(part, field.name) for part in parts] for field in fields(Candidates)
+        ]
+        del parts
+        for place, column in enumerate(columns):
+            columns[place] = np.concatenate(column or [np.empty(0, _DTYPES[place])])
+            del column
+        chosen = Candidates(*columns)
+        del columns
+        if self.retrieval in ("intersection", "max"):
+            key = (chosen.source_row << 32) + chosen.target_row
+            order = np.argsort(key, kind="stable")
+            key = key[order]
+            first = _run_starts(key)
+            if self.retrieval == "intersection":  # the first of two
+                first[:-1] &= ~first[1:]
+                first[-1:] = False
+            chosen = chosen.take(order[first])
+            del key, order, first
         arrange = match_one_to_one if self.retrieval == "max" else _order
         return chosen.take(arrange(chosen.score, chosen.source_row, chosen.target_row))
 
