@@ -267,7 +267,10 @@ def memory_named(batch: str) -> Iterator[None]:
 
 @contextmanager
 def interrupt_held_back() -> Iterator[Callable[[], bool]]:
-    """Turn SIGINT and SIGTERM into a flag, so that a step is finished; a second one interrupts."""
+    """Turn SIGINT and SIGTERM into a flag, so that a step is finished; a second one interrupts.
+
+    A signal that is ignored stays so (:mod:`miner.cli.interrupts`).
+    """
     seen = False
 
     def remember(signum: int, frame: object) -> None:
@@ -279,7 +282,11 @@ def interrupt_held_back() -> Iterator[Callable[[], bool]]:
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False
         return
-    signals = (signal.SIGINT, signal.SIGTERM)
+    signals = [
+        number
+        for number in (signal.SIGINT, signal.SIGTERM)
+        if signal.getsignal(number) is not signal.SIG_IGN
+    ]
     before = {number: signal.signal(number, remember) for number in signals}
     try:
         yield lambda: seen

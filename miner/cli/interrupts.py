@@ -10,7 +10,8 @@ def catch() -> None:
     """Make SIGINT and SIGTERM raise KeyboardInterrupt in the main thread.
 
     Python drops an exception that a signal raises inside certain callbacks (h5py has some), so the
-    signal is noted as well, and :func:`check` raises again.
+    signal is noted as well, and :func:`check` raises again. SIGINT stays ignored where the shell
+    ignores it: in a background job of a script, whose Ctrl-C is for the script alone.
     """
     global _received
     _received = False
@@ -21,7 +22,8 @@ def catch() -> None:
         raise KeyboardInterrupt
 
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, note)
+        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+            signal.signal(signal.SIGINT, note)
         signal.signal(signal.SIGTERM, note)
 
 

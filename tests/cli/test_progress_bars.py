@@ -106,6 +106,22 @@ def test_a_log_shows_that_long_work_goes_on(monkeypatch: pytest.MonkeyPatch) -> 
     assert "of 3,605,000 sentences, " in lines[0] and lines[0].endswith(" left")
 
 
+def test_an_ignored_interrupt_stays_ignored() -> None:
+    """As shells start the background jobs of a script."""
+    before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        interrupts.catch()
+        os.kill(os.getpid(), signal.SIGINT)
+        interrupts.check()
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGTERM)
+    finally:
+        interrupts.catch()
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_that_python_drops_is_raised_by_the_next_report(number: signal.Signals) -> None:
     before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
