@@ -4,6 +4,7 @@ import importlib
 import os
 import shlex
 import sys
+import traceback
 from collections.abc import Sequence
 
 import click
@@ -91,10 +92,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         from miner.text.output import resource_error
 
-        return _fail(str(resource_error(error, error.filename or "standard output")))
+        if error.filename is not None or _is_of_standard_output(error):
+            return _fail(str(resource_error(error, error.filename or "standard output")))
+        return _fail(
+            f"reading or writing failed: {error.strerror or error}; check the space and the "
+            "permissions of the outputs and of the temporary directory, TMPDIR"
+        )
     except MinerError as error:
         return _fail(str(error))
     return 0
+
+
+def _is_of_standard_output(error: OSError) -> bool:
+    """Return whether an error without a file's name was raised by printing, or by the last flush.
+
+    Other writers to standard output (:mod:`miner.text.output`) name it themselves.
+    """
+    frame = list(traceback.walk_tb(error.__traceback__))[-1][0]
+    if frame.f_code is click.echo.__code__:
+        return not frame.f_locals.get("err")
+    return frame.f_code is main.__code__
 
 
 def _fail(message: str) -> int:

@@ -3,6 +3,7 @@
 import dataclasses
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,6 +19,7 @@ from miner.scoring.context_features import BestLogits, context_features
 from miner.scoring.margin import CandidateBlocks, Candidates, Retrieval
 from miner.scoring.pair_features import PAIR_FEATURES, PreparedText, prepare
 from miner.scoring.verifier import FEATURES, Verifier
+from miner.text.output import resource_error
 
 Context = Callable[[Candidates], np.ndarray]
 # Types of the columns of PreparedText.
@@ -189,24 +191,38 @@ def prepare_texts(texts: Texts, tokenizer: Tokenizer, threads: int, memory: int)
     return PreparedText(*(column.array() for column in columns))
 
 
+@contextmanager
+def _in_temporary_directory() -> Iterator[None]:
+    """Turn an OSError into a ResourceError that names the directory of temporary files."""
+    try:
+        yield
+    except OSError as error:
+        raise resource_error(error, tempfile.gettempdir()) from error
+
+
 class Column:
     """Numbers that come in parts, held in memory or in a temporary file."""
 
     def __init__(self, dtype: type, on_disk: bool):
         self._dtype = dtype
         self._parts: list[np.ndarray] = [np.empty(0, dtype)]
-        self._file = tempfile.TemporaryFile(prefix="miner-") if on_disk else None  # noqa: SIM115
+        self._file = None
+        if on_disk:
+            with _in_temporary_directory():
+                self._file = tempfile.TemporaryFile(prefix="miner-")  # noqa: SIM115
 
     def append(self, values: np.ndarray) -> None:
         values = np.ascontiguousarray(values, dtype=self._dtype)
         if self._file is None:
             self._parts.append(values)
         else:
-            self._file.write(values.data)
+            with _in_temporary_directory():
+                self._file.write(values.data)
 
     def array(self) -> np.ndarray:
         """Return all values; those on disk by memory map."""
         if self._file is None or not self._file.tell():
             return np.concatenate(self._parts)
-        self._file.flush()
+        with _in_temporary_directory():
+            self._file.flush()
         return np.memmap(self._file, dtype=self._dtype, mode="r")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
 import random
@@ -355,6 +356,18 @@ def test_a_full_device_behind_standard_output(miner: Miner) -> None:
             text=True,
         )
     fault(Done(done.returncode, "", done.stderr), "standard output", "no space left")
+
+
+def test_an_error_of_a_file_without_a_name(miner: Miner, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Standard output is to blame only if it cannot be written."""
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("miner.cli.cli.main", lambda **_: refuse())
+    done = miner("doctor")
+    only(done, "No space left on device", "TMPDIR")
+    assert "standard output" not in done.err
 
 
 @pytest.mark.parametrize("stream", ["<&-", ">&-"])

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
 import lzma
+import re
 import shutil
+import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -448,6 +451,18 @@ def test_text_on_disk_is_prepared_alike(verifying: tuple[Index, Index]) -> None:
         for found in (held, mapped):
             assert getattr(found, field.name).dtype == wanted.dtype
             np.testing.assert_array_equal(getattr(found, field.name), wanted)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_no_space_for_prepared_text(
+    verifying: tuple[Index, Index], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokenizer = Encoder.load(verifying[0].model_name).tokenizer
+    monkeypatch.setattr("tempfile.TemporaryFile", lambda **_: full)
+    place = re.escape(tempfile.gettempdir())
+    full = io.BufferedWriter(io.FileIO("/dev/full", "w"))
+    with pytest.raises(ResourceError, match=f"{place}: cannot be written: no space left"):
+        prepare_texts(verifying[0].store.texts, tokenizer, 2, 0)
 
 
 def test_blocks_of_candidates_do_not_matter(
