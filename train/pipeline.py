@@ -69,48 +69,50 @@ def train_model(
     vectors = word_vectors.read_matching(embeddings, config) if embeddings is not None else None
     text = read_texts(texts, config, exclude, report)
     key = _key(text, config, vectors)
-    checkpoint = Checkpoint(output, key)
-    if restart:
+    with Checkpoint(output, key) as checkpoint:
+        if restart:
+            checkpoint.remove()
+        files = _vocabularies(text, config, vectors, checkpoint, report)
+        tokenizers = _tokenizers(files, config)
+        try:
+            pairs = _split(text, config, tokenizers, checkpoint, report)
+        except CorpusError:
+            checkpoint.remove()  # it must not be met by the right text, given next
+            raise
+        start = None
+        if vectors is not None:
+            start = word_vectors.initial_embeddings(*vectors, files[VOCABULARIES["word"]], config)
+            report(
+                f"{embeddings}: {word_vectors.describe_coverage(start, _words_of(pairs, config))}"
+            )
+        groups = _held_by_languages(text, pairs)
+        trainer = _trainer(pairs, config, tokenizers, device, start, groups)
+        del vectors, start
+        state = _run(trainer, checkpoint, len(pairs.held), report, progress)
+        if threshold is None and not np.isnan(state.threshold):
+            threshold = state.threshold
+        record = {
+            "config": config.as_dict(),
+            "text": text.counts,
+            "text fingerprint": key["text"],
+            **({} if embeddings is None else {"embeddings": Path(embeddings).name}),
+            **({"excluded": text.excluded} if exclude else {}),
+            "labels": any(text.label_col for text in texts),
+            "scores": any(text.score_col for text in texts),
+            "pairs": len(pairs.training),
+            "held-out pairs": len(pairs.held),
+            "held-out mining F1": None if state.best_f1 < 0 else state.best_f1,
+        }
+        vocabularies = {units: files[VOCABULARIES[units]] for units in config.architecture.units}
+        segmentation = files.get(SEGMENTATION)
+        model = assemble(
+            state.best, config, vocabularies, segmentation, trainer.data, threshold, record
+        )
+        if verifier and config.epochs:  # an untrained baseline must not know translations
+            model = add_verification(model, pairs, config.seed, report)
+        model = model.save(output)
         checkpoint.remove()
-    files = _vocabularies(text, config, vectors, checkpoint, report)
-    tokenizers = _tokenizers(files, config)
-    try:
-        pairs = _split(text, config, tokenizers, checkpoint, report)
-    except CorpusError:
-        checkpoint.remove()  # it must not be met by the right text, given next
-        raise
-    start = None
-    if vectors is not None:
-        start = word_vectors.initial_embeddings(*vectors, files[VOCABULARIES["word"]], config)
-        report(f"{embeddings}: {word_vectors.describe_coverage(start, _words_of(pairs, config))}")
-    groups = _held_by_languages(text, pairs)
-    trainer = _trainer(pairs, config, tokenizers, device, start, groups)
-    del vectors, start
-    state = _run(trainer, checkpoint, len(pairs.held), report, progress)
-    if threshold is None and not np.isnan(state.threshold):
-        threshold = state.threshold
-    record = {
-        "config": config.as_dict(),
-        "text": text.counts,
-        "text fingerprint": key["text"],
-        **({} if embeddings is None else {"embeddings": Path(embeddings).name}),
-        **({"excluded": text.excluded} if exclude else {}),
-        "labels": any(text.label_col for text in texts),
-        "scores": any(text.score_col for text in texts),
-        "pairs": len(pairs.training),
-        "held-out pairs": len(pairs.held),
-        "held-out mining F1": None if state.best_f1 < 0 else state.best_f1,
-    }
-    vocabularies = {units: files[VOCABULARIES[units]] for units in config.architecture.units}
-    segmentation = files.get(SEGMENTATION)
-    model = assemble(
-        state.best, config, vocabularies, segmentation, trainer.data, threshold, record
-    )
-    if verifier and config.epochs:  # an untrained baseline must not know translations
-        model = add_verification(model, pairs, config.seed, report)
-    model = model.save(output)
-    checkpoint.remove()
-    return model
+        return model
 
 
 def _key(text: Text, config: TrainConfig, vectors: Vectors | None) -> dict[str, Any]:

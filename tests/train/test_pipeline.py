@@ -5,6 +5,7 @@ import os
 import signal
 import threading
 
+import h5py
 import numba
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ import miner_train.encoders.embedding_table  # noqa: E402
 import miner_train.loop  # noqa: E402
 import miner_train.objectives  # noqa: E402
 import miner_train.pipeline  # noqa: E402
+import miner_train.training_checkpoint  # noqa: E402
 from miner.encoder.encoder import Encoder  # noqa: E402
 from miner.errors import ArtifactError, CorpusError, ResourceError  # noqa: E402
 from miner.evaluation.metrics import Evaluation  # noqa: E402
@@ -470,6 +472,41 @@ def test_checkpoint_of_the_pairs(checkpoint):
         with pytest.raises(ArtifactError, match="pairs.h5: cannot be read.*--restart") as caught:
             checkpoint.load_pairs()
         assert "\n" not in str(caught.value)
+
+
+def test_checkpoint_with_other_bytes_is_refused(checkpoint):
+    """Zeroed token ids are still a table of ids: only the digest tells."""
+    checkpoint.save_pairs(material(50)[0])
+    checkpoint.save_state({"table": np.ones((30, 4))})
+    with h5py.File(checkpoint.directory / "pairs.h5", "r") as file:
+        place = file["source/0/ids"].id.get_offset()
+    with open(checkpoint.directory / "pairs.h5", "r+b") as plain:
+        plain.seek(place)
+        plain.write(bytes(40))
+    state = checkpoint.directory / "state.npz"
+    state.write_bytes(state.read_bytes().replace(np.ones(4).tobytes(), bytes(32)))
+    (checkpoint.directory / "sp.model").write_bytes(b"vocabularx")
+    for load, name in (
+        (checkpoint.load_pairs, "pairs.h5"),
+        (checkpoint.load_state, "state.npz"),
+        (checkpoint.load_vocabulary, "sp.model"),
+    ):
+        with pytest.raises(ArtifactError, match=rf"{name}: .*checksum is wrong.*--restart"):
+            load()
+
+
+def test_checkpoint_excludes_other_runs(checkpoint, tmp_path):
+    with checkpoint:
+        with pytest.raises(ResourceError, match=rf"held by process {os.getpid()} on"):
+            Checkpoint(tmp_path / "model", {"any": "key"}).__enter__()
+        assert checkpoint.load_vocabulary()
+    assert [path.name for path in tmp_path.iterdir()] == [".model.training"]
+
+
+def test_checkpoint_of_another_version_is_refused(checkpoint, tmp_path, monkeypatch):
+    monkeypatch.setattr(miner_train.training_checkpoint, "VERSION", 1)
+    with pytest.raises(ArtifactError, match="another version of this program.*--restart"):
+        Checkpoint(tmp_path / "model", {"any": "key"}).load_vocabulary()
 
 
 def test_checkpoint_is_replaced_whole_or_not(checkpoint, monkeypatch):
