@@ -174,14 +174,14 @@ def filter(
         "--scores-jsonl": scores_jsonl,
         "--report": page,
     }
-    guard.check_suffixes({name: path for name, path in named.items() if name != "--report"})
-    guard.check_writable([path for path in named.values() if path is not None])
     as_json = page is not None and page.endswith(".json")
     if page is not None and not as_json:
         cleaning_report.check(page)
     context = filtering.context(source_lang, target_lang, model)
     plan = default_plan(context) if config is None else read_plan(config, context)
     guard.check([*inputs, config, *map(str, plan.files())], {**named, "--checkpoint": checkpoint})
+    guard.check_suffixes({name: path for name, path in named.items() if name != "--report"})
+    guard.check_writable([path for path in named.values() if path is not None])
     plan = dataclasses.replace(plan, repair=plan.repair or repair)
     choice = Choice(top_n, target_words, target_precision)
     _refuse_choice(plan, choice.any or threshold is not None, target_precision is not None)
