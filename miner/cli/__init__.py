@@ -1,11 +1,14 @@
 """The command line. Each file of this package holds one command: parse, call, print."""
 
 import importlib
+import io
 import os
+import select
 import shlex
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import Any, TextIO
 
 import click
 
@@ -66,6 +69,7 @@ def cli() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code (0 done, 1 input at fault, 2 usage, 130 interrupted)."""
     interrupts.catch()
+    _tolerate_no_reader_of_messages()
     if sys.stdin is None or sys.stdout is None:
         return _fail("standard input or output is closed; open it, or send it to /dev/null")
     try:
@@ -82,9 +86,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command = shlex.join(word for word in words if word != "--restart")
         click.echo(f"\nminer: interrupted; to go on, repeat: miner {command}", err=True)
         return 130
-    except (BrokenPipeError, SystemExit):
-        # The reader of our output has enough, for which click exits with 1, and for nothing else.
-        # What is still buffered must not raise at exit.
+    except (BrokenPipeError, SystemExit):  # click exits for a broken pipe, and for nothing else
+        # Standard error raises none, so that data could not be written.
+        if not _is_left(sys.stdout):
+            return _fail("a pipe broke before all was written: its reader has ended")
+        # The reader of our output has enough. What is still buffered must not raise at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except MemoryError:
@@ -101,6 +107,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MinerError as error:
         return _fail(str(error))
     return 0
+
+
+class _Messages(io.FileIO):
+    """Standard error that drops what is written after its reader has left."""
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            return len(data)
+
+
+def _tolerate_no_reader_of_messages() -> None:
+    """Let a command go on if the reader of standard error ends: its outputs may be files."""
+    stream = sys.__stderr__
+    if stream is None or sys.stderr is not stream or stream.isatty():
+        return
+    sys.stderr = io.TextIOWrapper(
+        io.BufferedWriter(_Messages(stream.fileno(), "w", closefd=False)),
+        encoding=stream.encoding,
+        errors=stream.errors,
+        line_buffering=True,
+    )
+
+
+def _is_left(stream: TextIO) -> bool:
+    """Return whether a stream is a pipe without a reader; True where the system cannot tell."""
+    if not hasattr(select, "poll"):  # Windows
+        return True
+    poll = select.poll()
+    poll.register(stream.fileno(), 0)  # errors are always reported
+    return bool(poll.poll(0))
 
 
 def _is_of_standard_output(error: OSError) -> bool:

@@ -519,6 +519,42 @@ def test_a_reader_that_has_enough(ready: Miner, command: str) -> None:
     assert "Traceback" not in done.stderr and "roken" not in done.stderr
 
 
+@pytest.mark.parametrize("also_output", [False, True])
+def test_a_reader_of_messages_that_has_enough(miner: Miner, also_output: bool) -> None:
+    """``miner filter … -o FILE 2>&1 | head``: messages come first, yet the file is written."""
+    write("pairs.tsv", "Der Hund bellt.\tThe dog barks.")
+    write("rules.toml", "[[filter]]", 'name = "duplicates"')
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = "filter pairs.tsv --config rules.toml --threads 1 -o out.tsv"
+    try:
+        done = subprocess.run(
+            [*MINER, *command.split()],
+            stdout=writing if also_output else subprocess.PIPE,
+            stderr=writing,
+        )
+    finally:
+        os.close(writing)
+    assert done.returncode == 0
+    assert Path("out.tsv").read_bytes() == Path("pairs.tsv").read_bytes()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs named pipes")
+def test_another_pipe_that_breaks(miner: Miner) -> None:
+    """Exit code 0 is for a reader of standard output alone."""
+    write("pairs.tsv", *["Der Hund bellt.\tThe dog barks."] * 20_000)
+    write("rules.toml", "[[filter]]", 'name = "length"')
+    os.mkfifo("pipe")
+    command = ["filter", "pairs.tsv", "--config", "rules.toml", "--threads", "1", "-o", "pipe"]
+    with subprocess.Popen(
+        [*MINER, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as running:
+        with open("pipe", "rb") as pipe:
+            pipe.read(1)
+        out, err = running.communicate(timeout=60)
+    fault(Done(running.returncode, out, err), "a pipe broke")
+
+
 def test_a_place_without_a_home(miner: Miner, german_file: Path) -> None:
     """Where neither the package nor the home can be written, compiled loops go elsewhere."""
     code = (
