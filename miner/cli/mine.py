@@ -1,6 +1,7 @@
 """``miner mine``: two files of text to pairs, in one command."""
 
-from contextlib import nullcontext
+import json
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,9 +9,14 @@ import click
 
 from miner.cli import guard, options
 from miner.cli.mined import Output, say, take_keep, take_settings
+from miner.names import SIDES
 
 if TYPE_CHECKING:
+    from miner.encoder.encoder import Encoder
     from miner.index.index import Index
+
+# File that marks a directory of --work as made by this command.
+MARKER = "mine.json"
 
 
 @click.command(
@@ -53,6 +59,7 @@ def mine(
     from miner.knn.search_checkpoint import Checkpoint
     from miner.mining.mine import KeepError, load_encoder
     from miner.mining.mine import mine as mine_texts
+    from miner.text.locks import lock
 
     if source == target == "-":
         raise click.UsageError("only one of SOURCE and TARGET can be standard input")
@@ -71,14 +78,17 @@ def mine(
         output = Output.take(given)
         places = {"-o": output.output, "--report": output.page}
         guard.check([source, target, model, decoys], places)
-        if work is not None:
-            Path(work).mkdir(parents=True, exist_ok=True)  # the pairs may go there, too
-        output.check(settings)
-        encoder = load_encoder(model, settings)
-        checkpoint = None
-        if work is not None:
-            checkpoint = Checkpoint(Path(work) / "search.h5", keep=True, note=say)
-        with checkpoint or nullcontext():
+        with ExitStack() as stack:
+            if work is not None:
+                Path(work).mkdir(parents=True, exist_ok=True)  # the pairs may go there, too
+                stack.enter_context(lock(Path(work) / MARKER))
+            output.check(settings)
+            encoder = load_encoder(model, settings)
+            checkpoint = None
+            if work is not None:
+                _claim(Path(work), (source, target), encoder)
+                checkpoint = Checkpoint(Path(work) / "search.h5", keep=True, note=say)
+                stack.enter_context(checkpoint)
             with Progress("sentences") as report:
                 mined = mine_texts(
                     source,
@@ -96,3 +106,44 @@ def mine(
             output.write(mined, checkpoint)
     except KeepError as error:
         raise click.UsageError(str(error)) from None
+
+
+def _claim(work: Path, texts: tuple[str, str], encoder: "Encoder") -> None:
+    """Refuse a directory with indexes that are not for this command to replace; mark a new one.
+
+    Its indexes are replaced if an earlier run of the command marked the directory, or if they are
+    of the same files and model. Raises UsageError.
+    """
+    from miner.index.index import META
+    from miner.text.output import resource_error
+
+    marker = work / MARKER
+    found = [side for side in SIDES if (work / side / META).exists()]
+    if not found:
+        try:
+            marker.write_text(json.dumps({"format": "bitext-miner mining directory"}) + "\n")
+        except OSError as error:
+            raise resource_error(error, marker) from error
+    if marker.exists():
+        return
+    for side, text in zip(SIDES, texts, strict=True):
+        if side in found and not _is_of(work / side, text, encoder):
+            raise click.UsageError(
+                f"--work {work}: {work / side} is an index of other text or of another model, and "
+                "this command has no --overwrite; name another --work"
+            )
+
+
+def _is_of(place: Path, text: str, encoder: "Encoder") -> bool:
+    """Return True for an index of this file, which may have changed since, by this model."""
+    from miner.errors import ArtifactError
+    from miner.index.index import Index
+
+    try:
+        index = Index.open(place)
+    except ArtifactError:
+        return False
+    if text == "-" or index.fingerprint != encoder.fingerprint:
+        return False
+    files = [Path(source.path).resolve() for source in index.sources]
+    return files == [Path(text).resolve()]

@@ -17,8 +17,10 @@ import h5py
 import pytest
 
 from miner.errors import ResourceError
+from miner.index.index import Index
 from miner.knn import engines, knn_search, search_checkpoint
 from miner.mining.pairs import Pairs
+from miner.text.locks import lock
 
 Miner = Callable[..., tuple[int, str, str]]
 
@@ -148,7 +150,35 @@ def test_mine_goes_on_in_its_directory(
     )
     code, out, err = miner(*line)
     assert code == 0 and out == wanted[1] and "searched before" in err and len(merges) == 1 + 13
-    assert sorted(os.listdir(tmp_path / "work")) == ["search.h5", "source", "target"]
+    assert sorted(os.listdir(tmp_path / "work")) == ["mine.json", "search.h5", "source", "target"]
+
+
+def test_mine_replaces_no_index_of_other_text(
+    miner: Miner, verifying_model: Path, german_file: Path, english_file: Path, tmp_path: Path
+) -> None:
+    work, model = tmp_path / "work", ("--model", verifying_model)
+    few = tmp_path / "few.de"
+    few.write_text("".join(german_file.read_text(encoding="utf-8").splitlines(True)[:30]), "utf-8")
+    assert miner("index", few, *model, "-o", work / "source")[0] == 0
+    line = "--no-estimate", *model, "--work", work
+    code, out, err = miner("mine", german_file, english_file, *line)
+    assert code == 2 and out == "" and "name another --work" in err.splitlines()[-1]
+    assert len(Index.open(work / "source")) == 30 and os.listdir(work) == ["source"]
+    # The index that this command itself would write is no obstacle, nor are its own of other text.
+    assert miner("mine", few, english_file, *line)[0] == 0
+    assert miner("mine", german_file, english_file, *line[:-1], tmp_path / "own")[0] == 0
+    assert miner("mine", few, english_file, *line[:-1], tmp_path / "own")[0] == 0
+    assert len(Index.open(tmp_path / "own" / "source")) == 30
+
+
+def test_two_runs_of_mine_exclude_each_other(
+    miner: Miner, verifying_model: Path, german_file: Path, english_file: Path, tmp_path: Path
+) -> None:
+    line = "mine", german_file, english_file, "--model", verifying_model, "--work", tmp_path
+    with lock(tmp_path / "mine.json"):
+        code, out, err = miner(*line)
+    assert code == 1 and out == "" and f"held by process {os.getpid()}" in err
+    assert os.listdir(tmp_path) == []
 
 
 def test_a_search_that_is_killed_goes_on(
