@@ -75,6 +75,7 @@ def index(
         guard.check_directory("-o", output, "an index", overwrite)
     if add and factory != "flat":
         raise click.UsageError("--add keeps the kind of index that is there; leave out --index")
+    options.warn_of_columns(corpus, reading["format"])
     with Progress() as report:
         if embeddings:
             built = Index.build_from_vectors(

@@ -83,6 +83,7 @@ def mine(
                 Path(work).mkdir(parents=True, exist_ok=True)  # the pairs may go there, too
                 stack.enter_context(lock(Path(work) / MARKER))
             output.check(settings)
+            options.warn_of_columns((source, target), given["format"])
             encoder = load_encoder(model, settings)
             checkpoint = None
             if work is not None:

@@ -2,7 +2,8 @@
 
 import functools
 import math
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import click
@@ -12,6 +13,8 @@ from miner.machine import parse_size
 from miner.names import ENGINES, FORMATS, MARGINS, ON_ERROR, RETRIEVALS, SIDES, canonical
 
 Decorator = Callable[[Any], Any]
+# Lines by which a format is doubted.
+PEEKED = 50
 
 
 class Size(click.ParamType):
@@ -286,3 +289,20 @@ factory = click.option(
     help="flat is exact; a FAISS factory string (IVF1024,PQ50x8) makes a compressed index, whose "
     "neighbours are scored again exactly.",
 )
+
+
+def warn_of_columns(paths: Iterable[str], format: str | None) -> None:
+    """Warn of plain text whose first lines all have a tab: its format may be bucc or tsv."""
+    from miner.text.corpus import Reader
+
+    for path in paths:
+        if format is not None or not os.path.isfile(path):
+            continue
+        reader = Reader(path, on_error="replace", block=PEEKED)
+        block = next(iter(reader), None) if reader.format == "plain" else None
+        if block is not None and all("\t" in sentence for sentence in block.sentences):
+            click.echo(
+                f"warning: {path}: every line has a tab, and is read as one sentence; for columns "
+                "give --format bucc or --format tsv",
+                err=True,
+            )

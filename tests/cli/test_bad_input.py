@@ -566,3 +566,18 @@ def test_a_place_without_a_home(miner: Miner, german_file: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     place = Path(done.stdout.strip())
     assert "miner-kernels-" in place.name and not place.exists(), "gone with the process"
+
+
+@pytest.mark.parametrize("command", ["index", "mine"])
+def test_columns_that_are_read_as_sentences_are_doubted(miner: Miner, command: str) -> None:
+    """BUCC text without its format: ids and tabs would become part of every sentence."""
+    bucc = write("bucc", *(f"de-{number}\tDer Hund bellt {number}." for number in range(9)))
+    plain = write("plain", "Der Hund\tbellt.", *(f"Der Hund bellt {n}." for n in range(9)))
+    for text, warned in ((bucc, True), (plain, False)):
+        if command == "index":
+            done = miner.index(text, f"{text}.index")
+        else:
+            done = miner.mine(text, plain)
+        assert (f"{text}: every line has a tab" in done.err) == warned
+    done = miner.index(bucc, "columns", "--format", "bucc")
+    assert done.code == 0 and "tab" not in done.err
