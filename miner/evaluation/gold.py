@@ -82,9 +82,10 @@ def _columns(
         for line, text in zip(block.lines.tolist(), block.sentences, strict=True):
             columns = text.split("\t")
             if len(columns) != len(names) or not all(columns):
+                remedy = "; 'miner search --ids' writes such lines" if len(names) == 3 else ""
                 raise CorpusError(
                     f"{os.fspath(path)}, line {line}: expected {len(names)} tab-separated columns "
-                    f"({', '.join(names)}), found {_short(text)}"
+                    f"({', '.join(names)}), found {_short(text)}{remedy}"
                 )
             yield line, columns
 

@@ -72,7 +72,7 @@ class Keep:
             )
         for name, value in (("a target precision", self.target_precision), ("decoys", self.decoys)):
             if value is not None and not self.estimate:
-                raise KeepError(f"{name} needs the estimate of precision; do not leave it out")
+                raise KeepError(f"{name} needs the estimate of precision (drop --no-estimate)")
 
     @property
     def chosen(self) -> bool:
@@ -103,7 +103,8 @@ class Mined:
     candidates; ``estimate`` is the estimate of precision, None without one. ``threshold`` is
     the one that was applied: None if none was, infinite if no threshold has the precision asked
     for. ``notes`` and ``warnings`` are lines for the user: how the result came about, and
-    reasons to doubt it."""
+    reasons to doubt it.
+    """
 
     keep: Keep
     pairs: Pairs
@@ -113,6 +114,10 @@ class Mined:
     threshold: float | None
     notes: tuple[str, ...]
     warnings: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        sure = "" if self.precision is None else f", estimated precision {self.precision:.3f}"
+        return f"<{len(self.pairs)} of {len(self.all_pairs)} pairs kept{sure}>"
 
     @property
     def precision(self) -> float | None:

@@ -42,6 +42,9 @@ class Pairs:
     features: np.ndarray | None = None
     q_value: np.ndarray | None = None
 
+    def __repr__(self) -> str:
+        return f"<{len(self)} pairs of {self.source.path} and {self.target.path}>"
+
     def __len__(self) -> int:
         return len(self.score)
 

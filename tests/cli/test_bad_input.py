@@ -574,10 +574,8 @@ def test_columns_that_are_read_as_sentences_are_doubted(miner: Miner, command: s
     bucc = write("bucc", *(f"de-{number}\tDer Hund bellt {number}." for number in range(9)))
     plain = write("plain", "Der Hund\tbellt.", *(f"Der Hund bellt {n}." for n in range(9)))
     for text, warned in ((bucc, True), (plain, False)):
-        if command == "index":
-            done = miner.index(text, f"{text}.index")
-        else:
-            done = miner.mine(text, plain)
+        more = [f"{text}.index"] if command == "index" else [plain]
+        done = getattr(miner, command)(text, *more)
         assert (f"{text}: every line has a tab" in done.err) == warned
     done = miner.index(bucc, "columns", "--format", "bucc")
     assert done.code == 0 and "tab" not in done.err
