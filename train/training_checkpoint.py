@@ -16,7 +16,6 @@ from typing import IO, Any
 import h5py
 import numpy as np
 
-from miner import __version__
 from miner.encoder.architecture import VOCABULARIES
 from miner.encoder.model import SEGMENTATION
 from miner.errors import ArtifactError
@@ -43,7 +42,7 @@ class Checkpoint:
     def __init__(self, output: str | Path, key: dict[str, Any]):
         target = Path(output)
         self.directory = target.with_name(f".{target.name}.training")
-        self.key = json.dumps({"version": [VERSION, __version__], **key}, sort_keys=True)
+        self.key = json.dumps({"version": VERSION, **key}, sort_keys=True)
         self._lock = ExitStack()
 
     def __enter__(self) -> "Checkpoint":
