@@ -64,8 +64,9 @@ def _acquire(place: Path) -> int:
                         "host": socket.gethostname(),
                         "since": time.strftime("%Y-%m-%d %H:%M:%S"),
                     }
-                    os.ftruncate(descriptor, 0)
-                    os.write(descriptor, json.dumps(holder).encode() + b"\n")
+                    with suppress(OSError):  # on a full disk the lock is held without words
+                        os.ftruncate(descriptor, 0)
+                        os.write(descriptor, json.dumps(holder).encode() + b"\n")
                     return descriptor
         except BaseException:
             os.close(descriptor)

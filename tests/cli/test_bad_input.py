@@ -130,10 +130,11 @@ def test_an_index_that_is_none(ready: Miner, bad: str) -> None:
         name = "model"
     else:
         os.truncate(f"de/{bad}", os.path.getsize(f"de/{bad}") // 2)
+    corpus = write("corpus", "Der Hund bellt.")
     before = ready.entries()
     only(ready.search(name, "en", "-o", "out.tsv"), name, bad if name == "de" else "")
     only(ready.search("en", name, "-o", "out.tsv"), name)
-    only(ready.index("de/sentences.txt", name, "--add"), name)
+    only(ready.index(corpus, name, "--add"), name)
     assert ready.entries() == before
 
 
@@ -155,7 +156,9 @@ def test_an_index_that_was_never_finished(ready: Miner) -> None:
 def test_somebody_elses_directory(ready: Miner, german_file: Path) -> None:
     Path("thesis").mkdir()
     write("thesis/chapter1", "years of work")
-    only(ready.index(german_file, "thesis"), "thesis")
+    for more in ([], ["--overwrite"]):
+        done = ready.index(german_file, "thesis", *more)
+        assert done.code == 2 and "thesis exists and is not an index" in done.err
     assert Path("thesis/chapter1").read_text() == "years of work\n"
 
 
@@ -489,7 +492,7 @@ def test_interrupted_at_the_last_moment(
             done = ready.mine(german_file, english_file, "-o", output)
         else:
             patch.setattr(store.VectorWriter, "seal", interrupt)
-            more = ["--add"] if command == "add" else []
+            more = ["--add"] if command == "add" else ["--overwrite"]
             done = ready.index(english_file, "de", *more)
     assert (done.code, done.out) == (130, "")
     assert "interrupted; to go on, repeat: miner " in done.err.splitlines()[-1]

@@ -161,7 +161,7 @@ def test_like_says_what_it_cannot_know(tmp_path: Path, miner: Run) -> None:
     again = ["train", "--bitext", path, "--like", tmp_path / "first", "-o", tmp_path / "again"]
     code, _, err = miner(*again, "--no-verifier")
     assert code == 0 and "was trained with scores, which were not given" in err
-    code, _, err = miner(*again, "--score-col", 3, "--no-verifier")
+    code, _, err = miner(*again, "--score-col", 3, "--no-verifier", "--overwrite")
     assert code == 0 and "warning: " + str(tmp_path / "first") not in err
     assert load(tmp_path / "again").fingerprint == load(tmp_path / "first").fingerprint
 

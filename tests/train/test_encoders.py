@@ -109,7 +109,7 @@ def test_a_dimension_that_is_not_that_of_the_parts(text: TextPair, tmp_path: Pat
     for values in ({"encoder": "word"}, {"encoder": "sp+lstm-sp", "combine": "concat"}):
         model = fit(text, tmp_path / values["encoder"], epochs=0, **values)
         for wrong in (4, 33, 1000):
-            with pytest.raises(ArtifactError, match=f"numbers, not {wrong}; copy or train"):
+            with pytest.raises(ArtifactError, match=f"dimensions, not {wrong}; copy or train"):
                 Encoder(dataclasses.replace(model, dimension=wrong))
 
 
