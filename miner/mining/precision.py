@@ -52,11 +52,10 @@ BLOCK, IDS = 16_384, 1 << 20
 # factor either way, and for a sentence that is a neighbour of more than this share of the other
 # side.
 FEW_PAIRS, UNLIKE_CORPUS, HUB = 200, 4.0, 0.02
-# A decoy that matches a source with this probability or more is as good as a translation. Sources
-# hold translations of decoys if more than this share of the decoys match so, as where the corpus
-# contains the model's training text; unless they are the tail of the chance matches. These become
-# rarer exponentially with the logit: two strips of this width below predict how many there are.
-TRANSLATION, TRANSLATIONS, STRIP = 0.5, 0.01, 2.0
+# A decoy that matches a source with this probability or more is as good as a translation. Chance
+# matches hardly get there: if more than this share of the decoys do, the sources hold translations
+# of decoys, as where the corpus contains the model's training text.
+TRANSLATION, TRANSLATIONS = 0.5, 0.01
 # Memory for the blocks of the decoys' search.
 DECOY_SEARCH = 48 << 20
 
@@ -243,7 +242,7 @@ def estimate(found: Search, sentences: Sequence[str] | None = None) -> Estimate:
 
     decoy_score, decoy_row = np.concatenate(score), np.concatenate(row)
     translated = decoy_score >= TRANSLATION
-    dropped = int(translated.sum()) if _has_translations(decoy_score, len(used)) else 0
+    dropped = int(translated.sum()) if translated.sum() > TRANSLATIONS * len(used) else 0
     if dropped:
         used = np.setdiff1d(used, decoy_row[translated])
         decoy_score, decoy_row = decoy_score[~translated], decoy_row[~translated]
@@ -273,21 +272,6 @@ def estimate(found: Search, sentences: Sequence[str] | None = None) -> Estimate:
     if sentences is not None and alike.mean() < 0.5:
         doubts += (f"only {alike.mean():.0%} of the decoys use the words of the targets",)
     return Estimate(pairs.score, wrong, q_value, len(used), len(decoy_score), doubts, dropped)
-
-
-def _has_translations(score: np.ndarray, decoys: int) -> bool:
-    """Tell if the sources hold translations of decoys, from the scores of the decoys matched.
-
-    ``decoys`` is how many were searched. At least half of the best matches must be more than the
-    chance matches of lower scores predict: else they tell of wrong pairs, and must stay.
-    """
-    logit = _logit(score)
-    best = np.count_nonzero(score >= TRANSLATION)
-    far = int(np.count_nonzero((logit >= -3 * STRIP) & (logit < -2 * STRIP)))
-    near = int(np.count_nonzero((logit >= -2 * STRIP) & (logit < -STRIP)))
-    fall = near / max(far, 1)
-    by_chance = near * fall**2 / (1 - fall) if fall < 1 else np.inf
-    return bool(best > TRANSLATIONS * decoys and best > 2 * by_chance)
 
 
 def _doubts(found: Search, decoy_score: np.ndarray, decoys: np.ndarray) -> tuple[str, ...]:

@@ -293,19 +293,3 @@ def test_a_precision_that_is_met_exactly() -> None:
     score = np.linspace(0.9, 0.5, 10)
     found = Estimate(score, np.ones(10), np.full(10, 0.1), 500, 0)
     assert found.threshold(0.9) == 0.5
-
-
-@pytest.mark.parametrize("spread", [0.7, 1.5, 3.0, 6.0])
-def test_chance_matches_of_a_poor_model_are_no_translations(spread: float) -> None:
-    """Many decoys above 0.5 that lie in the tail of all others: wrong pairs lie there, too."""
-    logit = np.random.default_rng(1).exponential(spread, 12_000) - 9
-    assert not precision._has_translations(sigmoid(logit), 13_000)
-
-
-@pytest.mark.parametrize("count", [200, 1500])
-def test_translations_exceed_the_tail_of_chance_matches(count: int) -> None:
-    generator = np.random.default_rng(2)
-    chance = generator.exponential(1.2, 9000) - 9
-    logit = np.concatenate([chance, generator.normal(4, 1.5, count)])
-    assert precision._has_translations(sigmoid(logit), 10_000)
-    assert not precision._has_translations(sigmoid(logit), 1_000_000), "too few to matter"
