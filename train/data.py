@@ -13,6 +13,8 @@ from miner.ragged import offsets_of, take_lists
 
 # Tokenises sentences: token ids (t,) int32 and offsets (n + 1,) int64 of a ragged array.
 Tokenise = Callable[[Sequence[str]], tuple[np.ndarray, np.ndarray]]
+# Number of the language pair of a pair whose languages are unknown.
+UNKNOWN = -1
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,8 @@ class PairData:
 
     ``source_text`` and ``target_text (n,) int64`` are ids of the distinct sentences of both sides,
     so that a duplicate of a translation is never taken for a negative. ``same (n,) bool`` is false
-    for pairs that are labelled as no translations (S18).
+    for pairs that are labelled as no translations (S18). ``language (n,) int16`` is the number of
+    the language pair, ``UNKNOWN`` where no name of a file tells it.
     """
 
     source: Sentences
@@ -99,6 +102,7 @@ class PairData:
     source_text: np.ndarray
     target_text: np.ndarray
     same: np.ndarray
+    language: np.ndarray
 
     def __len__(self) -> int:
         return len(self.source)
@@ -116,6 +120,7 @@ class PairData:
             self.source_text[rows],
             self.target_text[rows],
             self.same[rows],
+            self.language[rows],
         )
 
 
@@ -150,11 +155,13 @@ def prepare(
     source: Sequence[str],
     target: Sequence[str],
     same: np.ndarray | None = None,
+    language: np.ndarray | None = None,
 ) -> PairData:
     """Tokenise the pairs, each column by its tokenizers, one for each unit.
 
     Pairs with a side without any known token are left out, since they have no vector. ``same
-    (n,) bool`` are labels; None: all pairs are translations.
+    (n,) bool`` are labels; None: all pairs are translations. ``language (n,) int16`` are numbers of
+    language pairs; None: all are unknown.
     """
     left, right = tokenize(tokenizers[0], source), tokenize(tokenizers[1], target)
     known = [
@@ -163,7 +170,9 @@ def prepare(
     ids: dict[str, int] = {}
     text = text_ids(source, ids), text_ids(target, ids)
     labels = np.ones(len(left), dtype=bool) if same is None else same
-    return PairData(left, right, *text, labels).take(np.flatnonzero(known[0] & known[1]))
+    numbers = np.full(len(left), UNKNOWN, dtype=np.int16) if language is None else language
+    pairs = PairData(left, right, *text, labels, numbers)
+    return pairs.take(np.flatnonzero(known[0] & known[1]))
 
 
 def text_ids(sentences: Sequence[str], ids: dict[str, int]) -> np.ndarray:
@@ -207,18 +216,26 @@ def split(data: PairData, heldout: int, seed: int) -> tuple[np.ndarray, np.ndarr
 class SplitPairs:
     """All pairs of a training and their split into rows ``training`` and ``held``.
 
-    ``sentences`` are the distinct sentences by text id.
+    ``sentences`` are the distinct sentences by text id, and ``languages`` the names of the language
+    pairs (``de-en``) by number.
     """
 
     pairs: PairData
     training: np.ndarray
     held: np.ndarray
     sentences: list[str]
+    languages: list[str]
 
     @property
     def translations(self) -> np.ndarray:
         """Rows of the training pairs that are labelled as translations; held-out pairs all are."""
         return self.training[self.pairs.same[self.training]]
+
+    def by_language(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+        """Places in ``rows`` of the pairs of each language pair that has some, by its name."""
+        numbers = self.pairs.language[rows]
+        found = {name: np.flatnonzero(numbers == i) for i, name in enumerate(self.languages)}
+        return {name: places for name, places in found.items() if len(places)}
 
     def text(self, rows: np.ndarray) -> tuple[list[str], list[str]]:
         """Source and target sentences of the pairs ``rows``."""

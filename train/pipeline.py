@@ -1,6 +1,6 @@
 """A whole training: text in, model directory out."""
 
-from collections import defaultdict
+import hashlib
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -85,8 +85,7 @@ def train_model(
             report(
                 f"{embeddings}: {word_vectors.describe_coverage(start, _words_of(pairs, config))}"
             )
-        groups = _held_by_languages(text, pairs)
-        trainer = _trainer(pairs, config, tokenizers, device, start, groups)
+        trainer = _trainer(pairs, config, tokenizers, device, start)
         del vectors, start
         state = _run(trainer, checkpoint, len(pairs.held), report, progress)
         if threshold is None and not np.isnan(state.threshold):
@@ -118,7 +117,12 @@ def train_model(
 def _key(text: Text, config: TrainConfig, vectors: Vectors | None) -> dict[str, Any]:
     """Key of the checkpoint: all that decides the training."""
     labels = None if text.same.all() else text.same
-    key = {"config": config.as_dict(), "text": fingerprint(text.source, text.target, labels)}
+    key: dict[str, Any] = {
+        "config": config.as_dict(),
+        "text": fingerprint(text.source, text.target, labels),
+    }
+    if text.languages:
+        key["languages"] = [text.languages, hashlib.sha256(text.language.tobytes()).hexdigest()]
     return key if vectors is None else {**key, "embeddings": word_vectors.digest(*vectors)}
 
 
@@ -169,7 +173,7 @@ def _split(
     if pairs is None:
         with stage(f"tokenising {len(text)} pairs by {' and '.join(units)}", report):
             source, target = (list(side.values()) for side in tokenizers)
-            pairs = prepare((source, target), text.source, text.target, text.same)
+            pairs = prepare((source, target), text.source, text.target, text.same, text.language)
         checkpoint.save_pairs(pairs)
     training, held = split(pairs, config.heldout, config.seed)
     unknown, shared = len(text) - len(pairs), len(pairs) - len(training) - len(held)
@@ -181,7 +185,7 @@ def _split(
         raise CorpusError(f"only {len(training)} usable pairs: too few to train on")
     if not pairs.same[training].any():
         raise CorpusError("every pair is labelled 0: there is no translation to learn from")
-    return SplitPairs(pairs, training, held, text.sentences)
+    return SplitPairs(pairs, training, held, text.sentences, text.languages)
 
 
 def _words_of(pairs: SplitPairs, config: TrainConfig) -> np.ndarray:
@@ -190,17 +194,11 @@ def _words_of(pairs: SplitPairs, config: TrainConfig) -> np.ndarray:
     return np.unique(np.concatenate([side.views[view].ids for side in (data.source, data.target)]))
 
 
-def _held_by_languages(text: Text, pairs: SplitPairs) -> dict[str, np.ndarray]:
-    """Rows of the held-out pairs of each language pair; none unless there are several of them."""
-    if len(set(text.languages) - {None}) < 2:
+def _held_by_language(pairs: SplitPairs) -> dict[str, np.ndarray]:
+    """Places of the held-out pairs of each language pair; none unless there are several of them."""
+    if len(pairs.languages) < 2:
         return {}
-    held = {pair: row for row, pair in enumerate(zip(*pairs.text(pairs.held), strict=True))}
-    rows = defaultdict[str, list[int]](list)
-    for source, target, origin in zip(text.source, text.target, text.origin.tolist(), strict=True):
-        row, name = held.pop((source, target), None), text.languages[origin]
-        if row is not None and name is not None:
-            rows[name].append(row)
-    return {name: np.array(found) for name, found in sorted(rows.items()) if enough(found)}
+    return {name: rows for name, rows in pairs.by_language(pairs.held).items() if enough(rows)}
 
 
 def _trainer(
@@ -209,7 +207,6 @@ def _trainer(
     tokenizers: Tokenizers,
     device: str,
     start: np.ndarray | None,
-    groups: dict[str, np.ndarray],
 ) -> Trainer:
     """Make the trainer; ``start (V, d) float32`` are initial embeddings of words."""
     sizes = {units: tokenizer.size for units, tokenizer in tokenizers[0].items()}
@@ -219,6 +216,7 @@ def _trainer(
         resample = partial(resampled, data, pairs.sentences, tokenizers, config)
     held = pairs.pairs.take(pairs.held)
     initial = None if start is None else {"word": start}
+    groups = _held_by_language(pairs)
     return Trainer(config, sizes, data, held, device, initial, resample, groups)
 
 

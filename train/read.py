@@ -13,6 +13,7 @@ from miner.text.bitext import parse_scores, read_bitext
 from miner.text.bitext_format import USUAL_FORMAT, BitextFormat
 from miner_train import selection
 from miner_train.config import TrainConfig
+from miner_train.data import UNKNOWN
 from miner_train.stages import Report
 
 # Codes of a language pair.
@@ -51,17 +52,17 @@ class TextPair:
 class Text:
     """All pairs of a training.
 
-    ``same (n,) bool`` is false for pairs labelled as no translations. ``origin (n,) int64`` is the
-    number of the bitext that a pair is from, and ``languages`` are the language pairs of the
-    bitexts, where known. ``counts`` are the records of the files, for the model, and ``excluded``
-    those of the files of excluded sentences.
+    ``same (n,) bool`` is false for pairs labelled as no translations. ``languages`` are the names
+    of the language pairs, sorted, and ``language (n,) int16`` the number of each pair's name, or
+    ``UNKNOWN``. ``counts`` are the records of the files, for the model, and ``excluded`` those of
+    the files of excluded sentences.
     """
 
     source: list[str]
     target: list[str]
     same: np.ndarray
-    origin: np.ndarray
-    languages: list[str | None]
+    language: np.ndarray
+    languages: list[str]
     counts: list[dict[str, Any]]
     excluded: list[dict[str, Any]]
 
@@ -90,20 +91,22 @@ def read_texts(
     if not source:
         raise CorpusError(f"{', '.join(text.name for text in texts)}: no pairs to train on")
     same = np.concatenate([part.same for part in parts])
-    origin = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+    languages = sorted({name for part in parts for name in part.languages})
+    number = {name: i for i, name in enumerate(languages)}
+    codes = [number[text.languages] if text.languages else UNKNOWN for text in texts]
+    language = np.repeat(np.array(codes, np.int16), [len(part) for part in parts])
     if config.sample:
         rows = selection.draw(len(source), config.sample, config.seed)
         report(f"{len(rows)} of {len(source)} pairs drawn")
         source, target = ([side[row] for row in rows.tolist()] for side in (source, target))
-        same, origin = same[rows], origin[rows]
+        same, language = same[rows], language[rows]
     if exclude and not any("with excluded sentences" in count for count in counts):
         report(f"warning: no pair has a sentence of {', '.join(exclude)}")
     records = [
         {"name": Path(path).name, "sentences": len(found)}
         for path, found in zip(exclude, lists, strict=True)
     ]
-    languages = [text.languages for text in texts]
-    return Text(source, target, same, origin, languages, counts, records)
+    return Text(source, target, same, language, languages, counts, records)
 
 
 def _read_text(text: TextPair, config: TrainConfig, excluded: Set[str], report: Report) -> Text:
@@ -146,5 +149,6 @@ def _read_text(text: TextPair, config: TrainConfig, excluded: Set[str], report: 
     source, target = (
         [side[row] for row in rows.tolist()] for side in (bitext.source, bitext.target)
     )
-    zeros = np.zeros(len(rows), np.int64)
-    return Text(source, target, same[rows], zeros, [text.languages], [record], [])
+    languages = [] if text.languages is None else [text.languages]
+    language = np.full(len(rows), 0 if languages else UNKNOWN, np.int16)
+    return Text(source, target, same[rows], language, languages, [record], [])

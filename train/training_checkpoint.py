@@ -24,10 +24,12 @@ from miner.text.locks import lock
 from miner.text.output import resource_error
 from miner_train.data import PairData, Sentences
 
-# Format of the files. 2: each ends with its digest.
-VERSION = 2
+# Format of the files. 2: each ends with its digest. 3: pairs have their language pair.
+VERSION = 3
 # Bytes of a digest, and of the block that is hashed at a time.
 DIGEST, BLOCK = 32, 1 << 22
+# Fields of PairData with one number for each pair, in their order.
+COLUMNS = ("source_text", "target_text", "same", "language")
 
 
 class Checkpoint:
@@ -104,7 +106,7 @@ class Checkpoint:
                     ]
                     for side in ("source", "target")
                 )
-                rest = [file[name][()] for name in ("source_text", "target_text", "same")]
+                rest = [file[name][()] for name in COLUMNS]
         except (OSError, KeyError, RuntimeError) as error:
             reason = str(error).split("\n")[0]
             raise ArtifactError(
@@ -124,8 +126,8 @@ class Checkpoint:
                     for number, view in enumerate(sentences.views):
                         made[f"{side}/{number}/ids"] = view.ids
                         made[f"{side}/{number}/offsets"] = view.offsets
-                made["source_text"], made["target_text"] = pairs.source_text, pairs.target_text
-                made["same"] = pairs.same
+                for name in COLUMNS:
+                    made[name] = getattr(pairs, name)
             file.write(whole.getbuffer())
 
         try:

@@ -21,7 +21,17 @@ from miner.encoder.pieces import PieceTokenizer
 from miner.errors import ArtifactError, CorpusError
 from miner_train.config import RECIPE_NOTES, RECIPES, ClassifierConfig, TrainConfig
 from miner_train.config_fields import option_name, settings
-from miner_train.data import PairData, dropped, fingerprint, join, prepare, split, tokenize
+from miner_train.data import (
+    UNKNOWN,
+    PairData,
+    SplitPairs,
+    dropped,
+    fingerprint,
+    join,
+    prepare,
+    split,
+    tokenize,
+)
 from miner_train.listing import listing
 from miner_train.vocabulary import train_vocabulary
 
@@ -123,6 +133,20 @@ def test_pairs_taken_are_whole():
     assert data.source_text.tolist() == [2, 0] and data.target_text.tolist() == [3, 3]
 
 
+def test_pairs_keep_their_language_pair():
+    language = np.array([1, 0, 1, UNKNOWN], np.int16)
+    source, target = ["w1", "?", "w3", "w5"], ["w2", "w2", "w4", "w6"]
+    data = prepare(([words], [words]), source, target, language=language)
+    assert data.language.tolist() == [1, 1, UNKNOWN]
+    assert data.take(np.array([2, 0])).language.tolist() == [UNKNOWN, 1]
+    rows = np.array([2, 1, 0])
+    whole = SplitPairs(data, rows, rows[:0], [], ["de-en", "fr-en"])
+    assert {name: places.tolist() for name, places in whole.by_language(rows).items()} == {
+        "fr-en": [1, 2]
+    }
+    assert whole.by_language(whole.held) == {}
+
+
 def test_fingerprint_tells_texts_apart():
     texts = [
         (["a", "b"], ["c", "d"]),
@@ -145,6 +169,7 @@ def numbered(source_text, target_text):
         np.array(source_text, np.int64),
         np.array(target_text, np.int64),
         np.ones(len(source_text), bool),
+        np.full(n, UNKNOWN, np.int16),
     )
 
 

@@ -169,7 +169,8 @@ def test_margin_takes_the_hardest_of_the_megabatch(batch, megabatch):
 def test_a_pool_without_negatives_is_passed_over():
     """One text on the source side: nothing may stand against anything, and nothing moves."""
     tokens = sentences([[0]] * 6), sentences([[n] for n in range(1, 7)])
-    data = miner_train.data.PairData(*tokens, np.zeros(6, np.int64), np.arange(6), np.ones(6, bool))
+    columns = np.zeros(6, np.int64), np.arange(6), np.ones(6, bool), np.zeros(6, np.int16)
+    data = miner_train.data.PairData(*tokens, *columns)
     it = Trainer(dataclasses.replace(MARGIN, batch=2), {"piece": 7}, data, None)
     before = table(it).copy()
     it.run()
@@ -464,6 +465,7 @@ def test_checkpoint_of_the_pairs(checkpoint):
         (found.source_text, data.source_text),
         (found.target_text, data.target_text),
         (found.same, data.same),
+        (found.language, data.language),
     ):
         assert one.dtype == other.dtype and one.tolist() == other.tolist()
     path = checkpoint.directory / "pairs.h5"
