@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import json
-import re
 import tomllib
 import unicodedata
 from collections.abc import Iterable, Mapping
@@ -20,10 +19,10 @@ from miner.errors import ArtifactError
 from miner.filters.filter_types import GLOBAL, MODEL, Context, Filter
 from miner.filters.registry import FILTERS
 from miner.text.input_files import content_digest
+from miner.text.language_codes import is_language
 
 # Keys of a filter's table beside its settings.
 OWN = ("name", "label", "minimum", "maximum")
-_LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")
 
 # The filter whose score ranks the pairs, unless another is named.
 RANK = "quality"
@@ -245,11 +244,6 @@ def _plan(steps: Iterable[Step], context: Context, rank: str | None, repair: boo
     if rank is None and models:
         rank = next((step for step in models if step.name == RANK), models[0]).label
     return Plan(tuple(ordered), context, rank, repair)
-
-
-def is_language(code: str) -> bool:
-    """Check the form of a BCP-47 code; there need not be such a language."""
-    return _LANGUAGE.fullmatch(code) is not None
 
 
 def _defaults(entry: Filter) -> dict[str, Any]:

@@ -54,8 +54,8 @@ def context(source_lang: str | None, target_lang: str | None, model: str) -> Con
 
     A model counts as given only if the user has named it, so that it overrides a configuration's.
     """
-    from miner.cleaning.plan import is_language
     from miner.filters.filter_types import Context
+    from miner.text.language_codes import is_language
 
     for code in (source_lang, target_lang):
         if code is not None and not is_language(code):

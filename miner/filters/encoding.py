@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from miner.filters.filter_types import Context, Filter, Scorer, each
-from miner.filters.libraries import library
+from miner.libraries import library
 
 # Replaced bytes, a byte order mark inside the text, control characters, characters that Unicode
 # never assigns, and lone surrogates.

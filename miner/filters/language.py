@@ -4,86 +4,18 @@ The score is by how much another language is likelier, not which one is the like
 sentence gives little evidence, so it never scores far from its own language.
 """
 
-import unicodedata
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from miner.filters.filter_types import Batch, Context, Filter, Scorer
-from miner.filters.libraries import library
-from miner.filters.scripts import primary
+from miner.scoring.languages import identifier
+from miner.text.language_codes import alike
 
-_CHARACTERS = 120  # from the start of a text, which is enough
-
-# Codes of one language, or of varieties that the model distinguishes and users who name a file's
-# language do not.
-_ALIKE = tuple(
-    frozenset(group.split())
-    for group in (
-        "ar ary arz",
-        "bs hr sh sr",
-        "el grc",
-        "fa prs",
-        "fil tl",
-        "gn gug",
-        "hbo he",
-        "id ms",
-        "ku sdh ckb kmr",
-        "lv ltg",
-        "nb nn no",
-        "uz uzs",
-        "wuu yue zh",
-    )
-)
-# The model's label for numbers, markup and code; short texts of names get it, too.
-_NO_LANGUAGE = "zxx"
-
-
-class Identifier:
-    """Log-likelihoods of texts under every language of the model."""
-
-    def __init__(self) -> None:
-        langid = library("py3langid.langid", "identifying languages")
-        model = langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE)
-        languages = [name != _NO_LANGUAGE for name in model.nb_classes]
-        self.labels = np.array(model.nb_classes)[languages]
-        self._codes = [primary(label) for label in self.labels.tolist()]
-        self._arrays = (
-            np.asarray(model.tk_nextmove),
-            np.asarray(model.tk_row),
-            np.asarray(model.tk_output, dtype=np.int32),
-            np.ascontiguousarray(np.asarray(model.nb_ptc)[:, languages], dtype=np.float32),
-            np.asarray(model.nb_pc, dtype=np.float32)[languages],
-        )
-        self._known: WeakKeyDictionary[Batch, tuple[np.ndarray, np.ndarray]] = WeakKeyDictionary()
-
-    def columns(self, language: str) -> np.ndarray:
-        """Mask of the labels of a BCP-47 code, ``(m,) bool``; all False for an unknown code."""
-        return np.isin(self._codes, sorted(_alike(language)))
-
-    def scores(self, texts: Sequence[str]) -> np.ndarray:
-        """Return log-likelihoods, not normalised, of n texts in m languages: ``(n, m) float32``."""
-        from miner.kernels.naive_bayes import naive_bayes
-
-        encoded = [_encoded(text[:_CHARACTERS]) for text in texts]
-        offsets = np.zeros(len(texts) + 1, dtype=np.int64)
-        np.cumsum([len(text) for text in encoded], out=offsets[1:])
-        return naive_bayes(np.frombuffer(b"".join(encoded), np.uint8), offsets, *self._arrays)
-
-    def of(self, batch: Batch) -> tuple[np.ndarray, np.ndarray]:
-        """The scores of both sides, computed once for all filters of a batch."""
-        if batch not in self._known:
-            self._known[batch] = self.scores(batch.source), self.scores(batch.target)
-        return self._known[batch]
-
-
-@lru_cache(maxsize=1)
-def identifier() -> Identifier:
-    """The identifier of this process. Raises DependencyError without py3langid."""
-    return Identifier()
+# Scores of the batches at work, which all filters of this module share.
+_KNOWN: WeakKeyDictionary[Batch, tuple[np.ndarray, np.ndarray]] = WeakKeyDictionary()
 
 
 def known(language: str) -> bool:
@@ -91,16 +23,12 @@ def known(language: str) -> bool:
     return bool(identifier().columns(language).any())
 
 
-def _alike(language: str) -> frozenset[str]:
-    """Languages that text of this one may be identified as, itself included."""
-    code = primary(language)
-    return next((group for group in _ALIKE if code in group), frozenset([code]))
-
-
-def _encoded(text: str) -> bytes:
-    """Normalise as in the model's training: NFC, and lower case instead of all capitals."""
-    text = unicodedata.normalize("NFC", text.lower() if text.isupper() else text)
-    return text.encode("utf-8", errors="replace")
+def _scores(batch: Batch) -> tuple[np.ndarray, np.ndarray]:
+    """Log-likelihoods of both sides under every language, computed once for a batch."""
+    if batch not in _KNOWN:
+        model = identifier()
+        _KNOWN[batch] = model.scores(batch.source), model.scores(batch.target)
+    return _KNOWN[batch]
 
 
 def _language(settings: Mapping[str, Any], context: Context) -> Scorer:
@@ -115,7 +43,7 @@ def _language(settings: Mapping[str, Any], context: Context) -> Scorer:
 
     def score(batch: Batch) -> np.ndarray:
         worst = np.zeros(len(batch))
-        for side, (own, scores) in enumerate(zip(sides, model.of(batch), strict=True)):
+        for side, (own, scores) in enumerate(zip(sides, _scores(batch), strict=True)):
             if not own.any():  # the model does not know the language
                 continue
             leads = lead(scores, own)
@@ -139,7 +67,7 @@ def _without(text: str, other: str) -> str:
 def _same(settings: Mapping[str, Any], context: Context) -> Scorer:
     model = identifier()
     left, right = context.languages
-    if left and right and not _alike(left).isdisjoint(_alike(right)):  # as intended
+    if left and right and not alike(left).isdisjoint(alike(right)):  # as intended
         return lambda batch: np.zeros(len(batch))
     groups = [model.columns(label) for label in model.labels]
 
@@ -150,7 +78,7 @@ def _same(settings: Mapping[str, Any], context: Context) -> Scorer:
         return best, scores.max(axis=1) - others.max(axis=1)
 
     def score(batch: Batch) -> np.ndarray:
-        (source, first), (target, second) = map(lead, model.of(batch))
+        (source, first), (target, second) = map(lead, _scores(batch))
         return np.where(source == target, np.minimum(first, second), 0.0)
 
     return score

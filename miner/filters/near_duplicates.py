@@ -12,7 +12,7 @@ import numpy as np
 
 from miner.filters.duplicates import plain
 from miner.filters.filter_types import GLOBAL, Batch, Comparison, Context, Filter
-from miner.filters.libraries import library
+from miner.libraries import library
 
 # Hashes of a pair's signature, and hashes of one band. Two pairs are compared if all hashes of a
 # band agree: with a probability of 0.64 if they share half of their shingles, of more than 0.9999

@@ -1,4 +1,4 @@
-"""The script filter, and tables of scripts, of the languages written in them, and of codes.
+"""The script filter, and tables of scripts and of the languages written in them.
 
 The tables are ours. The properties of the library regex count other characters as letters of a
 script (vowel signs, half-width forms, symbols) and take nearly twice as long; langcodes knows one
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from miner.filters.filter_types import Batch, Context, Filter, Scorer
+from miner.text.language_codes import primary
 
 # Letters of the scripts, by ISO 15924, as ranges of Unicode.
 SCRIPTS = {
@@ -96,35 +97,6 @@ _WRITTEN_IN = {
     "Bopo": "zh",
     "Hani": "gan hak ja ko lzh nan wuu yue zh",
 }
-
-# A language's shortest code, then its others: ISO 639-3, ISO 639-2/B, obsolete ones, and the member
-# of a macrolanguage that most of its text is in.
-_NAMED = (
-    "ab abk, af afr, am amh, an arg, ar ara arb, as asm, av ava, ay aym, az aze azj, ba bak, be "
-    "bel, bg bul, bm bam, bn ben, bo bod tib, br bre, bs bos, ca cat, ce che, co cos, cs ces "
-    "cze, cu chu, cv chv, cy cym wel, da dan, de deu ger, dv div, dz dzo, ee ewe, el ell gre, "
-    "en eng, eo epo, es spa, et est ekk, eu eus baq, fa fas per pes, ff ful, fi fin, fo fao, fr "
-    "fra fre, fy fry, ga gle, gd gla, gl glg, gn grn, gu guj, gv glv, ha hau, he heb iw, hi "
-    "hin, hr hrv, ht hat, hu hun, hy hye arm, ia ina, id ind in, ie ile, ig ibo, io ido, is isl "
-    "ice, it ita, ja jpn, jv jav, ka kat geo, ki kik, kk kaz, kl kal, km khm, kn kan, ko kor, "
-    "ks kas, ku kur, kv kom, kw cor, ky kir, la lat, lb ltz, lg lug, li lim, ln lin, lo lao, lt "
-    "lit, lv lav lvs, mg mlg plt, mi mri mao, mk mkd mac, ml mal, mn mon khk, mr mar, ms msa "
-    "may zsm, mt mlt, my mya bur, nb nob, ne nep npi, nl nld dut, nn nno, no nor, ny nya, oc "
-    "oci, om orm gaz, or ori ory, os oss, pa pan, pl pol, ps pus pbt, pt por, qu que, rm roh, "
-    "rn run, ro ron rum mo, ru rus, rw kin, sa san, sc srd, sd snd, se sme, sg sag, sh hbs, si "
-    "sin, sk slk slo, sl slv, sm smo, sn sna, so som, sq sqi alb als, sr srp, ss ssw, st sot, "
-    "su sun, sv swe, sw swa swh, ta tam, te tel, tg tgk, th tha, ti tir, tk tuk, tl tgl, tn "
-    "tsn, to ton, tr tur, ts tso, tt tat, tw twi, ty tah, ug uig, uk ukr, ur urd, uz uzb uzn, "
-    "vi vie, vo vol, wa wln, wo wol, xh xho, yi yid ydd ji, yo yor, za zha, zh zho chi cmn, zu "
-    "zul"
-)
-_SHORT = {other: short for short, *others in map(str.split, _NAMED.split(",")) for other in others}
-
-
-def primary(language: str) -> str:
-    """Shortest code of the language of a BCP-47 code: ``de`` for de-AT, DE_de, deu and ger."""
-    code = language.replace("_", "-").split("-")[0].lower()
-    return _SHORT.get(code, code)
 
 
 def known(language: str) -> bool:

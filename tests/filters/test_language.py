@@ -13,8 +13,9 @@ from support.kernel_references import naive_bayes_reference
 from miner.errors import DependencyError
 from miner.filters import language
 from miner.filters.filter_types import Batch, Context
-from miner.filters.language import identifier, known
+from miner.filters.language import known
 from miner.kernels.naive_bayes import naive_bayes
+from miner.scoring.languages import identifier
 
 FILTERS = {f.name: f for f in language.FILTERS}
 SENTENCES = {

@@ -1,4 +1,4 @@
-"""Libraries of single filters, imported when such a filter runs."""
+"""Libraries that a few functions need, imported when those run."""
 
 from importlib import import_module
 from typing import Any

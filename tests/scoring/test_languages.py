@@ -1,0 +1,67 @@
+"""Languages of corpora, identified from a sample."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.tiny import sentences
+
+from miner.scoring.languages import HEAD, SPREAD, Identified, identify, sample
+from miner.text.language_codes import describe, is_language, primary
+
+
+def test_the_languages_of_a_corpus() -> None:
+    german, english = sentences("de"), sentences("en")
+    found = identify(german)
+    assert found.code == found.seen == "de" and str(found).startswith("German (de) ")
+    assert not found.contradicted
+    mixed = identify(german + english[:30])
+    assert {code for code, _ in mixed.shares} >= {"de", "en"}
+    assert sum(share for _, share in mixed.shares) == pytest.approx(1)
+    assert " and English (en) " in str(mixed)
+
+
+def test_a_given_language_counts_and_may_be_contradicted() -> None:
+    wrong = identify(sentences("de"), "fr-CA")
+    assert wrong.code == "fr" and wrong.seen == "de" and wrong.contradicted
+    assert str(wrong) == "French (fr) as given"
+    for code in ("de", "deu", "de-AT"):
+        assert not identify(sentences("de"), code).contradicted
+    # Close languages are confused.
+    danish = Identified((("da", 0.8), ("no", 0.2)), "nb")
+    assert danish.code == "nb" and danish.seen == "da" and not danish.contradicted
+    assert Identified((("da", 0.95), ("no", 0.05)), "nb").contradicted
+    assert not Identified((("da", 0.4), ("sv", 0.4)), "nb").contradicted
+
+
+@pytest.mark.parametrize("texts", [[], ["", "1999", "-- 3.14 --"]])
+def test_text_without_letters_is_in_no_language(texts: list[str]) -> None:
+    found = identify(texts)
+    assert found.code is None and str(found) == "unknown" and not found.contradicted
+    assert identify(texts, "de").code == "de"
+
+
+@given(st.lists(st.text(), max_size=20))
+def test_any_text(texts: list[str]) -> None:
+    found = identify(texts)
+    shares = [share for _, share in found.shares]
+    assert shares == sorted(shares, reverse=True)
+    assert not shares or sum(shares) == pytest.approx(1)
+    assert identify(texts) == found
+
+
+@given(st.integers(0, 10**7))
+def test_the_sample_has_the_head_and_a_spread(count: int) -> None:
+    rows = sample(count)
+    assert len(rows) <= HEAD + SPREAD and (np.diff(rows) > 0).all()
+    if count:
+        assert rows[0] == 0 and rows[-1] == count - 1
+        assert np.diff(rows).max(initial=0) <= max(1, -(-count // (SPREAD - 1)))
+
+
+def test_codes() -> None:
+    assert [primary(code) for code in ("de-AT", "DE_de", "deu", "ger", "xx")] == ["de"] * 4 + ["xx"]
+    assert describe("deu") == "German (de)" and describe("xx") == "xx"
+    assert is_language("zh-Hant") and not is_language("German!")
