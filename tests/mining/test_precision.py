@@ -15,8 +15,9 @@ from miner.errors import ResourceError
 from miner.index.index import Index
 from miner.index.store import Store
 from miner.knn.neighbors import Neighbors
-from miner.mining import precision
-from miner.mining.precision import Estimate, _alike, _merged, estimate, false_discovery, rounded
+from miner.mining import decoys, precision
+from miner.mining.decoys import _alike, _merged
+from miner.mining.precision import Estimate, estimate, false_discovery, rounded
 from miner.mining.search import run, verifier_for
 from miner.scoring.logistic import sigmoid
 from miner.scoring.pair_features import PreparedText, TokenTable, prepare
@@ -178,7 +179,7 @@ def test_only_decoys_are_scored_anew(
     expected = estimate(found)
     against: list[PreparedText] = []
     prepared: list[list[str]] = []
-    features, preparing = TokenTable.pair_features, precision.prepare
+    features, preparing = TokenTable.pair_features, decoys.prepare
 
     def scored(
         self: TokenTable, source: PreparedText, target: PreparedText, *rows: np.ndarray
@@ -194,7 +195,7 @@ def test_only_decoys_are_scored_anew(
         pytest.fail("vectors are scanned, or an index is read, again")
 
     monkeypatch.setattr(TokenTable, "pair_features", scored)
-    monkeypatch.setattr(precision, "prepare", counted)
+    monkeypatch.setattr(decoys, "prepare", counted)
     monkeypatch.setattr(Store, "distinct", refused)
     monkeypatch.setattr(Index, "ann", refused)
     again = estimate(found)
@@ -216,7 +217,7 @@ def test_only_decoys_like_the_targets_are_used(
         assert isinstance(usable, np.ndarray) and len(usable) > 520
         return np.arange(len(usable)) < 510
 
-    monkeypatch.setattr(precision, "_alike", alike)
+    monkeypatch.setattr(decoys, "_alike", alike)
     assert estimate(found).decoys == 510
     assert estimate(found, pool).decoys > 510
 
@@ -243,8 +244,8 @@ def test_targets_are_no_decoys(verifying: tuple[Index, Index], english: list[str
     found = run(*verifying, verifier_for(verifying[0]))
     assert found.verifier is not None and found.target_text is not None
     spaced = [sentence.replace(" ", "   ") for sentence in english]
-    decoys = found.verifier.prepare([*spaced, *english, "something else", ""])
-    assert precision._among(decoys, found.target_text).tolist() == [True] * 120 + [False] * 2
+    pool = found.verifier.prepare([*spaced, *english, "something else", ""])
+    assert decoys._among(pool, found.target_text).tolist() == [True] * 120 + [False] * 2
 
 
 @pytest.mark.parametrize(("matched", "doubted"), [(19, False), (20, True)])
@@ -260,7 +261,7 @@ def test_unlike_decoys_are_doubted_where_enough_matched(
 def test_no_more_decoys_are_used_than_the_limit(
     verifying: tuple[Index, Index], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(precision, "DECOYS", 520)
+    monkeypatch.setattr(decoys, "DECOYS", 520)
     assert estimate(run(*verifying, verifier_for(verifying[0]))).decoys == 520
 
 
