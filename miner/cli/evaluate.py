@@ -1,6 +1,7 @@
 """``miner evaluate``: precision and recall of mined pairs, and models on public test sets.
 
-One group of ten commands with common options and one run; its 400 lines stay together.
+One group of ten commands with common options and one run; its 400 lines stay together. The command
+``contrast``, which reads no directory of test sets, has a file of its own.
 """
 
 import inspect
@@ -12,6 +13,7 @@ from typing import Any
 import click
 
 from miner.cli import guard, options
+from miner.cli.evaluate_contrast import contrast
 from miner.cli.progress_bars import Progress
 from miner.errors import ArtifactError, CorpusError, NoTestSetError
 from miner.text.output import open_output, resource_error
@@ -331,6 +333,9 @@ def languages(
     click.echo("\n".join(overlap.table(found)))
     if json_file:
         _write_json(json_file, found.as_dict(), indent=2, ensure_ascii=False)
+
+
+evaluate.add_command(contrast)
 
 
 def _run(

@@ -1,0 +1,114 @@
+"""``miner evaluate contrast``: translations against corruptions that change one fact."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from miner.cli import guard, options
+from miner.cli.progress_bars import Progress
+from miner.text.output import open_output
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  miner evaluate contrast --bitext news.de-en.tsv
+  miner evaluate contrast --bitext news.de-en.tsv --write cases.tsv --json contrast.json
+  miner evaluate contrast --cases demetr.tsv.xz --language german --language french
+  miner evaluate contrast --cases cases.tsv --model models/new --against default"""
+)
+@click.option(
+    "--bitext", metavar="FILE", help="Translations to make cases from: a tsv, the target English."
+)
+@click.option("--scol", metavar="N|NAME", help="Column of the source in --bitext [1].")
+@click.option("--tcol", metavar="N|NAME", help="Column of the English target [2].")
+@click.option(
+    "--cases",
+    metavar="FILE",
+    help="Cases made already, in the format of DEMETR: kind, language, source, translation, "
+    "corruption.",
+)
+@click.option(
+    "--language", "languages", multiple=True, help="Only --cases of this language; repeatable."
+)
+@click.option(
+    "--count",
+    type=click.IntRange(1),
+    default=1000,
+    show_default=True,
+    help="Most cases of a kind that are made.",
+)
+@click.option("--write", metavar="FILE", help="Write the cases, to be read or given as --cases.")
+@click.option("--model", default="default", show_default=True, metavar="DIR", help="The model.")
+@click.option("--against", metavar="DIR", help="Another model, and the differences.")
+@click.option("--json", "json_file", metavar="FILE", help="Write all metrics to FILE as JSON.")
+@options.device
+@options.threads
+def contrast(
+    bitext: str | None,
+    scol: str | None,
+    tcol: str | None,
+    cases: str | None,
+    languages: tuple[str, ...],
+    count: int,
+    write: str | None,
+    model: str,
+    against: str | None,
+    json_file: str | None,
+    device: str,
+    threads: int | None,
+) -> None:
+    """Share of contrast cases in which a score prefers a translation to its corruption.
+
+    A case is a translation and a copy of it with one fault: another number, a negation added or
+    removed, an antonym, another name, two names swapped, a clause omitted or added, a word added,
+    another gender or tense. Cases are made from --bitext, or read from --cases, for example those
+    of DEMETR, whose severities are reported too. The choice of cases depends on the text alone.
+    """
+    import miner
+    from miner.evaluation import contrast as task
+    from miner.evaluation import suite, summary
+    from miner.evaluation.bootstrap import RESAMPLES
+    from miner.evaluation.evaluated_model import MinerModel
+    from miner.text.bitext import read_bitext
+    from miner.text.bitext_format import BitextFormat
+
+    if (bitext is None) == (cases is None):
+        raise click.UsageError("give either --bitext or --cases")
+    if cases is not None and (scol is not None or tcol is not None):
+        raise click.UsageError("--scol and --tcol belong to --bitext")
+    if bitext is not None and languages:
+        raise click.UsageError("--language belongs to --cases")
+    inputs = [name for name in (bitext, cases) if name is not None]
+    guard.check(inputs, {"--write": write, "--json": json_file})
+    if cases is not None:
+        chosen = task.read_cases(cases, languages)
+    else:
+        assert bitext is not None
+        read = read_bitext(bitext, bitext_format=BitextFormat(scol, tcol))
+        chosen = task.make_cases(read.source, read.target, count=count)
+    if write is not None:
+        task.write_cases(chosen, write)
+    opened = [MinerModel(one, threads, device) for one in (model, against) if one is not None]
+    found = []
+    for one in opened:
+        with Progress("cases") as bar:
+            found.append(task.evaluate(one, chosen, bar))
+    for one, result in zip(opened, found, strict=True):
+        click.echo(f"{one.name}\n\n{summary.task_text(result)}\n")
+    click.echo(f"Intervals hold 95% of {RESAMPLES:,} bootstrap resamples of the translations.")
+    record: dict[str, Any] = {
+        "miner": miner.__version__,
+        "models": [suite.record(one, [result]) for one, result in zip(opened, found, strict=True)],
+    }
+    if against is not None:
+        differences = summary.compare([found[0]], [found[1]])
+        table = summary.difference_table(differences)
+        click.echo(f"\n{model} minus {against}, on the same resamples:\n\n{table}")
+        record["differences"] = [one.as_dict() for one in differences]
+    if json_file is not None:
+        with open_output(json_file) as file:
+            file.write(json.dumps(record, indent=1) + "\n")

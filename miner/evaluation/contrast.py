@@ -1,0 +1,236 @@
+"""Contrast cases: the share in which a score prefers a translation to its corruption.
+
+Cases are made from any bitext whose target is English, one fact of the translation changed in each,
+as xsim++ does (Chen et al. 2023), or read from a file in the format of DEMETR (Karpinska et al.
+2022). A tie counts as wrong. Scores are the cosine and, of a model that verifies, the quality and
+the probability of the verifier, which sees the pair alone.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from miner.errors import ArtifactError, CorpusError
+from miner.evaluation.bootstrap import resample
+from miner.evaluation.evaluated_model import ENGLISH, EvaluatedModel, MinerModel
+from miner.evaluation.metrics import Statistic, ratio, value_of
+from miner.evaluation.results import Metric, TaskResult
+from miner.progress import Reporter, silent
+from miner.scoring.logistic import sigmoid
+from miner.scoring.quality import Quality, cosines
+from miner.scoring.verifier import Verifier
+from miner.text.corpus import Reader
+from miner.text.corruptions import KINDS, Material, corrupt, seeded
+from miner.text.output import open_output
+
+TASK = "contrast"
+# Cases of a kind by default, and the least that are reported.
+CASES, FEWEST = 1000, 20
+# Scores closer than this are equal: sums of the same numbers in another order differ by less.
+TIE = 1e-6
+# DEMETR names the severity at the beginning of a kind, such as major_id17_tense.
+SEVERITIES = ("critical", "major", "minor", "base")
+SERIOUS = SEVERITIES[:2]
+# Pairs scored at a time.
+BLOCK = 4096
+
+
+@dataclass(frozen=True)
+class Case:
+    """A source, its translation, and the translation with one fault of a kind."""
+
+    kind: str
+    language: str
+    source: str
+    translation: str
+    corrupted: str
+
+    @property
+    def severity(self) -> str | None:
+        """The severity that the kind's name begins with, None where it names none."""
+        first = self.kind.split("_")[0]
+        return first if first in SEVERITIES else None
+
+
+def make_cases(
+    source: Sequence[str], target: Sequence[str], language: str = "", count: int = CASES
+) -> list[Case]:
+    """Make up to ``count`` cases of each kind from translations into English, ordered by kind.
+
+    Which pairs and faults are chosen depends on the text alone, not on its order. The cases do not
+    change with a larger ``count``, but for further ones.
+    """
+    pairs = dict.fromkeys(zip(source, target, strict=True))
+    ordered = sorted(pairs, key=lambda pair: (seeded(*pair).random(), pair))
+    material = Material.of(translation for _, translation in ordered)
+    cases = []
+    for kind in KINDS:
+        found = 0
+        for own, translation in ordered:
+            corrupted = corrupt(translation, kind, material) if found < count else None
+            if corrupted is not None:
+                cases.append(Case(kind, language, own, translation, corrupted))
+                found += 1
+    return cases
+
+
+def read_cases(path: str | Path, languages: Sequence[str] = ()) -> list[Case]:
+    """Read cases in DEMETR's format: kind, language, source, translation, corruption in columns.
+
+    The columns are separated by tabs; further ones, such as a reference, are not read.
+    ``languages``: only cases of these. Raises CorpusError for a malformed line, and where no case
+    is left.
+    """
+    cases, others = [], set()
+    for block in Reader(path, format="plain"):
+        for line, text in zip(block.lines.tolist(), block.sentences, strict=True):
+            columns = text.split("\t")
+            if len(columns) < 5:
+                raise CorpusError(
+                    f"{path}, line {line}: {len(columns)} columns; kind, language, source, "
+                    "translation and corruption are needed, separated by tabs"
+                )
+            case = Case(*columns[:5])
+            if not languages or case.language in languages:
+                cases.append(case)
+            else:
+                others.add(case.language)
+    if not cases:
+        known = f" in {', '.join(languages)}; it has {', '.join(sorted(others))}" if others else ""
+        raise CorpusError(f"{path}: has no contrast case{known}")
+    return cases
+
+
+def write_cases(cases: Iterable[Case], path: str | Path) -> None:
+    """Write cases in the format that :func:`read_cases` reads."""
+    with open_output(path) as file:
+        for case in cases:
+            columns = (case.kind, case.language, case.source, case.translation, case.corrupted)
+            file.write("\t".join(" ".join(text.split()) for text in columns) + "\n")
+
+
+def evaluate(model: EvaluatedModel, cases: Sequence[Case], report: Reporter = silent) -> TaskResult:
+    """Measure the share of cases of each kind that each score puts right, and their means.
+
+    The bootstrap resamples translations, each with all of its cases. Kinds of fewer than `FEWEST`
+    cases are named as missing. Raises CorpusError where no kind is left.
+    """
+    counts = Counter(case.kind for case in cases)
+    missing = [
+        f"{kind}: {count} cases, fewer than {FEWEST}"
+        for kind, count in counts.items()
+        if count < FEWEST
+    ]
+    cases = [case for case in cases if counts[case.kind] >= FEWEST]
+    if not cases:
+        raise CorpusError(
+            f"no kind of corruption has {FEWEST} cases; more pairs with English on the target "
+            "side are needed"
+        )
+    right, unknown = _preferred(model, cases, report)
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(map(_item, cases)))}
+    item = np.array([numbers[_item(case)] for case in cases])
+    kind = np.array([case.kind for case in cases])
+    rows: dict[str, dict[str, tuple[Statistic, int]]] = {}
+    for name in dict.fromkeys(kind.tolist()):
+        rows[name] = _shares(right, kind == name, item, len(numbers))
+    for name, kinds in _groups(list(rows)).items():
+        rows[name] = {
+            by: (_mean([rows[one][by][0] for one in kinds]), 0) for by in next(iter(rows.values()))
+        }
+    main = list(rows)[-1] if len(counts) > 1 else list(rows)[0]
+    language = np.array([case.language for case in cases])
+    if len(set(language.tolist())) > 1:
+        serious = np.array([case.severity in (None, *SERIOUS) for case in cases])
+        for name in dict.fromkeys(language.tolist()):
+            chosen = serious & (language == name)
+            label = f"{name}, {' and '.join(SERIOUS)}" if cases[0].severity else name
+            rows[label] = _shares(right, chosen, item, len(numbers))
+    flat = [(name, by, *one) for name, row in rows.items() for by, one in row.items()]
+    resampled = resample([statistic for *_, statistic, _ in flat], len(numbers), TASK)
+    metrics = tuple(
+        Metric(name, by, value_of(statistic, len(numbers)), count, values)
+        for (name, by, statistic, count), values in zip(flat, resampled, strict=True)
+    )
+    headline = tuple(metric for metric in metrics if metric.dataset == main)
+    notes = (
+        f"{len(cases):,} cases of {len(numbers):,} translations; a share is that of cases in which "
+        "the score prefers the translation to its corruption",
+    )
+    more = {"cases": {name: counts[name] for name in dict.fromkeys(kind.tolist())}}
+    return TaskResult(TASK, metrics, headline, (*missing, *unknown), notes, more)
+
+
+def scores_of(
+    model: EvaluatedModel, source: Sequence[str], target: Sequence[str], language: str
+) -> tuple[dict[str, np.ndarray], tuple[str, ...]]:
+    """Score pairs by each score the model has, ``(n,) float64`` by name; and reasons for others."""
+    found: dict[str, np.ndarray] = {}
+    reasons: tuple[str, ...] = ()
+    if isinstance(model, MinerModel):
+        try:
+            found["quality"] = Quality(model.encoders[0]).score(source, target)
+            verifier = Verifier(model.encoders[0])
+            left, right = verifier.prepare(source), verifier.prepare(target)
+            rows = np.arange(len(source), dtype=np.int64)
+            found["probability"] = sigmoid(verifier.pair_logits(left, right, rows, rows))
+        except ArtifactError as error:
+            reasons = (str(error),)
+    vectors = model.encode(source, language), model.encode(target, ENGLISH)
+    found["cosine"] = cosines(*vectors).astype(np.float64)
+    return found, reasons
+
+
+def _preferred(
+    model: EvaluatedModel, cases: Sequence[Case], report: Reporter
+) -> tuple[dict[str, np.ndarray], tuple[str, ...]]:
+    """Return for each score the cases in which it prefers the translation: ``(n,) bool``."""
+    parts: list[dict[str, np.ndarray]] = []
+    reasons: tuple[str, ...] = ()
+    for start in range(0, len(cases), BLOCK):
+        report(TASK, start, len(cases))
+        block = cases[start : start + BLOCK]
+        source = [case.source for case in block]
+        # A model with separate vocabularies reads all languages but English as its source.
+        first, reasons = scores_of(model, source, [case.translation for case in block], "")
+        second, _ = scores_of(model, source, [case.corrupted for case in block], "")
+        parts.append({name: first[name] - second[name] > TIE for name in first})
+    report(TASK, len(cases), len(cases))
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}, reasons
+
+
+def _item(case: Case) -> tuple[str, str]:
+    return case.source, case.translation
+
+
+def _shares(
+    right: dict[str, np.ndarray], chosen: np.ndarray, item: np.ndarray, items: int
+) -> dict[str, tuple[Statistic, int]]:
+    """Share of the ``chosen (n,) bool`` cases that each score puts right, and their number."""
+    every = np.bincount(item[chosen], minlength=items).astype(np.float64)
+    return {
+        by: (ratio(np.bincount(item[chosen & good], minlength=items), every), int(chosen.sum()))
+        for by, good in right.items()
+    }
+
+
+def _groups(kinds: Sequence[str]) -> dict[str, list[str]]:
+    """Group kinds whose mean is reported: by severity where named, and all; the main one last."""
+    of = {
+        severity: [kind for kind in kinds if kind.split("_")[0] == severity]
+        for severity in SEVERITIES
+    }
+    if not any(of.values()):
+        return {f"mean of {len(kinds)} kinds": list(kinds)} if len(kinds) > 1 else {}
+    groups = {f"mean, {severity}": found for severity, found in of.items() if found}
+    if of["critical"] and of["major"]:
+        groups["mean, critical and major"] = of["critical"] + of["major"]
+    return groups
+
+
+def _mean(statistics: Sequence[Statistic]) -> Statistic:
+    """Mean of several statistics on the same resample."""
+    return lambda weights: np.mean([one(weights) for one in statistics], axis=0)
