@@ -62,7 +62,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for stem in ("web", "train"):
             (directory / f"{stem}.{name}").write_text(text, encoding="utf-8")
     numbered = [f"{source}\t{target}\t{place}" for place, (source, target) in enumerate(gold)]
-    for stem in ("train", "paraphrases", "scored"):
+    for stem in ("train", "paraphrases", "scored", "news.de-en"):
         lines = "".join(f"{row}\n" for row in numbered)
         (directory / f"{stem}.tsv").write_text(lines, encoding="utf-8")
     labelled = "".join(f"1\t{row}\n" for row in numbered)
