@@ -42,8 +42,10 @@ Examples:
     help="Most cases of a kind that are made.",
 )
 @click.option("--write", metavar="FILE", help="Write the cases, to be read or given as --cases.")
-@click.option("--model", default="default", show_default=True, metavar="DIR", help="The model.")
-@click.option("--against", metavar="DIR", help="Another model, and the differences.")
+@options.model
+@click.option(
+    "--against", metavar="DIR", help="Another model: print its shares too, and the differences."
+)
 @click.option("--json", "json_file", metavar="FILE", help="Write all metrics to FILE as JSON.")
 @options.device
 @options.threads
