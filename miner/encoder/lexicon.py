@@ -27,14 +27,8 @@ class Lexicon:
     def __post_init__(self) -> None:
         size = len(self.frequency)
         good = (
-            len(self.offsets) == size + 1
-            and len(self.pieces) == len(self.probability)
-            and self.offsets[0] == 0
-            and self.offsets[-1] == len(self.pieces)
-            and (np.diff(self.offsets) >= 0).all()
-            and (not len(self.pieces) or 0 <= self.pieces.min() <= self.pieces.max() < size)
+            is_table(self.offsets, self.pieces, self.probability, size)
             and ((self.frequency > 0) & (self.frequency < 1)).all()
-            and ((self.probability > 0) & (self.probability <= 1)).all()
         )
         if not good:
             raise ValueError("the lexicon's tables contradict each other")
@@ -78,3 +72,16 @@ class Lexicon:
             zipfile.BadZipFile,
         ) as error:
             raise ArtifactError(f"{name}: not a lexicon ({error}); copy the model again") from None
+
+
+def is_table(offsets: np.ndarray, pieces: np.ndarray, values: np.ndarray, size: int) -> bool:
+    """Tell if these arrays are a ragged table of probabilities of ``size`` token ids."""
+    return bool(
+        len(offsets) == size + 1
+        and len(pieces) == len(values)
+        and offsets[0] == 0
+        and offsets[-1] == len(pieces)
+        and (np.diff(offsets) >= 0).all()
+        and (not len(pieces) or 0 <= pieces.min() <= pieces.max() < size)
+        and ((values > 0) & (values <= 1)).all()
+    )

@@ -1,0 +1,173 @@
+"""Lexicons of a model: a table for each direction of translation, and the choice for two languages.
+
+Two languages that the training text joins have their own tables. Two others meet in a third that it
+joins with both, the pivot: p(y | x) = sum over e of p(y | e) p(e | x), a product of two tables, as
+in phrase tables by pivot (Cohn and Lapata 2007). Where a language is unknown, all tables are mixed.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from miner.encoder.lexicon import Lexicon, is_table
+from miner.machine import thread_count
+from miner.ragged import offsets_of
+from miner.text.language_codes import alike, primary
+
+# Language of text whose language is unknown (BCP 47). Both of its directions share one table.
+UNKNOWN = "und"
+# Less probable translations are left out of every lexicon.
+LEAST = 0.003
+
+# Highest share of one token in all, so that its logarithm is not 0.
+MOST = 0.99
+
+# Languages of a table: of the token that is translated, and of its translations.
+Direction = tuple[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Translation probabilities in one direction. Raises ValueError if the arrays contradict.
+
+    ``offsets (V + 1,) int64``, ``pieces (t,) int32`` and ``probability (t,) float32`` are those of
+    :class:`~miner.encoder.lexicon.Lexicon`. ``count (V,) float32`` >= 0 is the number of sentences
+    with each token id, on the side that is translated.
+    """
+
+    offsets: np.ndarray
+    pieces: np.ndarray
+    probability: np.ndarray
+    count: np.ndarray
+
+    def __post_init__(self) -> None:
+        size = len(self.count)
+        good = (
+            is_table(self.offsets, self.pieces, self.probability, size)
+            and np.isfinite(self.count).all()
+            and (self.count >= 0).all()
+            and self.count.any()
+        )
+        if not good:
+            raise ValueError("the tables of the lexicon contradict each other")
+
+    @cached_property
+    def share(self) -> np.ndarray:
+        """Share of each token id in all tokens, ``(V,) float64``."""
+        return self.count / self.count.sum(dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Lexicons:
+    """The tables of a model, by direction. Raises ValueError if one lacks its reverse.
+
+    Text of one language, or of unknown ones, has one table, which is its own reverse.
+    """
+
+    tables: Mapping[Direction, Table]
+
+    def __post_init__(self) -> None:
+        if not self.tables or any(pair[::-1] not in self.tables for pair in self.tables):
+            raise ValueError("a table of the lexicon lacks its reverse")
+
+    @property
+    def size(self) -> int:
+        """Number of token ids."""
+        return len(next(iter(self.tables.values())).count)
+
+    def of(self, source: str | None, target: str | None) -> Lexicon:
+        """Return the lexicon for two languages, by their ISO 639 or BCP 47 codes; None if unknown.
+
+        Their order does not matter. Tables are mixed by how common a token is in either language.
+        """
+        a, b = sorted(self._known(language) for language in (source, target))
+        if (a, b) in self.tables:
+            return _mixed([self.tables[pair] for pair in dict.fromkeys([(a, b), (b, a)])])
+        pivot = None if a == b else self.pivot(a, b)
+        if pivot is None:
+            tables = [self.tables[pair] for pair in sorted(self.tables)]
+            return _mixed(tables, [float(table.count.sum(dtype=np.float64)) for table in tables])
+        return _mixed([self._through(a, pivot, b), self._through(b, pivot, a)])
+
+    @cached_property
+    def languages(self) -> frozenset[str]:
+        """Codes of the languages that have a table."""
+        return frozenset(language for pair in self.tables for language in pair) - {UNKNOWN}
+
+    def _known(self, language: str | None) -> str:
+        """Find the code by which the tables name a language; UNKNOWN if they do not."""
+        if language is None:
+            return UNKNOWN
+        own = primary(language)
+        codes = [own] if own in self.languages else sorted(alike(own) & self.languages)
+        return codes[0] if codes else UNKNOWN
+
+    def pivot(self, source: str, target: str) -> str | None:
+        """Choose the language to meet in, which most text joins with both; None without one."""
+        common = sorted(
+            middle
+            for start, middle in self.tables
+            if start == source and (middle, target) in self.tables
+        )
+
+        def text(middle: str) -> float:
+            first, then = self.tables[source, middle], self.tables[middle, target]
+            return float(min(first.count.sum(), then.count.sum()))
+
+        return max(common, key=text, default=None)
+
+    def _through(self, source: str, pivot: str, target: str) -> Table:
+        """Return the table of translations by way of a third language."""
+        from miner.kernels.pivot import composed
+
+        first, then = self.tables[source, pivot], self.tables[pivot, target]
+        arguments = (
+            *(first.offsets, first.pieces, first.probability),
+            *(then.offsets, then.pieces, then.probability),
+            *(LEAST, thread_count()),
+        )
+        offsets = offsets_of(composed(*arguments, *_nowhere()))
+        pieces = np.empty(offsets[-1], dtype=np.int32)
+        probability = np.empty(offsets[-1], dtype=np.float32)
+        if len(pieces):
+            composed(*arguments, offsets, pieces, probability)
+        return Table(offsets, pieces, probability, first.count)
+
+
+def _nowhere() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.float32)
+
+
+def _mixed(tables: Sequence[Table], text: Sequence[float] | None = None) -> Lexicon:
+    """Mix tables to a lexicon: each row by the share that its token has in the text of the tables.
+
+    ``text`` are the amounts of it, by default equal ones.
+    """
+    amount = np.ones(len(tables)) if text is None else np.array(text)
+    parts = [
+        share * table.share for share, table in zip(amount / amount.sum(), tables, strict=True)
+    ]
+    total = sum(parts[1:], start=parts[0])
+    frequency = total.clip(total[total > 0].min() / 2, MOST).astype(np.float32)
+    if len(tables) == 1:
+        table = tables[0]
+        return Lexicon(table.offsets, table.pieces, table.probability, frequency)
+    size = len(total)
+    keys, values = [], []
+    for table, part in zip(tables, parts, strict=True):
+        row = np.repeat(np.arange(size), np.diff(table.offsets))
+        keys.append(row * size + table.pieces)
+        values.append(table.probability * (part / np.maximum(total, 1e-300))[row])
+    key, value = np.concatenate(keys), np.concatenate(values)
+    order = np.argsort(key, kind="stable")
+    key, value = key[order], value[order]
+    first = np.flatnonzero(np.diff(key, prepend=-1))
+    key, value = key[first], np.add.reduceat(value, first) if len(first) else value
+    keep = value >= LEAST
+    key, value = key[keep], value[keep]
+    offsets = offsets_of(np.bincount(key // size, minlength=size))
+    # Rounding may exceed 1 by a little.
+    probability = np.minimum(value, 1).astype(np.float32)
+    return Lexicon(offsets, (key % size).astype(np.int32), probability, frequency)

@@ -1,0 +1,57 @@
+"""Products of two sparse tables of translation probabilities: translation by a third language.
+
+A table is ``columns[rows[x]:rows[x + 1]]``, the translations of token ``x``, with the same slice of
+``probability (m,) float32``.
+"""
+
+import numba
+import numpy as np
+
+
+@numba.njit(parallel=True, cache=True)
+def composed(
+    first_rows,
+    first_columns,
+    first,
+    then_rows,
+    then_columns,
+    then,
+    least,
+    lanes,
+    rows,
+    columns,
+    out,
+):
+    """Multiply two tables: p(y | x) is the sum over e of p(e | x) p(y | e).
+
+    p(e | x) is the table ``first``, p(y | e) the table ``then``.
+
+    Returns the number of translations of at least ``least`` of each token, ``(V,) int64``. If
+    ``columns`` is not empty, they are written there from ``rows[token]``, ascending, and their
+    probabilities to ``out``. ``lanes`` splits the tokens among threads.
+    """
+    size = len(first_rows) - 1
+    sizes = np.zeros(size, dtype=np.int64)
+    for lane in numba.prange(lanes):
+        total = np.zeros(size, dtype=np.float64)
+        seen = np.empty(size, dtype=np.int32)
+        for x in range(lane, size, lanes):
+            found = 0
+            for i in range(first_rows[x], first_rows[x + 1]):
+                e = first_columns[i]
+                for j in range(then_rows[e], then_rows[e + 1]):
+                    y = then_columns[j]
+                    if total[y] == 0.0:
+                        seen[found] = y
+                        found += 1
+                    total[y] += np.float64(first[i]) * then[j]
+            kept = 0
+            for y in np.sort(seen[:found]):
+                if total[y] >= least:
+                    if len(columns):
+                        columns[rows[x] + kept] = y
+                        out[rows[x] + kept] = min(total[y], 1.0)
+                    kept += 1
+                total[y] = 0.0
+            sizes[x] = kept
+    return sizes
