@@ -174,7 +174,7 @@ def verifying_model(
         threshold=1.05,
         verifier=verifier,
         lexicon=aligned_lexicon(tokenizer),
-        decoys=decoys,
+        decoys={"": decoys},
     ).save(path)
     return path
 

@@ -5,10 +5,11 @@ from dataclasses import replace
 from miner.encoder.encoder import Encoder
 from miner.encoder.model import Model
 from miner.scoring.quality import NAME
+from miner_train.choose_decoys import choose_decoys
 from miner_train.data import SplitPairs
 from miner_train.learn_lexicon import learn_lexicon
 from miner_train.learn_quality import learn_quality
-from miner_train.learn_verifier import ENOUGH, choose_decoys, enough, learn_verifier
+from miner_train.learn_verifier import ENOUGH, enough, learn_verifier
 from miner_train.stages import Report, stage
 
 
@@ -39,5 +40,5 @@ def add_verification(model: Model, split: SplitPairs, seed: int, report: Report)
     return replace(
         with_lexicon,
         verifier={**verifier, NAME: quality},
-        decoys=choose_decoys(training, seed),
+        decoys=choose_decoys(split, translations, seed),
     )

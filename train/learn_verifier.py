@@ -1,4 +1,4 @@
-"""Verifier and decoys, learned without gold from held-out pairs, most of whose partners are hidden.
+"""Verifier, learned without gold from held-out pairs, most of whose partners are hidden.
 
 Sentences without a partner are distractors, as in real mining. Sentences of the training text, one
 side of a pair each, are further distractors.
@@ -30,10 +30,6 @@ ENOUGH = 500
 FEWEST = 10
 # Inverse strength of the regularisation: scikit-learn's C, times the number of translations.
 INVERSE_PENALTY = 1000.0
-# Sentences of each side of the training text that become decoys, and their length in characters:
-# shorter ones may translate anything, longer ones are rarely sentences.
-DECOYS = 30_000
-SHORTEST, LONGEST = 20, 400
 
 
 def enough(held: int) -> bool:
@@ -111,22 +107,3 @@ def fit(features: np.ndarray, true: np.ndarray, names: tuple[str, ...]) -> Logis
     mean = values[true].mean(axis=0)
     intercept = float(model.intercept_[0] + ((mean - center) * weight).sum())
     return Logistic(names, intercept, weight, mean)
-
-
-def choose_decoys(training: tuple[Sequence[str], Sequence[str]], seed: int) -> list[str]:
-    """Choose distinct sentences of both sides as decoys (:mod:`miner.mining.precision`).
-
-    The chance of a sentence is in proportion to its length, since long sentences are rarer in
-    training text than in corpora to mine.
-    """
-    generator = np.random.default_rng([seed, 6])
-    chosen: list[str] = []
-    for side in training:
-        usable = [text for text in dict.fromkeys(side) if SHORTEST <= len(text) <= LONGEST]
-        lengths = np.fromiter(map(len, usable), dtype=np.float64, count=len(usable))
-        # The largest u^(1/w) are a sample without replacement with weights w.
-        keys = generator.random(len(usable)) ** (1 / lengths)
-        chosen += [usable[i] for i in np.argsort(-keys, kind="stable")[:DECOYS]]
-    # Shuffled, so that any part of them is a sample.
-    chosen = list(dict.fromkeys(chosen))
-    return [chosen[i] for i in generator.permutation(len(chosen))]

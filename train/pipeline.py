@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from miner_train.assemble import assemble
 from miner_train.config import TrainConfig
 from miner_train.data import SplitPairs, fingerprint, prepare, split
 from miner_train.heldout import enough
+from miner_train.language_record import recorded_languages
 from miner_train.learn_verification import add_verification
 from miner_train.loop import EpochEnd, Progress, State, Trainer, memory_named
 from miner_train.read import Text, TextPair, read_texts
@@ -107,6 +109,7 @@ def train_model(
         model = assemble(
             state.best, config, vocabularies, segmentation, trainer.data, threshold, record
         )
+        model = replace(model, languages=recorded_languages(pairs, text.counts))
         if verifier and config.epochs:  # an untrained baseline must not know translations
             model = add_verification(model, pairs, config.seed, report)
         model = model.save(output)

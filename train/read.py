@@ -143,6 +143,7 @@ def _read_text(text: TextPair, config: TrainConfig, excluded: Set[str], report: 
     report(f"{text.name}: {len(rows)} pairs{notes}")
     record = {
         "name": Path(text.source).name,
+        **({} if text.languages is None else {"languages": text.languages}),
         "pairs": len(rows),
         **{why: count for why, count in left_out.items() if count or why in USUAL},
     }

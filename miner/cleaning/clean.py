@@ -20,6 +20,7 @@ import numpy as np
 from miner.cleaning.decide import EVERYTHING, PART, Choice, Cleaned, decide
 from miner.cleaning.plan import Plan
 from miner.cleaning.run_checkpoint import Checkpoint, Table
+from miner.cleaning.text_languages import with_languages
 from miner.cleaning.worker import ROWS, Job, broken, repair_texts, repairer, score, scorers
 from miner.filters.filter_types import LOCAL, MODEL
 from miner.parallel import Processes
@@ -51,6 +52,7 @@ def clean(
     the filters and of `Checkpoint`, and ResourceError.
     """
     seconds = dict.fromkeys((step.label for step in plan.steps), 0.0)
+    plan = with_languages(plan, rows)
     jobs = [
         Job(plan, rows.layout, tuple(plan.stage(LOCAL)), first=True),
         Job(sampled(plan, rows), rows.layout, tuple(plan.stage(MODEL))),

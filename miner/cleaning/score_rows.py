@@ -10,6 +10,7 @@ import numpy as np
 from miner.cleaning.clean import sampled
 from miner.cleaning.decide import rounded
 from miner.cleaning.plan import Plan
+from miner.cleaning.text_languages import with_languages
 from miner.cleaning.worker import ROWS, Job, score, scorers
 from miner.progress import Reporter, silent
 from miner.text.layout import REPLACED, UNREADABLE, Block
@@ -34,7 +35,7 @@ def write(
     number of unreadable rows and the number of rows with replaced bytes. Raises the errors of
     `Rows` and of the filters, CorpusError if an input changed meanwhile, and ResourceError.
     """
-    plan = sampled(plan, rows)
+    plan = with_languages(sampled(plan, rows), rows)
     job = Job(plan, rows.layout, plan.steps)
     blocks: deque[Block] = deque()
 

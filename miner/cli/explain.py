@@ -21,7 +21,10 @@ Examples:
 @click.argument("model")
 @click.argument("source", type=options.Sentence())
 @click.argument("target", type=options.Sentence())
-def explain(model: str, source: str, target: str) -> None:
+@options.languages
+def explain(
+    model: str, source: str, target: str, source_lang: str | None, target_lang: str | None
+) -> None:
     """Show which tokens of two sentences match, and the evidence for and against a translation.
 
     SOURCE and TARGET are the sentences, in quotes; MODEL is a model directory, or 'default'. The
@@ -30,10 +33,15 @@ def explain(model: str, source: str, target: str) -> None:
     """
     from miner.encoder.encoder import Encoder
     from miner.scoring.explain import explain as explain_pair
+    from miner.scoring.language_notes import describe_both
+    from miner.scoring.languages import identify
     from miner.scoring.verifier import Verifier
 
-    found = explain_pair(Verifier(Encoder.load(model, side="source")), source, target)
-    click.echo(describe(found))
+    encoder = Encoder.load(model, side="source")
+    languages = identify([source], source_lang), identify([target], target_lang)
+    verifier = Verifier(encoder, (languages[0].code, languages[1].code))
+    click.echo(describe_both(languages), err=True)
+    click.echo(describe(explain_pair(verifier, source, target)))
 
 
 def describe(found: Explanation) -> str:

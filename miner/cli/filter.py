@@ -187,7 +187,7 @@ def filter(
     _refuse_choice(plan, choice.any or threshold is not None, target_precision is not None)
     if threshold is not None:
         plan = plan.with_bound(threshold)
-    _warn(plan, defaults=config is None)
+    _warn(plan)
     with (
         filtering.spooled(inputs) as (paths, place),
         _checkpoint(checkpoint, None if dry_run is not None else outputs[0], place) as scores,
@@ -206,6 +206,14 @@ def filter(
             _say(
                 f"trying {rows.counted():,} of {total:,} rows; counts to keep are scaled to the "
                 "sample, which has fewer duplicates than the whole text"
+            )
+        languages = filtering.identified(plan, rows)
+        if config is None and not all(plan.context.languages):
+            given = zip(("--source-lang", "--target-lang"), plan.context.languages, strict=True)
+            missing = " and ".join(name for name, code in given if not code)
+            _say(
+                f"without {missing}, filters that need to know the languages are left out; "
+                f"{languages}"
             )
         with Progress() as report:
             found = clean(
@@ -258,7 +266,7 @@ def _refuse_choice(plan: Plan, chosen: bool, by_precision: bool) -> None:
         raise click.UsageError("--target-precision needs pairs to be ranked by their quality")
 
 
-def _warn(plan: Plan, defaults: bool) -> None:
+def _warn(plan: Plan) -> None:
     """Tell of filters that do less than a user may expect."""
     from miner.filters.filter_types import GLOBAL
 
@@ -266,10 +274,6 @@ def _warn(plan: Plan, defaults: bool) -> None:
         _say(f"some filters do not know the language {code}; its texts pass them")
     if plan.ranking is None and plan.stage(GLOBAL):
         _say("nothing ranks the pairs: the first of several duplicates stays")
-    if defaults and not all(plan.context.languages):
-        given = zip(("--source-lang", "--target-lang"), plan.context.languages, strict=True)
-        missing = " and ".join(name for name, code in given if not code)
-        _say(f"without {missing}, filters that need to know the languages are left out")
 
 
 def _is_file(output: str) -> bool:

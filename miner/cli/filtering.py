@@ -19,10 +19,22 @@ from miner.errors import MinerError
 if TYPE_CHECKING:
     from miner.cleaning.plan import Plan
     from miner.filters.filter_types import Context, Filter
+    from miner.text.rows import Rows
 
 languages = options.several(
-    click.option("--source-lang", metavar="CODE", help="Language of the source, such as de."),
-    click.option("--target-lang", metavar="CODE", help="Language of the target, such as en."),
+    click.option(
+        "--source-lang",
+        type=options.Language(),
+        metavar="CODE",
+        help="Language of the source, such as de. Filters of languages need it; models identify "
+        "it from the first rows.",
+    ),
+    click.option(
+        "--target-lang",
+        type=options.Language(),
+        metavar="CODE",
+        help="Language of the target, such as en.",
+    ),
 )
 
 reading = options.several(
@@ -50,19 +62,30 @@ def inputs(bitext: str | None, source: str | None, target: str | None) -> list[s
 
 
 def context(source_lang: str | None, target_lang: str | None, model: str) -> Context:
-    """The context that the command line gives. Raises UsageError for an odd language code.
+    """The context that the command line gives.
 
     A model counts as given only if the user has named it, so that it overrides a configuration's.
     """
     from miner.filters.filter_types import Context
-    from miner.text.language_codes import is_language
 
-    for code in (source_lang, target_lang):
-        if code is not None and not is_language(code):
-            raise click.UsageError(f"{code!r} is no language code, such as de, en or zh-Hant")
     source = click.get_current_context().get_parameter_source("model")
     named = source not in (None, ParameterSource.DEFAULT)
     return Context(source_lang, target_lang, model=model if named else None)
+
+
+def identified(plan: Plan, rows: Rows) -> str:
+    """Describe the languages of a bitext, and warn of those that are odd or weak."""
+    from miner.cleaning.text_languages import identify_rows
+    from miner.encoder.model import load
+    from miner.scoring.language_notes import describe_both, doubts
+
+    languages = identify_rows(rows, plan.context.languages)
+    model = None
+    if any(step.name == "quality" for step in plan.steps):
+        model = load(plan.context.encoder)
+    for doubt in doubts(languages, model):
+        click.echo(f"warning: {doubt}", err=True)
+    return describe_both(languages)
 
 
 def unknown_languages(plan: Plan) -> list[str]:

@@ -30,6 +30,7 @@ Examples:
 @click.argument("source")
 @click.argument("target")
 @options.model
+@options.languages
 @options.keeping
 @options.estimating
 @click.option(
@@ -99,6 +100,7 @@ def mine(
                     encoder=encoder,
                     checkpoint=checkpoint,
                     report=report,
+                    note=say,
                     work=work,
                     factory=factory,
                     done=done,

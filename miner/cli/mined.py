@@ -50,9 +50,10 @@ def take_settings(given: dict[str, Any]) -> SearchSettings:
         if rank == "probability":
             raise click.UsageError("--margin ranks by margin; leave it out, or --rank")
         rank = "margin"
+    languages = given.pop("source_lang"), given.pop("target_lang")
     names = ("retrieval", "duplicates", "memory", "engine", "exact", "device", "threads")
     others = {name: given.pop(name) for name in names}
-    return SearchSettings(k=k, rank=rank, margin=margin or "ratio", **others)
+    return SearchSettings(k=k, rank=rank, margin=margin or "ratio", languages=languages, **others)
 
 
 @dataclass(frozen=True)

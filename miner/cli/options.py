@@ -69,6 +69,19 @@ class Sentence(click.ParamType):
         return value
 
 
+class Language(click.ParamType):
+    """BCP-47 code of a language."""
+
+    name = "code"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:
+        from miner.text.language_codes import is_language
+
+        if not is_language(str(value)):
+            self.fail(f"{value!r} is no language code, such as de, en or zh-Hant", param, ctx)
+        return str(value)
+
+
 class Name(click.ParamType):
     """One of several names, or its short form."""
 
@@ -101,6 +114,21 @@ model = click.option(
     show_default=True,
     metavar="DIR",
     help="Model directory; 'default' is the one that ships (de, fr, es, ru, cs and en).",
+)
+
+languages = several(
+    click.option(
+        "--source-lang",
+        type=Language(),
+        metavar="CODE",
+        help="Language of the source, such as de [identified from a sample].",
+    ),
+    click.option(
+        "--target-lang",
+        type=Language(),
+        metavar="CODE",
+        help="Language of the target, such as en [identified from a sample].",
+    ),
 )
 
 side = click.option(

@@ -97,6 +97,7 @@ def score(
             more=plan.columns,
             rewritable=True,
         )
+        filtering.identified(plan, rows)
         with Progress() as report:
             unread, replaced = score_rows.write(
                 rows,

@@ -28,6 +28,7 @@ Examples:
     metavar="DIR",
     help="Where the model is now that built the indexes [where it was].",
 )
+@options.languages
 @options.mining
 @options.machine
 @click.option(
@@ -81,6 +82,7 @@ def search(
                     encoder=encoder,
                     checkpoint=state,
                     report=report,
+                    note=say,
                 )
             output.write(mined, state)
     except KeepError as error:

@@ -3,9 +3,9 @@
 Both stand together in these 400 lines, so that a change of the format concerns one file.
 
 ``config.json`` holds the format version, encoder, dimension, normalisation, the training's
-configuration and the SHA-256 of the other files. ``sp.model`` is the SentencePiece model and
-``weights.npy`` the embeddings: ``(V, d)``, float16, or int8 with one float32 scale a row in
-``scales.npy``.
+configuration, facts about each language and the SHA-256 of the other files. ``sp.model`` is the
+SentencePiece model and ``weights.npy`` the embeddings: ``(V, d)``, float16, or int8 with one
+float32 scale a row in ``scales.npy``.
 
 Every encoder other than ``sp`` has ``encoder.json``, its
 :class:`~miner.encoder.architecture.Architecture`; one vocabulary for each kind of unit
@@ -26,7 +26,6 @@ and the classifier's layer do not change it.
 import dataclasses
 import hashlib
 import json
-import lzma
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,13 +34,13 @@ from typing import Any
 
 import numpy as np
 
+from miner.encoder import decoy_file, known_languages
 from miner.encoder.architecture import ENCODERS, VOCABULARIES, Architecture
 from miner.encoder.lexicon import Lexicon
 from miner.errors import ArtifactError
 from miner.npy import open_npy
 from miner.text.artifacts import atomic_directory
 from miner.text.input_files import content_digest
-from miner.text.output import one_line
 
 FORMAT = "bitext-miner model"
 VERSION = 1
@@ -86,8 +85,10 @@ class Model:
     vocabulary for each of ``architecture.units``, and ``segmentation`` is the Morfessor model of
     the words, if any. ``threshold`` is the score with the best F1 on the held-out mining task of
     the training, None without one. ``verifier`` and ``lexicon`` are present together or not at
-    all; ``decoys`` are sentences to save with them, and ``decoys_digest`` is the SHA-256 of the
-    file that holds those of a loaded model. ``classifier`` has the arrays of
+    all; ``decoys`` are sentences by language (:mod:`miner.encoder.decoy_file`) to save with them,
+    and ``decoys_digest`` is the SHA-256 of the file that holds those of a loaded model.
+    ``languages`` are the facts that a training recorded about each language, by ISO 639 code
+    (:mod:`miner.encoder.known_languages`). ``classifier`` has the arrays of
     :class:`miner.scoring.classifier.Classifier` by name, and is empty for other models.
     """
 
@@ -100,8 +101,9 @@ class Model:
     training: Mapping[str, Any] = field(default_factory=dict)
     verifier: Mapping[str, Any] | None = None
     lexicon: Lexicon | None = None
-    decoys: Sequence[str] = ()
+    decoys: Mapping[str, Sequence[str]] = field(default_factory=dict)
     decoys_digest: str | None = None
+    languages: Mapping[str, known_languages.KnownLanguage] = field(default_factory=dict)
     classifier: Mapping[str, np.ndarray] = field(default_factory=dict)
     fingerprint: str = ""
     path: Path | None = None
@@ -169,14 +171,14 @@ class Model:
                 (directory / LEXICON).write_bytes(self.lexicon.to_bytes())
                 text = json.dumps(self.verifier, indent=1) + "\n"
                 (directory / VERIFIER).write_text(text, encoding="utf-8")
-                lines = "".join(f"{one_line(decoy)}\n" for decoy in self.decoys)
-                (directory / DECOYS).write_bytes(lzma.compress(lines.encode("utf-8")))
+                (directory / DECOYS).write_bytes(decoy_file.pack(self.decoys))
             if self.classifier:
                 np.savez(directory / CLASSIFIER, **self.classifier)  # type: ignore[arg-type]
             files, verifying, classifying = (
                 {name: _sha256(directory / name) for name in names if (directory / name).exists()}
                 for names in (_vector_files(architecture), VERIFYING_FILES, (CLASSIFIER,))
             )
+            languages = known_languages.as_dict(self.languages)
             config = {
                 "format": FORMAT,
                 "version": VERSION,
@@ -190,20 +192,23 @@ class Model:
                 "files": files,
                 "verification": verifying,
                 **({"classification": classifying} if classifying else {}),
+                **({"languages": languages} if languages else {}),
                 "training": dict(self.training),
             }
             (directory / CONFIG).write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
         return load(path)
 
-    def read_decoys(self) -> list[str]:
+    def read_decoys(self, language: str | None = None) -> list[str]:
         """Return the sentences that precision is estimated with; empty for a model without.
 
-        Raises ArtifactError if their file has changed since the model was loaded.
+        ``language``: ISO 639 code; sentences that are known to be in others are left out. Raises
+        ArtifactError if their file has changed since the model was loaded.
         """
-        if self.path is None or self.decoys_digest is None:
-            return list(self.decoys)
-        _check(self.path, {DECOYS: self.decoys_digest}, [DECOYS])
-        return lzma.decompress((self.path / DECOYS).read_bytes()).decode("utf-8").split("\n")[:-1]
+        found = self.decoys
+        if self.path is not None and self.decoys_digest is not None:
+            _check(self.path, {DECOYS: self.decoys_digest}, [DECOYS])
+            found = decoy_file.unpack((self.path / DECOYS).read_bytes(), str(self.path / DECOYS))
+        return decoy_file.in_language(found, language)
 
 
 def quantise(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -274,6 +279,7 @@ def load(path: str | Path = "default") -> Model:
         verifier=verifier,
         lexicon=lexicon,
         decoys_digest=verifying.get(DECOYS),
+        languages=known_languages.read(config.get("languages"), str(directory / CONFIG)),
         classifier=classifier,
         fingerprint=config["fingerprint"],
         path=directory,

@@ -39,7 +39,7 @@ def _loaded(model: str, version: str | None) -> tuple[Encoder, Encoder]:
 
 
 def _quality(settings: Mapping[str, Any], context: Context) -> Scorer:
-    quality = Quality(_encoders(_model(settings, context))[0])
+    quality = Quality(_encoders(_model(settings, context))[0], context.likely)
     return lambda batch: quality.score(batch.source, batch.target)
 
 
@@ -87,6 +87,8 @@ class _Margin:
 
 _MODEL = Setting("", "directory of the model [--model]", file=True)
 _LIBRARIES = ("sentencepiece",)
+# Which languages the text is in decides which translations count.
+_IDENTIFYING = (*_LIBRARIES, "py3langid")
 
 FILTERS = (
     Filter(
@@ -98,7 +100,7 @@ FILTERS = (
         minimum=0.1,
         settings={"model": _MODEL},
         stage=MODEL,
-        libraries=_LIBRARIES,
+        libraries=_IDENTIFYING,
         default=True,
     ),
     Filter(

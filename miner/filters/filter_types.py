@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from miner.text.language_codes import primary
 from miner.text.words import count_tokens, tokens
 
 # The stages of a run, in order. LOCAL filters read one pair at a time and are cheap. MODEL filters
@@ -58,7 +59,8 @@ class Context:
     source_lang, target_lang: BCP-47 codes, None if unknown. directory: the directory that relative
     paths in settings start from. model: directory of the encoder, or ``default``; None stands for
     ``default``, too, where nobody has named one. sample: sources and targets of some pairs of the
-    bitext itself, for filters that compare with it.
+    bitext itself, for filters that compare with it. identified: ISO 639 codes of the languages that
+    the bitext is in by its looks, for models; None if unknown.
     """
 
     source_lang: str | None = None
@@ -66,10 +68,20 @@ class Context:
     directory: Path = Path()
     model: str | None = None
     sample: tuple[Sequence[str], Sequence[str]] = ((), ())
+    identified: tuple[str | None, str | None] = (None, None)
 
     @property
     def languages(self) -> tuple[str | None, str | None]:
         return self.source_lang, self.target_lang
+
+    @property
+    def likely(self) -> tuple[str | None, str | None]:
+        """ISO 639 codes of both languages: those given, else those identified."""
+        source, target = (
+            primary(code) if code else seen
+            for code, seen in zip(self.languages, self.identified, strict=True)
+        )
+        return source, target
 
     @property
     def encoder(self) -> str:

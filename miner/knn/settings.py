@@ -27,6 +27,8 @@ class SearchSettings:
       changed. Flat indexes only.
     - ``device``: ``auto``, ``cpu`` or ``cuda``.
     - ``threads``: None: all cores. Never changes the result.
+    - ``languages``: BCP-47 codes of source and target, for verification and the estimate of
+      precision. None: the language of most of a sample.
 
     Raises ValueError for an unknown name and for k < 1.
     """
@@ -41,6 +43,7 @@ class SearchSettings:
     exact: bool = False
     device: str = "auto"
     threads: int | None = None
+    languages: tuple[str | None, str | None] = (None, None)
 
     def __post_init__(self) -> None:
         if self.k is not None and self.k < 1:

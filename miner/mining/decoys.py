@@ -20,6 +20,7 @@ from miner.mining.verification import choose_by_probability, features, held_byte
 from miner.ragged import take_lists
 from miner.scoring.margin import CandidateBlocks
 from miner.scoring.pair_features import PreparedText, prepare
+from miner.text.language_codes import describe
 
 # Decoys in all, and draws of them at most: a draw has no more decoys than there are targets, since
 # they would crowd each other out otherwise.
@@ -76,12 +77,12 @@ def choose(found: Search, sentences: Sequence[str] | None = None) -> Decoys:
     """Choose the decoys of a search.
 
     ``sentences`` are those to choose among, in the target's language, none a translation of any
-    source; by default those of the model, as far as they resemble the targets.
+    source; by default those of the model in that language, as far as they resemble the targets.
     Raises :class:`~miner.errors.ResourceError` where there are too few.
     """
     assert found.verifier is not None and found.target_text is not None
     encoder = found.verifier.encoder
-    pool = list(dict.fromkeys(encoder.model.read_decoys() if sentences is None else sentences))
+    pool = list(dict.fromkeys(_of_model(found) if sentences is None else sentences))
     text = prepare(encoder.tokenizer, pool, thread_count(found.settings.threads))
     rows = found.sides[1].rows
     usable = np.flatnonzero((np.diff(text.offsets) > 0) & ~_among(text, found.target_text))
@@ -104,6 +105,19 @@ def choose(found: Search, sentences: Sequence[str] | None = None) -> Decoys:
             "language and domain (--decoys FILE), or a --threshold"
         )
     return Decoys(pool, text, draws, float(alike.mean()))
+
+
+def _of_model(found: Search) -> list[str]:
+    """Return the model's decoys in the target's language; all of them if that is unknown."""
+    assert found.verifier is not None
+    model, language = found.verifier.encoder.model, found.verifier.languages[1]
+    decoys = model.read_decoys(language)
+    if not decoys and language is not None:
+        raise ResourceError(
+            f"the model has no decoys in {describe(language)}; give at least {FEWEST} sentences of "
+            "it that translate no source (--decoys FILE), or a --threshold"
+        )
+    return decoys
 
 
 def match(found: Search, decoys: Decoys) -> DecoyPairs:

@@ -15,9 +15,10 @@ from miner.knn.search_checkpoint import Checkpoint
 from miner.knn.settings import SearchSettings
 from miner.mining.pairs import Pairs, each_duplicate
 from miner.mining.precision import Estimate, Row, estimate, rounded
-from miner.mining.search import Search, require_one_model, run, verifier_for
+from miner.mining.search import Search, languages_of, require_one_model, run, verifier_for
 from miner.names import SIDES
 from miner.progress import Reporter, silent
+from miner.scoring.language_notes import describe_both, doubts, one_language
 from miner.scoring.verifier import Verifier
 from miner.text.durable import scratch_directory
 
@@ -146,6 +147,7 @@ def mine(
     encoder: Encoder | str | Path | None = None,
     checkpoint: Checkpoint | None = None,
     report: Reporter = silent,
+    note: Callable[[str], None] = lambda line: None,
     **indexing: Any,
 ) -> Mined:
     """Mine the translation pairs of two corpora, estimate their precision, and keep the best.
@@ -154,8 +156,9 @@ def mine(
 
     Both corpora are text files, or both are indexes. ``encoder`` is a model or its directory: by
     default the model that ships for text, and for indexes the one that built them. ``checkpoint``
-    keeps the neighbour search on disk. ``indexing`` goes to :func:`index_texts`: where to keep the
-    indexes of text files, and how to read them.
+    keeps the neighbour search on disk. ``note`` receives, before the search, lines about the
+    languages of both corpora. ``indexing`` goes to :func:`index_texts`: where to keep the indexes
+    of text files, and how to read them.
 
     Raises KeepError for pairs to keep that the scores cannot serve; CorpusError, ArtifactError,
     MismatchError, ResourceError and DependencyError of :mod:`miner.errors`.
@@ -174,6 +177,12 @@ def mine(
         verifier, reason = _verifier(encoder, settings, None)
         keep.check(verifier, reason)
         indexes = index_texts((source, target), encoder, settings, report=report, **indexing)
+    by = verifier.encoder if verifier is not None else encoder
+    model = None if by is None else by.model
+    languages = languages_of(*indexes, settings.languages)
+    note(describe_both(languages))
+    for doubt in (*one_language(languages), *doubts(languages, model)):
+        note(f"warning: {doubt}")
     estimating = verifier is not None and keep.estimate
     found = run(*indexes, verifier, settings, report, checkpoint, estimating=estimating)
     notes, warnings = [], []

@@ -31,9 +31,9 @@ CAUTION = 20.0
 # Number of best decoys to which the tail of the scores is fitted.
 TAIL = 100
 # Doubts are raised for fewer pairs than this, for decoys that must be scaled by more than this
-# factor either way, and for a sentence that is a neighbour of more than this share of the other
-# side.
-FEW_PAIRS, UNLIKE_CORPUS, HUB = 200, 4.0, 0.02
+# factor either way, and for lists of neighbours of which more than this share is taken by a few
+# sentences, and how many of them are counted.
+FEW_PAIRS, UNLIKE_CORPUS, HUB, HUBS = 200, 4.0, 0.1, 10
 # A decoy that matches a source with this probability or more is as good as a translation. Chance
 # matches hardly get there: if more than this share of the decoys do, the sources hold translations
 # of decoys, as where the corpus contains the model's training text.
@@ -243,16 +243,18 @@ def _doubts(found: Search, decoy_score: np.ndarray, decoys: np.ndarray) -> tuple
             )
     if (decoys < FEWEST // STRATA).any():
         doubts.append("too few decoys are as long, or as short, as some of the targets")
-    for name, lists, other in (
-        ("target", found.forward, pairs.source),
-        ("source", found.backward, pairs.target),
+    for name, lists, own in (
+        ("targets", found.forward, pairs.target),
+        ("sources", found.backward, pairs.source),
     ):
-        rows = lists.row[lists.row >= 0]
-        most = int(np.bincount(rows).max()) if len(rows) else 0
-        if most > max(HUB * other.distinct, 10 * found.settings.neighbors):
-            number = int(np.bincount(rows).argmax())
-            text = (pairs.target if name == "target" else pairs.source).sentences(
-                np.array([number])
-            )[0]
-            doubts.append(f"one {name} is a neighbour of {most} sentences: {text[:60]!r}…")
+        # Of a small corpus, few sentences fill the lists because there are no more.
+        count = np.bincount(lists.row[lists.row >= 0], minlength=100 * HUBS)
+        hubs = np.argsort(-count, kind="stable")[:HUBS]
+        share = count[hubs].sum() / max(count.sum(), 1)
+        if own.distinct >= 100 * HUBS and share > HUB:
+            (text,) = own.sentences(hubs[:1])
+            doubts.append(
+                f"{HUBS} {name} fill {share:.0%} of all neighbour lists, most of all "
+                f"{text[:60]!r}; remove such lines from the corpus, or search with a larger -k"
+            )
     return tuple(doubts)

@@ -26,9 +26,10 @@ from miner.mining.verification import (
     release,
 )
 from miner.progress import Reporter, silent
+from miner.scoring.languages import Identified, identify, sample
 from miner.scoring.margin import CandidateBlocks, Candidates
 from miner.scoring.pair_features import PreparedText
-from miner.scoring.verifier import Verifier
+from miner.scoring.verifier import Languages, Verifier
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +40,7 @@ class Search:
     ``backward`` the neighbour lists. ``verifier``, ``source_text``, ``target_text`` and ``logits``
     (of the pair features of every candidate) are None where margins rank. ``recall`` is the share
     of true neighbours in ``forward`` and ``backward``, measured on a sample; None where both
-    indexes are flat.
+    indexes are flat. ``languages`` are those of both sides, for which candidates were verified.
     """
 
     pairs: Pairs
@@ -52,6 +53,7 @@ class Search:
     target_text: PreparedText | None = None
     logits: PairLogits | None = None
     recall: tuple[float, float] | None = None
+    languages: tuple[Identified, Identified] = (Identified(()), Identified(()))
 
 
 def search(
@@ -145,6 +147,9 @@ def run(
     settings = replace(settings, rank=rank, memory=memory, threads=threads)
     require_one_model(source, target)
     sides = side(source), side(target)
+    languages = languages_of(source, target, settings.languages)
+    if verifier is not None:
+        verifier = verifier.of((languages[0].code, languages[1].code))
     sizes = len(source), len(target)
     text = 0 if verifier is None else target.store.texts.size
     least = least_memory(sizes, settings.neighbors, text, estimating=estimating)
@@ -164,7 +169,7 @@ def run(
     if verifier is None:
         found = choose_by_margin(blocks, settings.retrieval)
         pairs = _pairs(found, source, target, None)
-        return Search(pairs, settings, sides, forward, backward, recall=recall)
+        return Search(pairs, settings, sides, forward, backward, recall=recall, languages=languages)
     tokenizer = verifier.encoder.tokenizer
     left, right = (
         prepare_texts(index.store.texts, tokenizer, threads, memory) for index in (source, target)
@@ -180,7 +185,33 @@ def run(
     )
     columns = features(verifier, left, right, found, context_of)
     pairs = _pairs(found, source, target, columns)
-    return Search(pairs, settings, sides, forward, backward, verifier, left, right, logits, recall)
+    return Search(
+        pairs,
+        settings,
+        sides,
+        forward,
+        backward,
+        verifier,
+        left,
+        right,
+        logits,
+        recall,
+        languages,
+    )
+
+
+def languages_of(
+    source: Index, target: Index, given: Languages = (None, None)
+) -> tuple[Identified, Identified]:
+    """Identify the languages of two indexes from a sample of each.
+
+    ``given`` are BCP-47 codes that count instead.
+    """
+    left, right = (
+        identify(index.sentences(sample(len(index))), code)
+        for index, code in zip((source, target), given, strict=True)
+    )
+    return left, right
 
 
 def _pairs(found: Candidates, source: Index, target: Index, features: np.ndarray | None) -> Pairs:

@@ -23,6 +23,8 @@ HEAD, SPREAD = 500, 1500
 ENOUGH = 0.5
 # Further languages with this share of a sample, or more, are named.
 NAMED = 0.1
+# Characters of a sample, about ten sentences, whose language is hardly ever mistaken.
+SURE = 500
 _CHARACTERS = 120  # from the start of a text, which is enough
 # The model's label for numbers, markup and code; short texts of names get it, too.
 _NO_LANGUAGE = "zxx"
@@ -76,12 +78,14 @@ class Identified:
     """Languages of one text.
 
     ``shares`` are the languages of the sample by ISO 639 code, each with its share of the text in
-    (0, 1], largest first; codes that text of one language may get are counted as one. ``given`` is
-    the BCP-47 code that the user gave, None if the text is to tell.
+    (0, 1], largest first; codes that text of one language may get are counted as one.
+    ``characters`` is the size of the sample. ``given`` is the BCP-47 code that the user gave, None
+    if the text is to tell.
     """
 
     shares: tuple[tuple[str, float], ...]
     given: str | None = None
+    characters: int = 0
 
     @property
     def seen(self) -> str | None:
@@ -94,9 +98,14 @@ class Identified:
         return primary(self.given) if self.given is not None else self.seen
 
     @property
+    def sure(self) -> bool:
+        """True if the code was given, or the sample is large enough to warn of its language."""
+        return self.given is not None or self.characters >= SURE
+
+    @property
     def contradicted(self) -> bool:
         """True if hardly anything of the sample is in the language given, and most in another."""
-        if self.given is None or self.seen is None:
+        if self.given is None or self.seen is None or self.characters < SURE:
             return False
         own = alike(self.given)
         return sum(share for code, share in self.shares if code in own) < NAMED
@@ -105,7 +114,8 @@ class Identified:
         if self.given is not None:
             return f"{describe(self.given)} as given"
         named = [entry for entry in self.shares[:3] if entry[1] >= NAMED]
-        return " and ".join(f"{describe(code)} {share:.0%}" for code, share in named) or "unknown"
+        found = " and ".join(f"{describe(code)} {share:.0%}" for code, share in named)
+        return found if self.seen is not None else f"unknown ({found})" if found else "unknown"
 
 
 def identify(texts: Sequence[str], given: str | None = None) -> Identified:
@@ -127,7 +137,7 @@ def identify(texts: Sequence[str], given: str | None = None) -> Identified:
         merged[max(alike(code), key=lambda other: (count[other], other))] += characters
     total = count.total()
     order = sorted(merged, key=lambda code: (-merged[code], code))
-    return Identified(tuple((code, merged[code] / total) for code in order), given)
+    return Identified(tuple((code, merged[code] / total) for code in order), given, total)
 
 
 def sample(count: int) -> np.ndarray:

@@ -14,7 +14,7 @@ from miner.encoder.encoder import Encoder
 from miner.errors import ArtifactError
 from miner.scoring.logistic import Logistic, sigmoid
 from miner.scoring.pair_features import PAIR_FEATURES
-from miner.scoring.verifier import Verifier
+from miner.scoring.verifier import Languages, Verifier
 
 # Pair features, the cosine of the vectors, and order.
 FEATURES = (*PAIR_FEATURES, "cosine", "adjacent", "adjacent_min", "order", "order_min")
@@ -23,13 +23,13 @@ NAME = "quality"
 
 
 class Quality:
-    """The quality function of one model.
+    """The quality function of one model, for text in two languages (ISO 639; None: unknown).
 
     Raises :class:`~miner.errors.ArtifactError` for a model without one or with a faulty one.
     """
 
-    def __init__(self, encoder: Encoder):
-        self.verifier = Verifier(encoder)
+    def __init__(self, encoder: Encoder, languages: Languages = (None, None)):
+        self.verifier = Verifier(encoder, languages)
         assert encoder.model.verifier is not None
         try:
             self.function = Logistic.from_dict(encoder.model.verifier[NAME], FEATURES)

@@ -9,6 +9,7 @@ cosine too much. The second sees the logit of the first and the context features
 """
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -18,18 +19,20 @@ from miner.scoring.context_features import CONTEXT_FEATURES
 from miner.scoring.logistic import Logistic, sigmoid
 from miner.scoring.pair_features import PAIR_FEATURES, PreparedText, TokenTable, prepare
 
+Languages = tuple[str | None, str | None]
 FEATURES = (*PAIR_FEATURES, *CONTEXT_FEATURES)
 
 
 class Verifier:
-    """The verifier of one model.
+    """The verifier of one model, for text in two languages.
 
+    ``languages`` are the ISO 639 codes of source and target, None where unknown.
     ``pair_function`` and ``context_function`` are its logistic functions, ``tokens`` its knowledge
     of single tokens. Raises :class:`~miner.errors.ArtifactError` for a model without a verifier or
     with a faulty one.
     """
 
-    def __init__(self, encoder: Encoder):
+    def __init__(self, encoder: Encoder, languages: Languages = (None, None)):
         model = encoder.model
         if model.verifying is None:
             raise ArtifactError(
@@ -48,11 +51,21 @@ class Verifier:
             raise ArtifactError(
                 f"{encoder.name}: its verifier cannot be used ({error}); train the model again"
             ) from None
-        part = model.verifying
-        if len(model.lexicon.frequency) != len(part.weights):
+        if len(model.lexicon.frequency) != len(model.verifying.weights):
             raise ArtifactError(f"{encoder.name}: lexicon and embeddings are of two models")
         self.encoder = encoder
-        self.tokens = TokenTable(part.table(), model.lexicon)
+        self.languages = languages
+
+    @cached_property
+    def tokens(self) -> TokenTable:
+        """Embeddings and translations of the tokens."""
+        model = self.encoder.model
+        assert model.verifying is not None and model.lexicon is not None
+        return TokenTable(model.verifying.table(), model.lexicon)
+
+    def of(self, languages: Languages) -> "Verifier":
+        """Return the verifier of the same model for text in these languages."""
+        return self if languages == self.languages else Verifier(self.encoder, languages)
 
     def prepare(self, sentences: Sequence[str], threads: int | None = None) -> PreparedText:
         """Tokenise sentences and find their numbers."""

@@ -153,16 +153,27 @@ class Rows:
                 yield Block(block.first + row, [block.raw[row]])
             first += len(block)
 
+    def first(self, size: int) -> Block:
+        """Return the first ``size`` rows, or all if there are fewer. They are read again later."""
+        heads = self.layout.heads
+        files = [self._head(number, head + size)[head:] for number, head in enumerate(heads)]
+        rows = [sum(parts, ()) for parts in zip(*files, strict=False)]
+        return Block(1 + heads[0], rows)
+
     def at_most(self, size: int) -> bool:
         """Return whether there are no more rows than ``size``, without reading many more."""
         if self.count is None:
             most = size + self.layout.heads[0]
-            file = self._files()[0]
-            first = list(islice(file, most + 1))
-            if is_read_once(self.origins[0]):
-                self._started = chain(first, file)
-            return len(first) <= most
+            return len(self._head(0, most + 1)) <= most
         return self.count <= size
+
+    def _head(self, number: int, records: int) -> list[RawRecord]:
+        """Return the first records of one file, which a stream yields again."""
+        file = self._files()[number]
+        first = list(islice(file, records))
+        if len(self.origins) == 1 and is_read_once(self.origins[0]):
+            self._started = chain(first, file)
+        return first
 
     def _files(self) -> list[Iterator[RawRecord]]:
         if self._started is not None:

@@ -30,10 +30,14 @@ def test_a_given_language_counts_and_may_be_contradicted() -> None:
     for code in ("de", "deu", "de-AT"):
         assert not identify(sentences("de"), code).contradicted
     # Close languages are confused.
-    danish = Identified((("da", 0.8), ("no", 0.2)), "nb")
+    danish = Identified((("da", 0.8), ("no", 0.2)), "nb", 900)
     assert danish.code == "nb" and danish.seen == "da" and not danish.contradicted
-    assert Identified((("da", 0.95), ("no", 0.05)), "nb").contradicted
-    assert not Identified((("da", 0.4), ("sv", 0.4)), "nb").contradicted
+    assert Identified((("da", 0.95), ("no", 0.05)), "nb", 900).contradicted
+    assert not Identified((("da", 0.95), ("no", 0.05)), "nb", 90).contradicted
+    assert not Identified((("da", 0.4), ("sv", 0.4)), "nb", 900).contradicted
+    assert str(Identified((("da", 0.4), ("sv", 0.3)))) == (
+        "unknown (Danish (da) 40% and Swedish (sv) 30%)"
+    )
 
 
 @pytest.mark.parametrize("texts", [[], ["", "1999", "-- 3.14 --"]])

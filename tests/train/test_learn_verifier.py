@@ -21,7 +21,7 @@ from miner.scoring.verifier import Verifier
 from miner_train.config import TrainConfig
 from miner_train.data import prepare
 from miner_train.learn_lexicon import learn_lexicon
-from miner_train.learn_verifier import DECOYS, LONGEST, SHORTEST, choose_decoys, fit, learn_verifier
+from miner_train.learn_verifier import fit, learn_verifier
 from miner_train.pipeline import train_model
 from miner_train.read import TextPair
 
@@ -91,19 +91,6 @@ def test_a_verifier_tells_translations_from_others(encoder: Encoder):
         verifier.tokens.pair_features(left, right, rows, np.roll(rows, 7))
     )
     assert (true > np.quantile(false, 0.95)).mean() > 0.8
-
-
-def test_decoys_are_sentences_of_both_sides():
-    source = [f"eine kurze Zeile Nummer {i}" for i in range(50)] + ["kurz", "x" * 500]
-    target = [f"a short line, number {i}" for i in range(50)] + ["short", "y" * 500]
-    decoys = choose_decoys((source + source, target + target), seed=3)
-    assert sorted(decoys) == sorted(source[:50] + target[:50])
-    assert decoys != source[:50] + target[:50]  # in no order
-    assert decoys == choose_decoys((source + source, target + target), seed=3)
-    many = [f"a line among a great many others, number {i}" for i in range(DECOYS + 50)]
-    chosen = choose_decoys((many, target), seed=3)
-    assert len(chosen) == DECOYS + 50
-    assert all(SHORTEST <= len(decoy) <= LONGEST for decoy in chosen)
 
 
 def test_a_training_ends_with_a_verifier(tmp_path, small):

@@ -1,0 +1,65 @@
+"""Facts about each language of a model: its training text, and how well its translations are found.
+
+A training records the text. ``python -m benchmarks languages --record`` adds what was measured.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from miner.errors import ArtifactError
+from miner.text.language_codes import alike
+
+# Levels of a language, best first, each with the least accuracy and the least number of training
+# pairs for it. Pairs count only where nothing was measured.
+LEVELS = (("good", 0.9, 150_000), ("fair", 0.75, 30_000), ("weak", 0.0, 0))
+
+
+@dataclass(frozen=True)
+class KnownLanguage:
+    """Facts about one language of a model.
+
+    ``pairs`` of the training have it on one side; ``text`` has their number by the name of the text
+    they are from. ``accuracy`` in [0, 1], by test set: the share of sentences whose nearest
+    neighbour by margin is their translation, mean of both directions; empty where nothing was
+    measured.
+    """
+
+    pairs: int
+    text: Mapping[str, int] = field(default_factory=dict)
+    accuracy: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def level(self) -> str:
+        """``good``, ``fair`` or ``weak``: by the worst accuracy, or else by the training text."""
+        if self.accuracy:
+            worst = min(self.accuracy.values())
+            return next(name for name, least, _ in LEVELS if worst >= least)
+        return next(name for name, _, least in LEVELS if self.pairs >= least)
+
+
+def as_dict(languages: Mapping[str, KnownLanguage]) -> dict[str, dict[str, Any]]:
+    """Facts as JSON values, with the level of each language for people who read the file."""
+    return {code: {**asdict(one), "level": one.level} for code, one in sorted(languages.items())}
+
+
+def read(record: Any, name: str) -> dict[str, KnownLanguage]:
+    """Read :func:`as_dict`; nothing for None. Raises ArtifactError, naming the file ``name``."""
+    try:
+        return {
+            str(code): KnownLanguage(
+                int(one["pairs"]),
+                {str(text): int(pairs) for text, pairs in one["text"].items()},
+                {str(test): float(value) for test, value in one["accuracy"].items()},
+            )
+            for code, one in (record or {}).items()
+        }
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ArtifactError(
+            f"{name}: its 'languages' cannot be read ({error!r}); copy the model again"
+        ) from None
+
+
+def find(languages: Mapping[str, KnownLanguage], code: str) -> KnownLanguage | None:
+    """Facts about the language of a code; None for one that the model was not trained on."""
+    return next((languages[other] for other in sorted(alike(code)) if other in languages), None)

@@ -1,0 +1,59 @@
+"""Lines about the languages of two texts: those identified, and how well a model knows them."""
+
+from collections.abc import Iterator
+
+from miner.encoder.known_languages import KnownLanguage, find
+from miner.encoder.model import Model
+from miner.names import SIDES
+from miner.scoring.languages import Identified
+from miner.text.language_codes import alike, describe
+
+# What to do about a language that a model knows little of.
+REMEDY = "train a model on text of it (miner train), or use another encoder (index --embeddings)"
+
+
+def describe_both(languages: tuple[Identified, Identified]) -> str:
+    """Name the languages of source and target in one line."""
+    return ", ".join(f"{side}: {one}" for side, one in zip(SIDES, languages, strict=True))
+
+
+def doubts(languages: tuple[Identified, Identified], model: Model | None = None) -> Iterator[str]:
+    """Yield a warning for a given language that the text is not in, and for each weak language.
+
+    Weak are those that the model knows badly or not at all; models that record no languages, and
+    None, raise no such doubt.
+    """
+    for side, one in zip(SIDES, languages, strict=True):
+        if one.contradicted:
+            seen, share = one.shares[0]
+            yield (
+                f"{share:.0%} of the {side} looks like {describe(seen)}; give --{side}-lang "
+                f"{seen}, or check the file"
+            )
+    known = {} if model is None else model.languages
+    for code in dict.fromkeys(one.code for one in languages if one.code and one.sure and known):
+        assert code is not None
+        facts = find(known, code)
+        if facts is None:
+            yield f"the model was not trained on {describe(code)}; {REMEDY}"
+        elif facts.level == "weak":
+            yield f"the model is weak in {describe(code)} ({_why(facts)}); {REMEDY}"
+
+
+def one_language(languages: tuple[Identified, Identified]) -> Iterator[str]:
+    """Yield a warning for corpora to mine that are in one language."""
+    source, target = (one.code for one in languages)
+    if source and target and not alike(source).isdisjoint(alike(target)):
+        yield (
+            f"both sides are in {describe(source)}: equal and similar sentences pair up, not "
+            "translations; check the files (--source-lang, --target-lang if misjudged)"
+        )
+
+
+def _why(facts: KnownLanguage) -> str:
+    """State the evidence of a low level."""
+    pairs = f"{facts.pairs:,} training pairs"
+    if not facts.accuracy:
+        return f"only {pairs}"
+    test, worst = min(facts.accuracy.items(), key=lambda item: item[1])
+    return f"{pairs}; {worst:.0%} of {test} sentences find their translation"

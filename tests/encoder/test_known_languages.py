@@ -1,0 +1,81 @@
+"""Facts about the languages of a model, and its decoys by language: as files, and as answers."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import lzma
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from miner.encoder.decoy_file import in_language, pack, unpack
+from miner.encoder.known_languages import KnownLanguage, as_dict, find, read
+from miner.encoder.model import load
+from miner.errors import ArtifactError
+
+CODES = st.sampled_from(["", "de", "en", "zh"])
+
+
+def test_levels() -> None:
+    assert [KnownLanguage(n).level for n in (10**6, 50_000, 10)] == ["good", "fair", "weak"]
+    assert KnownLanguage(10, {}, {"Tatoeba": 0.99, "news": 0.91}).level == "good"
+    assert KnownLanguage(10**6, {}, {"Tatoeba": 0.99, "news": 0.8}).level == "fair"
+    assert KnownLanguage(10**6, {}, {"Tatoeba": 0.3}).level == "weak"
+
+
+def test_facts_travel_with_the_model(tiny_model: Path, tmp_path: Path) -> None:
+    facts = {"de": KnownLanguage(7, {"web": 7}, {"news": 0.5}), "no": KnownLanguage(3)}
+    model = dataclasses.replace(load(tiny_model), languages=facts).save(tmp_path / "model")
+    assert model.languages == facts and not load(tiny_model).languages
+    config = json.loads((tmp_path / "model" / "config.json").read_text(encoding="utf-8"))
+    assert config["languages"]["de"]["level"] == "weak"
+    assert find(facts, "deu") == facts["de"] and find(facts, "nb") == facts["no"]
+    assert find(facts, "fr") is None
+
+
+@pytest.mark.parametrize("record", [7, ["de"], {"de": 7}, {"de": {"pairs": 7, "text": {}}}])
+def test_faulty_facts(record: object) -> None:
+    with pytest.raises(ArtifactError, match="'languages' cannot be read"):
+        read(record, "config.json")
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["de", "en"]),
+        st.builds(
+            KnownLanguage,
+            st.integers(0),
+            st.dictionaries(st.text(), st.integers(0)),
+            st.dictionaries(st.text(), st.floats(0, 1)),
+        ),
+    )
+)
+def test_facts_read_back_the_same(facts: dict[str, KnownLanguage]) -> None:
+    assert read(json.loads(json.dumps(as_dict(facts))), "x") == facts
+    assert read(None, "x") == {}
+
+
+@given(st.dictionaries(CODES, st.lists(st.text(), min_size=1)))
+def test_decoys_read_back_the_same(decoys: dict[str, list[str]]) -> None:
+    spaces = str.maketrans("\t\n\r", "   ")
+    found = unpack(pack(decoys), "x")
+    assert {code: sorted(texts) for code, texts in found.items()} == {
+        code: sorted(text.translate(spaces) for text in texts) for code, texts in decoys.items()
+    }
+
+
+def test_decoys_in_a_language() -> None:
+    decoys = {"de": ["eins"], "zh": ["一"], "": ["?"]}
+    assert in_language(decoys, None) == ["eins", "一", "?"]
+    assert in_language(decoys, "de") == ["eins", "?"] and in_language(decoys, "fr") == ["?"]
+    assert in_language(decoys, "yue") == ["一", "?"]
+
+
+def test_decoys_of_older_models_and_faulty_ones() -> None:
+    assert unpack(lzma.compress(b"eins\nzwei\n"), "x") == {"": ["eins", "zwei"]}
+    for data in (b"", b"x", lzma.compress(b"\xff\n")):
+        with pytest.raises(ArtifactError, match="no decoys"):
+            unpack(data, "decoys.txt.xz")

@@ -1,0 +1,64 @@
+"""Choice of a model's decoys: sentences of the training text, by language.
+
+Decoys of the target's language estimate the precision of mined pairs (:mod:`miner.mining`), so a
+model holds some of every language that it was trained on.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from miner.scoring.languages import identify
+from miner_train.data import UNKNOWN, SplitPairs
+from miner_train.language_record import codes
+
+# Sentences of the language that most pairs have, of each other one, and of all languages.
+MOST, EACH = 20_000, 3_000
+# Length in characters: shorter sentences may translate anything, longer ones are rarely sentences.
+SHORTEST, LONGEST = 20, 400
+# Sentences that tell the language of pairs whose files do not, and the share that is to agree.
+SAMPLE, AGREED = 2000, 0.9
+
+
+def choose_decoys(split: SplitPairs, rows: np.ndarray, seed: int) -> dict[str, list[str]]:
+    """Choose distinct sentences of both sides of the pairs ``rows``, by ISO 639 code.
+
+    The chance of a sentence is in proportion to its length, since long sentences are rarer in
+    training text than in corpora to mine. Sentences whose language no file's name tells, and no
+    sample, have the code "".
+    """
+    texts: dict[str, set[int]] = defaultdict(set)
+    groups = split.by_language(rows)
+    unknown = np.flatnonzero(split.pairs.language[rows] == UNKNOWN)
+    for name, places in [*groups.items(), *([(None, unknown)] if len(unknown) else [])]:
+        chosen = rows[places]
+        sides = split.pairs.source_text[chosen], split.pairs.target_text[chosen]
+        names = codes(name) if name is not None else [_seen(split, side) for side in sides]
+        for code, side in zip(names, sides, strict=True):
+            texts[code].update(side.tolist())
+    size = {code: len(found) for code, found in texts.items()}
+    largest = max(size, key=lambda code: (size[code], code), default=None)
+    # A model of two languages can afford as many of each.
+    each = MOST if len(size) <= 2 else EACH
+    return {
+        code: _drawn((split.sentences[i] for i in sorted(found)), most, [seed, 6, number])
+        for number, (code, found) in enumerate(sorted(texts.items()))
+        if (most := MOST if code == largest else each)
+    }
+
+
+def _seen(split: SplitPairs, texts: np.ndarray) -> str:
+    """Identify the language of sentences by their text ids; "" where they are of several."""
+    spread = texts[np.linspace(0, len(texts) - 1, SAMPLE).astype(np.int64)]
+    found = identify([split.sentences[i] for i in np.unique(spread).tolist()])
+    return found.shares[0][0] if found.shares and found.shares[0][1] >= AGREED else ""
+
+
+def _drawn(sentences: Iterable[str], most: int, seed: Sequence[int]) -> list[str]:
+    """Draw at most this many usable sentences, with chances in proportion to their lengths."""
+    usable = [text for text in sentences if SHORTEST <= len(text) <= LONGEST]
+    lengths = np.fromiter(map(len, usable), dtype=np.float64, count=len(usable))
+    # The largest u^(1/w) are a sample without replacement with weights w.
+    keys = np.random.default_rng(seed).random(len(usable)) ** (1 / lengths)
+    return [usable[i] for i in np.sort(np.argsort(-keys, kind="stable")[:most]).tolist()]
