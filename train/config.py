@@ -212,6 +212,18 @@ class TrainConfig:
         idle=True,
     )
 
+    temperature: float = _steps(
+        1.0,
+        "Sampling of language pairs, which the names of files tell: n pairs of text are drawn in "
+        "proportion to n ** (1 / TEMPERATURE). 1: every pair once an epoch; higher: more of the "
+        "rare language pairs, and as many steps.",
+        within="[1, inf)",
+    )
+    batches: str = _steps(
+        "mixed",
+        "Language pairs in a batch, whose other pairs are the negatives.",
+        choices={"mixed": "all, as they come", "separate": "one, which the names of files tell"},
+    )
     epochs: int = _steps(
         8,
         "Passes over all pairs; 0 leaves the embeddings random, as the baselines of P19.",

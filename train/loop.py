@@ -20,6 +20,7 @@ from miner_train.encoders.embedding_table import inside
 from miner_train.encoders.mixed_encoder import Encoders
 from miner_train.heldout import enough, mining_f1
 from miner_train.objectives import Loss, batches, labelled_batch
+from miner_train.sampling import epoch_order
 from miner_train.training_checkpoint import Checkpoint
 
 # Seconds between checkpoints within an epoch.
@@ -153,9 +154,11 @@ class Trainer:
         """Train for the rest of the epoch; yield after each mega-batch, with a consistent state."""
         config, state, n = self.config, self.state, len(self.data)
         data = self.data if self.resample is None else self.resample(state.epoch)
-        order = np.random.default_rng([config.seed, 3, state.epoch]).permutation(n)
+        order, ends = epoch_order(self.data.language, config, state.epoch)
         while state.position < n:
-            rows = order[state.position : state.position + config.batch * self._megabatch()]
+            end = ends[np.searchsorted(ends, state.position, side="right")]
+            size = config.batch * self._megabatch()
+            rows = order[state.position : min(state.position + size, end)]
             generator = np.random.default_rng([config.seed, 4, state.epoch, state.position])
             pool = data.take(rows)
             found = (

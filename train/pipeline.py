@@ -70,6 +70,11 @@ def train_model(
     device = resolve_device(device)
     vectors = word_vectors.read_matching(embeddings, config) if embeddings is not None else None
     text = read_texts(texts, config, exclude, report)
+    if len(text.languages) < 2 and (config.temperature != 1 or config.batches == "separate"):
+        report(
+            "warning: --temperature and --batches have no effect: the names of the files tell "
+            "fewer than two language pairs (de-en)"
+        )
     key = _key(text, config, vectors)
     with Checkpoint(output, key) as checkpoint:
         if restart:
@@ -142,7 +147,8 @@ def _vocabularies(
         report(f"going on from {checkpoint.directory}")
         return files
     more = [] if vectors is None else vectors[0]
-    files = learn_vocabularies((text.source, text.target), config, more, report)
+    sides = text.source, text.target
+    files = learn_vocabularies(sides, config, more, report, text.language)
     checkpoint.save_vocabulary(files)
     return files
 
@@ -249,7 +255,7 @@ def _run(
             f"epoch {event.epoch} of {config.epochs}: loss {event.loss:.4f}{mined}{kept}{groups}"
         )
 
-    with memory_named(f"{config.batch} pairs"), stage(work, report):
+    with memory_named(f"{config.batch} pairs"), stage(work, report, silent=True):
         state = trainer.run(checkpoint, listen)
     if not config.epochs and state.best_f1 >= 0:
         report(f"not trained: held-out mining F1 {state.best_f1:.4f}")

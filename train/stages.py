@@ -1,5 +1,6 @@
-"""Lines about the stages of a training: one at the start, one with the seconds at the end."""
+"""Lines about the stages of a training: one at the start, one a minute, one at the end."""
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,10 +9,31 @@ from contextlib import contextmanager
 Report = Callable[[str], None]
 
 
+# Seconds between two lines about one stage.
+EVERY = 60.0
+
+
 @contextmanager
-def stage(name: str, report: Report) -> Iterator[None]:
-    """Report the start of a stage, and its end with the seconds that it took."""
+def stage(name: str, report: Report, silent: bool = False) -> Iterator[None]:
+    """Report the start of a stage, and its end with the seconds that it took.
+
+    A stage of minutes reports once a minute that it still runs, from another thread, unless
+    ``silent``: for stages that report progress of their own.
+    """
     report(name)
-    begun = time.monotonic()
-    yield
+    begun, ended = time.monotonic(), threading.Event()
+
+    def tell() -> None:
+        while not ended.wait(EVERY):
+            report(f"{name}: {time.monotonic() - begun:.0f} s so far")
+
+    teller = threading.Thread(target=tell, daemon=True)
+    if not silent:
+        teller.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        if not silent:
+            teller.join()
     report(f"{name}: {time.monotonic() - begun:.1f} s")

@@ -19,6 +19,7 @@ from miner.kernels.units import trigram_keys
 from miner.machine import thread_count
 from miner.parallel import in_order
 from miner_train.config import TrainConfig
+from miner_train.sampling import shares
 from miner_train.stages import Report, stage
 
 # SentencePiece adds its counts per thread, so the vocabulary depends on the number of threads. A
@@ -29,18 +30,23 @@ BLOCK = 20_000
 
 
 def learn_vocabularies(
-    sides: Sequence[Sequence[str]], config: TrainConfig, more: Sequence[str], report: Report
+    sides: Sequence[Sequence[str]],
+    config: TrainConfig,
+    more: Sequence[str],
+    report: Report,
+    language: np.ndarray | None = None,
 ) -> dict[str, bytes]:
     """Learn a vocabulary for each unit, by the names of their files in a model directory.
 
     ``sides`` are the lists of sentences; ``more`` are words to add beyond those of the text.
+    ``language (n,) int16`` are the language pairs of aligned sides, for the sample of pieces.
     """
     files = {}
     for units in config.architecture.units:
         name = VOCABULARIES[units]
         if units == "piece":
             with stage(f"learning a vocabulary of {config.pieces} pieces", report):
-                files[name] = train_vocabulary(sides, config)
+                files[name] = train_vocabulary(sides, config, language)
         elif units == "word":
             words = "counting words" if config.segmentation == "none" else "learning morphs"
             with stage(words, report):
@@ -53,22 +59,20 @@ def learn_vocabularies(
     return files
 
 
-def train_vocabulary(sides: Sequence[Sequence[str]], config: TrainConfig) -> bytes:
+def train_vocabulary(
+    sides: Sequence[Sequence[str]], config: TrainConfig, language: np.ndarray | None = None
+) -> bytes:
     """Train a SentencePiece unigram model on ``sides``, the lists of sentences; return its bytes.
 
     ``config.vocabulary_sample`` sentences are drawn by ``config.seed``, from each side in
-    proportion to its size. Text with fewer pieces than ``config.pieces`` gives fewer. Raises
-    CorpusError for text that has none, or more distinct characters than ``config.pieces``.
+    proportion to its size, or from language pairs as ``config.temperature`` asks (``language
+    (n,) int16`` are those of aligned sides). Text with fewer pieces than ``config.pieces`` gives
+    fewer. Raises CorpusError for text that has none, or more distinct characters than
+    ``config.pieces``.
     """
     import sentencepiece
 
-    total = sum(map(len, sides))
-    generator = np.random.default_rng([config.seed, 0])
-    sample: list[str] = []
-    for side in sides:
-        share = min(len(side), round(config.vocabulary_sample * len(side) / max(total, 1)))
-        chosen = generator.choice(len(side), size=share, replace=False)
-        sample += [side[row] for row in np.sort(chosen)]
+    sample = [side[row] for side, rows in _drawn(sides, config, language) for row in rows.tolist()]
     if not sample:
         raise _nothing()
     buffer = io.BytesIO()
@@ -95,6 +99,22 @@ def train_vocabulary(sides: Sequence[Sequence[str]], config: TrainConfig) -> byt
             f"({str(error).splitlines()[0]}); give more text or fewer --pieces"
         ) from None
     return buffer.getvalue()
+
+
+def _drawn(
+    sides: Sequence[Sequence[str]], config: TrainConfig, language: np.ndarray | None
+) -> Iterator[tuple[Sequence[str], np.ndarray]]:
+    """Draw the sentences to learn pieces from: each side with rows of it, ascending."""
+    total = max(1, sum(map(len, sides)))
+    generator = np.random.default_rng([config.seed, 0])
+    for side in sides:
+        counts, parts = np.array([len(side)]), [np.arange(len(side))]
+        if language is not None and config.temperature != 1:
+            parts = [np.flatnonzero(language == number) for number in np.unique(language)]
+            counts = shares(np.array([len(rows) for rows in parts]), config.temperature)
+        for rows, count in zip(parts, counts.tolist(), strict=True):
+            share = min(len(rows), round(config.vocabulary_sample * count / total))
+            yield side, np.sort(generator.choice(rows, size=share, replace=False))
 
 
 def train_words(

@@ -257,6 +257,16 @@ def test_vocabulary_asks_for_the_sample(monkeypatch):
     chosen = asked["sentences"]
     assert len(set(chosen)) == len(chosen) == 50
     assert sum(sentence.startswith("b") for sentence in chosen) == 5
+    # Temperature 2 draws 100 pairs of 10,000 and 100 in the ratio 10 : 1.
+    sides = [[f"{side}{n}" for n in range(10_100)] for side in "ab"]
+    language = np.repeat(np.array([0, 1], np.int16), [10_000, 100])
+    config = TrainConfig(vocabulary_sample=220, temperature=2)
+    train_vocabulary(sides, config, language)
+    rare = [sentence for sentence in asked["sentences"] if int(sentence[1:]) >= 10_000]
+    assert len(asked["sentences"]) == 220 and len(rare) == 20
+    # No more than there are.
+    train_vocabulary(sides, dataclasses.replace(config, vocabulary_sample=4400), language)
+    assert len(asked["sentences"]) == 4000 + 200
 
 
 # --- configuration ------------------------------------------------------------------------------
@@ -286,6 +296,8 @@ BAD = {
     "sampling": [-0.1, math.nan, math.inf],
     "keep": [0.0, 1.1, math.nan],
     "sample": [-1],
+    "temperature": [0.5, math.nan, math.inf],
+    "batches": ["one"],
     "scale": [0.0, -1.0, math.nan, math.inf],
     "margin": [-0.1, 2.1, math.nan],
     "batch": [1, 0],

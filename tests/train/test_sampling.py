@@ -1,0 +1,82 @@
+"""Order of an epoch: which pairs it holds, how often, and in which batches."""
+
+import dataclasses
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from miner_train.config import TrainConfig
+from miner_train.sampling import epoch_order, shares
+
+CONFIG = TrainConfig(batch=8)
+numbers = st.lists(st.integers(-1, 3), max_size=80).map(lambda found: np.array(found, np.int16))
+temperatures = st.sampled_from([1.0, 1.5, 2.0, 5.0, 100.0])
+
+
+@given(st.lists(st.integers(1, 10_000), min_size=1, max_size=6), temperatures)
+def test_shares(counts, temperature):
+    found = shares(np.array(counts), temperature)
+    assert found.sum() == sum(counts) and (found >= 0).all()
+    weights = [count ** (1 / temperature) for count in counts]
+    for share, weight in zip(found.tolist(), weights, strict=True):
+        assert abs(share - sum(counts) * weight / sum(weights)) < 1
+
+
+def test_temperature_one_changes_nothing_and_a_high_one_makes_equal():
+    counts = np.array([7, 100, 3])
+    assert shares(counts, 1).tolist() == counts.tolist()
+    assert shares(np.array([1, 1000, 199]), 1e9).tolist() == [400, 400, 400]
+
+
+@given(numbers, temperatures, st.sampled_from(["mixed", "separate"]), st.integers(0, 3))
+def test_an_epoch_takes_the_share_of_each_language_pair(language, temperature, batches, epoch):
+    config = dataclasses.replace(CONFIG, temperature=temperature, batches=batches)
+    order, ends = epoch_order(language, config, epoch)
+    assert len(order) == len(language) == ends[-1:].sum() and (np.diff(ends) > 0).all()
+    again = epoch_order(language, config, epoch)
+    assert order.tolist() == again[0].tolist() and ends.tolist() == again[1].tolist()
+
+    kinds, counts = np.unique(language, return_counts=True)
+    if len(kinds):
+        wanted = dict(zip(kinds.tolist(), shares(counts, temperature).tolist(), strict=True))
+        taken = Counter(language[order].tolist())
+        assert taken == Counter({kind: share for kind, share in wanted.items() if share})
+    # Pairs of one language pair are taken equally often, but for one pass that is not whole.
+    repeats = Counter(order.tolist())
+    for kind in kinds:
+        times = [repeats[row] for row in np.flatnonzero(language == kind).tolist()]
+        assert max(times) - min(times) <= 1
+
+
+@given(numbers, temperatures)
+def test_separate_batches_have_one_language_pair(language, temperature):
+    config = dataclasses.replace(CONFIG, temperature=temperature, batches="separate")
+    order, ends = epoch_order(language, config, 0)
+    if len(set(language.tolist())) < 2:
+        assert len(ends) == 1
+        return
+    for run in np.split(order, ends[:-1]):
+        assert len(set(language[run].tolist())) == 1 and len(run) <= config.batch
+        of_language = (language[order] == language[run[0]]).sum()
+        assert len(run) >= min(of_language, config.batch // 2)
+
+
+def test_without_languages_the_order_is_a_permutation_of_the_seed():
+    expected = np.random.default_rng([1, 3, 2]).permutation(50)
+    for language in (np.full(50, -1, np.int16), np.zeros(50, np.int16)):
+        for settings in ({}, {"temperature": 3.0}, {"batches": "separate"}):
+            config = dataclasses.replace(CONFIG, **settings)
+            order, ends = epoch_order(language, config, 2)
+            assert order.tolist() == expected.tolist() and ends.tolist() == [50]
+
+
+@pytest.mark.parametrize("settings", [{}, {"temperature": 2.0}, {"batches": "separate"}])
+def test_epochs_and_seeds_differ(settings):
+    language = np.repeat(np.array([0, 1], np.int16), 200)
+    config = dataclasses.replace(CONFIG, **settings)
+    first = epoch_order(language, config, 0)[0].tolist()
+    assert first != epoch_order(language, config, 1)[0].tolist()
+    assert first != epoch_order(language, dataclasses.replace(config, seed=2), 0)[0].tolist()
