@@ -61,7 +61,8 @@ def raw_rows(origin: str, columns: Sequence[Column], held: bytes | None) -> Iter
                 for row in zip(*found, strict=True):
                     done += 1
                     yield tuple([value or b"" for value in row])
-        except (pa.ArrowException, OSError) as error:
+        # ValueError: of a name of a column that is not UTF-8.
+        except (pa.ArrowException, OSError, ValueError) as error:
             reason = one_line(str(error)).split(". ")[0]
             raise CorpusError(
                 f"{name}: damaged after record {done} ({reason}); not Parquet, or "
@@ -70,14 +71,17 @@ def raw_rows(origin: str, columns: Sequence[Column], held: bytes | None) -> Iter
 
 
 def _refuse_giants(name: str, metadata: Any) -> None:
-    """Raise CorpusError for cells as long, on average, as no line may be: nothing is read yet."""
+    """Raise CorpusError for cells as long, on average, as no line may be: nothing is read yet.
+
+    Sizes of whole row groups are compared. pyarrow ends the process, without an exception, where
+    the metadata of a single column are damaged.
+    """
     for group in map(metadata.row_group, range(metadata.num_row_groups)):
-        for column in map(group.column, range(group.num_columns)):
-            if column.total_uncompressed_size > MOST * max(column.num_values, 1):
-                raise CorpusError(
-                    f"{name}: column {column.path_in_schema!r} has cells longer than "
-                    f"{MOST >> 20} MiB; not lines of text, or damaged: check the file"
-                )
+        if group.total_byte_size > MOST * max(group.num_rows, 1) * group.num_columns:
+            raise CorpusError(
+                f"{name}: has cells longer than {MOST >> 20} MiB; not lines of text, or damaged: "
+                "check the file"
+            )
 
 
 def _bytes(pa: Any, name: str, key: Any, values: Any, column: Column) -> list[bytes | None]:
