@@ -18,6 +18,7 @@ from benchmarks import plots, report
 from benchmarks.filtering import filter_tables
 from benchmarks.markdown import table
 from benchmarks.models import encoder_tables, evaluation_tables, experiment_tables
+from benchmarks.reliability import reliability_tables
 from benchmarks.speed import speed_tables
 
 ROOT = Path(__file__).parent.parent
@@ -192,6 +193,7 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     "encoders": part("encoders.json", encoder_tables.tables),
     "experiments": part("experiments.json", experiment_tables.tables),
     "filtering": part("filtering.json", filter_tables.tables),
+    "reliability": part("reliability.json", reliability_tables.tables),
 }
 
 

@@ -50,9 +50,10 @@ def main() -> None:
             begun = time.monotonic()
             found[name] = globals()[f"run_{name}"](root, given.scale, given.seed)
             found[name]["seconds"] = round(time.monotonic() - begun)
-    report.write(given.json, "reliability", found)
+            report.write(given.json, "reliability", found)  # each section as it ends: it is an hour
+            faulty = faults({name: found[name]}) or "no fault"
+            print(f"{name}, {found[name]['seconds']} s: {json.dumps(faulty, indent=1)}", flush=True)
     bad = faults(found)
-    print(json.dumps(bad or "no fault", indent=1))
     sys.exit(1 if bad else 0)
 
 

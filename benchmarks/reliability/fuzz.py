@@ -33,7 +33,7 @@ import numpy as np
 os.environ.setdefault("NUMBA_THREADING_LAYER", "workqueue")  # the one that a fork survives
 
 import miner
-from benchmarks.reliability.commands import DEMO
+from benchmarks.reliability.commands import DEMO, LIMIT
 from benchmarks.reliability.mutations import MUTATIONS, bomb, zstd
 from miner.cli import main
 
@@ -64,7 +64,12 @@ READERS = (
     Reader("jsonl", ("pairs.jsonl",), "stats pairs.jsonl --scol source --tcol target"),
     Reader("parquet", ("text.parquet",), "encode text.parquet --model MODEL -o out.npy"),
     Reader("rules", ("rules.toml",), "filter pairs.tsv --config rules.toml -o out.tsv"),
-    Reader("filtered tsv", ("pairs.tsv",), "filter pairs.tsv --config rules.toml -o out.tsv"),
+    Reader(
+        "filtered tsv",
+        ("pairs.tsv",),
+        "filter pairs.tsv --config rules.toml --on-error skip -o out.tsv --rejected bad.tsv"
+        " --report run.json",
+    ),
     Reader("npy", ("v.npy",), "index text.txt --embeddings v.npy -o out"),
     Reader("hdf5", ("v.h5",), "index text.txt --embeddings v.h5 -o out"),
     Reader("raw", ("v.f32",), "index text.txt --embeddings v.f32 --dim 8 -o out"),
@@ -142,7 +147,7 @@ def build_seeds(place: Path) -> None:
         "search a b --rank margin --checkpoint search.h5 -o first.tsv",
         "filter pairs.tsv --config rules.toml --checkpoint state -o second.tsv",
     ):
-        code, err, _, _ = forked(line.split(), place)
+        code, err, _, _ = forked(line.split(), place, LIMIT)
         if code:
             raise RuntimeError(f"{line}: {err}")
 
@@ -182,7 +187,8 @@ def forked(
     A run that outlasts ``seconds`` is killed, with exit code -9. Memory is the growth of the
     resident set over the parent's.
     """
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    before = pages * resource.getpagesize() >> 10  # the fork's peak begins at the parent's present
     messages = place / ".stderr"
     begun = time.monotonic()
     child = os.fork()
@@ -237,6 +243,27 @@ def verdict(code: int, err: str, memory: int) -> str | None:
     return None
 
 
+def unaccounted(place: Path) -> str | None:
+    """Compare the rows of a filter run with its counts; None where each row is kept or rejected.
+
+    Every run that writes ``run.json`` is checked: lines in = kept + rejected, and the reasons of
+    the report add up to the rejected ones.
+    """
+    try:
+        counted = json.loads((place / "run.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    data = {name: (place / name).read_bytes() for name in ("pairs.tsv", "out.tsv", "bad.tsv")}
+    lines = {
+        name: text.count(b"\n") + (text[-1:] not in (b"", b"\n")) for name, text in data.items()
+    }
+    removed = sum(found["removed"] for found in counted["filters"])
+    expected = counted["rows"], counted["kept"], removed
+    if expected == tuple(lines.values()):
+        return None
+    return f"report: rows, kept, removed {expected}; files: {tuple(lines.values())}"
+
+
 def inputs(seeds: Path, reader: Reader) -> list[str]:
     """The files of a reader that are mutated, by name."""
     return [
@@ -283,6 +310,8 @@ def campaign(root: Path, model: Path, count: int, seed: int) -> dict[str, Any]:
         longest, largest = max(longest, seconds), max(largest, memory)
         counts[f"exit code {code}"] += 1
         broken = verdict(code, err, memory)
+        if code == 0 and (difference := unaccounted(place)):
+            broken, err = "rows unaccounted for", difference
         if broken:
             counts[broken] += 1
             failures.append(f"case {number}, {reader.name}, {name}: {broken}: {err[-400:]}")

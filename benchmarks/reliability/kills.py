@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 import shutil
 import signal
-import time
+import subprocess
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ def disturb(command: Command, root: Path, count: int, number: signal.Signals, se
     commands.prepare(command, ready)
     clean = root / f"{command.name}-{number.name}-clean"
     shutil.copytree(ready, clean)
-    undisturbed = commands.run_whole(command, clean)
+    whole = commands.run_whole(command, clean).seconds
     wanted = commands.digest(clean, command.outputs)
     expected = commands.entries(clean)
     counts: Counter[str] = Counter(stopped=0)
@@ -38,9 +39,10 @@ def disturb(command: Command, root: Path, count: int, number: signal.Signals, se
     for attempt in range(count):
         place = root / f"{command.name}-{number.name}-{attempt}"
         shutil.copytree(ready, place)
-        low = 0.0 if attempt % 2 else undisturbed.seconds / 2
+        moment = whole * generator.uniform(0.0 if attempt % 2 else 0.5, 1.0)
         process = commands.start(command, place)
-        time.sleep(generator.uniform(low, undisturbed.seconds))
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(moment)
         process.send_signal(number)
         _, err = process.communicate()
         early = process.returncode != 0
@@ -54,7 +56,9 @@ def disturb(command: Command, root: Path, count: int, number: signal.Signals, se
             failures.append(err[-300:])
         again = commands.run(command, place)
         if again.code == 2 and "already; replace it with --overwrite" in again.err:
-            again = commands.Done(0, again.err, again.seconds)  # the first run was complete
+            again = commands.Done(0, again.err, whole)  # the first run was complete
+        # The machine may be busier or freer now; a repeated run may go on from a checkpoint.
+        whole = max(again.seconds, 0.9 * whole)
         if again.code:
             counts["not repeatable"] += 1
             failures.append(f"exit code {again.code}: {again.err[-300:]}")
