@@ -61,5 +61,5 @@ clean:
 SHIPPED := $(shell cat train/shipped.txt)
 model: $(VENV)/developing
 	$(BIN)/miner train $(SHIPPED:%=--bitext $(DATA)/train/%.tsv.xz) \
-	  --pieces 34000 --dtype int8 --threshold 1.22 --overwrite -o models/default
+	  --pieces 64000 --temperature 2 --dtype int8 --threshold 1.22 --overwrite -o models/default
 	cp models/default/*.* miner/models/default/

@@ -1,6 +1,8 @@
 """Benchmarks of mining and of models, on small sets made of the demo text."""
 
 import json
+import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -19,6 +21,7 @@ from miner.text.output import open_output
 
 ROOT = Path(__file__).parents[2]
 DEMO = Path(miner.__file__).parent / "demo"
+DATA = Path(os.environ.get("MINER_DATA", ROOT.parent / "shared" / "data"))
 
 
 def lay_out(directory: Path, suffix: str, test_gold: bool = True, foreign: str = "de") -> None:
@@ -298,6 +301,25 @@ def test_the_shipped_model_has_text_with_a_free_licence() -> None:
     assert len(set(names)) == len(names) > 20
     # Sources whose licence does not allow it, or is unknown.
     assert not {name.split("/")[1] for name in names} & {"multi30k", "progit2", "git", "phpmyadmin"}
+    assert "es-en/python" not in names
+
+
+@pytest.mark.skipif(not (DATA / "README.md").is_file(), reason=f"no {DATA} (set MINER_DATA)")
+def test_every_text_of_the_shipped_model_may_ship() -> None:
+    """The tables of the data's page tell it: source (languages), text, licence, ship."""
+    allowed: dict[str, set[str]] = {}
+    for line in (DATA / "README.md").read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) < 4 or not cells[3].startswith("✓"):
+            continue
+        for source, languages in re.findall(r"([\w-]+)(?: \(([^)]*)\))?", cells[0]):
+            if source not in cells[3].split():  # "✓ but phpmyadmin"
+                found = set(re.findall(r"\b[a-z]{2}\b", languages)) or {"any"}
+                allowed.setdefault(source, set()).update(found)
+    for name in seen.SHIPPED.read_text().split():
+        pair, source = name.split("/")
+        assert allowed.get(source, set()) & {pair.removesuffix("-en"), "any"}, name
+        assert (DATA / "train" / f"{name}.tsv.xz").is_file(), name
 
 
 def test_commands_of_older_results_have_their_names_of_today() -> None:
