@@ -196,6 +196,9 @@ def filter(
         rows = Rows(
             paths[0], paths[1] if target else None, reading, more=plan.columns, rewritable=True
         )
+        pages = ("--report", "--scores-jsonl")
+        texts = {name: path for name, path in named.items() if name not in pages}
+        guard.check_written(texts, rows.layout.formats[0])
         if dry_run is not None:
             total, paths = rows.counted(), sample(rows, dry_run, place)
             rows = Rows(

@@ -110,6 +110,20 @@ def check_suffixes(outputs: Mapping[str, str | None], tables: Sequence[str] = ()
             raise click.UsageError(f"{option} {error}") from None
 
 
+def check_written(outputs: Mapping[str, str | None], written: str) -> None:
+    """Refuse text outputs whose suffix promises another format than the one ``written`` there.
+
+    Raises UsageError; the rule is that of :func:`miner.text.bitext_format.check_written`.
+    """
+    from miner.text.bitext_format import check_written
+
+    for option, path in outputs.items():
+        try:
+            check_written(path or "", written)
+        except ValueError as error:
+            raise click.UsageError(f"{option} {error}") from None
+
+
 def check_directory(option: str, path: str, kind: str, overwrite: bool) -> None:
     """Refuse a directory that the user has not said may be replaced.
 

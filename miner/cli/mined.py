@@ -72,6 +72,13 @@ class Output:
         if taken.bucc and taken.output.endswith(".parquet"):
             raise click.UsageError("--bucc writes text; Parquet has all columns")
         guard.check_suffixes({"-o": taken.output}, (".parquet",))
+        if taken.bucc:
+            guard.check_written({"-o": taken.output}, "tsv")
+        elif taken.output.endswith(".bucc") or ".bucc." in taken.output:
+            raise click.UsageError(
+                f"-o {taken.output}: scores and texts would be written there; give --bucc for "
+                "pairs of ids, or name it .tsv"
+            )
         return taken
 
     @property

@@ -304,8 +304,8 @@ output = click.option(
     "--output",
     default="-",
     metavar="FILE",
-    help="File of the pairs [standard output]. .gz .bz2 .xz .zst compress; .parquet has all "
-    "columns.",
+    help="File of the pairs [standard output]. .gz .bz2 .xz .zst compress; .jsonl has JSON "
+    "objects, .parquet all columns.",
 )
 
 factory = click.option(

@@ -97,6 +97,9 @@ def score(
             more=plan.columns,
             rewritable=True,
         )
+        if not score_only:
+            written = "tsv" if target else rows.layout.formats[0]
+            guard.check_written({"-o": output}, written)
         filtering.identified(plan, rows)
         with Progress() as report:
             unread, replaced = score_rows.write(

@@ -382,7 +382,10 @@ def _config(directory: Path) -> dict[str, Any]:
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise ArtifactError(f"{directory}: not a model directory (no {CONFIG})") from None
+        raise ArtifactError(
+            f"{directory}: not a model directory (no {CONFIG}); name one that 'miner train' made, "
+            "or 'default'"
+        ) from None
     except (OSError, ValueError, RecursionError) as error:
         raise ArtifactError(f"{path}: cannot be read ({error})") from None
     if not isinstance(config, dict) or config.get("format") != FORMAT:

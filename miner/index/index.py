@@ -88,11 +88,16 @@ class Index:
         """Open an index directory. Raises :class:`~miner.errors.ArtifactError`."""
         path = Path(path)
         if not path.is_dir():
-            raise ArtifactError(f"{path}: no such index; build it with 'miner index'")
+            raise ArtifactError(
+                f"{path}: no such index directory; build it with 'miner index', or mine text files "
+                "with 'miner mine'"
+            )
         try:
             meta = json.loads((path / META).read_text(encoding="utf-8"))
         except FileNotFoundError:
-            raise ArtifactError(f"{path}: not an index directory (no {META})") from None
+            raise ArtifactError(
+                f"{path}: not an index directory (no {META}); name one that 'miner index' made"
+            ) from None
         except (OSError, ValueError, RecursionError) as error:
             raise ArtifactError(f"{path / META}: cannot be read ({error})") from None
         if not isinstance(meta, dict) or meta.get("format") != FORMAT:

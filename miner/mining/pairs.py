@@ -1,5 +1,6 @@
 """Mined pairs: their columns, cuts by score, and files."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -10,7 +11,7 @@ import numpy as np
 from miner.errors import DependencyError
 from miner.index.index import Index
 from miner.scoring.verifier import FEATURES
-from miner.text.bitext_format import check_suffix
+from miner.text.bitext_format import check_suffix, check_written, file_format
 from miner.text.output import one_line, open_output
 
 # Rows of text held at a time while writing.
@@ -89,10 +90,11 @@ class Pairs:
             )
 
     def write(self, path: str | Path, *, ids: bool = False, bucc: bool = False) -> None:
-        """Write the pairs: Parquet for the suffix ``.parquet``, else tab-separated lines.
+        """Write the pairs: Parquet for ``.parquet``, JSON for ``.jsonl``, else tab-separated lines.
 
         Lines are ``score, source, target``, with ``ids`` ``score, source id, target id``, with
-        ``bucc`` ``source id, target id``; ``-`` is standard output, compression goes by suffix.
+        ``bucc`` ``source id, target id``; JSON objects have these as keys. ``-`` is standard
+        output, compression goes by suffix.
         The file appears whole or not at all. Scores are written with all their digits. Raises
         ValueError for the suffix of another format, and :class:`~miner.errors.ResourceError` where
         it cannot be written.
@@ -101,8 +103,16 @@ class Pairs:
         if str(path).endswith(".parquet"):
             self._write_parquet(path)
             return
+        if bucc:
+            check_written(str(path), "tsv")
+        as_json = file_format(str(path)) == "jsonl"
+        suffix = "_id" if ids else ""
         with open_output(path) as file:
             for score, left, right in self.ids() if ids or bucc else self.texts():
+                if as_json:
+                    pair = {"score": score, f"source{suffix}": left, f"target{suffix}": right}
+                    file.write(json.dumps(pair, ensure_ascii=False) + "\n")
+                    continue
                 line = f"{one_line(left)}\t{one_line(right)}\n"
                 file.write(line if bucc else f"{score!r}\t{line}")
 

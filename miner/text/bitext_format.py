@@ -126,6 +126,20 @@ def check_suffix(path: str, tables: Sequence[str] = ()) -> None:
     )
 
 
+def check_written(path: str, written: str) -> None:
+    """Refuse an output whose suffix promises another text format than the one written there.
+
+    ``written`` is one of `miner.names.FORMATS`; plain text and BUCC have no suffix that promises
+    another. Raises ValueError.
+    """
+    promised = file_format(path)
+    if promised not in ("plain", written) and written in ("tsv", "jsonl"):
+        other = {"tsv": ".tsv", "jsonl": ".jsonl"}[written]
+        raise ValueError(
+            f"{path}: rows of {written} would be written there; name it {other}, or with no suffix"
+        )
+
+
 def check_on_error(on_error: str) -> None:
     """Raise ValueError for an ``on_error`` that does not exist."""
     if on_error not in ON_ERROR:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import importlib
+import json
 import lzma
 import unicodedata
 from collections.abc import Callable, Sequence
@@ -25,6 +26,7 @@ from miner.knn.settings import SearchSettings
 from miner.mining.pairs import Pairs, each_duplicate
 from miner.mining.search import search
 from miner.names import MARGINS, RETRIEVALS
+from miner.text.bitext import read_bitext
 from miner.text.words import plain_form
 
 # The package's name `search` is the function.
@@ -296,6 +298,18 @@ def test_bucc_has_ids_alone(pairs: Pairs, tmp_path: Path, ids: bool) -> None:
     pairs.write(tmp_path / "out", bucc=True, ids=ids)
     lines = (tmp_path / "out").read_text().splitlines()
     assert lines == [f"{s}\t{t}" for _, s, t in pairs.ids()]
+
+
+@pytest.mark.parametrize("ids", [False, True])
+def test_json_lines(pairs: Pairs, tmp_path: Path, ids: bool) -> None:
+    pairs.write(tmp_path / "out.jsonl.gz", ids=ids)
+    with gzip.open(tmp_path / "out.jsonl.gz", "rt", encoding="utf-8") as file:
+        found = [tuple(json.loads(line).values()) for line in file]
+    assert found == list(pairs.ids() if ids else pairs.texts())
+    if not ids:
+        assert len(read_bitext(tmp_path / "out.jsonl.gz")) == len(pairs)
+    with pytest.raises(ValueError, match=r"rows of tsv would be written there; name it \.tsv"):
+        pairs.write(tmp_path / "out.jsonl", bucc=True)
 
 
 @pytest.mark.parametrize(
