@@ -17,7 +17,7 @@ from support.tiny import DATA, sentences
 from miner.cli import main
 from miner.encoder.architecture import Architecture
 from miner.encoder.encoder import Encoder
-from miner.encoder.lexicon import Lexicon
+from miner.encoder.lexicons import UNKNOWN, Lexicons, Table
 from miner.encoder.model import Model
 from miner.encoder.pieces import PieceTokenizer
 from miner.index.index import Index
@@ -173,7 +173,7 @@ def verifying_model(
         weights,
         threshold=1.05,
         verifier=verifier,
-        lexicon=aligned_lexicon(tokenizer),
+        lexicons=aligned_lexicon(tokenizer),
         decoys={"": decoys},
     ).save(path)
     return path
@@ -190,8 +190,8 @@ def knowing_model(verifying_model: Path, tmp_path_factory: pytest.TempPathFactor
     return path
 
 
-def aligned_lexicon(tokenizer: PieceTokenizer) -> Lexicon:
-    """Pieces that stand opposite each other in the small text, as a lexicon."""
+def aligned_lexicon(tokenizer: PieceTokenizer) -> Lexicons:
+    """Pieces that stand opposite each other in the small text, as the one table of a lexicon."""
     table = np.zeros((tokenizer.size, tokenizer.size))
     for german, english in zip(sentences("de"), sentences("en"), strict=True):
         left, right = (np.unique(tokenizer([side])[0]) for side in (german, english))
@@ -201,10 +201,10 @@ def aligned_lexicon(tokenizer: PieceTokenizer) -> Lexicon:
     row, column = np.nonzero(table > 0.05)
     offsets = np.zeros(tokenizer.size + 1, dtype=np.int64)
     np.cumsum(np.bincount(row, minlength=tokenizer.size), out=offsets[1:])
-    frequency = np.full(tokenizer.size, 1 / (tokenizer.size + 1), dtype=np.float32)
-    return Lexicon(
-        offsets, column.astype(np.int32), table[row, column].astype(np.float32), frequency
-    )
+    count = np.ones(tokenizer.size, dtype=np.float32)
+    probability = table[row, column].astype(np.float32)
+    one = Table(offsets, column.astype(np.int32), probability, count)
+    return Lexicons({(UNKNOWN, UNKNOWN): one})
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,10 @@
-"""Lexicon of translation probabilities: IBM Model 1 over the tokens of the training text."""
+"""Lexicons of translation probabilities: IBM Model 1 over the tokens of the training text."""
+
+from collections.abc import Mapping
 
 import numpy as np
 
-from miner.encoder.lexicon import Lexicon
+from miner.encoder.lexicons import LEAST, Direction, Lexicons, Table
 from miner.kernels.model1 import distinct, expectation, maximisation, occurrences, partners
 from miner.machine import thread_count
 from miner_train.data import PairData, Sentences, join
@@ -10,17 +12,32 @@ from miner_train.data import PairData, Sentences, join
 ITERATIONS = 5
 # Tokens that occur together in fewer pairs than this are no translations.
 TOGETHER = 2
-# Entries below these probabilities are dropped after each iteration but the first, and at the end.
-UNLIKELY, KEPT = 0.001, 0.003
+# Entries below this probability are dropped after each iteration but the first.
+UNLIKELY = 0.001
 
 
-def learn_lexicon(data: PairData, size: int) -> Lexicon:
+def learn_lexicons(data: PairData, rows_of: Mapping[Direction, np.ndarray], size: int) -> Lexicons:
     """Learn translation probabilities of ``size`` token ids (Brown et al. 1993).
 
-    The text is read in both directions, into one table.
+    ``rows_of`` are the rows of each pair of languages, source first; each of its two directions
+    has a table of its own. Text of one language, or of unknown ones, is read in both directions
+    into one table.
     """
-    left, right = join([data.source, data.target]), join([data.target, data.source])
-    left, right = Sentences(*distinct(*_flat(left))), Sentences(*distinct(*_flat(right)))
+    groups: dict[Direction, list[tuple[Sentences, Sentences]]] = {}
+    for (source, target), rows in rows_of.items():
+        part = data.take(rows)
+        groups.setdefault((source, target), []).append((part.source, part.target))
+        groups.setdefault((target, source), []).append((part.target, part.source))
+    tables = {}
+    for pair, parts in sorted(groups.items()):
+        left, right = (join(side) for side in zip(*parts, strict=True))
+        tables[pair] = _table(left, right, size)
+    return Lexicons(tables)
+
+
+def _table(source: Sentences, target: Sentences, size: int) -> Table:
+    """Learn the translations of the source's tokens."""
+    left, right = Sentences(*distinct(*_flat(source))), Sentences(*distinct(*_flat(target)))
     lanes = thread_count()
     starts, where = occurrences(left.ids, left.offsets, size)
     none = np.empty(0, dtype=np.int32)
@@ -41,8 +58,8 @@ def learn_lexicon(data: PairData, size: int) -> Lexicon:
         )
         if iteration > 0:
             rows, columns, probability = _likely(rows, columns, probability, UNLIKELY)
-    rows, columns, probability = _likely(rows, columns, probability, KEPT)
-    return Lexicon(rows, columns, probability, frequency)
+    rows, columns, probability = _likely(rows, columns, probability, LEAST)
+    return Table(rows, columns, probability, np.diff(starts).astype(np.float32))
 
 
 def _flat(sentences: Sentences) -> tuple[np.ndarray, np.ndarray]:

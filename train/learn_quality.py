@@ -18,6 +18,7 @@ from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
 from miner.scoring.quality import FEATURES, features
 from miner.scoring.verifier import Verifier
+from miner_train.language_texts import LanguageText
 from miner_train.learn_verifier import fit
 
 # Most held-out pairs to learn from, and least characters of the shorter side.
@@ -38,31 +39,36 @@ _NUMBER = re.compile(r"\d+")
 _NAME = re.compile(r"(?<=[^\W\d_] )[^\W\d_]*[A-ZÀ-ÖØ-ÞА-Я][^\W\d_]{2,}")
 
 
-def learn_quality(
-    encoder: Encoder, held: tuple[Sequence[str], Sequence[str]], seed: int
-) -> dict[str, Any]:
+def learn_quality(encoder: Encoder, texts: Sequence[LanguageText], seed: int) -> dict[str, Any]:
     """Learn the function of :class:`miner.scoring.quality.Quality`, as JSON values.
 
-    ``held`` are source and target sentences, translations by position, that the encoder was not
-    trained on. Its model has a verifier.
+    Each of the ``texts`` is corrupted by itself, and its features are those by the lexicon of its
+    languages. The encoder's model has a verifier.
     """
-    pairs, good = corrupt(encoder, held, seed)
-    values, known = features(Verifier(encoder), *[list(side) for side in zip(*pairs, strict=True)])
-    return fit(values[known], good[known], FEATURES).as_dict()
+    total = sum(len(text.held[0]) for text in texts)
+    verifier, values, good = Verifier(encoder), [], []
+    for text in texts:
+        most = -(-PAIRS * len(text.held[0]) // max(total, PAIRS))
+        pairs, labels = corrupt(encoder, text.held, seed, most)
+        verifier = verifier.of(text.languages)
+        columns, known = features(verifier, *[list(side) for side in zip(*pairs, strict=True)])
+        values.append(columns[known])
+        good.append(labels[known])
+    return fit(np.concatenate(values), np.concatenate(good), FEATURES).as_dict()
 
 
 def corrupt(
-    encoder: Encoder, held: tuple[Sequence[str], Sequence[str]], seed: int
+    encoder: Encoder, held: tuple[Sequence[str], Sequence[str]], seed: int, most: int = PAIRS
 ) -> tuple[list[Pair], np.ndarray]:
-    """Make pairs of the ``held`` ones, about half of them corrupted; return them and labels.
+    """Make pairs of ``most`` of the ``held`` ones, about half of them corrupted.
 
-    ``good (n,) bool`` is true for pairs that are still translations.
+    Returns them and labels ``(n,) bool``, true for pairs that are still translations.
     """
     generator = np.random.default_rng([seed, 9])
     usable = [pair for pair in zip(*held, strict=True) if min(map(len, pair)) >= SHORTEST] or list(
         zip(*held, strict=True)
     )
-    chosen = [usable[i] for i in generator.permutation(len(usable))[:PAIRS].tolist()]
+    chosen = [usable[i] for i in generator.permutation(len(usable))[:most].tolist()]
     pairs: list[Pair] = []
     while chosen:
         source, target = chosen.pop()

@@ -1,29 +1,34 @@
 """Verifier, learned without gold from held-out pairs, most of whose partners are hidden.
 
 Sentences without a partner are distractors, as in real mining. Sentences of the training text, one
-side of a pair each, are further distractors.
+side of a pair each, are further distractors. Only sentences of one pair of languages are candidates
+for each other.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from miner.encoder.encoder import Encoder
 from miner.knn.knn_search import nearest_both
+from miner.knn.neighbors import Neighbors
 from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
 from miner.scoring.context_features import CONTEXT_FEATURES, best_logits, context_features
 from miner.scoring.logistic import Logistic
-from miner.scoring.margin import candidates
+from miner.scoring.margin import Candidates, candidates
 from miner.scoring.pair_features import PAIR_FEATURES, TokenTable, prepare
+from miner_train.language_texts import LanguageText
 
 # Neighbours in each direction, as a search has by default.
 NEIGHBORS = 8
 # One held-out pair in this many keeps both sides; the others lose one of them.
 KEEP = 4
-# Sentences of the training text on each side, beside the held-out ones.
-DISTRACTORS = 40_000
+# Sentences of the training text on each side, beside the held-out ones: of one pair of languages,
+# and of all.
+DISTRACTORS, ALL_DISTRACTORS = 40_000, 200_000
 # Fewer held-out pairs than this teach nothing reliable.
 ENOUGH = 500
 # Least number of translations among the candidates.
@@ -38,30 +43,78 @@ def enough(held: int) -> bool:
 
 
 def learn_verifier(
-    encoder: Encoder,
-    held: tuple[Sequence[str], Sequence[str]],
-    training: tuple[Sequence[str], Sequence[str]],
-    seed: int,
+    encoder: Encoder, texts: Sequence[LanguageText], seed: int
 ) -> dict[str, Any] | None:
     """Learn the two logistic functions of :class:`miner.scoring.verifier.Verifier`, as JSON values.
 
-    ``held`` and ``training`` are source and target sentences, translations by position. The
-    encoder's model has its lexicon, and was not trained on the held-out pairs. Returns None where
-    hardly any held-out pair is among the candidates: the text is no bitext, or the encoder learned
-    nothing.
+    Each of ``texts`` is mined by itself, with the lexicon of its languages, and all candidates
+    together are learned from. The encoder's model has its lexicons, and was not trained on the
+    held-out pairs. Returns None where hardly any held-out pair is among the candidates: the text is
+    no bitext, or the encoder learned nothing.
     """
-    lexicon = encoder.model.lexicon
-    assert lexicon is not None
+    model = encoder.model
+    assert model.verifying is not None and model.lexicons is not None
     generator = np.random.default_rng([seed, 5])
-    rows = np.arange(len(held[0]))
+    distractors = min(DISTRACTORS, ALL_DISTRACTORS // max(len(texts), 1))
+    tokens: TokenTable | None = None
+    mined = []
+    for text in texts:
+        lexicon = model.lexicons.of(*text.languages)
+        tokens = (
+            tokens.with_lexicon(lexicon) if tokens else TokenTable(model.verifying.table(), lexicon)
+        )
+        mined.append(_mine(encoder, tokens, text, distractors, generator))
+    if not mined:
+        return None
+    own = np.concatenate([part.features for part in mined])
+    true = np.concatenate([part.true for part in mined])
+    if not FEWEST <= true.sum() < len(true):
+        return None
+    by_pair = fit(own, true, PAIR_FEATURES)
+    context = np.concatenate([part.context(by_pair) for part in mined])
+    by_context = fit(context, true, CONTEXT_FEATURES)
+    return {
+        "alone": by_pair.as_dict(),
+        "among": by_context.as_dict(),
+        "candidates": len(true),
+        "translations": int(true.sum()),
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class _Mined:
+    """Candidates of one pair of languages: neighbour lists, pair features, ``true (m,) bool``."""
+
+    found: Candidates
+    lists: tuple[Neighbors, Neighbors]
+    features: np.ndarray
+    true: np.ndarray
+
+    def context(self, by_pair: Logistic) -> np.ndarray:
+        """Return the context features of all candidates, ``(m, f) float32``."""
+        logit = by_pair.logit(self.features)
+        best = best_logits(self.found, logit, (len(self.lists[0]), len(self.lists[1])))
+        return context_features(self.found, *self.lists, logit, best)
+
+
+def _mine(
+    encoder: Encoder,
+    tokens: TokenTable,
+    text: LanguageText,
+    distractors: int,
+    generator: np.random.Generator,
+) -> _Mined:
+    """Search the held-out pairs of one pair of languages, most of them without their partner."""
+    rows = np.arange(len(text.held[0]))
     both = rows % KEEP == 0
     # Training sentences are on one side only, so that none has its partner among the others.
-    more = generator.permutation(len(training[0]))[: 2 * DISTRACTORS]
+    more = generator.permutation(len(text.training[0]))[: 2 * distractors]
     half = len(more) // 2
     sentences, numbers = [], []
     for side, kept, extra in ((0, 0, more[:half]), (1, 1, more[half:])):
         own = rows[both | (rows % 2 == kept)]
-        chosen = [held[side][row] for row in own] + [training[side][row] for row in extra]
+        chosen = [text.held[side][row] for row in own]
+        chosen += [text.training[side][row] for row in extra]
         # Pair number of each sentence; distractors from the training text have unique ones.
         pair = np.concatenate([own, -1 - side - 2 * np.arange(len(extra))])
         unique = dict(zip(reversed(chosen), reversed(pair.tolist()), strict=True))
@@ -70,27 +123,12 @@ def learn_verifier(
     vectors = [encoder.encode(side).astype(np.float16) for side in sentences]
     left, right = (VectorSet(side, np.flatnonzero(side.any(axis=1))) for side in vectors)
     settings = SearchSettings(k=NEIGHBORS, device="cpu", threads=encoder.threads)
-    forward, backward = nearest_both(left, right, settings)
-    found = candidates(forward, backward)
+    lists = nearest_both(left, right, settings)
+    found = candidates(*lists)
     true = numbers[0][found.source_row] == numbers[1][found.target_row]
     source, target = (prepare(encoder.tokenizer, side, encoder.threads) for side in sentences)
-    assert encoder.model.verifying is not None
-    own = TokenTable(encoder.model.verifying.table(), lexicon).pair_features(
-        source, target, found.source_row, found.target_row
-    )
-    if not FEWEST <= true.sum() < len(true):
-        return None
-    by_pair = fit(own, true, PAIR_FEATURES)
-    logit = by_pair.logit(own)
-    best = best_logits(found, logit, (len(forward), len(backward)))
-    context = context_features(found, forward, backward, logit, best)
-    by_context = fit(context, true, CONTEXT_FEATURES)
-    return {
-        "alone": by_pair.as_dict(),
-        "among": by_context.as_dict(),
-        "candidates": len(found),
-        "translations": int(true.sum()),
-    }
+    own = tokens.pair_features(source, target, found.source_row, found.target_row)
+    return _Mined(found, lists, own, true)
 
 
 def fit(features: np.ndarray, true: np.ndarray, names: tuple[str, ...]) -> Logistic:

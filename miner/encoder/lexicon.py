@@ -1,17 +1,13 @@
-"""Lexicon: translation probabilities between token ids, in both directions."""
+"""Lexicon: translation probabilities between token ids, for the two languages in hand."""
 
-import io
-import zipfile
 from dataclasses import dataclass
 
 import numpy as np
 
-from miner.errors import ArtifactError
-
 
 @dataclass(frozen=True, eq=False)
 class Lexicon:
-    """Probabilities of IBM Model 1, learned from bitext. Raises ValueError if they contradict.
+    """Translation probabilities in both directions. Raises ValueError if they contradict.
 
     A ragged array: token id ``x`` is translated by ``pieces[offsets[x]:offsets[x + 1]]``
     (``offsets (V + 1,) int64``, ``pieces (t,) int32`` ascending) with ``probability (t,) float32``
@@ -37,41 +33,6 @@ class Lexicon:
         """Return the token ids that translate ``piece``, and their probabilities."""
         span = slice(self.offsets[piece], self.offsets[piece + 1])
         return self.pieces[span], self.probability[span]
-
-    def to_bytes(self) -> bytes:
-        """Serialise as ``.npz``, with float16 probabilities. Equal tables give equal bytes."""
-        buffer = io.BytesIO()
-        np.savez_compressed(
-            buffer,
-            offsets=self.offsets,
-            pieces=self.pieces.astype(np.uint16 if len(self.frequency) <= 1 << 16 else np.int32),
-            probability=self.probability.astype(np.float16),
-            frequency=self.frequency,
-        )
-        return buffer.getvalue()
-
-    @classmethod
-    def from_bytes(cls, data: bytes, name: str) -> "Lexicon":
-        """Read :meth:`to_bytes`. Raises ArtifactError, naming the file ``name``."""
-        try:
-            with np.load(io.BytesIO(data), allow_pickle=False) as tables:
-                return cls(
-                    tables["offsets"].astype(np.int64),
-                    tables["pieces"].astype(np.int32),
-                    tables["probability"].astype(np.float32),
-                    tables["frequency"].astype(np.float32),
-                )
-        # MemoryError: of a header that claims more than there is.
-        except (
-            OSError,
-            EOFError,
-            ValueError,
-            KeyError,
-            IndexError,
-            MemoryError,
-            zipfile.BadZipFile,
-        ) as error:
-            raise ArtifactError(f"{name}: not a lexicon ({error}); copy the model again") from None
 
 
 def is_table(offsets: np.ndarray, pieces: np.ndarray, values: np.ndarray, size: int) -> bool:

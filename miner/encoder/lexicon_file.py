@@ -100,11 +100,12 @@ def from_bytes(data: bytes, name: str) -> Lexicons:
         archive = np.load(io.BytesIO(data), allow_pickle=False)
         if "frequency" not in archive:
             return Lexicons(_Stored(archive, name))
+        frequency = archive["frequency"].astype(np.float32)
         table = Table(
             archive["offsets"].astype(np.int64),
             archive["pieces"].astype(np.int32),
             archive["probability"].astype(np.float32),
-            archive["frequency"].astype(np.float32),
+            frequency / frequency.min(),
         )
         return Lexicons({(UNKNOWN, UNKNOWN): table})
     except Exception as error:  # zipfile, lzma and numpy raise nearly anything

@@ -12,7 +12,7 @@ Every encoder other than ``sp`` has ``encoder.json``, its
 (``sp.model``, ``words.txt``, ``trigrams.txt``; ``morphs.txt`` for Morfessor); and for each part
 ``NAME.weights.npy``, ``NAME.scales.npy`` if int8, and ``NAME.network.npz`` if recurrent.
 
-A model that verifies candidates also has ``lexicon.npz`` (:mod:`miner.encoder.lexicon`),
+A model that verifies candidates also has ``lexicon.npz`` (:mod:`miner.encoder.lexicon_file`),
 ``verifier.json`` (:mod:`miner.scoring.verifier`) and ``decoys.txt.xz``, sentences of its training
 text for the estimate of precision (:mod:`miner.mining.precision`). A classifier of sentences
 (:mod:`miner.scoring.classifier`) is a model of one encoder with ``classifier.npz``, the layer that
@@ -34,9 +34,9 @@ from typing import Any
 
 import numpy as np
 
-from miner.encoder import decoy_file, known_languages
+from miner.encoder import decoy_file, known_languages, lexicon_file
 from miner.encoder.architecture import ENCODERS, VOCABULARIES, Architecture
-from miner.encoder.lexicon import Lexicon
+from miner.encoder.lexicons import Lexicons
 from miner.errors import ArtifactError
 from miner.npy import open_npy
 from miner.text.artifacts import atomic_directory
@@ -84,7 +84,7 @@ class Model:
     ``parts`` stand in the order of ``architecture.encoders``. ``vocabularies`` has a serialised
     vocabulary for each of ``architecture.units``, and ``segmentation`` is the Morfessor model of
     the words, if any. ``threshold`` is the score with the best F1 on the held-out mining task of
-    the training, None without one. ``verifier`` and ``lexicon`` are present together or not at
+    the training, None without one. ``verifier`` and ``lexicons`` are present together or not at
     all; ``decoys`` are sentences by language (:mod:`miner.encoder.decoy_file`) to save with them,
     and ``decoys_digest`` is the SHA-256 of the file that holds those of a loaded model.
     ``languages`` are the facts that a training recorded about each language, by ISO 639 code
@@ -100,7 +100,7 @@ class Model:
     threshold: float | None = None
     training: Mapping[str, Any] = field(default_factory=dict)
     verifier: Mapping[str, Any] | None = None
-    lexicon: Lexicon | None = None
+    lexicons: Lexicons | None = None
     decoys: Mapping[str, Sequence[str]] = field(default_factory=dict)
     decoys_digest: str | None = None
     languages: Mapping[str, known_languages.KnownLanguage] = field(default_factory=dict)
@@ -167,8 +167,8 @@ class Model:
                     np.save(directory / names[1], part.scales, allow_pickle=False)
                 if part.network:
                     np.savez(directory / names[2], **part.network)  # type: ignore[arg-type]
-            if self.verifier is not None and self.lexicon is not None:
-                (directory / LEXICON).write_bytes(self.lexicon.to_bytes())
+            if self.verifier is not None and self.lexicons is not None:
+                (directory / LEXICON).write_bytes(lexicon_file.to_bytes(self.lexicons))
                 text = json.dumps(self.verifier, indent=1) + "\n"
                 (directory / VERIFIER).write_text(text, encoding="utf-8")
                 (directory / DECOYS).write_bytes(decoy_file.pack(self.decoys))
@@ -254,13 +254,14 @@ def load(path: str | Path = "default") -> Model:
         raise ArtifactError(f"{directory / CONFIG}: lists no {', '.join(missing)}")
     shape = (config.get("pieces"), config["dimension"]) if architecture.plain else None
     parts = tuple(_part(directory, files, names, shape) for names in _part_files(architecture))
-    verifier = lexicon = None
+    verifier = lexicons = None
     verifying = _listed(directory, config, "verification")
     if verifying:
         _check(directory, verifying, VERIFYING_FILES)
         if set(verifying) != set(VERIFYING_FILES):
             raise ArtifactError(f"{directory / CONFIG}: lists only {', '.join(verifying)}")
-        lexicon = Lexicon.from_bytes((directory / LEXICON).read_bytes(), str(directory / LEXICON))
+        path = directory / LEXICON
+        lexicons = lexicon_file.from_bytes(path.read_bytes(), str(path))
         verifier = json.loads((directory / VERIFIER).read_text(encoding="utf-8"))
     classifier: dict[str, np.ndarray] = {}
     if classifying := _listed(directory, config, "classification"):
@@ -277,7 +278,7 @@ def load(path: str | Path = "default") -> Model:
         threshold=config.get("threshold"),
         training=config.get("training", {}),
         verifier=verifier,
-        lexicon=lexicon,
+        lexicons=lexicons,
         decoys_digest=verifying.get(DECOYS),
         languages=known_languages.read(config.get("languages"), str(directory / CONFIG)),
         classifier=classifier,

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -128,6 +129,12 @@ class TokenTable:
         self.weight = np.maximum(length, 1e-9).astype(np.float32)
         self.codes, self.scale = unit_codes(table)
         self.lexicon = lexicon
+
+    def with_lexicon(self, lexicon: Lexicon) -> "TokenTable":
+        """Return these tokens with other translations."""
+        other = copy(self)
+        other.lexicon = lexicon
+        return other
 
     def similarity(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Return the cosines of token ids with token ids, ``(n, m) float32``."""

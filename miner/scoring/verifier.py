@@ -39,7 +39,7 @@ class Verifier:
                 f"{encoder.name}: cannot verify pairs, which takes pieces or words that both "
                 "columns share; rank by margin"
             )
-        if model.verifier is None or model.lexicon is None:
+        if model.verifier is None or model.lexicons is None:
             raise ArtifactError(
                 f"{encoder.name}: carries no verifier (trained on too little text, or by an older "
                 "version); train it again, or rank by margin"
@@ -51,7 +51,7 @@ class Verifier:
             raise ArtifactError(
                 f"{encoder.name}: its verifier cannot be used ({error}); train the model again"
             ) from None
-        if len(model.lexicon.frequency) != len(model.verifying.weights):
+        if model.lexicons.size != len(model.verifying.weights):
             raise ArtifactError(f"{encoder.name}: lexicon and embeddings are of two models")
         self.encoder = encoder
         self.languages = languages
@@ -60,12 +60,17 @@ class Verifier:
     def tokens(self) -> TokenTable:
         """Embeddings and translations of the tokens."""
         model = self.encoder.model
-        assert model.verifying is not None and model.lexicon is not None
-        return TokenTable(model.verifying.table(), model.lexicon)
+        assert model.verifying is not None and model.lexicons is not None
+        return TokenTable(model.verifying.table(), model.lexicons.of(*self.languages))
 
     def of(self, languages: Languages) -> "Verifier":
         """Return the verifier of the same model for text in these languages."""
-        return self if languages == self.languages else Verifier(self.encoder, languages)
+        if languages == self.languages:
+            return self
+        other, lexicons = Verifier(self.encoder, languages), self.encoder.model.lexicons
+        if "tokens" in vars(self) and lexicons is not None:  # embeddings that are there already
+            other.tokens = self.tokens.with_lexicon(lexicons.of(*languages))
+        return other
 
     def prepare(self, sentences: Sequence[str], threads: int | None = None) -> PreparedText:
         """Tokenise sentences and find their numbers."""

@@ -173,7 +173,7 @@ def test_the_single_table_of_older_models() -> None:
         offsets=table.offsets,
         pieces=table.pieces.astype(np.uint16),
         probability=table.probability.astype(np.float16),
-        frequency=table.share.astype(np.float32),
+        frequency=np.maximum(table.share, 1e-6).astype(np.float32),
     )
     found = from_bytes(out.getvalue(), "lexicon.npz").of("de", "en")
     assert (found.pieces == table.pieces).all()

@@ -23,10 +23,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from miner.encoder import lexicon_file
 from miner.encoder import model as models
 from miner.encoder.architecture import VOCABULARIES
 from miner.encoder.encoder import Encoder
-from miner.encoder.lexicon import Lexicon
 from miner.encoder.model import CONFIG, SCALES, WEIGHTS, Model, load, quantise
 from miner.errors import ArtifactError, ResourceError
 
@@ -403,5 +403,8 @@ def test_arrays_that_claim_petabytes(tmp_path: Path) -> None:
         archive.writestr("offsets.npy", header.getvalue() + bytes(80))
     with pytest.raises(ArtifactError, match="not a network"):
         models._arrays(tmp_path / "a.npz", "a network")
-    with pytest.raises(ArtifactError, match="a.npz: not a lexicon"):
-        Lexicon.from_bytes((tmp_path / "a.npz").read_bytes(), "a.npz")
+    for name in ("frequency", "size"):
+        with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+            archive.writestr(f"{name}.npy", header.getvalue() + bytes(80))
+        with pytest.raises(ArtifactError, match="a.npz: not a lexicon"):
+            lexicon_file.from_bytes((tmp_path / "a.npz").read_bytes(), "a.npz")

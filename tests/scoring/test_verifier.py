@@ -215,17 +215,6 @@ def test_model1_is_its_reference(seed: int, iterations: int, lanes: int) -> None
     np.testing.assert_allclose(dense, reference, atol=1e-4)
 
 
-def test_lexicon_survives_its_file() -> None:
-    lexicon = random_lexicon(np.random.default_rng(5), 30)
-    data = lexicon.to_bytes()
-    again = Lexicon.from_bytes(data, "lexicon.npz")
-    assert (again.pieces == lexicon.pieces).all() and (again.offsets == lexicon.offsets).all()
-    np.testing.assert_allclose(again.probability, lexicon.probability, rtol=1e-3)
-    assert again.to_bytes() == data
-    with pytest.raises(ArtifactError, match="lexicon.npz: not a lexicon"):
-        Lexicon.from_bytes(data[: len(data) // 2], "lexicon.npz")
-
-
 def test_a_lexicon_that_contradicts_itself_is_refused() -> None:
     lexicon = random_lexicon(np.random.default_rng(5), 30)
     for change in (
@@ -341,7 +330,7 @@ def test_logistic_is_what_it_says() -> None:
 
 def test_a_model_carries_its_verifier(verifying_model: Path, tiny_model: Path) -> None:
     model = load(verifying_model)
-    assert model.verifier is not None and model.lexicon is not None
+    assert model.verifier is not None and model.lexicons is not None
     assert len(model.read_decoys()) > 600
     assert load(tiny_model).verifier is None and load(tiny_model).read_decoys() == []
     # The verifier does not change the vectors.

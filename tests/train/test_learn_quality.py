@@ -15,6 +15,7 @@ from support.tiny import sentences
 from miner.encoder.encoder import Encoder
 from miner.scoring.quality import FEATURES, NAME, Quality
 from miner_train import learn_quality as learning
+from miner_train.language_texts import LanguageText
 from miner_train.learn_quality import KINDS, corrupt, learn_quality
 
 PAIR = (
@@ -66,7 +67,7 @@ def test_half_is_corrupted_and_the_same_each_time(encoder: Encoder):
 def test_a_learned_function_recognises_corrupted_pairs(verifying_model):
     encoder = Encoder.load(verifying_model)
     held = [side * 4 for side in (sentences("de"), sentences("en"))]
-    learned = learn_quality(encoder, (held[0], held[1]), 1)
+    learned = learn_quality(encoder, [LanguageText(("de", "en"), (held[0], held[1]), ([], []))], 1)
     assert set(learned["weight"]) == set(FEATURES)
     model = encoder.model
     quality = Quality(

@@ -14,13 +14,15 @@ from support.tiny import sentences
 import miner_train.learn_verifier
 import miner_train.pipeline
 from miner.encoder.encoder import Encoder
+from miner.encoder.lexicons import UNKNOWN
 from miner.encoder.model import Model, load
 from miner.scoring.logistic import sigmoid
 from miner.scoring.pair_features import PAIR_FEATURES
 from miner.scoring.verifier import Verifier
 from miner_train.config import TrainConfig
 from miner_train.data import prepare
-from miner_train.learn_lexicon import learn_lexicon
+from miner_train.language_texts import LanguageText
+from miner_train.learn_lexicon import learn_lexicons
 from miner_train.learn_verifier import fit, learn_verifier
 from miner_train.pipeline import train_model
 from miner_train.read import TextPair
@@ -38,7 +40,11 @@ def test_the_lexicon_finds_translations():
 
     words = [generator.choice(40, 6) for _ in range(400)]
     pairs = [[" ".join(f"{side}{i}" for i in row) for row in words] for side in "ab"]
-    lexicon = learn_lexicon(prepare(([tokenizer], [tokenizer]), *pairs), 80)
+    data = prepare(([tokenizer], [tokenizer]), *pairs)
+    rows = np.arange(len(data))
+    lexicon = learn_lexicons(data, {("de", "en"): rows}, 80).of("de", "en")
+    one = learn_lexicons(data, {(UNKNOWN, UNKNOWN): rows}, 80).of("de", "en")
+    np.testing.assert_allclose(one.frequency, lexicon.frequency, rtol=0.02)
     for piece in range(80):
         others, probability = lexicon.translations(piece)
         assert others[probability.argmax()] == piece ^ 1
@@ -51,8 +57,48 @@ def test_a_lexicon_of_nothing_in_common():
         ids = [int(sentence) for sentence in chunk]
         return np.array(ids, dtype=np.int32), np.arange(len(ids) + 1)
 
-    lexicon = learn_lexicon(prepare(([tokenizer], [tokenizer]), ["0", "1"], ["2", "3"]), 4)
-    assert len(lexicon.pieces) == 0
+    data = prepare(([tokenizer], [tokenizer]), ["0", "1"], ["2", "3"])
+    lexicons = learn_lexicons(data, {("de", "en"): np.arange(2)}, 4)
+    assert len(lexicons.of("de", "en").pieces) == 0
+
+
+def test_each_pair_of_languages_has_its_tables():
+    """Languages whose words are translated differently, and files that name them either way."""
+    generator = np.random.default_rng(1)
+    english = [generator.integers(0, 20, size=5) for _ in range(900)]
+    # Word i of English is i + 20 in German, and i + 40 in French.
+    texts = [
+        english[:600],
+        [row + 20 for row in english[:300]] + [row + 40 for row in english[300:600]],
+    ]
+    texts[0] += [row + 20 for row in english[600:]]
+    texts[1] += english[600:]
+
+    def tokenizer(chunk):
+        ids = [[int(word) for word in sentence.split()] for sentence in chunk]
+        return np.array(sum(ids, []), dtype=np.int32), np.cumsum([0, *map(len, ids)])
+
+    data = prepare(
+        ([tokenizer], [tokenizer]), *[[" ".join(map(str, row)) for row in side] for side in texts]
+    )
+    groups = {
+        ("en", "de"): np.arange(300),
+        ("en", "fr"): np.arange(300, 600),
+        ("de", "en"): np.arange(600, 900),
+    }
+    lexicons = learn_lexicons(data, groups, 60)
+    assert sorted(lexicons.tables) == [("de", "en"), ("en", "de"), ("en", "fr"), ("fr", "en")]
+    assert lexicons.tables["en", "de"].count.sum() == lexicons.tables["de", "en"].count.sum()
+    for word in range(20):
+        for pair, of, expected in (
+            (("de", "en"), word, word + 20),
+            (("de", "en"), word + 20, word),
+            (("en", "fr"), word, word + 40),
+            (("de", "fr"), word + 20, word + 40),
+            (("de", "fr"), word + 40, word + 20),
+        ):
+            found, probability = lexicons.of(*pair).translations(of)
+            assert found[probability.argmax()] == expected
 
 
 def test_the_regression_finds_its_weights():
@@ -73,15 +119,20 @@ def small(monkeypatch):
     monkeypatch.setattr(miner_train.learn_verifier, "ENOUGH", 20)
 
 
+def knowing(encoder: Encoder, pairs) -> Encoder:
+    """Return the encoder with a lexicon of the ``pairs``."""
+    data = prepare(([encoder.tokenizer], [encoder.tokenizer]), *pairs)
+    lexicons = learn_lexicons(data, {("de", "en"): np.arange(len(data))}, encoder.tokenizer.size)
+    return Encoder(dataclasses.replace(encoder.model, lexicons=lexicons), threads=2)
+
+
 def test_a_verifier_tells_translations_from_others(encoder: Encoder):
     pairs = sentences("de"), sentences("en")
-    lexicon = learn_lexicon(
-        prepare(([encoder.tokenizer], [encoder.tokenizer]), *pairs), encoder.tokenizer.size
-    )
-    known = Encoder(dataclasses.replace(encoder.model, lexicon=lexicon), threads=2)
-    learned = learn_verifier(known, pairs, ([], []), seed=1)
+    known = knowing(encoder, pairs)
+    text = LanguageText(("de", "en"), pairs, ([], []))
+    learned = learn_verifier(known, [text], seed=1)
     assert learned["translations"] == 15  # one in four keeps its partner
-    again = learn_verifier(known, pairs, ([], []), seed=1)
+    again = learn_verifier(known, [text], seed=1)
     assert again == learned
     verifier = Verifier(Encoder(dataclasses.replace(known.model, verifier=learned)))
     left, right = (verifier.prepare(side) for side in pairs)
@@ -124,9 +175,7 @@ def test_too_few_pairs_for_a_verifier_are_a_warning(tmp_path):
 def test_text_that_is_no_bitext_makes_no_verifier(encoder: Encoder, monkeypatch):
     """No held-out pair is found again: the model is saved without verification."""
     pairs = sentences("de"), sentences("en")
-    lexicon = learn_lexicon(
-        prepare(([encoder.tokenizer], [encoder.tokenizer]), *pairs), encoder.tokenizer.size
-    )
-    known = Encoder(dataclasses.replace(encoder.model, lexicon=lexicon), threads=2)
+    known = knowing(encoder, pairs)
+    text = LanguageText(("de", "en"), pairs, ([], []))
     monkeypatch.setattr(miner_train.learn_verifier, "FEWEST", 16)
-    assert learn_verifier(known, pairs, ([], []), seed=1) is None
+    assert learn_verifier(known, [text], seed=1) is None

@@ -1,0 +1,48 @@
+"""Text of a training by pair of languages, since real mining has one pair."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from miner.encoder.lexicons import UNKNOWN as UNKNOWN_CODE
+from miner.encoder.lexicons import Direction
+from miner_train import data
+from miner_train.data import SplitPairs
+from miner_train.language_record import codes
+
+
+@dataclass(frozen=True)
+class LanguageText:
+    """Sentences in two languages, translations by position.
+
+    ``languages`` are the ISO 639 codes of source and target. ``held`` are the source and target
+    sentences that the encoder was not trained on, ``training`` some or all of the others.
+    """
+
+    languages: Direction
+    held: tuple[list[str], list[str]]
+    training: tuple[list[str], list[str]]
+
+
+def rows_by_languages(split: SplitPairs, rows: np.ndarray) -> dict[Direction, np.ndarray]:
+    """Group ``rows`` by the codes of source and target; they are "und" where nobody named them."""
+    found: dict[Direction, list[np.ndarray]] = {}
+    for name, places in split.by_language(rows).items():
+        found.setdefault(codes(name), []).append(rows[places])
+    unknown = rows[split.pairs.language[rows] == data.UNKNOWN]
+    if len(unknown):
+        found[UNKNOWN_CODE, UNKNOWN_CODE] = [unknown]
+    return {pair: np.sort(np.concatenate(parts)) for pair, parts in sorted(found.items())}
+
+
+def texts_by_languages(split: SplitPairs) -> list[LanguageText]:
+    """Return the held-out pairs, and the translations among the others, of each pair of languages.
+
+    Pairs of languages without held-out text are left out.
+    """
+    held, training = (rows_by_languages(split, rows) for rows in (split.held, split.translations))
+    none = np.empty(0, dtype=np.int64)
+    return [
+        LanguageText(pair, split.text(rows), split.text(training.get(pair, none)))
+        for pair, rows in held.items()
+    ]
