@@ -57,9 +57,11 @@ clean:
 	rm -rf $(VENV) demo-out site build dist *.egg-info
 
 # The model that ships: shippable text only (see miner/models/default/README.md), by its directory
-# and name below $(DATA)/train.
+# and name below $(DATA)/train. Its card is train/shipped.md with the table of languages.
 SHIPPED := $(shell cat train/shipped.txt)
 model: $(VENV)/developing
 	$(BIN)/miner train $(SHIPPED:%=--bitext $(DATA)/train/%.tsv.xz) \
 	  --pieces 64000 --temperature 2 --dtype int8 --threshold 1.22 --overwrite -o models/default
 	cp models/default/*.* miner/models/default/
+	cp train/shipped.md miner/models/default/README.md
+	$(BIN)/python -m benchmarks languages --data $(DATA) --record

@@ -16,6 +16,7 @@ BENCHMARKS = {
     "encoders": "benchmarks.models.encoders",
     "evaluations": "benchmarks.models.evaluations",
     "experiments": "benchmarks.models.experiments",
+    "languages": "benchmarks.models.language_accuracy",
     "distances": "benchmarks.models.distances",
     "filtering": "benchmarks.filtering.filter_quality",
     "speed": "benchmarks.speed.speed_sections",

@@ -17,7 +17,12 @@ from typing import Any
 from benchmarks import plots, report
 from benchmarks.filtering import filter_tables
 from benchmarks.markdown import table
-from benchmarks.models import encoder_tables, evaluation_tables, experiment_tables
+from benchmarks.models import (
+    encoder_tables,
+    evaluation_tables,
+    experiment_tables,
+    language_tables,
+)
 from benchmarks.reliability import reliability_tables
 from benchmarks.speed import speed_tables
 
@@ -190,6 +195,7 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     "verification": simple("secondlook.json", verification),
     "training": simple("training.json", training),
     "speed": part("speed.json", speed_tables.tables),
+    "languages": part("languages.json", language_tables.tables),
     "encoders": part("encoders.json", encoder_tables.tables),
     "experiments": part("experiments.json", experiment_tables.tables),
     "filtering": part("filtering.json", filter_tables.tables),

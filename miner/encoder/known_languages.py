@@ -14,6 +14,12 @@ from miner.text.language_codes import alike
 # pairs for it. Pairs count only where nothing was measured.
 LEVELS = (("good", 0.9, 150_000), ("fair", 0.75, 30_000), ("weak", 0.0, 0))
 
+GOOD_FOR = {
+    "good": "mining and filtering",
+    "fair": "mining with verification; read a sample",
+    "weak": "little: train on more text, or use another encoder",
+}
+
 
 @dataclass(frozen=True)
 class KnownLanguage:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from miner.encoder.model import CONFIG, Model, load, resolve
 from miner.errors import ArtifactError
+from miner.text.language_codes import describe
 from miner.text_table import aligned
 
 CARD = "README.md"
@@ -52,10 +53,11 @@ def facts(name: str) -> list[str]:
         ["verifies", "yes" if model.verifier is not None else "no"],
         *_training(model),
     ]
+    lines = [*aligned(rows, left=2), *_languages(model)]
     card = directory / CARD
     if not card.is_file():
-        return [*aligned(rows, left=2), "", f"no card ({CARD}) in {directory}"]
-    return [*aligned(rows, left=2), "", *card.read_text(encoding="utf-8").splitlines()]
+        return [*lines, "", f"no card ({CARD}) in {directory}"]
+    return [*lines, "", *card.read_text(encoding="utf-8").splitlines()]
 
 
 def _training(model: Model) -> Iterator[list[str]]:
@@ -69,6 +71,18 @@ def _training(model: Model) -> Iterator[list[str]]:
         yield ["held-out mining F1", f"{training['held-out mining F1']:.3f}"]
     if model.threshold is not None:
         yield ["margin threshold", f"{model.threshold:.2f}"]
+
+
+def _languages(model: Model) -> list[str]:
+    """Lines of a table of the model's languages; none for a model that records none."""
+    if not model.languages:
+        return []
+    tests = sorted({test for one in model.languages.values() for test in one.accuracy})
+    rows = [["language", "level", "training pairs", *tests]]
+    for code, one in sorted(model.languages.items(), key=lambda item: (-item[1].pairs, item[0])):
+        figures = [f"{one.accuracy[test]:.3f}" if test in one.accuracy else "-" for test in tests]
+        rows.append([describe(code), one.level, f"{one.pairs:,}", *figures])
+    return ["", *aligned(rows, left=2)]
 
 
 def _size(directory: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import hashlib
 import io
@@ -16,6 +17,7 @@ import pytest
 from support.downloads import Server
 
 from miner.datasets import download
+from miner.encoder.known_languages import KnownLanguage
 from miner.encoder.model import load
 
 Miner = Callable[..., tuple[int, str, str]]
@@ -239,11 +241,12 @@ def test_info(miner: Miner, tiny_model: Path) -> None:
     code, out, err = miner("model", "info")
     model = load("default")
     assert (code, err) == (0, "")
-    head, _, card = out.partition("\n\n")
+    head = out.partition("\n\n")[0]
     assert model.fingerprint in head and model.describe() in head
     assert f"{model.training['pairs']:,} pairs: tatoeba.tsv.xz" in head
     assert f"{model.training['held-out mining F1']:.3f}" in head
-    assert card == (model.path / "README.md").read_text(encoding="utf-8")  # type: ignore[operator]
+    assert model.path is not None
+    assert out.endswith("\n\n" + (model.path / "README.md").read_text(encoding="utf-8"))
     code, out, _ = miner("model", "info", tiny_model)
     config = json.loads((tiny_model / "config.json").read_text())
     assert (
@@ -251,3 +254,19 @@ def test_info(miner: Miner, tiny_model: Path) -> None:
     )
     code, out, err = miner("model", "info", tiny_model / "nowhere")
     assert (code, out) == (1, "") and "no such model directory" in err
+
+
+def test_info_of_languages(miner: Miner, tiny_model: Path, tmp_path: Path) -> None:
+    facts = {
+        "de": KnownLanguage(1_200_000, {}, {"news": 0.95}),
+        "fi": KnownLanguage(4000, {"web": 4000}),
+    }
+    dataclasses.replace(load(tiny_model), languages=facts).save(tmp_path / "model")
+    code, out, err = miner("model", "info", tmp_path / "model")
+    assert (code, err) == (0, "")
+    lines = [line.split() for line in out.splitlines()]
+    start = lines.index(["language", "level", "training", "pairs", "news"])
+    assert lines[start + 1 : start + 3] == [
+        ["German", "(de)", "good", "1,200,000", "0.950"],
+        ["Finnish", "(fi)", "weak", "4,000", "-"],
+    ]

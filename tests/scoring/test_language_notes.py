@@ -1,0 +1,57 @@
+"""Lines about the languages of two texts."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from miner.encoder.known_languages import KnownLanguage
+from miner.encoder.model import Model, load
+from miner.scoring.language_notes import describe_both, doubts, one_language
+from miner.scoring.languages import Identified
+
+GERMAN, ENGLISH = Identified((("de", 1.0),), None, 900), Identified((("en", 0.98),), None, 900)
+FINNISH = Identified((("fi", 1.0),), None, 900)
+
+
+@pytest.fixture
+def model(tiny_model: Path) -> Model:
+    weak = KnownLanguage(40, {}, {"Tatoeba": 0.9, "news": 0.5})
+    facts = {"de": KnownLanguage(10**6), "en": KnownLanguage(10**6), "fi": weak}
+    return dataclasses.replace(load(tiny_model), languages=facts)
+
+
+def test_both_languages_in_one_line() -> None:
+    assert describe_both((GERMAN, ENGLISH)) == "source: German (de) 100%, target: English (en) 98%"
+
+
+def test_known_languages_raise_no_doubt(model: Model, tiny_model: Path) -> None:
+    assert not list(doubts((GERMAN, ENGLISH), model))
+    assert not list(doubts((FINNISH, ENGLISH), load(tiny_model)))
+    assert not list(doubts((FINNISH, ENGLISH)))
+
+
+def test_weak_and_unknown_languages(model: Model) -> None:
+    (said,) = doubts((FINNISH, ENGLISH), model)
+    assert said.startswith(
+        "the model is weak in Finnish (fi) (40 training pairs; 50% of news sentences find their "
+        "translation); train a model"
+    )
+    (said,) = doubts((GERMAN, Identified((), "ko")), model)
+    assert said.startswith("the model was not trained on Korean (ko); train a model")
+    # A few words do not tell.
+    assert not list(doubts((dataclasses.replace(FINNISH, characters=20), ENGLISH), model))
+
+
+def test_a_wrong_language_and_one_language(model: Model) -> None:
+    wrong = dataclasses.replace(GERMAN, given="en")
+    (said,) = doubts((wrong, ENGLISH), model)
+    assert said == (
+        "100% of the source looks like German (de); give --source-lang de, or check the file"
+    )
+    (said,) = one_language((GERMAN, GERMAN))
+    assert said.startswith("both sides are in German (de)")
+    assert not list(one_language((GERMAN, ENGLISH)))
+    assert not list(one_language((Identified(()), ENGLISH)))
