@@ -24,6 +24,7 @@ from support.kernel_references import (
     model1_reference,
     shared_numbers_reference,
 )
+from support.lexicon_references import random_lexicons
 
 from miner.encoder.encoder import Encoder
 from miner.encoder.lexicon import Lexicon
@@ -213,6 +214,23 @@ def test_model1_is_its_reference(seed: int, iterations: int, lanes: int) -> None
     dense[np.repeat(np.arange(size), np.diff(rows)), columns] = probability
     reference = model1_reference(sets[0], sets[1], size, frequency, iterations)
     np.testing.assert_allclose(dense, reference, atol=1e-4)
+
+
+def test_the_languages_choose_the_lexicon(verifying_model: Path) -> None:
+    encoder = Encoder.load(verifying_model)
+    generator = np.random.default_rng(8)
+    lexicons = random_lexicons(generator, encoder.tokenizer.size, ["de-en", "fr-en"])
+    encoder = Encoder(dataclasses.replace(encoder.model, lexicons=lexicons))
+    unknown = Verifier(encoder)
+    first, later = Verifier(encoder, ("de", "en")), unknown.of(("de", "en"))
+    assert unknown.tokens is not None and unknown.of((None, None)) is unknown
+    again = unknown.of(("en", "de"))
+    for verifier in (first, later, again):
+        found, expected = verifier.tokens.lexicon, lexicons.of("de", "en")
+        assert (found.pieces == expected.pieces).all()
+        assert (found.probability == expected.probability).all()
+    assert again.tokens.codes is unknown.tokens.codes
+    assert len(unknown.tokens.lexicon.pieces) != len(first.tokens.lexicon.pieces)
 
 
 def test_a_lexicon_that_contradicts_itself_is_refused() -> None:
