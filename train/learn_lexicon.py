@@ -14,6 +14,9 @@ ITERATIONS = 5
 TOGETHER = 2
 # Entries below this probability are dropped after each iteration but the first.
 UNLIKELY = 0.001
+# Entries that are expected in fewer sentences of the training text are dropped at the end: chance
+# put most of them there, and they are two thirds of the table of a small language.
+EXPECTED = 1.0
 
 
 def learn_lexicons(data: PairData, rows_of: Mapping[Direction, np.ndarray], size: int) -> Lexicons:
@@ -48,8 +51,8 @@ def _table(source: Sentences, target: Sentences, size: int) -> Table:
     if len(columns):
         partners(*arguments, rows, columns, lanes)
     probability = np.repeat(1 / np.maximum(np.diff(rows), 1), np.diff(rows)).astype(np.float32)
-    count = np.bincount(right.ids, minlength=size) + 0.5
-    frequency = (count / (count.sum() + 1)).astype(np.float32)
+    opposite = np.bincount(right.ids, minlength=size) + 0.5
+    frequency = (opposite / (opposite.sum() + 1)).astype(np.float32)
     expected = np.empty(len(right.ids), dtype=np.float32)
     for iteration in range(ITERATIONS):
         expectation(*_flat(left), *_flat(right), rows, columns, probability, frequency, expected)
@@ -57,20 +60,22 @@ def _table(source: Sentences, target: Sentences, size: int) -> Table:
             starts, where, *_flat(right), rows, columns, probability, expected, lanes
         )
         if iteration > 0:
-            rows, columns, probability = _likely(rows, columns, probability, UNLIKELY)
-    rows, columns, probability = _likely(rows, columns, probability, LEAST)
-    return Table(rows, columns, probability, np.diff(starts).astype(np.float32))
+            keep = probability >= UNLIKELY
+            rows, columns, probability = _select(rows, columns, probability, keep)
+    count = np.diff(starts).astype(np.float32)
+    expected = probability * np.repeat(count, np.diff(rows))
+    keep = (probability >= LEAST) & (expected >= EXPECTED)
+    return Table(*_select(rows, columns, probability, keep), count)
 
 
 def _flat(sentences: Sentences) -> tuple[np.ndarray, np.ndarray]:
     return sentences.ids, sentences.offsets
 
 
-def _likely(
-    rows: np.ndarray, columns: np.ndarray, probability: np.ndarray, least: float
+def _select(
+    rows: np.ndarray, columns: np.ndarray, probability: np.ndarray, keep: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Select the entries of the table with a probability of at least ``least``."""
-    keep = probability >= least
+    """Select entries of the table by a mask, ``keep (m,) bool``."""
     kept = np.zeros(len(keep) + 1, dtype=np.int64)
     np.cumsum(keep, out=kept[1:])
     return kept[rows], columns[keep], probability[keep]
