@@ -17,7 +17,7 @@ from benchmarks.speed import search_speed, speed_peers, speed_text
 from benchmarks.speed.process import Job, Meter, alternate, rows, run
 from miner import Encoder, Index
 from miner.knn.settings import SearchSettings
-from miner.mining.precision import estimate
+from miner.mining.precision import calibrate
 from miner.mining.search import run as mine
 from miner.mining.search import verifier_for
 
@@ -52,10 +52,10 @@ def ours(
         report=lambda _, done, total: stage("neighbours") if done == total else None,
     )
     stage("scores")
-    pairs = found.pairs
-    if verifier is not None and pairs.target.distinct > WARM:
-        estimate(found)
+    if verifier is not None and found.pairs.target.distinct > WARM:
+        found, _ = calibrate(found)
         stage("estimate")
+    pairs = found.pairs
     pairs.write(work / "pairs.tsv")
     stage("pairs to file")
     return len(pairs), seconds

@@ -36,6 +36,7 @@ def take_keep(given: dict[str, Any], **defaults: Any) -> Keep:
         target_precision=given.pop("target_precision"),
         top_n=given.pop("top_n"),
         estimate=given.pop("estimating"),
+        refit=given.pop("refit"),
         decoys=decoys,
         **defaults,
     )
@@ -139,16 +140,22 @@ def table(mined: Mined) -> str:
         rows += [f"{row.threshold:9.6f} {row.kept:8d}" for row in mined.table()]
         rows.append("No threshold suits every corpus: read pairs around one before you trust it.")
         return "\n".join(rows)
-    rows = ["threshold     kept  precision  recall (estimated)"]
-    rows += [
-        f"{row.threshold:9.6f} {row.kept:8d}      {row.precision:.3f}   {row.recall:.3f}"
-        for row in mined.table()
-    ]
+    rows = ["threshold     kept  precision (90%)        recall (90%)"]
+    for row in mined.table():
+        assert row.precision is not None and row.recall is not None
+        rows.append(
+            f"{row.threshold:9.6f} {row.kept:8d}  {_share(row.precision, row.precision_interval)}"
+            f"  {_share(row.recall, row.recall_interval)}".rstrip()
+        )
     rows.append(
-        f"Precision estimated with {estimate.decoys:,} decoys ({estimate.matched:,} matched"
+        f"Estimated with {estimate.decoys:,} decoys ({estimate.matched:,} matched"
         + (f", {estimate.dropped:,} others dropped" if estimate.dropped else "")
-        + "). "
-        "Near-copies that differ in one word are\nnot covered. Recall is relative to the "
-        "candidates found."
+        + "). Near-copies that differ in\none word are not covered. Recall is relative to the "
+        "pairs found."
     )
     return "\n".join(rows)
+
+
+def _share(value: float, bounds: tuple[float, float] | None) -> str:
+    """Format an estimate and its interval."""
+    return f"{value:.3f}" + ("" if bounds is None else f" ({bounds[0]:.3f}-{bounds[1]:.3f})")

@@ -294,7 +294,14 @@ estimating = several(
         "estimating",
         default=True,
         show_default=True,
-        help="Estimate precision, which searches and verifies up to 20,000 more targets.",
+        help="Estimate precision, which searches and verifies up to 20,000 more targets. Scores "
+        "are then probabilities on this corpus; without, the model's own.",
+    ),
+    click.option(
+        "--refit/--no-refit",
+        default=True,
+        show_default=True,
+        help="Fit the verifier's function again to this corpus, without gold, before the estimate.",
     ),
     click.option("--report", "page", metavar="FILE", help="Write an HTML report."),
 )

@@ -27,7 +27,7 @@ from miner.evaluation.results import Metric, TaskResult
 from miner.index.index import Index
 from miner.knn.settings import SearchSettings
 from miner.mining.pairs import each_duplicate
-from miner.mining.precision import estimate
+from miner.mining.precision import calibrate
 from miner.mining.search import run, verifier_for
 from miner.names import RANKS
 from miner.progress import Reporter, silent
@@ -45,13 +45,16 @@ class MinedSplit:
     """Pairs mined from one split.
 
     pairs: (score, source id, target id). own_threshold: the engine's threshold for an estimated
-    precision of `OWN_PRECISION`, chosen without gold; None where it was not asked for or pairs are
-    not ranked by probability. seconds: time from text to pairs.
+    precision of `OWN_PRECISION`, chosen without gold; infinite where none is that precise, None
+    where pairs are not ranked by probability or their scores cannot be calibrated on the split.
+    raw: the pairs by the model's own scores, where ``pairs`` are calibrated. seconds: time from
+    text to pairs.
     """
 
     pairs: list[tuple[float, str, str]]
     own_threshold: float | None
     seconds: float
+    raw: list[tuple[float, str, str]] | None = None
 
 
 @dataclass(frozen=True)
@@ -166,10 +169,12 @@ def mine_set(
             )
             seconds = time.perf_counter() - begun
             for rank in ranks:
-                one = _mine(model, source, target, rank, split == "test", settings)
+                one = _mine(model, source, target, rank, settings)
                 mined[rank][split] = replace(one, seconds=one.seconds + seconds)
                 step()
-    return [_against_gold(mining_set, rank, by_split) for rank, by_split in mined.items()]
+    return [
+        _against_gold(mining_set, rank, _on_one_scale(by_split)) for rank, by_split in mined.items()
+    ]
 
 
 def _mine(
@@ -177,21 +182,37 @@ def _mine(
     source: Index,
     target: Index,
     rank: str,
-    own: bool,
     settings: SearchSettings,
 ) -> MinedSplit:
-    """Mine two indexes; ``own``: also choose a threshold without gold."""
+    """Mine two indexes; probabilities are calibrated, and give a threshold without gold."""
     begun = time.perf_counter()
     encoder = model.encoders[0] if isinstance(model, MinerModel) else None
     verifier = verifier_for(source, rank, encoder)
     found = run(source, target, verifier, settings)
-    threshold = None
-    if own and verifier is not None:
+    threshold = raw = None
+    if verifier is not None:
         with suppress(MinerError):  # too small a set, or a language without decoys
-            threshold = estimate(found).threshold(OWN_PRECISION)
+            calibrated, estimate = calibrate(found)
+            raw = list(each_duplicate(found.pairs).ids())
+            found = calibrated
+            threshold = estimate.threshold(OWN_PRECISION)
+            threshold = math.inf if threshold is None else threshold
     # A sentence under several ids counts under each.
     pairs = list(each_duplicate(found.pairs).ids())
-    return MinedSplit(pairs, threshold, time.perf_counter() - begun)
+    return MinedSplit(pairs, threshold, time.perf_counter() - begun, raw)
+
+
+def _on_one_scale(mined: dict[str, MinedSplit]) -> dict[str, MinedSplit]:
+    """Return to the model's own scores if not all splits could be calibrated.
+
+    A threshold of one split would mean nothing for the other.
+    """
+    if all(one.raw is not None for one in mined.values()):
+        return mined
+    return {
+        split: one if one.raw is None else replace(one, pairs=one.raw, own_threshold=None)
+        for split, one in mined.items()
+    }
 
 
 def _against_gold(mining_set: MiningSet, rank: str, mined: dict[str, MinedSplit]) -> MiningResult:
@@ -256,7 +277,11 @@ def _threshold_table(mined: list[dict[str, Any]]) -> list[str]:
         row = [result["set"], result["rank"], "none" if cut is None else f"{cut:.4f}"]
         row.append(f"{oracle['f1']:.3f}" if oracle else "")
         row += (
-            [f"{own['threshold']:.4f}", f"{own['f1']:.3f}", f"{own['precision']:.3f}"]
+            [
+                "none" if own["threshold"] is None else f"{own['threshold']:.4f}",
+                f"{own['f1']:.3f}",
+                f"{own['precision']:.3f}",
+            ]
             if own
             else [""] * 3
         )

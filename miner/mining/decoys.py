@@ -56,12 +56,15 @@ class DecoyPairs:
     """Pairs of sources with decoys, from one-to-one matching.
 
     ``score (n,) float64`` is the probability by the model's verifier, ``features (n, f) float32``
-    are :data:`~miner.scoring.verifier.FEATURES`; ``source_row (n,) int64``; ``decoy (n,) int64``
-    are rows of the pool.
+    are :data:`~miner.scoring.verifier.FEATURES`; ``cosine (n,) float32`` and ``margin_ratio (n,)
+    float64`` as in :class:`~miner.mining.pairs.Pairs`; ``source_row (n,) int64``; ``decoy (n,)
+    int64`` are rows of the pool.
     """
 
     score: np.ndarray
     features: np.ndarray
+    cosine: np.ndarray
+    margin_ratio: np.ndarray
     source_row: np.ndarray
     decoy: np.ndarray
 
@@ -184,7 +187,14 @@ def _compete(found: Search, vectors: np.ndarray, text: PreparedText) -> DecoyPai
         own,
         lambda pairs: context_of(replace(pairs, target_row=pairs.target_row + first)),
     )
-    return DecoyPairs(chosen.score, columns, own.source_row, own.target_row)
+    return DecoyPairs(
+        chosen.score,
+        columns,
+        own.similarity,
+        own.margin_ratio,
+        own.source_row,
+        own.target_row,
+    )
 
 
 def _merged(lists: Neighbors, more: Neighbors, first: int) -> Neighbors:

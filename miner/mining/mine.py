@@ -14,7 +14,7 @@ from miner.index.index import Index
 from miner.knn.search_checkpoint import Checkpoint
 from miner.knn.settings import SearchSettings
 from miner.mining.pairs import Pairs, each_duplicate
-from miner.mining.precision import Estimate, Row, estimate, rounded
+from miner.mining.precision import Estimate, Row, calibrate, rounded
 from miner.mining.search import Search, languages_of, require_one_model, run, verifier_for
 from miner.names import SIDES
 from miner.progress import Reporter, silent
@@ -47,7 +47,9 @@ class Keep:
     - ``default_precision``: applies where none of the three is given. It is aimed at if it can be
       estimated; otherwise pairs with a probability of one half or more are kept, and of pairs
       ranked by margin those above the model's own threshold. None keeps all pairs.
-    - ``estimate``: whether to estimate precision, which takes a verifier.
+    - ``estimate``: whether to estimate precision, which takes a verifier. Scores are then
+      probabilities of being right on this corpus, else those of the model.
+    - ``refit``: whether the estimate first fits the verifier's function again to the corpus.
     - ``decoys``: sentences to estimate precision with, in the language and domain of the target,
       none a translation of a source. None: those of the model.
 
@@ -60,6 +62,7 @@ class Keep:
     top_n: int | None = None
     default_precision: float | None = PRECISION
     estimate: bool = True
+    refit: bool = True
     decoys: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
@@ -197,9 +200,7 @@ def mine(
         )
     guess = None
     if estimating and len(found.pairs):
-        guess = _estimated(found, keep, warnings)
-    if guess is not None:
-        found = replace(found, pairs=replace(found.pairs, q_value=guess.q_value))
+        found, guess = _calibrated(found, keep, notes, warnings)
     pairs = found.pairs if settings.duplicates == "first" else each_duplicate(found.pairs)
     threshold = _threshold(keep, guess, found, encoder, notes)
     kept = pairs if threshold is None else pairs.at_least(threshold)
@@ -267,17 +268,20 @@ def _verifier(
     return Verifier(encoder), None
 
 
-def _estimated(found: Search, keep: Keep, warnings: list[str]) -> Estimate | None:
-    """Estimate precision; where it cannot be, raise if it was asked for by name, else warn."""
+def _calibrated(
+    found: Search, keep: Keep, notes: list[str], warnings: list[str]
+) -> tuple[Search, Estimate | None]:
+    """Calibrate scores; where they cannot be, raise if that was asked for by name, else warn."""
     try:
-        guess = estimate(found, keep.decoys)
+        found, guess = calibrate(found, keep.decoys, refitting=keep.refit)
     except MinerError as error:
         if keep.target_precision is not None or keep.decoys is not None:
             raise
-        warnings.append(f"precision cannot be estimated: {error}")
-        return None
+        warnings.append(f"precision cannot be estimated, and scores are the model's own: {error}")
+        return found, None
+    notes += guess.notes
     warnings += [f"the estimates may be off: {doubt}" for doubt in guess.doubts]
-    return guess
+    return found, guess
 
 
 def _threshold(

@@ -28,7 +28,8 @@ class Pairs:
     ``target`` are the indexes of the rows. ``features (m, f) float32`` are
     :data:`miner.scoring.verifier.FEATURES` of verified pairs, else None. ``q_value (m,) float64``
     comes from :mod:`miner.mining.precision`, else None: the least estimated false discovery rate of
-    any threshold that keeps the pair.
+    any threshold that keeps the pair. ``raw_score (m,) float64`` is the score by the model's own
+    function, where ``score`` was calibrated on the corpus, else None.
     """
 
     score: np.ndarray
@@ -42,6 +43,7 @@ class Pairs:
     target: Index
     features: np.ndarray | None = None
     q_value: np.ndarray | None = None
+    raw_score: np.ndarray | None = None
 
     def __repr__(self) -> str:
         return f"<{len(self)} pairs of {self.source.path} and {self.target.path}>"
@@ -134,6 +136,7 @@ class Pairs:
             + [("score", real), ("margin_ratio", real), ("cosine", pyarrow.float32())]
             + [("forward_rank", rank), ("backward_rank", rank)]
             + [("q_value", real)] * (self.q_value is not None)
+            + [("raw_score", real)] * (self.raw_score is not None)
             + [(name, pyarrow.float32()) for name in FEATURES] * (self.features is not None)
         )
         with open_output(path, binary=True) as file, parquet.ParquetWriter(file, schema) as writer:
@@ -151,6 +154,8 @@ class Pairs:
                 }
                 if part.q_value is not None:
                     columns["q_value"] = part.q_value
+                if part.raw_score is not None:
+                    columns["raw_score"] = part.raw_score
                 if part.features is not None:
                     columns |= dict(zip(FEATURES, part.features.T, strict=True))
                 writer.write_table(pyarrow.table(columns, schema=schema))

@@ -1,35 +1,26 @@
-"""Precision of mined pairs without gold: target-decoy competition.
+"""Precision and recall of mined pairs without gold: target-decoy competition.
 
 Proteomics estimates the precision of its matches with decoys (Elias & Gygi 2007): items that cannot
 be right join those that may be, and go through the very same search. Here decoys are sentences of
-the target's language from elsewhere. Added to the targets, they compete for the same sources, are
-scored by the same margins and the same verifier, and are matched one to one. The number of decoys
-that reach a threshold estimates the number of wrong pairs that do.
-
-Decoys differ from the corpus, which is corrected in three ways. Only decoys with the vocabulary of
-the corpus are used. They are counted by strata of length, since short sentences match by chance far
-more often. And in each stratum their number is scaled so that it agrees with the corpus among the
-low scores, where nearly all pairs are wrong.
+the target's language from elsewhere (:mod:`miner.mining.decoys`), weighted to resemble the targets
+(:mod:`miner.mining.decoy_weights`). The verifier's function is fitted again to this corpus
+(:mod:`miner.mining.refit`), and a mixture of right and wrong pairs gives the probability of each to
+be right (:mod:`miner.mining.posterior`). It is the score, and the mean score of the pairs above a
+threshold is their estimated precision.
 """
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from miner.errors import ResourceError
-from miner.mining.decoys import FEWEST, choose, match
+from miner.mining import decoy_weights, refit
+from miner.mining.decoys import FEWEST, DecoyPairs, choose, match
+from miner.mining.posterior import interval
 from miner.mining.search import Search
 
-# Strata of equal numbers of target sentences, by length in characters.
-STRATA = 8
-# Range of quantiles of a stratum's decoy scores from which its scale is found.
-BULK = (0.30, 0.95)
-# Pseudo-counts that pull the scale of strata with few pairs towards 1.
-CAUTION = 20.0
-# Number of best decoys to which the tail of the scores is fitted.
-TAIL = 100
 # Doubts are raised for fewer pairs than this, for decoys that must be scaled by more than this
 # factor either way, and for lists of neighbours of which more than this share is taken by a few
 # sentences, and how many of them are counted.
@@ -38,27 +29,38 @@ FEW_PAIRS, UNLIKE_CORPUS, HUB, HUBS = 200, 4.0, 0.1, 10
 # matches hardly get there: if more than this share of the decoys do, the sources hold translations
 # of decoys, as where the corpus contains the model's training text.
 TRANSLATION, TRANSLATIONS = 0.5, 0.01
+# With fewer decoys that find a source there is no estimate.
+FEWEST_MATCHED = 20
+# Pairs expected to be right below which the report says that the refit is mostly the model's.
+FEW_RIGHT = 300
 
 
 @dataclass(frozen=True)
 class Row:
-    """A threshold, the number of pairs it keeps, and their estimated precision and recall."""
+    """A threshold, the number of pairs it keeps, and their estimated precision and recall.
+
+    The intervals are to hold the true value in nine of ten corpora.
+    """
 
     threshold: float
     kept: int
     precision: float | None = None
     recall: float | None = None
+    precision_interval: tuple[float, float] | None = None
+    recall_interval: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """Precision of mined pairs at every threshold, estimated without gold.
+    """Precision and recall of mined pairs at every threshold, estimated without gold.
 
-    Columns of the pairs, best first: ``score (m,) float64``; ``wrong (m,) float64``, the estimated
-    number of wrong pairs among this and the better ones; ``q_value (m,) float64``, the least
-    estimated false discovery rate of any threshold that keeps the pair. ``decoys`` sentences were
-    used, ``matched`` of them found a source; ``dropped`` others matched one as translations do.
-    ``doubts`` are reasons to distrust the estimate.
+    Columns of the pairs, best first: ``score (m,) float64``, the probability of being right;
+    ``wrong (m,) float64``, the expected number of wrong pairs among this and the better ones;
+    ``q_value (m,) float64``, the least estimated false discovery rate of any threshold that keeps
+    the pair. ``decoys`` sentences were used, ``matched`` of them found a source; ``dropped`` others
+    matched one as translations do. ``doubts`` are reasons to distrust the estimate, ``notes`` say
+    how it was made. ``resample`` bootstraps precision and recall ``(b, t) float64`` of the best
+    ``(t,)`` pairs.
     """
 
     score: np.ndarray
@@ -68,6 +70,8 @@ class Estimate:
     matched: int
     doubts: tuple[str, ...] = ()
     dropped: int = 0
+    notes: tuple[str, ...] = ()
+    resample: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]] | None = None
 
     def threshold(self, precision: float) -> float | None:
         """Return the lowest score whose pairs have this estimated precision; None if none has."""
@@ -88,27 +92,50 @@ class Estimate:
         return self.precision(self.count(threshold))
 
     def recall(self, kept: int) -> float:
-        """Return the estimated recall of the best ``kept`` pairs, relative to the pairs found.
+        """Return the estimated recall of the best ``kept`` pairs, relative to the pairs found."""
+        total = len(self.score) - float(self.wrong[-1]) if len(self.score) else 0.0
+        if not kept or total <= 0:
+            return 0.0
+        return min((kept - float(self.wrong[kept - 1])) / total, 1.0)
 
-        The total is counted over scores at which more pairs are right than wrong. Below, it would
-        be a small difference of two large numbers.
+    def intervals(self, kept: Sequence[int]) -> list[tuple[tuple[float, float], ...] | None]:
+        """Return intervals of precision and of recall for each number of best pairs.
+
+        None without resamples. Both are widened, if need be, to contain the estimate.
         """
-        right = np.maximum.accumulate(np.arange(1, len(self.score) + 1) - self.wrong)
-        most = right[self.q_value <= 0.5].max(initial=0.0)
-        return float(min(right[kept - 1] / most, 1)) if kept and most > 0 else 0.0
+        if self.resample is None:
+            return [None] * len(kept)
+        precision, recall = self.resample(np.asarray(kept, dtype=np.float64))
+        return [
+            (
+                _around(self.precision(count), interval(precision[:, place])),
+                _around(self.recall(count), interval(recall[:, place])),
+            )
+            for place, count in enumerate(kept)
+        ]
 
     def table(self, precisions: Sequence[float]) -> Iterator[Row]:
         """Yield the thresholds of these precisions, as far as they exist, each once."""
-        seen = set()
+        rows: dict[float, Row] = {}
         for precision in precisions:
             threshold = self.threshold(precision)
             if threshold is None:
                 continue
             threshold = rounded(threshold)
-            if threshold > 0 and threshold not in seen:
-                seen.add(threshold)
+            if threshold > 0 and threshold not in rows:
                 kept = self.count(threshold)
-                yield Row(threshold, kept, self.precision(kept), self.recall(kept))
+                rows[threshold] = Row(threshold, kept, self.precision(kept), self.recall(kept))
+        found = list(rows.values())
+        for row, both in zip(found, self.intervals([row.kept for row in found]), strict=True):
+            yield (
+                row
+                if both is None
+                else replace(row, precision_interval=both[0], recall_interval=both[1])
+            )
+
+
+def _around(value: float, bounds: tuple[float, float]) -> tuple[float, float]:
+    return min(bounds[0], value), max(bounds[1], value)
 
 
 def rounded(threshold: float) -> float:
@@ -116,81 +143,91 @@ def rounded(threshold: float) -> float:
     return math.floor(threshold * 1_000_000) / 1_000_000
 
 
-def false_discovery(
-    score: np.ndarray,
-    stratum: np.ndarray,
-    decoy_score: np.ndarray,
-    decoy_stratum: np.ndarray,
-    targets: np.ndarray,
-    decoys: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return ``wrong`` and ``q_value`` of :class:`Estimate`.
+def calibrate(
+    found: Search, sentences: Sequence[str] | None = None, *, refitting: bool = True
+) -> tuple[Search, Estimate]:
+    """Score a search's pairs by their probability of being right on this corpus.
 
-    ``score (m,)`` of the pairs, best first, and ``decoy_score (n,)`` of the decoys' pairs;
-    ``stratum (m,)`` and ``decoy_stratum (n,)`` of their targets; ``targets (s,)`` and ``decoys
-    (s,)``: the number of each in every stratum, matched or not.
+    Returned are the search with its pairs in the new order and the estimate of their precision and
+    recall. ``sentences`` are the decoys, in the target's language, none a translation of any
+    source; by default those of the model, as far as they resemble the targets. Without
+    ``refitting`` the order is that of the model's own function.
+    Raises :class:`~miner.errors.ResourceError` where there are too few decoys.
     """
-    weights = np.zeros(len(decoy_score))
-    for number in range(len(targets)):
-        own, theirs = score[stratum == number], decoy_score[decoy_stratum == number]
-        if not len(theirs):
-            continue
-        share = targets[number] / decoys[number]
-        low, high = np.quantile(theirs, BULK)
-        found = np.count_nonzero((own >= low) & (own < high))
-        expected = np.count_nonzero((theirs >= low) & (theirs < high)) * share
-        weights[decoy_stratum == number] = share * (found + CAUTION) / (expected + CAUTION)
-    wrong = _reached(decoy_score, weights, score)
+    assert found.target_text is not None and found.source_text is not None
+    pairs = found.pairs
+    assert pairs.features is not None
+    decoys = choose(found, sentences)
+    matched = match(found, decoys)
+    used = np.concatenate(decoys.draws)
+    matched, used, dropped = _without_translations(matched, used)
+    lengths = decoys.text.characters
+    weight = np.zeros(len(lengths))
+    weight[used] = decoy_weights.length_weights(
+        found.target_text.characters[found.sides[1].rows], lengths[used]
+    )
+    weight = weight[matched.decoy]
+    fitted = refit.scored(_logit(pairs.score), _logit(matched.score), weight)
+    scale = float(np.exp(fitted.mixture.scale))
+    notes = []
+    if refitting:
+        features = pairs.features, matched.features
+        logit = fitted.logit, fitted.decoy_logit
+        weight = decoy_weights.feature_weights(features, logit, weight, fitted.mixture)
+        fold = (
+            refit.folds(found.source_text, pairs.source_row),
+            refit.folds(found.source_text, matched.source_row),
+        )
+        right = float(fitted.mixture.probability(fitted.logit).sum())
+        again = refit.refit(fitted, weight, features, fold)
+        if again is None:
+            notes.append(f"scored by the model's own function: about {right:.0f} right pairs")
+        elif right < FEW_RIGHT:
+            notes.append(
+                f"the refit stays near the model's function: about {right:.0f} right pairs"
+            )
+        fitted = again or fitted
+    score = fitted.mixture.probability(fitted.logit)
+    order = np.lexsort((pairs.target_row, pairs.source_row, -score))
+    raw = pairs.score if pairs.raw_score is None else pairs.raw_score
+    pairs = replace(pairs, score=score, raw_score=raw).take(order)
+    wrong, q_value = expected_wrong(pairs.score)
+    pairs = replace(pairs, q_value=q_value)
+    found = replace(found, pairs=pairs)
+    doubts = _doubts(found, scale)
+    if dropped:
+        doubts += (
+            f"{dropped} decoys match a source as translations do and were dropped; the corpus may "
+            "contain the model's training text",
+        )
+    if sentences is not None and decoys.alike < 0.5:
+        doubts += (f"only {decoys.alike:.0%} of the decoys use the words of the targets",)
+    histogram, mixture = fitted.histogram, fitted.mixture
+    return found, Estimate(
+        pairs.score,
+        wrong,
+        q_value,
+        len(used),
+        len(matched),
+        doubts,
+        dropped,
+        tuple(notes),
+        lambda kept: histogram.resampled(mixture, kept),
+    )
+
+
+def expected_wrong(score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return ``wrong`` and ``q_value`` of :class:`Estimate` for scores ``(m,)``, best first."""
     # Pairs of equal score are kept together or not at all.
     kept = np.searchsorted(-score, -score, side="right")
-    wrong = np.minimum(wrong, kept)
+    wrong = np.cumsum(1 - score)[kept - 1] if len(score) else np.empty(0)
     return wrong, np.minimum.accumulate((wrong / np.maximum(kept, 1))[::-1])[::-1]
 
 
-def _reached(decoy_score: np.ndarray, weights: np.ndarray, score: np.ndarray) -> np.ndarray:
-    """Return the weight of the decoys that reach each ``score (m,)``, smoothed where they are few.
-
-    Above the score of the ``TAIL``-th best decoy, single ones would decide. There the logits of
-    scores fall off exponentially: a distribution is fitted to the best decoys and replaces them.
-    """
-    order = np.argsort(-decoy_score, kind="stable")
-    logit, weights = _logit(decoy_score[order]), weights[order]
-    total = np.concatenate([[0.0], np.cumsum(weights)])
-    at = _logit(score)
-    reached = total[np.searchsorted(-logit, -at, side="right")]
-    if len(logit) <= TAIL:
-        # One more than was seen: none of few decoys reached a score, but of more some would.
-        return reached + max(1.0, weights.mean() if len(weights) else 0.0)
-    start = logit[TAIL]
-    excess = weights[:TAIL] @ (logit[:TAIL] - start) / max(weights[:TAIL].sum(), 1e-9)
-    beyond = at > start
-    reached[beyond] = total[TAIL] * np.exp(-(at[beyond] - start) / max(excess, 1e-3))
-    return reached
-
-
-def _logit(probability: np.ndarray) -> np.ndarray:
-    inside = np.clip(probability, 1e-15, 1 - 1e-15)
-    return np.log(inside) - np.log1p(-inside)
-
-
-def estimate(found: Search, sentences: Sequence[str] | None = None) -> Estimate:
-    """Estimate the precision of a search's pairs with decoys.
-
-    ``sentences`` are the decoys, in the target's language, none a translation of any source; by
-    default those of the model, as far as they resemble the targets.
-    Raises :class:`~miner.errors.ResourceError` where there are too few.
-    """
-    pairs = found.pairs
-    assert found.target_text is not None
-    decoys = choose(found, sentences)
-    matched = match(found, decoys)
-    text, used, rows = decoys.text, np.concatenate(decoys.draws), found.sides[1].rows
-    length = found.target_text.characters[rows]
-    edges = np.unique(np.quantile(length, np.linspace(0, 1, STRATA + 1)[1:-1]))
-
-    def strata(characters: np.ndarray) -> np.ndarray:
-        return np.searchsorted(edges, characters, side="right")
-
+def _without_translations(
+    matched: DecoyPairs, used: np.ndarray
+) -> tuple[DecoyPairs, np.ndarray, int]:
+    """Drop decoys that match as translations do, if they are many; return their number, too."""
     translated = matched.score >= TRANSLATION
     dropped = int(translated.sum()) if translated.sum() > TRANSLATIONS * len(used) else 0
     if dropped:
@@ -201,48 +238,33 @@ def estimate(found: Search, sentences: Sequence[str] | None = None) -> Estimate:
             f"only {len(used)} decoys are left without the {dropped} that match a source as "
             "translations do; give others (--decoys FILE), or a --threshold"
         )
-    targets, decoy_count = (
-        np.bincount(strata(characters), minlength=len(edges) + 1)
-        for characters in (length, text.characters[used])
-    )
-    wrong, q_value = false_discovery(
-        pairs.score,
-        strata(found.target_text.characters[pairs.target_row]),
-        matched.score,
-        strata(text.characters[matched.decoy]),
-        targets,
-        decoy_count,
-    )
-    doubts = _doubts(found, matched.score, decoy_count)
-    if dropped:
-        doubts += (
-            f"{dropped} decoys match a source as translations do and were dropped; the corpus may "
-            "contain the model's training text",
+    if len(matched) < FEWEST_MATCHED:
+        raise ResourceError(
+            f"only {len(matched)} of {len(used)} decoys found a source, too few to judge by; give "
+            "others (--decoys FILE), or a --threshold"
         )
-    if sentences is not None and decoys.alike < 0.5:
-        doubts += (f"only {decoys.alike:.0%} of the decoys use the words of the targets",)
-    return Estimate(pairs.score, wrong, q_value, len(used), len(matched), doubts, dropped)
+    return matched, used, dropped
 
 
-def _doubts(found: Search, decoy_score: np.ndarray, decoys: np.ndarray) -> tuple[str, ...]:
-    """List reasons to distrust an estimate."""
+def _logit(probability: np.ndarray) -> np.ndarray:
+    inside = np.clip(probability, 1e-15, 1 - 1e-15)
+    return np.log(inside) - np.log1p(-inside)
+
+
+def _doubts(found: Search, factor: float) -> tuple[str, ...]:
+    """List reasons to distrust an estimate.
+
+    ``factor``: the number of poor matches relative to those that the decoys predict.
+    """
     doubts = []
     pairs = found.pairs
     if len(pairs) < FEW_PAIRS:
         doubts.append(f"only {len(pairs)} pairs to judge by")
-    if len(decoy_score) >= 20:
-        low, high = np.quantile(decoy_score, BULK)
-        seen = np.count_nonzero((pairs.score >= low) & (pairs.score < high)) + CAUTION
-        share = pairs.target.distinct / decoys.sum()
-        expected = share * np.count_nonzero((decoy_score >= low) & (decoy_score < high)) + CAUTION
-        factor = seen / expected
-        if not 1 / UNLIKE_CORPUS <= factor <= UNLIKE_CORPUS:
-            doubts.append(
-                f"poor matches are {factor:.1f} times as many as the decoys predict; give --decoys "
-                "of the corpus's domain"
-            )
-    if (decoys < FEWEST // STRATA).any():
-        doubts.append("too few decoys are as long, or as short, as some of the targets")
+    if not 1 / UNLIKE_CORPUS <= factor <= UNLIKE_CORPUS:
+        doubts.append(
+            f"poor matches are {factor:.1f} times as many as the decoys predict; give --decoys "
+            "of the corpus's domain"
+        )
     for name, lists, own in (
         ("targets", found.forward, pairs.target),
         ("sources", found.backward, pairs.source),

@@ -102,8 +102,12 @@ def _summary(
     if estimate is not None:
         if threshold is not None and np.isfinite(threshold):
             kept = pairs.count_at_least(threshold)
-            rows.append(("estimated precision", f"{estimate.precision(kept):.3f}"))
-            rows.append(("estimated recall", f"{estimate.recall(kept):.3f} of what was found"))
+            (bounds,) = estimate.intervals([kept])
+            precision, recall = ("", "") if bounds is None else map(_interval, bounds)
+            rows.append(("estimated precision", f"{estimate.precision(kept):.3f}{precision}"))
+            rows.append(
+                ("estimated recall", f"{estimate.recall(kept):.3f}{recall} of what was found")
+            )
         rows.append(
             (
                 "how it is known",
@@ -111,10 +115,15 @@ def _summary(
                 f"in among the targets; {estimate.matched:,} were matched, few with high scores",
             )
         )
+        rows += [("score", note) for note in estimate.notes]
         rows += [("doubt", doubt) for doubt in estimate.doubts]
     else:
         rows.append(("precision", "not estimated"))
     return rows
+
+
+def _interval(bounds: tuple[float, float]) -> str:
+    return f" (90% interval {bounds[0]:.3f} to {bounds[1]:.3f})"
 
 
 def _samples(found: Search, threshold: float | None) -> list[dict[str, Any]]:

@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 
+# Newton steps, and the largest change of a weight in one.
+STEPS, LONGEST_STEP = 50, 5.0
+
 
 @dataclass(frozen=True, eq=False)
 class Logistic:
@@ -60,3 +63,46 @@ class Logistic:
 def sigmoid(logit: np.ndarray) -> np.ndarray:
     """Map logits to probabilities, without overflow."""
     return np.exp(-np.logaddexp(0, -logit))
+
+
+def fit_ridge(
+    design: np.ndarray,
+    positive: np.ndarray,
+    negative: np.ndarray,
+    penalty: np.ndarray,
+    center: np.ndarray,
+) -> np.ndarray:
+    """Fit logistic weights ``(f,)`` to rows with a weight for either answer, by Newton's method.
+
+    Row ``i`` of ``design (m, f)`` counts ``positive[i]`` times as right and ``negative[i]`` times
+    as wrong; weights are at least 0. ``penalty[j] / 2 · (weight[j] - center[j])²`` is added to the
+    negative log-likelihood: with few rows the weights stay near ``center``.
+    """
+    from threadpoolctl import threadpool_limits
+
+    # One thread, so that sums are added in one order.
+    with threadpool_limits(1):
+        return _newton(design, positive, negative, penalty, center)
+
+
+def _newton(
+    design: np.ndarray,
+    positive: np.ndarray,
+    negative: np.ndarray,
+    penalty: np.ndarray,
+    center: np.ndarray,
+) -> np.ndarray:
+    at = center.astype(np.float64)
+    total = positive + negative
+    for _ in range(STEPS):
+        share = sigmoid(design @ at)
+        gradient = design.T @ (total * share - positive) + penalty * (at - center)
+        curvature = np.maximum(total * share * (1 - share), 1e-12)
+        hessian = (design * curvature[:, None]).T @ design
+        step = np.linalg.solve(hessian + np.diag(penalty + 1e-9), gradient)
+        # A long step where the function is flat would overshoot.
+        step *= min(1.0, LONGEST_STEP / max(float(np.abs(step).max()), 1e-12))
+        at = at - step
+        if np.abs(step).max() < 1e-7:
+            break
+    return at

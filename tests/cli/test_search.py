@@ -20,15 +20,18 @@ Miner = Callable[..., tuple[int, str, str]]
 def test_without_options_a_table_is_printed(miner: Miner, sides: tuple[Path, Path]) -> None:
     code, out, err = miner("search", *sides)
     assert code == 0 and len(out.splitlines()) >= 55
-    assert "threshold     kept  precision  recall (estimated)" in err
-    assert "Precision estimated with" in err and "decoys" in err
+    assert "threshold     kept  precision (90%)        recall (90%)" in err
+    assert "Estimated with" in err and "decoys" in err
     assert "warning: the estimates may be off: only" in err
-    rows = [line.split() for line in err.splitlines() if re.fullmatch(r"( +[0-9.]+){4}", line)]
+    interval = r" \(([0-9.]+)-([0-9.]+)\)"
+    row = f" +([0-9.]+) +([0-9]+) +([0-9.]+){interval} +([0-9.]+){interval}"
+    rows = [match.groups() for line in err.splitlines() if (match := re.fullmatch(row, line))]
     scores = [float(line.split("\t")[0]) for line in out.splitlines()]
     assert rows
-    for threshold, kept, precision, recall in rows:
+    for threshold, kept, *estimates in rows:
         assert int(kept) == sum(score >= float(threshold) for score in scores)
-        assert 0.4 < float(precision) <= 1 and 0 <= float(recall) <= 1
+        for value, low, high in zip(*[iter(map(float, estimates))] * 3, strict=True):
+            assert 0 <= low <= value <= high <= 1
 
 
 def test_a_precision_that_is_asked_for(miner: Miner, sides: tuple[Path, Path]) -> None:
@@ -168,7 +171,7 @@ def test_a_model_that_moved_is_said(
     code, _, err = miner("search", tmp_path / "a", tmp_path / "b", "--target-precision", "0.9")
     assert code == 2 and "cannot be opened" in err
     code, _, err = miner("search", tmp_path / "a", tmp_path / "b", "--model", tmp_path / "moved")
-    assert code == 0 and "ranked by margin" not in err and "Precision estimated" in err
+    assert code == 0 and "ranked by margin" not in err and "Estimated with" in err
 
 
 def test_nothing_is_precise_enough(

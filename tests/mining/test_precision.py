@@ -1,7 +1,8 @@
-"""Precision without gold: the estimate on scores whose truth is known, and on a small search."""
+"""Precision without gold: calibrated scores and their estimate, on a small search."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -15,95 +16,29 @@ from miner.errors import ResourceError
 from miner.index.index import Index
 from miner.index.store import Store
 from miner.knn.neighbors import Neighbors
+from miner.knn.settings import SearchSettings
 from miner.mining import decoys, precision
 from miner.mining.decoys import _alike, _merged
-from miner.mining.precision import Estimate, estimate, false_discovery, rounded
+from miner.mining.pairs import Pairs
+from miner.mining.precision import Estimate, calibrate, expected_wrong, rounded
 from miner.mining.search import run, verifier_for
-from miner.scoring.logistic import sigmoid
 from miner.scoring.pair_features import PreparedText, TokenTable, prepare
 from miner.scoring.verifier import Verifier
 
 
-def world(
-    seed: int, right: int, wrong: int, decoys: int, offset: float = 0.0
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Scores of pairs, best first, which of them are right, and scores of decoys.
-
-    Wrong pairs and decoys have log-odds of one distribution, decoys ``offset`` fewer in number
-    (natural logarithm).
-    """
-    generator = np.random.default_rng(seed)
-    score = sigmoid(
-        np.concatenate([generator.normal(3, 1.5, right), generator.logistic(-6, 0.8, wrong)])
-    )
-    true = np.arange(right + wrong) < right
-    order = np.argsort(-score)
-    seen = generator.binomial(decoys, np.exp(-offset))
-    return score[order], true[order], sigmoid(generator.logistic(-6, 0.8, seen))
-
-
-def estimated(
-    score: np.ndarray, decoy: np.ndarray, targets: int, decoys: int
-) -> tuple[np.ndarray, np.ndarray]:
-    one = np.zeros(len(score), dtype=np.int64), np.zeros(len(decoy), dtype=np.int64)
-    return false_discovery(score, one[0], decoy, one[1], np.array([targets]), np.array([decoys]))
-
-
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("right", [300, 3000])
-@pytest.mark.parametrize("share", [1.0, 0.3])
-def test_what_is_asked_is_reached(seed: int, right: int, share: float) -> None:
-    wrong = 20_000
-    score, true, decoy = world(seed, right, wrong, int(wrong * share))
-    _, q_value = estimated(score, decoy, wrong, int(wrong * share))
-    for asked in (0.9, 0.95, 0.98):
-        kept = int(np.searchsorted(q_value, 1 - asked, side="right"))
-        assert kept > right / 3
-        assert true[:kept].mean() == pytest.approx(asked, abs=0.06 if right == 300 else 0.03)
-
-
-def test_decoys_that_match_less_are_scaled() -> None:
-    """Half as many decoys are matched as the corpus's own wrong pairs: the low scores tell."""
-    score, true, decoy = world(1, 1000, 20_000, 20_000, offset=np.log(2))
-    _, q_value = estimated(score, decoy, 20_000, 20_000)
-    kept = int(np.searchsorted(q_value, 0.1, side="right"))
-    assert true[:kept].mean() == pytest.approx(0.9, abs=0.03)
-
-
-def test_strata_are_told_apart() -> None:
-    """Short sentences match by chance, long ones hardly: decoys are mostly short, targets long."""
-    generator = np.random.default_rng(2)
-    low, high = generator.logistic(-6, 0.8, 20_000), generator.logistic(-2, 0.8, 2000)
-    score = sigmoid(np.concatenate([low, high]))
-    stratum = np.repeat([1, 0], [20_000, 2000])
-    order = np.argsort(-score)
-    decoy = sigmoid(
-        np.concatenate([generator.logistic(-6, 0.8, 2000), generator.logistic(-2, 0.8, 20_000)])
-    )
-    decoy_stratum = np.repeat([1, 0], [2000, 20_000])
-    wrong, _ = false_discovery(
-        score[order], stratum[order], decoy, decoy_stratum,
-        np.array([2000, 20_000]), np.array([20_000, 2000]),
-    )  # fmt: skip
-    # All pairs are wrong, and the estimate knows it.
-    np.testing.assert_allclose(wrong[[200, 1000, 3000]], [201, 1001, 3001], rtol=0.2)
-
-
-@given(st.integers(0, 2**32 - 1), st.integers(0, 300), st.integers(0, 300), st.integers(1, 3))
-def test_estimates_are_in_range_and_in_order(seed: int, m: int, n: int, strata: int) -> None:
-    """Ties, nothing at all, more decoys than pairs, strata without decoys."""
-    generator = np.random.default_rng(seed)
-    score = -np.sort(-np.round(generator.random(m), 2))
-    decoy = np.round(generator.random(n), 2)
-    sizes = generator.integers(1, 500, strata), generator.integers(1, 500, strata)
-    wrong, q_value = false_discovery(
-        score, generator.integers(0, strata, m), decoy, generator.integers(0, strata, n), *sizes
-    )
+@given(st.integers(0, 2**32 - 1), st.integers(0, 300))
+def test_expected_wrong_is_in_range_and_in_order(seed: int, m: int) -> None:
+    """Ties are kept together, and nothing at all is fine."""
+    score = -np.sort(-np.round(np.random.default_rng(seed).random(m), 2))
+    wrong, q_value = expected_wrong(score)
     kept = np.searchsorted(-score, -score, side="right")
-    assert ((wrong >= 0) & (wrong <= kept)).all()
-    assert ((q_value >= 0) & (q_value <= 1)).all() and (np.diff(q_value) >= 0).all()
+    assert ((wrong >= 0) & (wrong <= kept + 1e-9)).all()
+    assert ((q_value >= 0) & (q_value <= 1 + 1e-12)).all() and (np.diff(q_value) >= 0).all()
     for value in np.unique(score):
-        assert len(np.unique(wrong[score == value])) == 1
+        same = score == value
+        assert len(np.unique(wrong[same])) == 1
+        last = np.flatnonzero(same)[-1]
+        assert wrong[last] == pytest.approx((1 - score[: last + 1]).sum())
 
 
 def test_an_estimate_answers() -> None:
@@ -118,12 +53,25 @@ def test_an_estimate_answers() -> None:
     assert rounded(0.1234567) == 0.123456
 
 
-def test_recall_counts_scores_with_more_right_pairs_than_wrong_ones() -> None:
-    """The last two pairs are wrong rather than right, and add nothing to the total of 2."""
-    wrong = np.array([0, 0.8, 1.6, 2, 2.7, 3.6])
-    q_value = np.array([0, 0.4, 0.5, 0.5, 0.54, 0.6])
-    found = Estimate(np.linspace(0.9, 0.4, 6), wrong, q_value, 500, 9)
-    assert found.recall(1) == 0.5 and found.recall(4) == 1 and found.recall(6) == 1
+def test_recall_is_the_share_of_the_expected_right_pairs() -> None:
+    score = np.array([1.0, 0.8, 0.2, 0.0])
+    found = Estimate(score, *expected_wrong(score), 500, 30)
+    assert found.recall(1) == 0.5 and found.recall(2) == 0.9
+    assert found.recall(4) == 1 and found.recall(0) == 0
+
+
+def test_intervals_contain_the_estimate() -> None:
+    score = np.linspace(0.9, 0.5, 10)
+
+    def resample(kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return np.full((20, len(kept)), 0.5), np.full((20, len(kept)), 1.0)
+
+    found = Estimate(score, *expected_wrong(score), 500, 30, resample=resample)
+    ((precision, recall),) = [both for both in found.intervals([4]) if both is not None]
+    assert precision == (0.5, found.precision(4)) and recall == (found.recall(4), 1.0)
+    (row,) = found.table((0.8,))
+    assert row.precision_interval is not None and row.precision_interval[0] == 0.5
+    assert Estimate(score, *expected_wrong(score), 500, 30).intervals([4]) == [None]
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -157,18 +105,53 @@ def test_decoys_of_another_language_go(
     assert alike[:20].sum() >= 12 and alike[20:].sum() <= 6
 
 
-def test_estimating_a_search(verifying: tuple[Index, Index], english: list[str]) -> None:
+def test_calibrating_a_search(verifying: tuple[Index, Index], english: list[str]) -> None:
     found = run(*verifying, verifier_for(verifying[0]))
-    guess = estimate(found)
-    assert guess.decoys >= 500 and len(guess.q_value) == len(found.pairs)
+    calibrated, guess = calibrate(found)
+    pairs = calibrated.pairs
+    assert guess.decoys >= 500 and len(guess.q_value) == len(pairs) == len(found.pairs)
     assert any("only" in doubt and "pairs to judge by" in doubt for doubt in guess.doubts)
-    true = found.pairs.source_row == found.pairs.target_row
+    assert (np.diff(pairs.score) <= 0).all() and (pairs.score == guess.score).all()
+    assert pairs.raw_score is not None and pairs.q_value is not None
+    # The pairs are those of the search, each with its features and its score by the model.
+    own = {(s, t): (score, *row) for s, t, score, row in rows(found.pairs, found.pairs.score)}
+    assert own == {(s, t): (score, *row) for s, t, score, row in rows(pairs, pairs.raw_score)}
     kept = guess.count(guess.threshold(0.9) or 2.0)
-    assert kept >= 30 and true[:kept].mean() > 0.8
-    again = estimate(found)
-    assert (again.q_value == guess.q_value).all()
+    assert kept >= 30 and (pairs.source_row == pairs.target_row)[:kept].mean() > 0.8
+    assert guess.precision(kept) == pytest.approx(pairs.score[:kept].mean())
+    again, _ = calibrate(found)
+    assert (again.pairs.score == pairs.score).all()
     with pytest.raises(ResourceError, match="only 0 decoys.*no targets"):
-        estimate(found, english)
+        calibrate(found, english)
+
+
+def rows(pairs: Pairs, score: np.ndarray) -> Iterator[tuple[int, int, float, list[float]]]:
+    """Rows of the pairs with a score and their features."""
+    assert pairs.features is not None
+    yield from zip(
+        pairs.source_row.tolist(),
+        pairs.target_row.tolist(),
+        score.tolist(),
+        pairs.features.tolist(),
+        strict=True,
+    )
+
+
+def test_without_a_refit_the_order_is_the_models(verifying: tuple[Index, Index]) -> None:
+    found = run(*verifying, verifier_for(verifying[0]))
+    calibrated, guess = calibrate(found, refitting=False)
+    assert (calibrated.pairs.source_row == found.pairs.source_row).all() and not guess.notes
+    assert calibrated.pairs.raw_score is not None
+    assert (calibrated.pairs.raw_score == found.pairs.score).all()
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_scores_do_not_depend_on_threads(verifying: tuple[Index, Index], threads: int) -> None:
+    one, other = (
+        calibrate(run(*verifying, verifier_for(verifying[0]), SearchSettings(threads=number)))[0]
+        for number in (2, threads)
+    )
+    assert (one.pairs.score == other.pairs.score).all()
 
 
 def test_only_decoys_are_scored_anew(
@@ -176,7 +159,7 @@ def test_only_decoys_are_scored_anew(
 ) -> None:
     """Neither logits of the search's own candidates nor their texts are computed again."""
     found = run(*verifying, verifier_for(verifying[0]))
-    expected = estimate(found)
+    _, expected = calibrate(found)
     against: list[PreparedText] = []
     prepared: list[list[str]] = []
     features, preparing = TokenTable.pair_features, decoys.prepare
@@ -198,7 +181,7 @@ def test_only_decoys_are_scored_anew(
     monkeypatch.setattr(decoys, "prepare", counted)
     monkeypatch.setattr(Store, "distinct", refused)
     monkeypatch.setattr(Index, "ann", refused)
-    again = estimate(found)
+    _, again = calibrate(found)
     assert len(against) >= 2 and not any(text is found.target_text for text in against)
     assert len(prepared) == 1 and len(set(prepared[0])) == len(prepared[0])
     np.testing.assert_array_equal(again.q_value, expected.q_value)
@@ -218,8 +201,8 @@ def test_only_decoys_like_the_targets_are_used(
         return np.arange(len(usable)) < 510
 
     monkeypatch.setattr(decoys, "_alike", alike)
-    assert estimate(found).decoys == 510
-    assert estimate(found, pool).decoys > 510
+    assert calibrate(found)[1].decoys == 510
+    assert calibrate(found, pool)[1].decoys > 510
 
 
 def test_translations_among_the_decoys_are_dropped(
@@ -229,14 +212,14 @@ def test_translations_among_the_decoys_are_dropped(
     found = run(*verifying, verifier_for(verifying[0]))
     assert found.verifier is not None
     pool = found.verifier.encoder.model.read_decoys()
-    clean = estimate(found, pool)
+    _, clean = calibrate(found, pool)
     assert clean.dropped == 0
     near = [f"{word} {sentence}" for word in ("und", "the", "a") for sentence in english]
-    guess = estimate(found, pool + near)
+    _, guess = calibrate(found, pool + near)
     assert guess.dropped > 40 and any("were dropped" in doubt for doubt in guess.doubts)
     threshold = guess.threshold(0.9)
     assert threshold is not None and guess.count(threshold) >= 30
-    np.testing.assert_allclose(guess.q_value[30], clean.q_value[30], atol=0.03)
+    np.testing.assert_allclose(guess.q_value[30], clean.q_value[30], atol=0.05)
 
 
 def test_targets_are_no_decoys(verifying: tuple[Index, Index], english: list[str]) -> None:
@@ -248,28 +231,36 @@ def test_targets_are_no_decoys(verifying: tuple[Index, Index], english: list[str
     assert decoys._among(pool, found.target_text).tolist() == [True] * 120 + [False] * 2
 
 
-@pytest.mark.parametrize(("matched", "doubted"), [(19, False), (20, True)])
-def test_unlike_decoys_are_doubted_where_enough_matched(
-    verifying: tuple[Index, Index], matched: int, doubted: bool
+@pytest.mark.parametrize(("factor", "doubted"), [(0.2, True), (1.0, False), (5.0, True)])
+def test_unlike_decoys_are_doubted(
+    verifying: tuple[Index, Index], factor: float, doubted: bool
 ) -> None:
-    """Of a single decoy for 60 targets, so many matches predict far more pairs than there are."""
     found = run(*verifying, verifier_for(verifying[0]))
-    doubts = precision._doubts(found, np.linspace(0.2, 0.3, matched), np.array([1]))
+    doubts = precision._doubts(found, factor)
     assert any("poor matches" in doubt for doubt in doubts) == doubted
+
+
+def test_too_few_matched_decoys_are_no_estimate(
+    verifying: tuple[Index, Index], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = run(*verifying, verifier_for(verifying[0]))
+    monkeypatch.setattr(precision, "FEWEST_MATCHED", 10**6)
+    with pytest.raises(ResourceError, match="decoys found a source, too few"):
+        calibrate(found)
 
 
 def test_no_more_decoys_are_used_than_the_limit(
     verifying: tuple[Index, Index], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(decoys, "DECOYS", 520)
-    assert estimate(run(*verifying, verifier_for(verifying[0]))).decoys == 520
+    assert calibrate(run(*verifying, verifier_for(verifying[0])))[1].decoys == 520
 
 
 def test_decoys_without_known_tokens_do_not_count(verifying: tuple[Index, Index]) -> None:
     found = run(*verifying, verifier_for(verifying[0]))
     assert found.verifier is not None
     pool = found.verifier.encoder.model.read_decoys()
-    assert estimate(found, [*pool, "", "漢字", "語"]).decoys == estimate(found, pool).decoys
+    assert calibrate(found, [*pool, "", "漢字", "語"])[1].decoys == calibrate(found, pool)[1].decoys
 
 
 def test_preparing_does_not_depend_on_threads(verifying_model: Path, english: list[str]) -> None:
@@ -287,7 +278,7 @@ def test_too_few_targets_are_not_estimated(
     encoder = Encoder.load(verifying[0].model_name)
     few = Index.build(encoder, tmp_path / "few", tmp_path / "few.index")
     with pytest.raises(ResourceError, match="only 3 different targets"):
-        estimate(run(verifying[0], few, verifier_for(few)))
+        calibrate(run(verifying[0], few, verifier_for(few)))
 
 
 def test_a_precision_that_is_met_exactly() -> None:

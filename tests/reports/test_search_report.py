@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from miner.index.index import Index
-from miner.mining.precision import Estimate, estimate
+from miner.mining.precision import Estimate, calibrate
 from miner.mining.search import Search, run, verifier_for
 from miner.reports.search_report import write
 
@@ -17,13 +17,18 @@ pytest.importorskip("bokeh")
 
 
 @pytest.fixture(scope="module")
-def found(verifying: tuple[Index, Index]) -> Search:
-    return run(*verifying, verifier_for(verifying[0]))
+def calibrated(verifying: tuple[Index, Index]) -> tuple[Search, Estimate]:
+    return calibrate(run(*verifying, verifier_for(verifying[0])))
 
 
 @pytest.fixture(scope="module")
-def guess(found: Search) -> Estimate:
-    return estimate(found)
+def found(calibrated: tuple[Search, Estimate]) -> Search:
+    return calibrated[0]
+
+
+@pytest.fixture(scope="module")
+def guess(calibrated: tuple[Search, Estimate]) -> Estimate:
+    return calibrated[1]
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,216 @@
+"""Probability of each pair of being right, on the corpus at hand, from decoys and without gold.
+
+Proteomics calls one minus it the posterior error probability (Käll et al. 2008). Pairs above the
+median decoy are taken for a mixture. With ``x`` a pair's log-odds by the verifier, the ratio of
+the density of pairs to that of decoys is
+
+    exp(scale + tilt · x) + exp(scale + tilt · x + intercept + slope · x)
+
+The first term are the wrong pairs: they match by chance as decoys do, but more or fewer of them,
+and falling off somewhat faster or slower, since decoys come from other text. The poor matches, of
+which nearly all are wrong, tell both. The second term are the right pairs. All four parameters are
+fitted at once by penalised likelihood; the penalties only matter where there are few pairs.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from miner.scoring.logistic import sigmoid
+
+# Share of the weight of decoys below the scores that are modelled; for intervals it is drawn from
+# a range, as nothing says where exactly poor matches begin to follow one law.
+START, STARTS = 0.5, (0.35, 0.65)
+# Bins of equal numbers and bins of equal width.
+BINS = 200
+# Centre and standard deviation of the parameters, before anything is seen: the logarithm of the
+# scale, the tilt per standard deviation of decoys, the intercept, and the logarithm of the slope,
+# which is relative to the one that is expected.
+CENTER = (0.0, 0.0, -4.0, 0.0)
+SPREAD = (1.0, 0.5, 5.0, 0.5)
+# Steps of a fit at most, and gains of log-likelihood at which it ends: of the fit that counts, and
+# of those of resamples.
+STEPS, GAIN, ROUGH = 60, 1e-6, 1e-2
+# Bootstrap resamples, and the share of them in an interval.
+RESAMPLES, INSIDE = 100, 0.9
+SEED = 1
+LIMIT = 30.0
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Parameters of the mixture; ``low`` and ``spread`` standardise log-odds."""
+
+    low: float
+    spread: float
+    scale: float
+    tilt: float
+    intercept: float
+    slope: float
+
+    def log_odds(self, logit: np.ndarray) -> np.ndarray:
+        """Return the log-odds of being right, strictly rising with ``logit (m,)``."""
+        return self.intercept + self.slope * (logit - self.low) / self.spread
+
+    def probability(self, logit: np.ndarray) -> np.ndarray:
+        """Return the probability of being right, ``(m,) float64`` in (0, 1)."""
+        return sigmoid(self.log_odds(logit))
+
+    def moved(self, shift: float, ratio: float) -> np.ndarray:
+        """Return the four parameters, the slope's logarithm last, for another ``low`` and spread.
+
+        ``shift`` is the other ``low`` in standardised log-odds, ``ratio`` that of the spreads.
+        """
+        return np.array(
+            [
+                self.scale + self.tilt * shift,
+                self.tilt * ratio,
+                self.intercept + self.slope * shift,
+                np.log(self.slope * ratio),
+            ]
+        )
+
+    def wrong(self, logit: np.ndarray) -> np.ndarray:
+        """Return the number of wrong pairs that a decoy of this log-odds and weight 1 stands for.
+
+        Below the range of the mixture it is that of its lower end.
+        """
+        x = np.maximum((logit - self.low) / self.spread, 0)
+        return np.exp(np.clip(self.scale + self.tilt * x, -LIMIT, LIMIT))
+
+
+class Histogram:
+    """Pairs and weighted decoys in bins of their log-odds: what a mixture is fitted to.
+
+    ``logit (m,)`` are those of pairs; ``decoy_logit (n,)`` with ``weight (n,) > 0`` those of
+    decoys, of which there must be one at least. ``slope`` is the one that is expected, per unit of
+    log-odds. Bins ascend: ``pairs``, ``decoys`` (numbers), ``weights`` (sums) and ``x`` (mean
+    log-odds).
+    """
+
+    def __init__(
+        self, logit: np.ndarray, decoy_logit: np.ndarray, weight: np.ndarray, slope: float
+    ):
+        self.slope = slope
+        both = np.concatenate([logit, decoy_logit])
+        edges = np.unique(
+            np.concatenate(
+                [
+                    np.quantile(both, np.linspace(0, 1, BINS)),
+                    np.linspace(both.min(), both.max(), BINS),
+                ]
+            )
+        )
+        place = np.searchsorted(edges, both, side="right") - 1
+        size = len(edges)
+        own, theirs = place[: len(logit)], place[len(logit) :]
+        self.pairs = np.bincount(own, minlength=size).astype(np.float64)
+        self.decoys = np.bincount(theirs, minlength=size).astype(np.float64)
+        self.weights = np.bincount(theirs, weight, minlength=size)
+        count = np.bincount(place, minlength=size)
+        self.x = np.bincount(place, both, minlength=size) / np.maximum(count, 1)
+        self.x[count == 0] = edges[count == 0]
+
+    def fit(
+        self,
+        start: float = START,
+        drawn: tuple[np.ndarray, np.ndarray] | None = None,
+        near: Mixture | None = None,
+    ) -> Mixture:
+        """Fit the mixture above the quantile ``start`` of the decoys.
+
+        ``drawn`` are numbers of pairs and decoys in each bin, in place of those seen; ``near`` is a
+        mixture to begin with.
+        """
+        pairs, decoys = (self.pairs, self.decoys) if drawn is None else drawn
+        weights = self.weights / np.maximum(self.decoys, 1) * decoys
+        total = np.cumsum(weights)
+        first = int(np.searchsorted(total, start * total[-1]))
+        inside = slice(min(first, len(self.x) - 1), None)
+        pairs, weights, x = pairs[inside], weights[inside], self.x[inside]
+        low = float(x[0])
+        variance = weights @ (x - low) ** 2 / max(weights.sum(), 1e-12)
+        spread = max(float(np.sqrt(variance)), 1e-3)
+        center = np.array(CENTER)
+        center[3] += np.log(self.slope * spread)
+        begin, gain = center, GAIN
+        if near is not None:
+            shift, ratio = (low - near.low) / near.spread, spread / near.spread
+            begin, gain = near.moved(shift, ratio), ROUGH
+        scale, tilt, intercept, slope = _climb(
+            pairs, weights, (x - low) / spread, center, begin, gain
+        )
+        return Mixture(low, spread, scale, tilt, intercept, float(np.exp(slope)))
+
+    def resampled(self, mixture: Mixture, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Bootstrap precision and recall of the best ``kept (t,)`` pairs: two ``(b, t) float64``.
+
+        Sources and decoys are drawn again, as is the range that is modelled; and given the
+        probabilities, the number of wrong pairs is a random one.
+        """
+        generator = np.random.default_rng(SEED)
+        precision = np.empty((RESAMPLES, len(kept)))
+        recall = np.empty((RESAMPLES, len(kept)))
+        seen = np.cumsum(np.concatenate([[0.0], self.pairs[::-1]]))
+        for number in range(RESAMPLES):
+            start = generator.uniform(*STARTS)
+            drawn = generator.poisson(self.pairs), generator.poisson(self.decoys)
+            own = self.fit(start, drawn, mixture) if drawn[1].any() else mixture
+            right = self.pairs * own.probability(self.x)
+            sums = np.cumsum(np.concatenate([[0.0], right[::-1]]))
+            above = np.interp(kept, seen, sums)
+            wrong = np.minimum(generator.poisson(np.maximum(kept - above, 0)), kept)
+            below = generator.poisson(np.maximum(sums[-1] - above, 0))
+            precision[number] = 1 - wrong / np.maximum(kept, 1)
+            recall[number] = (kept - wrong) / np.maximum(kept - wrong + below, 1e-9)
+        return precision, recall
+
+
+def interval(values: np.ndarray) -> tuple[float, float]:
+    """Return the interval that holds the share ``INSIDE`` of resampled ``values``."""
+    low, high = np.quantile(values, [(1 - INSIDE) / 2, (1 + INSIDE) / 2])
+    return float(low), float(high)
+
+
+def _climb(
+    pairs: np.ndarray,
+    weights: np.ndarray,
+    x: np.ndarray,
+    center: np.ndarray,
+    start: np.ndarray,
+    gain: float,
+) -> list[float]:
+    """Minimise the penalised negative log-likelihood by Fisher scoring with damping."""
+    precision = 1 / np.square(SPREAD)
+
+    def loss(at: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        slope = np.exp(np.clip(at[3], -5, 5))
+        odds = np.clip(at[2] + slope * x, -LIMIT, LIMIT)
+        # log of exp(wrong) + exp(wrong + odds), without overflow
+        logit = at[0] + at[1] * x + np.logaddexp(0, odds)
+        value = (pairs + weights) @ np.logaddexp(0, logit) - pairs @ logit
+        right = sigmoid(odds)
+        slopes = np.stack([np.ones_like(x), x, right, right * slope * x])
+        share = sigmoid(logit)
+        away = at - center
+        gradient = slopes @ ((pairs + weights) * share - pairs) + precision * away
+        curvature = (pairs + weights) * share * (1 - share)
+        fisher = (slopes * curvature) @ slopes.T + np.diag(precision)
+        return float(value + precision @ away**2 / 2), gradient, fisher
+
+    at, damping = start.astype(np.float64), 1e-3
+    value, gradient, fisher = loss(at)
+    for _ in range(STEPS):
+        step = np.linalg.solve(fisher + damping * np.diag(np.diag(fisher)), gradient)
+        tried = loss(at - step)
+        if tried[0] <= value:
+            done = value - tried[0] < gain
+            at, (value, gradient, fisher) = at - step, tried
+            damping = max(damping / 5, 1e-9)
+            if done:
+                break
+        else:
+            damping *= 10
+            if damping > 1e9:
+                break
+    return at.tolist()

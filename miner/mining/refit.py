@@ -1,0 +1,126 @@
+"""The verifier's function fitted again to the corpus at hand, without gold.
+
+Percolator does this in proteomics (Käll et al. 2007). Matched decoys are known to be wrong; the
+pairs count as right and as wrong in proportion to the probability that the model's own function
+gives them on this corpus. A logistic function of all pair and context features is fitted to both.
+A ridge penalty centred at the model's function holds it back: few pairs hardly move it.
+
+Each third of the source sentences is scored by a function fitted to the other two thirds, decoys
+as well as pairs, so that no score has seen its own pair and decoys stay a fair sample of the wrong
+pairs. The third of a sentence depends on its token ids alone.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from miner.mining.posterior import Histogram, Mixture
+from miner.ragged import take_lists
+from miner.scoring.logistic import fit_ridge
+from miner.scoring.pair_features import PreparedText
+
+FOLDS = 3
+# Precision of the normal distribution of each weight around the model's, in squared standard
+# deviations of the feature.
+PENALTY = 30.0
+# Pairs expected to be right: with fewer, the function is the model's own.
+FEWEST_RIGHT = 30
+# Slope of log-odds on those of a model, which are too flat: it learned from harder negatives.
+MODEL_SLOPE = 2.0
+# Best pairs that are all fitted to, and others, of which a sample is.
+BEST, OTHERS = 100_000, 100_000
+SEED = 1
+BLOCK = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """Log-odds of pairs ``(m,)`` and decoys ``(n,)``, and the mixture that tells them apart."""
+
+    logit: np.ndarray
+    decoy_logit: np.ndarray
+    histogram: Histogram
+    mixture: Mixture
+
+
+def scored(
+    logit: np.ndarray, decoy_logit: np.ndarray, weight: np.ndarray, slope: float = MODEL_SLOPE
+) -> Scored:
+    """Fit a mixture to log-odds; ``weight (n,)`` are those of the decoys."""
+    histogram = Histogram(logit, decoy_logit, weight, slope)
+    return Scored(logit, decoy_logit, histogram, histogram.fit())
+
+
+def refit(
+    start: Scored,
+    weight: np.ndarray,
+    features: tuple[np.ndarray, np.ndarray],
+    fold: tuple[np.ndarray, np.ndarray],
+) -> Scored | None:
+    """Fit the function again; None for too few pairs that are right.
+
+    ``features`` ``(m, f)`` and ``(n, f)`` and ``fold`` ``(m,)`` and ``(n,)``, in [0, FOLDS), are
+    those of pairs and decoys.
+    """
+    if start.mixture.probability(start.logit).sum() < FEWEST_RIGHT:
+        return None
+    rows, count = _sample(start.logit)
+    sample = np.concatenate([features[0][rows], features[1]]).astype(np.float64)
+    center, spread = sample.mean(axis=0), sample.std(axis=0)
+    spread[spread == 0] = 1
+
+    def design(features: np.ndarray, log_odds: np.ndarray) -> np.ndarray:
+        values = (features.astype(np.float64) - center) / spread
+        return np.column_stack([np.ones(len(values)), log_odds, values])
+
+    # The model's own function, on the scale of this corpus.
+    base = start.mixture.log_odds(start.logit)
+    own = design(features[0][rows], base[rows])
+    theirs = design(features[1], start.mixture.log_odds(start.decoy_logit))
+    prior = np.eye(1, own.shape[1], 1)[0]
+    penalty = np.concatenate([[0.0], np.full(len(prior) - 1, PENALTY)])
+    right = start.mixture.probability(start.logit[rows])
+    wrong = weight * start.mixture.wrong(start.decoy_logit)
+    logit, decoy_logit = np.empty(len(start.logit)), np.empty(len(start.decoy_logit))
+    for number in range(FOLDS):
+        seen, decoys = fold[0][rows] != number, fold[1] != number
+        weights = fit_ridge(
+            np.concatenate([own[seen], theirs[decoys]]),
+            np.concatenate([(count * right)[seen], np.zeros(decoys.sum())]),
+            np.concatenate([(count * (1 - right))[seen], wrong[decoys]]),
+            penalty,
+            prior,
+        )
+        # einsum adds in one order whatever the threads and the number of rows.
+        decoy_logit[~decoys] = np.einsum("mf,f->m", theirs[~decoys], weights)
+        out = np.flatnonzero(fold[0] == number)
+        for first in range(0, len(out), BLOCK):
+            part = out[first : first + BLOCK]
+            logit[part] = np.einsum("mf,f->m", design(features[0][part], base[part]), weights)
+    # The base is on the scale of log-odds already.
+    return scored(logit, decoy_logit, weight, slope=1.0)
+
+
+def folds(text: PreparedText, rows: np.ndarray) -> np.ndarray:
+    """Return the fold of each sentence of ``rows (m,)``, by a hash of its token ids."""
+    out = np.empty(len(rows), dtype=np.int64)
+    for first in range(0, len(rows), BLOCK):
+        part = rows[first : first + BLOCK]
+        ids, offsets = take_lists(text.ids, text.offsets, part)
+        mixed = (ids.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+        sums = np.concatenate([[np.uint64(0)], np.cumsum(mixed, dtype=np.uint64)])
+        total = sums[offsets[1:]] - sums[offsets[:-1]]
+        out[first : first + BLOCK] = (total >> np.uint64(33)) % np.uint64(FOLDS)
+    return out
+
+
+def _sample(logit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Choose pairs to fit to: their rows, and how many pairs each stands for."""
+    if len(logit) <= BEST + OTHERS:
+        return np.arange(len(logit)), np.ones(len(logit))
+    order = np.argsort(-logit, kind="stable")
+    rest = np.random.default_rng(SEED).permutation(order[BEST:])[:OTHERS]
+    count = np.ones(BEST + OTHERS)
+    count[BEST:] = (len(logit) - BEST) / OTHERS
+    return np.concatenate([order[:BEST], rest]), count

@@ -1,0 +1,94 @@
+"""Probabilities of being right, on scores whose truth is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from miner.mining.posterior import Histogram, interval
+
+
+def world(
+    seed: int, right: int, wrong: int, decoys: int, offset: float = 0.0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Log-odds of pairs, which of them are right, and log-odds of decoys.
+
+    Wrong pairs and decoys have one distribution, decoys ``offset`` fewer in number (natural
+    logarithm).
+    """
+    generator = np.random.default_rng(seed)
+    logit = np.concatenate([generator.normal(3, 1.5, right), generator.logistic(-6, 0.8, wrong)])
+    seen = generator.binomial(decoys, np.exp(-offset))
+    return logit, np.arange(right + wrong) < right, generator.logistic(-6, 0.8, seen)
+
+
+def fitted(seed: int, right: int, share: float, offset: float = 0.0) -> tuple[Histogram, ...]:
+    logit, true, decoys = world(seed, right, 20_000, int(20_000 * share), offset)
+    histogram = Histogram(logit, decoys, np.full(len(decoys), 1 / share), slope=1.0)
+    return histogram, logit, true
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("right", [300, 3000])
+@pytest.mark.parametrize("share", [1.0, 0.3])
+def test_what_is_asked_is_reached(seed: int, right: int, share: float) -> None:
+    histogram, logit, true = fitted(seed, right, share)
+    score = histogram.fit().probability(logit)
+    order = np.argsort(-score)
+    mean = np.cumsum(score[order]) / np.arange(1, len(score) + 1)
+    for asked in (0.9, 0.95, 0.98):
+        kept = int(np.count_nonzero(mean >= asked))
+        assert kept > right / 3
+        assert true[order][:kept].mean() == pytest.approx(asked, abs=0.04)
+    assert score.sum() == pytest.approx(right, rel=0.25 if right == 300 else 0.1)
+
+
+def test_a_score_of_nine_tenths_is_right_nine_times_in_ten() -> None:
+    histogram, logit, true = fitted(1, 3000, 1.0)
+    score = histogram.fit().probability(logit)
+    for low, high in ((0.2, 0.8), (0.8, 0.97)):
+        near = (score >= low) & (score < high)
+        assert true[near].mean() == pytest.approx(score[near].mean(), abs=0.12)
+
+
+def test_decoys_that_match_less_are_scaled() -> None:
+    """Half as many decoys are matched as the corpus's own wrong pairs: the low scores tell."""
+    histogram, logit, true = fitted(1, 1000, 1.0, offset=float(np.log(2)))
+    mixture = histogram.fit()
+    assert np.exp(mixture.scale) == pytest.approx(2, rel=0.1)
+    score = mixture.probability(logit)
+    order = np.argsort(-score)
+    kept = int(np.count_nonzero(np.cumsum(score[order]) >= 0.9 * np.arange(1, len(score) + 1)))
+    assert true[order][:kept].mean() == pytest.approx(0.9, abs=0.03)
+
+
+def test_intervals_hold_the_truth() -> None:
+    inside = []
+    for seed in range(10):
+        histogram, logit, true = fitted(seed, 400, 0.3)
+        mixture = histogram.fit()
+        order = np.argsort(-logit)
+        kept = np.array([300.0, 400.0])
+        precision, recall = histogram.resampled(mixture, kept)
+        for place, count in enumerate(kept.astype(int)):
+            right = true[order][:count].sum()
+            low, high = interval(precision[:, place])
+            inside.append(low <= right / count <= high)
+            low, high = interval(recall[:, place])
+            inside.append(low <= right / true.sum() <= high)
+    assert np.mean(inside) >= 0.8
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 200), st.integers(1, 200))
+def test_probabilities_rise_with_log_odds(seed: int, m: int, n: int) -> None:
+    """Ties, few pairs, few decoys: no error, and the order stays."""
+    generator = np.random.default_rng(seed)
+    logit = np.sort(np.round(generator.normal(0, 4, m), 1))
+    decoys = np.round(generator.normal(-2, 4, n), 1)
+    mixture = Histogram(logit, decoys, generator.random(n) + 0.1, slope=1.0).fit()
+    score = mixture.probability(logit)
+    assert ((score >= 0) & (score <= 1)).all() and (np.diff(score) >= 0).all()
+    assert np.isfinite(mixture.wrong(decoys)).all() and (mixture.wrong(decoys) > 0).all()

@@ -1,0 +1,131 @@
+"""The function fitted again: folds, shrinkage, fairness and weights of decoys."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from miner.mining import refit
+from miner.mining.decoy_weights import feature_weights, length_weights
+from miner.mining.posterior import Histogram
+from miner.scoring.logistic import fit_ridge, sigmoid
+from miner.scoring.pair_features import PreparedText
+
+
+def corpus(
+    seed: int, right: int, wrong: int, decoys: int
+) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray], np.ndarray]:
+    """Log-odds of pairs and decoys, their features, and which pairs are right.
+
+    The model knows the first feature; the second, which it does not know, tells as much.
+    """
+    generator = np.random.default_rng(seed)
+    features = np.concatenate(
+        [generator.normal(2.5, 1, (right, 3)), generator.normal(0, 1, (wrong, 3))]
+    )
+    features[:, 2] = generator.normal(0, 1, right + wrong)
+    theirs = generator.normal(0, 1, (decoys, 3))
+    true = np.arange(right + wrong) < right
+    return 2 * features[:, 0] - 5, 2 * theirs[:, 0] - 5, (features, theirs), true
+
+
+def again(seed: int, right: int) -> tuple[refit.Scored, refit.Scored | None, np.ndarray]:
+    logit, decoy, features, true = corpus(seed, right, 6000, 3000)
+    weight = np.full(len(decoy), 2.0)
+    start = refit.scored(logit, decoy, weight, slope=1.0)
+    fold = np.arange(len(logit)) % refit.FOLDS, np.arange(len(decoy)) % refit.FOLDS
+    return start, refit.refit(start, weight, features, fold), true
+
+
+def test_a_feature_that_the_model_does_not_know_helps() -> None:
+    start, fitted, true = again(1, 1000)
+    assert fitted is not None
+    best = [true[np.argsort(-scores.logit)][: true.sum()].mean() for scores in (start, fitted)]
+    assert best[1] > best[0] + 0.03
+    score = fitted.mixture.probability(fitted.logit)
+    kept = score >= 0.5
+    assert true[kept].mean() == pytest.approx(score[kept].mean(), abs=0.05)
+
+
+def test_few_pairs_keep_the_function_of_the_model() -> None:
+    start, fitted, _ = again(1, 5)
+    assert fitted is None or np.corrcoef(start.logit, fitted.logit)[0, 1] > 0.95
+    assert refit.refit(start, np.ones(3000), (np.zeros((6005, 1)),) * 2, (np.zeros(1),) * 2) is (
+        None
+    )
+
+
+def test_no_pair_is_scored_by_a_function_that_saw_it() -> None:
+    """The scores of a fold stay as they are when the features of its pairs change."""
+    logit, decoy, features, _ = corpus(2, 500, 3000, 1500)
+    weight = np.ones(len(decoy))
+    start = refit.scored(logit, decoy, weight, slope=1.0)
+    fold = np.arange(len(logit)) % 3, np.arange(len(decoy)) % 3
+    one = refit.refit(start, weight, features, fold)
+    changed = features[0].copy()
+    own = np.flatnonzero(fold[0] == 0)
+    # Two pairs of the fold exchange their features: nothing else sees them.
+    changed[own[[0, -1]]] = features[0][own[[-1, 0]]]
+    other = refit.refit(start, weight, (changed, features[1]), fold)
+    assert one is not None and other is not None
+    rest = np.setdiff1d(own, own[[0, -1]])
+    np.testing.assert_allclose(one.logit[rest], other.logit[rest], rtol=1e-9)
+
+
+def test_folds_depend_on_the_sentence_alone() -> None:
+    ids = np.array([1, 2, 3, 9, 1, 2, 3, 7, 8], dtype=np.int32)
+    offsets = np.array([0, 3, 4, 7, 9])
+    text = PreparedText(
+        ids, offsets, np.ones(4, np.int64), np.empty(0, np.uint64), np.zeros(5, int)
+    )
+    whole = refit.folds(text, np.arange(4))
+    assert whole[0] == whole[2] and set(whole) <= set(range(refit.FOLDS))
+    assert [refit.folds(text, np.array([row]))[0] for row in range(4)] == whole.tolist()
+    many = refit.folds(text, np.repeat(np.arange(4), 40_000))
+    assert (many == np.repeat(whole, 40_000)).all()
+
+
+def test_a_sample_stands_for_all_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(refit, "BEST", 10)
+    monkeypatch.setattr(refit, "OTHERS", 20)
+    logit = np.random.default_rng(1).normal(size=100)
+    rows, count = refit._sample(logit)
+    assert count.sum() == pytest.approx(100) and len(np.unique(rows)) == 30
+    assert set(rows[:10]) == set(np.argsort(-logit)[:10])
+
+
+def test_weights_of_lengths_make_decoys_as_long_as_targets() -> None:
+    generator = np.random.default_rng(1)
+    targets = np.exp(generator.normal(4.5, 0.5, 5000)).astype(int)
+    decoys = np.exp(generator.normal(3.8, 0.6, 3000)).astype(int)
+    weight = length_weights(targets, decoys)
+    assert weight.sum() == pytest.approx(5000) and (weight > 0).all()
+    assert np.average(np.log(decoys), weights=weight) == pytest.approx(4.5, abs=0.05)
+
+
+def test_weights_of_features_make_poor_matches_alike() -> None:
+    generator = np.random.default_rng(1)
+    pairs, decoys = generator.normal(0, 1, (4000, 2)), generator.normal(0, 1, (4000, 2))
+    decoys[:, 1] += 0.7
+    logit, decoy = 2 * pairs[:, 0] - 6, 2 * decoys[:, 0] - 6
+    weight = np.ones(4000)
+    mixture = Histogram(logit, decoy, weight, 1.0).fit()
+    found = feature_weights((pairs, decoys), (logit, decoy), weight, mixture)
+    assert np.average(decoys[:, 1], weights=found) == pytest.approx(0, abs=0.15)
+    few = feature_weights((pairs[:50], decoys), (logit[:50], decoy), weight, mixture)
+    assert (few == weight).all()
+
+
+def test_ridge_is_centred() -> None:
+    generator = np.random.default_rng(1)
+    design = np.column_stack([np.ones(500), generator.normal(size=500)])
+    true = generator.random(500) < sigmoid(design @ [0.5, 2.0])
+    counts = true.astype(float), (~true).astype(float)
+    center = np.array([0.0, 5.0])
+    free = fit_ridge(design, *counts, np.full(2, 1e-6), center)
+    np.testing.assert_allclose(free, [0.5, 2.0], atol=0.5)
+    held = fit_ridge(design, *counts, np.array([0.0, 1e9]), center)
+    assert held[1] == pytest.approx(5, abs=1e-3)
+    # At the minimum the gradient is 0.
+    slope = design.T @ (sigmoid(design @ free) - true) + 1e-6 * (free - center)
+    np.testing.assert_allclose(slope, 0, atol=1e-4)
