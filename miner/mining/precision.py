@@ -12,6 +12,7 @@ threshold is their estimated precision.
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -20,16 +21,20 @@ from miner.mining import decoy_weights, refit
 from miner.mining.decoys import FEWEST, DecoyPairs, choose, match
 from miner.mining.posterior import interval
 from miner.mining.search import Search
+from miner.scoring.verifier import FEATURES
 
 # Doubts are raised for fewer pairs than this, for decoys that must be scaled by more than this
 # factor either way, and for lists of neighbours of which more than this share is taken by a few
 # sentences, and how many of them are counted.
 FEW_PAIRS, UNLIKE_CORPUS, HUB, HUBS = 200, 4.0, 0.1, 10
+# Pairs, among those likelier right than wrong, whose better rival is nearly as good: its logit by
+# pair features is at most NEAR lower. Above this share the corpus has near-copies.
+NEAR, NEAR_COPIES = 1.0, 0.06
 # A decoy that matches a source with this probability or more is as good as a translation. Chance
 # matches hardly get there: if more than this share of the decoys do, the sources hold translations
 # of decoys, as where the corpus contains the model's training text.
 TRANSLATION, TRANSLATIONS = 0.5, 0.01
-# With fewer decoys that find a source there is no estimate.
+# With fewer decoys that find a source, scores stay the model's own, and decoys are only counted.
 FEWEST_MATCHED = 20
 # Pairs expected to be right below which the report says that the refit is mostly the model's.
 FEW_RIGHT = 300
@@ -154,9 +159,8 @@ def calibrate(
     ``refitting`` the order is that of the model's own function.
     Raises :class:`~miner.errors.ResourceError` where there are too few decoys.
     """
-    assert found.target_text is not None and found.source_text is not None
+    assert found.target_text is not None
     pairs = found.pairs
-    assert pairs.features is not None
     decoys = choose(found, sentences)
     matched = match(found, decoys)
     used = np.concatenate(decoys.draws)
@@ -167,34 +171,20 @@ def calibrate(
         found.target_text.characters[found.sides[1].rows], lengths[used]
     )
     weight = weight[matched.decoy]
-    fitted = refit.scored(_logit(pairs.score), _logit(matched.score), weight)
-    scale = float(np.exp(fitted.mixture.scale))
-    notes = []
-    if refitting:
-        features = pairs.features, matched.features
-        logit = fitted.logit, fitted.decoy_logit
-        weight = decoy_weights.feature_weights(features, logit, weight, fitted.mixture)
-        fold = (
-            refit.folds(found.source_text, pairs.source_row),
-            refit.folds(found.source_text, matched.source_row),
-        )
-        right = float(fitted.mixture.probability(fitted.logit).sum())
-        again = refit.refit(fitted, weight, features, fold)
-        if again is None:
-            notes.append(f"scored by the model's own function: about {right:.0f} right pairs")
-        elif right < FEW_RIGHT:
-            notes.append(
-                f"the refit stays near the model's function: about {right:.0f} right pairs"
-            )
-        fitted = again or fitted
-    score = fitted.mixture.probability(fitted.logit)
-    order = np.lexsort((pairs.target_row, pairs.source_row, -score))
-    raw = pairs.score if pairs.raw_score is None else pairs.raw_score
-    pairs = replace(pairs, score=score, raw_score=raw).take(order)
-    wrong, q_value = expected_wrong(pairs.score)
-    pairs = replace(pairs, q_value=q_value)
-    found = replace(found, pairs=pairs)
-    doubts = _doubts(found, scale)
+    if len(matched) < FEWEST_MATCHED:
+        order, score, resample = np.arange(len(pairs)), pairs.score, None
+        notes: list[str] = [f"scores are the model's own: only {len(matched)} decoys were matched"]
+        wrong, q_value = counted_wrong(score, matched.score, weight)
+        factor = 1.0
+    else:
+        fitted, factor, notes = _fit(found, matched, weight, refitting)
+        score = fitted.mixture.probability(fitted.logit)
+        order = np.lexsort((pairs.target_row, pairs.source_row, -score))
+        wrong, q_value = expected_wrong(score[order])
+        resample = partial(fitted.histogram.resampled, fitted.mixture)
+    pairs = replace(pairs, score=score, raw_score=pairs.score).take(order)
+    found = replace(found, pairs=replace(pairs, q_value=q_value))
+    doubts = _doubts(found, factor)
     if dropped:
         doubts += (
             f"{dropped} decoys match a source as translations do and were dropped; the corpus may "
@@ -202,7 +192,6 @@ def calibrate(
         )
     if sentences is not None and decoys.alike < 0.5:
         doubts += (f"only {decoys.alike:.0%} of the decoys use the words of the targets",)
-    histogram, mixture = fitted.histogram, fitted.mixture
     return found, Estimate(
         pairs.score,
         wrong,
@@ -212,8 +201,43 @@ def calibrate(
         doubts,
         dropped,
         tuple(notes),
-        lambda kept: histogram.resampled(mixture, kept),
+        resample,
     )
+
+
+def _fit(
+    found: Search, matched: DecoyPairs, weight: np.ndarray, refitting: bool
+) -> tuple[refit.Scored, float, list[str]]:
+    """Fit the function and the mixture.
+
+    Returned are also the number of poor matches relative to those that decoys of the targets'
+    lengths predict, and notes for the user. ``weight (n,)`` are those of the matched decoys.
+    """
+    pairs = found.pairs
+    assert pairs.features is not None
+    assert found.source_text is not None
+    fitted = refit.scored(_logit(pairs.score), _logit(matched.score), weight)
+    factor = float(np.exp(fitted.mixture.scale))
+    if not refitting:
+        return fitted, factor, []
+    features = pairs.features, matched.features
+    logit = fitted.logit, fitted.decoy_logit
+    weight = decoy_weights.feature_weights(features, logit, weight, fitted.mixture)
+    fold = (
+        refit.folds(found.source_text, pairs.source_row),
+        refit.folds(found.source_text, matched.source_row),
+    )
+    right = float(fitted.mixture.probability(fitted.logit).sum())
+    again = refit.refit(fitted, weight, features, fold)
+    notes = []
+    if again is None:
+        notes.append(f"ranked by the model's own function: about {right:.0f} pairs to fit it to")
+    elif right < FEW_RIGHT:
+        notes.append(
+            f"the function fitted to this corpus stays near the model's: about {right:.0f} pairs "
+            "to fit it to"
+        )
+    return again or fitted, factor, notes
 
 
 def expected_wrong(score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -221,6 +245,22 @@ def expected_wrong(score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     # Pairs of equal score are kept together or not at all.
     kept = np.searchsorted(-score, -score, side="right")
     wrong = np.cumsum(1 - score)[kept - 1] if len(score) else np.empty(0)
+    return wrong, np.minimum.accumulate((wrong / np.maximum(kept, 1))[::-1])[::-1]
+
+
+def counted_wrong(
+    score: np.ndarray, decoy_score: np.ndarray, weight: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return ``wrong`` and ``q_value`` by counting decoys ``(n,)`` at each score ``(m,)`` or above.
+
+    One more than was seen counts: none of few decoys reached a score, but of more some would.
+    """
+    order = np.argsort(-decoy_score, kind="stable")
+    total = np.concatenate([[0.0], np.cumsum(weight[order])])
+    wrong = total[np.searchsorted(-decoy_score[order], -score, side="right")]
+    wrong += max(1.0, weight.mean() if len(weight) else 0.0)
+    kept = np.searchsorted(-score, -score, side="right")
+    wrong = np.minimum(wrong, kept)
     return wrong, np.minimum.accumulate((wrong / np.maximum(kept, 1))[::-1])[::-1]
 
 
@@ -237,11 +277,6 @@ def _without_translations(
         raise ResourceError(
             f"only {len(used)} decoys are left without the {dropped} that match a source as "
             "translations do; give others (--decoys FILE), or a --threshold"
-        )
-    if len(matched) < FEWEST_MATCHED:
-        raise ResourceError(
-            f"only {len(matched)} of {len(used)} decoys found a source, too few to judge by; give "
-            "others (--decoys FILE), or a --threshold"
         )
     return matched, used, dropped
 
@@ -265,6 +300,16 @@ def _doubts(found: Search, factor: float) -> tuple[str, ...]:
             f"poor matches are {factor:.1f} times as many as the decoys predict; give --decoys "
             "of the corpus's domain"
         )
+    likely = pairs.score >= 0.5
+    if pairs.features is not None and likely.any():
+        lead = pairs.features[likely, FEATURES.index("lead_min")]
+        near = int(np.count_nonzero(lead < NEAR))
+        if near > max(NEAR_COPIES * len(lead), 5):
+            doubts.append(
+                f"{near} of the {len(lead)} likely pairs have a rival that is nearly as good: the "
+                "corpus has near-copies, which decoys do not foresee, and the true precision may "
+                "be far lower"
+            )
     for name, lists, own in (
         ("targets", found.forward, pairs.target),
         ("sources", found.backward, pairs.source),

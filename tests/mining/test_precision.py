@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,20 +11,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import miner
 from miner.encoder.encoder import Encoder
 from miner.encoder.tokenizer import Tokenizer
 from miner.errors import ResourceError
 from miner.index.index import Index
 from miner.index.store import Store
 from miner.knn.neighbors import Neighbors
-from miner.knn.settings import SearchSettings
 from miner.mining import decoys, precision
 from miner.mining.decoys import _alike, _merged
 from miner.mining.pairs import Pairs
-from miner.mining.precision import Estimate, calibrate, expected_wrong, rounded
-from miner.mining.search import run, verifier_for
+from miner.mining.precision import Estimate, calibrate, counted_wrong, expected_wrong, rounded
+from miner.mining.search import Search, run, verifier_for
 from miner.scoring.pair_features import PreparedText, TokenTable, prepare
-from miner.scoring.verifier import Verifier
+from miner.scoring.verifier import FEATURES, Verifier
+
+DEMO = Path(miner.__file__).parent / "demo"
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 300))
@@ -105,22 +108,41 @@ def test_decoys_of_another_language_go(
     assert alike[:20].sum() >= 12 and alike[20:].sum() <= 6
 
 
-def test_calibrating_a_search(verifying: tuple[Index, Index], english: list[str]) -> None:
-    found = run(*verifying, verifier_for(verifying[0]))
-    calibrated, guess = calibrate(found)
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Search:
+    """The demo text, searched with the model that ships."""
+    encoder, work = Encoder.load("default"), tmp_path_factory.mktemp("demo")
+    sides = [
+        Index.build(encoder, DEMO / name, work / name, format="plain")
+        for name in ("demo.de", "demo.en")
+    ]
+    return run(sides[0], sides[1], verifier_for(sides[0], "probability", encoder))
+
+
+def test_calibrating_a_search(demo: Search) -> None:
+    calibrated, guess = calibrate(demo)
     pairs = calibrated.pairs
-    assert guess.decoys >= 500 and len(guess.q_value) == len(pairs) == len(found.pairs)
-    assert any("only" in doubt and "pairs to judge by" in doubt for doubt in guess.doubts)
+    assert guess.decoys >= 500 and len(guess.q_value) == len(pairs) == len(demo.pairs)
     assert (np.diff(pairs.score) <= 0).all() and (pairs.score == guess.score).all()
     assert pairs.raw_score is not None and pairs.q_value is not None
     # The pairs are those of the search, each with its features and its score by the model.
-    own = {(s, t): (score, *row) for s, t, score, row in rows(found.pairs, found.pairs.score)}
-    assert own == {(s, t): (score, *row) for s, t, score, row in rows(pairs, pairs.raw_score)}
+    own = {(s, t): (score, row) for s, t, score, row in rows(demo.pairs, demo.pairs.score)}
+    assert own == {(s, t): (score, row) for s, t, score, row in rows(pairs, pairs.raw_score)}
     kept = guess.count(guess.threshold(0.9) or 2.0)
-    assert kept >= 30 and (pairs.source_row == pairs.target_row)[:kept].mean() > 0.8
-    assert guess.precision(kept) == pytest.approx(pairs.score[:kept].mean())
-    again, _ = calibrate(found)
+    assert kept >= 100 and guess.precision(kept) == pytest.approx(pairs.score[:kept].mean())
+    again, _ = calibrate(demo)
     assert (again.pairs.score == pairs.score).all()
+
+
+def test_the_demo_has_near_copies(demo: Search) -> None:
+    """Its wrong pairs differ from translations in one word, and the estimate says so."""
+    _, guess = calibrate(demo)
+    assert any("near-copies" in doubt for doubt in guess.doubts)
+
+
+def test_targets_cannot_be_the_decoys(verifying: tuple[Index, Index], english: list[str]) -> None:
+    found = run(*verifying, verifier_for(verifying[0]))
+    assert any("pairs to judge by" in doubt for doubt in calibrate(found)[1].doubts)
     with pytest.raises(ResourceError, match="only 0 decoys.*no targets"):
         calibrate(found, english)
 
@@ -137,19 +159,18 @@ def rows(pairs: Pairs, score: np.ndarray) -> Iterator[tuple[int, int, float, lis
     )
 
 
-def test_without_a_refit_the_order_is_the_models(verifying: tuple[Index, Index]) -> None:
-    found = run(*verifying, verifier_for(verifying[0]))
-    calibrated, guess = calibrate(found, refitting=False)
-    assert (calibrated.pairs.source_row == found.pairs.source_row).all() and not guess.notes
+def test_without_a_refit_the_order_is_the_models(demo: Search) -> None:
+    calibrated, guess = calibrate(demo, refitting=False)
+    assert (calibrated.pairs.source_row == demo.pairs.source_row).all() and not guess.notes
     assert calibrated.pairs.raw_score is not None
-    assert (calibrated.pairs.raw_score == found.pairs.score).all()
+    assert (calibrated.pairs.raw_score == demo.pairs.score).all()
+    assert guess.intervals([100]) != [None]
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-def test_scores_do_not_depend_on_threads(verifying: tuple[Index, Index], threads: int) -> None:
+def test_scores_do_not_depend_on_threads(demo: Search) -> None:
     one, other = (
-        calibrate(run(*verifying, verifier_for(verifying[0]), SearchSettings(threads=number)))[0]
-        for number in (2, threads)
+        calibrate(replace(demo, settings=replace(demo.settings, threads=number)))[0]
+        for number in (1, 3)
     )
     assert (one.pairs.score == other.pairs.score).all()
 
@@ -240,13 +261,36 @@ def test_unlike_decoys_are_doubted(
     assert any("poor matches" in doubt for doubt in doubts) == doubted
 
 
-def test_too_few_matched_decoys_are_no_estimate(
-    verifying: tuple[Index, Index], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("lead", "doubted"), [(0.5, True), (4.0, False)])
+def test_near_copies_are_doubted(
+    verifying: tuple[Index, Index], lead: float, doubted: bool
 ) -> None:
     found = run(*verifying, verifier_for(verifying[0]))
-    monkeypatch.setattr(precision, "FEWEST_MATCHED", 10**6)
-    with pytest.raises(ResourceError, match="decoys found a source, too few"):
-        calibrate(found)
+    features = found.pairs.features
+    assert features is not None
+    features = features.copy()
+    features[:, FEATURES.index("lead_min")] = lead
+    pairs = replace(found.pairs, features=features, score=np.full(len(features), 0.9))
+    doubts = precision._doubts(replace(found, pairs=pairs), 1.0)
+    assert any("near-copies" in doubt for doubt in doubts) == doubted
+
+
+def test_few_matched_decoys_are_counted(verifying: tuple[Index, Index]) -> None:
+    """Hardly a decoy takes a source from its translation: scores stay the model's own."""
+    found = run(*verifying, verifier_for(verifying[0]))
+    calibrated, guess = calibrate(found)
+    assert guess.matched < precision.FEWEST_MATCHED
+    assert (calibrated.pairs.score == found.pairs.score).all()
+    assert any("the model's own" in note for note in guess.notes)
+    assert guess.intervals([5]) == [None] and (guess.wrong >= 1).all()
+
+
+def test_counting_decoys() -> None:
+    wrong, q_value = counted_wrong(
+        np.array([0.9, 0.8, 0.5, 0.4, 0.2]), np.array([0.45, 0.3]), np.array([2.0, 1.0])
+    )
+    np.testing.assert_allclose(wrong, [1, 1.5, 1.5, 3.5, 4.5])
+    np.testing.assert_allclose(q_value, [0.5, 0.5, 0.5, 0.875, 0.9])
 
 
 def test_no_more_decoys_are_used_than_the_limit(
