@@ -55,6 +55,22 @@ def test_decoys_of_ones_own(miner: Miner, sides: tuple[Path, Path], tmp_path: Pa
     assert code == 1 and "only 1 decoys" in err and out == ""
 
 
+def test_languages_are_told_and_doubted(
+    miner: Miner, german_file: Path, english_file: Path, verifying_model: Path
+) -> None:
+    options = ("--model", verifying_model, "--no-estimate", "--top-n", 5)
+    code, out, err = miner("mine", german_file, english_file, *options)
+    assert code == 0 and "warning" not in err
+    assert re.search(r"^source: German \(de\) \d+%, target: English \(en\) \d+%$", err, re.M)
+    named = miner("mine", german_file, english_file, *options, "--source-lang", "deu")
+    assert named[1] == out and "source: German (de) as given, target: English" in named[2]
+    wrong = miner("mine", german_file, english_file, *options, "--source-lang", "fr")[2]
+    assert "warning: " in wrong and "looks like German (de); give --source-lang de" in wrong
+    assert "both sides are in German (de)" in miner("mine", german_file, german_file, *options)[2]
+    code, _, err = miner("mine", german_file, english_file, *options, "--target-lang", "!")
+    assert code == 2 and "'!' is no language code" in err
+
+
 def test_margins_still_rank(miner: Miner, sides: tuple[Path, Path]) -> None:
     code, out, err = miner("search", *sides, "--rank", "margin")
     assert code == 0 and float(out.split("\t")[0]) > 1 and "No threshold suits" in err

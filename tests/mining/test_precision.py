@@ -18,6 +18,7 @@ from miner.errors import ResourceError
 from miner.index.index import Index
 from miner.index.store import Store
 from miner.knn.neighbors import Neighbors
+from miner.knn.settings import SearchSettings
 from miner.mining import decoys, precision
 from miner.mining.decoys import _alike, _merged
 from miner.mining.pairs import Pairs
@@ -305,6 +306,22 @@ def test_decoys_without_known_tokens_do_not_count(verifying: tuple[Index, Index]
     assert found.verifier is not None
     pool = found.verifier.encoder.model.read_decoys()
     assert calibrate(found, [*pool, "", "漢字", "語"])[1].decoys == calibrate(found, pool)[1].decoys
+
+
+def test_decoys_are_in_the_language_of_the_targets(verifying: tuple[Index, Index]) -> None:
+    """A model with decoys of the sources' language alone has none for these targets."""
+    encoder = Encoder.load(verifying[0].model_name)
+    pool = encoder.model.read_decoys()
+
+    def chosen(by_language: dict[str, list[str]], language: str | None = None) -> int:
+        model = replace(encoder.model, decoys=by_language, decoys_digest=None)
+        settings = SearchSettings(languages=(None, language))
+        found = run(*verifying, Verifier(Encoder(model)), settings)
+        return sum(map(len, decoys.choose(found).draws))
+
+    assert chosen({"en": pool}) == chosen({"": pool}) == chosen({"de": pool}, "de") >= 500
+    with pytest.raises(ResourceError, match=r"no decoys in English \(en\); give .*--decoys FILE"):
+        chosen({"de": pool})
 
 
 def test_preparing_does_not_depend_on_threads(verifying_model: Path, english: list[str]) -> None:
