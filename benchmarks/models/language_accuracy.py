@@ -112,14 +112,16 @@ def main() -> None:
     model = MinerModel(arguments.model)
     measured = {}
     for language in known:
-        found = {} if language == ENGLISH else measure(model, arguments.data, language)
+        if language == ENGLISH:
+            continue
+        found = measure(model, arguments.data, language)
         measured[language] = dataclasses.replace(known[language], accuracy=found)
         print(language, *(f"{name} {value:.3f}" for name, value in found.items()), flush=True)
     # English is as good as the best of its partners.
-    if ENGLISH in measured and len(measured) > 1:
-        others = [one.accuracy for code, one in measured.items() if code != ENGLISH]
+    if ENGLISH in known and measured:
+        others = (one.accuracy for one in measured.values())
         best = max(others, key=lambda one: min(one.values(), default=0.0))
-        measured[ENGLISH] = dataclasses.replace(measured[ENGLISH], accuracy=best)
+        measured[ENGLISH] = dataclasses.replace(known[ENGLISH], accuracy=best)
     results: dict[str, Any] = {
         "model": arguments.model,
         "fingerprint": model.fingerprint,

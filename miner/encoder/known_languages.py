@@ -12,7 +12,7 @@ from miner.text.language_codes import alike
 
 # Levels of a language, best first, each with the least accuracy and the least number of training
 # pairs for it. Pairs count only where nothing was measured.
-LEVELS = (("good", 0.9, 150_000), ("fair", 0.75, 30_000), ("weak", 0.0, 0))
+LEVELS = (("good", 0.9, 100_000), ("fair", 0.75, 10_000), ("weak", 0.0, 0))
 
 GOOD_FOR = {
     "good": "mining and filtering",
