@@ -40,7 +40,7 @@ def occurrences(ids, offsets, size):
     return starts, where
 
 
-@numba.njit(parallel=True, cache=True)
+@numba.njit(parallel=True, cache=True, nogil=True)
 def partners(starts, where, ids, offsets, least, rows, columns, lanes):
     """Find the tokens that occur opposite each token in at least ``least`` pairs.
 
@@ -72,7 +72,7 @@ def partners(starts, where, ids, offsets, least, rows, columns, lanes):
     return sizes
 
 
-@numba.njit(parallel=True, cache=True)
+@numba.njit(parallel=True, cache=True, nogil=True)
 def expectation(left, left_offsets, right, right_offsets, rows, columns, probability, empty, out):
     """Write the probability of each token ``right[p]`` given its left sentence to ``out[p]``.
 
@@ -97,7 +97,7 @@ def expectation(left, left_offsets, right, right_offsets, rows, columns, probabi
                     out[p] += probability[low]
 
 
-@numba.njit(parallel=True, cache=True)
+@numba.njit(parallel=True, cache=True, nogil=True)
 def maximisation(starts, where, right, right_offsets, rows, columns, probability, expected, lanes):
     """Return the next probabilities of the table, ``(m,) float32``.
 
