@@ -208,7 +208,7 @@ def languages_of(
     ``given`` are BCP-47 codes that count instead.
     """
     left, right = (
-        identify(index.sentences(sample(len(index))), code)
+        identify(index.verify().sentences(sample(len(index))), code)
         for index, code in zip((source, target), given, strict=True)
     )
     return left, right

@@ -142,9 +142,9 @@ def test_the_threshold_is_tuned_on_training_and_applied_to_test(
         record = result.as_dict()
         assert record["test"]["threshold"] == record["training"]["threshold"]
         assert set(record["seconds"]) == {"training", "test"}
-        assert result.mined["training"].own_threshold is None and (
-            rank == "probability" or not result.own
-        )
+        calibrated = {one.own_threshold is not None for one in result.mined.values()}
+        assert len(calibrated) == 1, "both splits have scores of one scale"
+        assert calibrated == {result.own is not None} and (rank == "probability" or not result.own)
 
 
 def test_metrics_follow_the_protocol(data: Path, verifying_model: MinerModel) -> None:
