@@ -31,14 +31,19 @@ PAGES = ROOT / "README.md", ROOT / "docs" / "results.md"
 NAMES = {
     "p19": "P19 recipe, trained on the pair's text",
     "fast": "fast recipe, trained on the pair's text",
-    "default": "the model that ships (5 languages, 1 model)",
+    "default": "the model that ships (16 languages with English)",
+    "former": "the model that shipped before (5 languages with English)",
 }
 # Benchmarks whose name has changed since a result was measured.
 RENAMED = {"quality": "mining", "secondlook": "verification"}
 
 
 def conditions(record: dict[str, Any]) -> str:
-    """Return the command of a result, with its machine and versions."""
+    """Return the command of a result, with its machine and versions; of several, a line each."""
+    rows = record["results"] if isinstance(record["results"], list) else []
+    if sources := [row["measured"] for row in rows if "measured" in row]:
+        lines = [conditions({**source, "results": None}) for source in sources]
+        return "\n\n".join(dict.fromkeys(lines))
     hardware, versions = record["hardware"], record["versions"]
     parts = [f"{hardware['cpu']}, {hardware['cores']} cores"]
     parts += [f"{name} {version}" for name, version in versions.items() if name != "bitext-miner"]

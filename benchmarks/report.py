@@ -72,6 +72,26 @@ def merge(
         _write(path, {"benchmark": name, "sections": new})
 
 
+def replace(
+    path: Path,
+    name: str,
+    rows: Sequence[dict[str, Any]],
+    key: Callable[[dict[str, Any]], Any],
+) -> None:
+    """Write ``rows`` like :func:`write`, and keep the rows of the file with another ``key``.
+
+    Every row has the command, versions and hardware that it comes from, under ``measured``.
+    """
+    old = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"results": []}
+    before = {name: value for name, value in old.items() if name not in ("benchmark", "results")}
+    present = record([])
+    del present["results"]
+    new = [{**row, "measured": present} for row in rows]
+    keys = [key(row) for row in new]
+    kept = [{"measured": before, **row} for row in old["results"] if key(row) not in keys]
+    _write(path, {"benchmark": name, **record([*new, *kept])})
+
+
 def record(results: Any, libraries: Sequence[str] = ()) -> dict[str, Any]:
     """Return ``results`` with the command, versions and hardware that they come from."""
     return {

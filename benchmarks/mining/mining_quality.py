@@ -1,12 +1,13 @@
 """Measure mining on the BUCC-style sets, for models of both recipes and the default model.
 
-    python -m benchmarks mining --data DIR [--models models/bench]
+    python -m benchmarks mining --data DIR [--models models/bench] [--only NAME ...]
 
 For each language pair, one model is trained by the ``fast`` recipe and one by ``p19`` (Wieting et
 al. 2019) on the full training text of the pair, unless ``--models`` holds a model of the same
 configuration and files. These models and the default model follow the protocol of
 :mod:`benchmarks.mining.bucc_protocol`, ranked by margin and by probability. Sentences of the test
-sets of ``miner evaluate`` are left out of the training text.
+sets of ``miner evaluate`` are left out of the training text. ``--only default`` measures one model
+again and keeps the rows of the others.
 """
 
 from pathlib import Path
@@ -20,6 +21,7 @@ from miner.knn.settings import SearchSettings
 from miner_train.config import RECIPES, TrainConfig
 
 PAIRS = ("de-en", "fr-en")
+MODELS = ("fast", "p19", "default")
 
 
 def trained_on(pair: str, config: TrainConfig, data: Path, output: Path) -> float:
@@ -31,10 +33,10 @@ def trained_on(pair: str, config: TrainConfig, data: Path, output: Path) -> floa
 
 
 def main() -> None:
-    arguments = report.parser(__doc__, "bucc.json", "models/bench").parse_args()
+    arguments = report.parser(__doc__, "bucc.json", "models/bench", MODELS).parse_args()
     results = []
     for pair in PAIRS:
-        for name in ("fast", "p19", "default"):
+        for name in arguments.only:
             model, seconds = "default", None
             if name != "default":
                 output = arguments.models / f"{pair}-{name}"
@@ -49,5 +51,10 @@ def main() -> None:
                 results.append({"name": name, "training seconds": seconds, **result})
                 print(bucc_protocol.table(results[-1:]), flush=True)
                 # Written after each model, so that a killed run leaves its results.
-                report.write(arguments.json, "mining", results)
+                report.replace(
+                    arguments.json,
+                    "mining",
+                    results,
+                    lambda row: (row["pair"], row["name"], row["settings"]["rank"]),
+                )
     print(bucc_protocol.table(results))
