@@ -61,7 +61,8 @@ clean:
 SHIPPED := $(shell cat train/shipped.txt)
 model: $(VENV)/developing
 	$(BIN)/miner train $(SHIPPED:%=--bitext $(DATA)/train/%.tsv.xz) \
-	  --pieces 64000 --coverage 0.99995 --temperature 2 --dtype int8 --threshold 1.22 \
+	  --pieces 64000 --coverage 0.99995 --temperature 1.25 --epochs 6 --dtype int8 \
+	  --threshold 1.24 \
 	  --overwrite -o models/default
 	cp models/default/*.* miner/models/default/
 	cp train/shipped.md miner/models/default/README.md

@@ -28,9 +28,9 @@ def test_default_model_mines_the_demo(tmp_path: Path) -> None:
 
 
 def test_default_model_fits_the_package() -> None:
-    """The encoder's files within 20 MiB; lexicon, verifier and decoys may add five."""
+    """The whole directory is within 48 MB; lexicon, verifier and decoys take 10 of them at most."""
     directory = Path(miner.__file__).parent / "models" / "default"
     sizes = {file.name: file.stat().st_size for file in directory.iterdir()}
-    assert sum(sizes.values()) - sum(sizes[name] for name in VERIFYING_FILES) <= 20 * 2**20
-    assert sum(sizes.values()) <= 25 * 2**20
+    assert sum(sizes[name] for name in VERIFYING_FILES) <= 10_000_000
+    assert sum(sizes.values()) <= 48_000_000
     assert (directory / "README.md").exists()
