@@ -58,7 +58,9 @@ def test_a_stopped_search_goes_on(
     merges[:] = [5]
     code, _, err = miner("search", *sides, "-o", out)
     assert code == 130
-    assert err.splitlines()[-1] == f"miner: interrupted; to go on, repeat: miner search {sides[0]} " + (
+    assert err.splitlines()[
+        -1
+    ] == f"miner: interrupted; to go on, repeat: miner search {sides[0]} " + (
         f"{sides[1]} -o {out}"
     )
     assert state.exists() and not out.exists()
