@@ -113,7 +113,7 @@ model = click.option(
     default="default",
     show_default=True,
     metavar="DIR",
-    help="Model directory; 'default' is the one that ships (de, fr, es, ru, cs and en).",
+    help="Model directory; 'default' is the one that ships (sixteen languages and English).",
 )
 
 languages = several(
