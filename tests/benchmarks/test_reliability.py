@@ -12,7 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.reliability import campaign, commands, crashes, fuzz, kills, mutations
+from benchmarks.reliability import (
+    campaign,
+    commands,
+    crashes,
+    fuzz,
+    kills,
+    mutations,
+    reliability_tables,
+)
 from benchmarks.reliability.commands import COMMANDS, Command, Done
 from benchmarks.reliability.crashes import Disk, Inode
 
@@ -138,3 +146,18 @@ def test_a_refusal_is_one_line() -> None:
     assert not Done(1, "miner: error: bad\nminer: error: worse\n", 0.1).refused
     assert not Done(0, "miner: error: bad\n", 0.1).refused
     assert not Done(1, "Traceback\nminer: error: bad\n", 0.1).refused
+
+
+def test_the_tables_name_every_fault() -> None:
+    results = {
+        "kills": {"mine SIGKILL": {"stopped": 9, "too late": 1, "leftovers": 2}, "seconds": 60},
+        "fuzz": {
+            "half 0": {"exit code 0": 3, "exit code 1": 4, "longest, s": 0.4,
+                       "most memory, MB": 7, "failures": []},
+            "seconds": 60,
+        },
+    }  # fmt: skip
+    lines = reliability_tables.tables({"results": results}, lambda record: "by this command")
+    assert "| mine SIGKILL | 9 killed | leftovers 2 |" in lines
+    assert "| mutated inputs, half 0 | 3 read, 4 refused | 0.4 s | 7 MB | 0 |" in lines
+    assert "2 minutes. by this command" in lines
