@@ -1,5 +1,8 @@
 """Quality function, learned without labels from held-out bitext, half of it corrupted on purpose.
 
+Beside right and wrong pairs, the function learns from contrast cases: a translation is to score
+higher than its own corruption (:mod:`miner_train.quality_contrasts`).
+
 The kinds of noise are those of corpora from the web, as shared tasks on filtering describe them:
 sentences aligned wrongly, in part, with too much or too little on one side, with other numbers or
 names, copied, shuffled. The corrupted side is drawn at random, so that the result does not depend
@@ -16,13 +19,17 @@ from miner.encoder.encoder import Encoder
 from miner.knn.knn_search import nearest_both
 from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
+from miner.scoring.logistic import Logistic, fit_ridge
 from miner.scoring.quality import FEATURES, features
 from miner.scoring.verifier import Verifier
 from miner_train.language_texts import LanguageText
-from miner_train.learn_verifier import fit
+from miner_train.learn_verifier import INVERSE_PENALTY, fit
+from miner_train.quality_contrasts import contrast_cases
 
 # Most held-out pairs to learn from, and least characters of the shorter side.
 PAIRS, SHORTEST = 12_000, 15
+# Weight of all contrast cases beside that of all single pairs.
+CONTRASTS = 4.0
 # Share of pairs joined to another one: corpora from the web have whole paragraphs in a line.
 JOINED = 0.4
 # Nearest sentences among which the wrong partner of a misaligned pair is drawn.
@@ -46,7 +53,7 @@ def learn_quality(encoder: Encoder, texts: Sequence[LanguageText], seed: int) ->
     languages. The encoder's model has a verifier.
     """
     total = sum(len(text.held[0]) for text in texts)
-    verifier, values, good = Verifier(encoder), [], []
+    verifier, values, good, contrasts = Verifier(encoder), [], [], []
     for text in texts:
         most = -(-PAIRS * len(text.held[0]) // max(total, PAIRS))
         pairs, labels = corrupt(encoder, text.held, seed, most)
@@ -54,7 +61,60 @@ def learn_quality(encoder: Encoder, texts: Sequence[LanguageText], seed: int) ->
         columns, known = features(verifier, *[list(side) for side in zip(*pairs, strict=True)])
         values.append(columns[known])
         good.append(labels[known])
-    return fit(np.concatenate(values), np.concatenate(good), FEATURES).as_dict()
+        contrasts.append(_contrasts(verifier, text, seed, most))
+    return fit_contrasts(
+        np.concatenate(values), np.concatenate(good), np.concatenate(contrasts), FEATURES
+    ).as_dict()
+
+
+def _contrasts(verifier: Verifier, text: LanguageText, seed: int, most: int) -> np.ndarray:
+    """Return what each feature of a translation has more than that of its corruption, ``(c, f)``.
+
+    ``most`` of the held-out translations are corrupted.
+    """
+    rows = np.random.default_rng([seed, 10]).permutation(len(text.held[0]))[:most].tolist()
+    source, target = ([side[row] for row in rows] for side in text.held)
+    cases = contrast_cases((source, target), text.languages, seed)
+    right, known = features(verifier, source, target)
+    place = np.array([row for row, _ in cases], dtype=np.int64)
+    corrupted = [pair for _, pair in cases]
+    wrong, still = features(verifier, *([pair[side] for pair in corrupted] for side in range(2)))
+    both = known[place] & still
+    return right[place[both]] - wrong[both]
+
+
+def fit_contrasts(
+    features: np.ndarray, true: np.ndarray, contrasts: np.ndarray, names: tuple[str, ...]
+) -> Logistic:
+    """Fit a logistic regression to single pairs and to contrast cases, and calibrate it.
+
+    ``true (m,) bool`` on ``features (m, f)``; a contrast case of ``contrasts (c, f)`` is put right
+    where the weighted sum of its differences is positive. The probabilities are those of the single
+    pairs alone (Platt 1999).
+    """
+    if not len(contrasts):
+        return fit(features, true, names)
+    values = features.astype(np.float64)
+    spread = values.std(axis=0)
+    spread[spread == 0] = 1
+    mean = values[true].mean(axis=0)
+    single = np.column_stack([np.ones(len(values)), (values - mean) / spread])
+    design = np.concatenate([single, np.column_stack([np.zeros(len(contrasts)), contrasts / spread])])
+    each = CONTRASTS * len(single) / len(contrasts)
+    penalty = np.full(design.shape[1], (1 + CONTRASTS) * len(single) / INVERSE_PENALTY)
+    penalty[0] = 0
+    weights = fit_ridge(
+        design,
+        np.concatenate([true, np.full(len(contrasts), each)]),
+        np.concatenate([~true, np.zeros(len(contrasts))]),
+        penalty,
+        np.zeros(design.shape[1]),
+    )
+    function = Logistic(names, float(weights[0]), weights[1:] / spread, mean)
+    scale = fit(function.logit(features)[:, None], true, ("logit",))
+    slope = float(scale.weight[0])
+    intercept = scale.intercept + slope * (function.intercept - float(scale.mean[0]))
+    return Logistic(names, intercept, slope * function.weight, mean)
 
 
 def corrupt(

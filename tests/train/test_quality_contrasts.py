@@ -1,0 +1,64 @@
+"""Contrast cases of the quality function, and the fit to them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("sklearn")
+
+from support.tiny import sentences
+
+from miner_train.learn_quality import fit_contrasts
+from miner_train.learn_verifier import fit
+from miner_train.quality_contrasts import FAULTS, RULES, WORDS, contrast_cases
+
+
+@pytest.mark.parametrize("languages", [("de", "en"), ("en", "de"), ("de", "fr")])
+def test_a_case_corrupts_one_side_of_its_translation(languages: tuple[str, str]) -> None:
+    text = [sentences(language if language != "fr" else "en") for language in languages]
+    cases = contrast_cases((text[0], text[1]), languages, 1)
+    assert cases == contrast_cases((text[0], text[1]), languages, 1)
+    assert len(text[0]) < len(cases) <= (RULES + WORDS) * len(text[0])
+    for row, pair in cases:
+        same = [new == side[row] for new, side in zip(pair, text, strict=True)]
+        assert sorted(same) == [False, True]
+
+
+def test_rules_are_for_english_alone() -> None:
+    text = ["Er kam am 3. Mai nicht."], ["He did not come on 3 May."]
+    changed = {pair[1] for _, pair in contrast_cases(text, ("de", "en"), 1)}
+    assert any("3" not in new or "not" not in new for new in changed)
+    spaceless = ["彼は来なかった。"]
+    assert not [pair for _, pair in contrast_cases((spaceless, spaceless), ("ja", "zh"), 1)]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
+def test_a_fault_leaves_words_of_both_sentences(fault) -> None:  # type: ignore[no-untyped-def]
+    import random
+
+    own, others = "a b c d e f".split(), "u v w x".split()
+    for seed in range(50):
+        new = fault(own, others, random.Random(seed))
+        assert new and set(new) <= {*own, *others} and set(new) & set(own)
+
+
+def test_a_fit_to_contrasts_puts_them_right_and_stays_calibrated() -> None:
+    """The second feature tells a translation from its corruption alone, the first one the rest."""
+    generator = np.random.default_rng(1)
+    true = generator.random(4000) < 0.5
+    features = generator.normal(size=(4000, 3)).astype(np.float32)
+    features[:, 0] += true
+    contrasts = generator.normal(scale=[0.1, 0.1, 1], size=(500, 3)).astype(np.float32)
+    contrasts[:, 1] += 0.05
+    names = ("plain", "contrast", "noise")
+    alone, learned = fit(features, true, names), fit_contrasts(features, true, contrasts, names)
+
+    def right(function) -> float:  # type: ignore[no-untyped-def]
+        return float((contrasts @ function.weight > 0).mean())
+
+    assert right(learned) > right(alone) + 0.03
+    shown = 1 / (1 + np.exp(-learned.logit(features)))
+    assert abs(shown.mean() - true.mean()) < 0.01
+    assert fit_contrasts(features, true, contrasts[:0], names).as_dict() == alone.as_dict()
