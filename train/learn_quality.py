@@ -99,7 +99,9 @@ def fit_contrasts(
     spread[spread == 0] = 1
     mean = values[true].mean(axis=0)
     single = np.column_stack([np.ones(len(values)), (values - mean) / spread])
-    design = np.concatenate([single, np.column_stack([np.zeros(len(contrasts)), contrasts / spread])])
+    design = np.concatenate(
+        [single, np.column_stack([np.zeros(len(contrasts)), contrasts / spread])]
+    )
     each = CONTRASTS * len(single) / len(contrasts)
     penalty = np.full(design.shape[1], (1 + CONTRASTS) * len(single) / INVERSE_PENALTY)
     penalty[0] = 0

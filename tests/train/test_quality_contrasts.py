@@ -38,7 +38,7 @@ def test_rules_are_for_english_alone() -> None:
 def test_a_fault_leaves_words_of_both_sentences(fault) -> None:  # type: ignore[no-untyped-def]
     import random
 
-    own, others = "a b c d e f".split(), "u v w x".split()
+    own, others = ["a", "b", "c", "d", "e", "f"], ["u", "v", "w", "x"]
     for seed in range(50):
         new = fault(own, others, random.Random(seed))
         assert new and set(new) <= {*own, *others} and set(new) & set(own)
