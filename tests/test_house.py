@@ -23,7 +23,7 @@ TORCH = ("miner.device", "miner.cli.train", "miner.cli.train_classifier")
 # The commands that train, or show what a training does, in their bodies.
 TRAINING = ("miner.cli.train", "miner.cli.train_classifier", "miner.cli.negatives")
 # Light modules of train that make options, and the modules that import them at their heads.
-SETTINGS = ("miner_train.config", "miner_train.config_fields")
+SETTINGS = ("miner_train.config", "miner_train.config_fields", "miner_train.recipes")
 WITH_SETTINGS = ("miner.cli.train", "miner.cli.train_classifier", "miner.cli.config_options")
 
 # Folders in the order in which data passes them. A module imports modules of its own folder or of

@@ -1,9 +1,9 @@
-"""Settings of a training: TrainConfig, the recipes to start from, and ClassifierConfig.
+"""Settings of a training: TrainConfig and ClassifierConfig.
 
 The fields carry their help, choices and ranges: the command line makes its options from them.
 Declarations, free of numpy and torch so that help texts load fast; their 450 lines stay together,
-so that the command line has one module to import. Papers: P17 Wieting et al. 2017, P18 Wieting
-and Gimpel 2018, P19 Wieting et al. 2019, S18 Sjöblom et al. 2018.
+since fields refer to each other. :mod:`miner_train.recipes` has the recipes. Papers: P17 Wieting et
+al. 2017, P18 Wieting and Gimpel 2018, P19 Wieting et al. 2019, S18 Sjöblom et al. 2018.
 """
 
 import dataclasses
@@ -31,6 +31,12 @@ BOTH_WAYS = Need(
 )
 SOFTMAX = Need("the softmax objective", lambda config: config.objective == "softmax")
 MEGABATCHES = Need("mega-batches (--megabatch)", lambda config: config.megabatch > 1)
+NEAREST = Need(
+    "an objective that chooses the hardest negatives",
+    lambda config: (
+        config.negatives != "rand" and (config.objective != "softmax" or config.megabatch > 1)
+    ),
+)
 
 _text = partial(setting, "Text")
 _encoder = partial(setting, "Encoder")
@@ -41,7 +47,7 @@ _negatives = partial(setting, "Negatives")
 _steps = partial(setting, "Optimisation")
 
 FOLD_CASE = "Treat A and a as one letter."
-DROPOUT = "Share of the tokens of a sentence left out in each training step."
+DROPOUT = "Token dropout: share of the tokens of a sentence left out in each training step."
 SEED = "Seed of everything random."
 
 
@@ -64,7 +70,7 @@ class TrainConfig:
             "lstm": "mean or maximum of an LSTM's states over words (P18, P19); with the margin "
             "objective give --initial 1: from small embeddings it may not leave the start",
             "blstm": "the same in both directions",
-            "lstm-sp": "the same over pieces (P19: --scramble 0.3 --dropout 0.3)",
+            "lstm-sp": "the same over pieces (P19: --scramble 0.3 --embedding-dropout 0.3)",
             "blstm-sp": "the same over pieces in both directions",
             "gran-lstm": "mean of words, each through a gate that an LSTM controls (P17)",
             "gran-gru": "the same by a GRU with leaky rectifiers (S18: --variational)",
@@ -128,10 +134,14 @@ class TrainConfig:
         need=LSTM,
     )
     directions: str = _encoder(
-        "concat",
+        "average",
         "Bidirectional LSTM: how the states of both directions make one.",
         need=BOTH_WAYS,
-        choices={"concat": "one after the other", "average": "their mean"},
+        idle=True,
+        choices={
+            "average": "their mean, which P18 found better",
+            "concat": "one after the other, each of half the dimension (P19)",
+        },
     )
     pooling: str = _recurrent(
         "mean",
@@ -200,6 +210,13 @@ class TrainConfig:
             "either": "both, for one language in both columns (P18)",
         },
     )
+    negatives_below: float = _negatives(
+        1.0,
+        "Largest cosine of a hardest negative: sentences that are nearer may be paraphrases and "
+        "are passed over (false negatives; P18, footnote 4). 1: no limit.",
+        within="[-1, 1]",
+        need=NEAREST,
+    )
     batch: int = _negatives(2048, "Pairs of one step.", within="[2, inf)")
     megabatch: int = _negatives(
         1, "Batches pooled to choose negatives from (P18).", within="[1, inf)"
@@ -235,7 +252,22 @@ class TrainConfig:
         "Share of the learning rate that is left at the end; it falls linearly.",
         within="[0, 1]",
     )
+    adam: str = _steps(
+        "lazy",
+        "Adam of the embeddings.",
+        choices={
+            "lazy": "changes the embeddings and moments of the batch only (torch's SparseAdam)",
+            "dense": "changes all of them in every step, as in the papers; slower for large "
+            "vocabularies",
+        },
+    )
     dropout: float = _steps(0.1, DROPOUT, within="[0, 1)")
+    embedding_dropout: float = _steps(
+        0.0,
+        "Embedding dropout: share of the single numbers of each token's embedding that are 0 in a "
+        "training step; the others are scaled up. What the released code of P19 calls dropout.",
+        within="[0, 1)",
+    )
     variational: float = _steps(
         0.0,
         "Recurrent: share of inputs and states that are 0 for a whole sentence (variational "
@@ -261,6 +293,13 @@ class TrainConfig:
         1.0,
         "Share of each bitext to keep: the best pairs by --score-col, else the first.",
         within="(0, 1]",
+    )
+    clean: float = _text(
+        0.0,
+        "Estimated cleanliness to keep (S18: 0.8, 0.7, 0.6): the longest run of each bitext's best "
+        "pairs whose mean in --score-col, a column of probabilities, is at least this. 0: do not "
+        "cut.",
+        within="[0, 1]",
     )
     sample: int = _text(0, "Pairs to draw at random from all; 0: take all.", within="[0, inf)")
     heldout: int = _text(
@@ -345,71 +384,6 @@ class TrainConfig:
             return cls(**values)
         except (AttributeError, TypeError) as error:
             raise ArtifactError(f"training configuration: {error}") from None
-
-
-_P19 = TrainConfig(
-    pieces=20_000,
-    dimension=300,
-    initial=0.1,
-    objective="margin",
-    margin=0.4,
-    batch=128,
-    heldout=6000,
-    megabatch=120,
-    anneal=150,
-    epochs=10,
-    rate=0.001,
-    final_rate=1.0,
-    dropout=0.0,
-)
-# Starting points; every option of ``miner train`` overrides one field.
-RECIPES: dict[str, TrainConfig] = {
-    "fast": TrainConfig(),
-    "p19": _P19,
-    # Two columns of one language: negatives may be any other sentence.
-    "p18": dataclasses.replace(
-        _P19,
-        encoder="word+trigram",
-        batch=100,
-        megabatch=40,
-        anneal=0,
-        epochs=5,
-        negatives_from="either",
-    ),
-    "p17": dataclasses.replace(
-        _P19,
-        encoder="word",
-        batch=100,
-        megabatch=1,
-        anneal=0,
-        epochs=20,
-        negatives_from="either",
-    ),
-    "s18": dataclasses.replace(
-        _P19,
-        encoder="gran-gru",
-        objective="contrastive",
-        negatives="rand",
-        negatives_from="either",
-        initial=0.01,
-        variational=0.2,
-        megabatch=1,
-        anneal=0,
-    ),
-    "random": dataclasses.replace(
-        _P19, initial=1.0, distribution="normal", megabatch=1, anneal=0, epochs=0
-    ),
-}
-RECIPE_NOTES = {
-    "fast": "in-batch softmax with additive margin: mines best, in the least time",
-    "p19": "Wieting et al. 2019: margin loss, annealed mega-batches, negatives of the other column",
-    "p18": "Wieting and Gimpel 2018: words and trigrams on paraphrases, mega-batches of 40",
-    "p17": "Wieting et al. 2017: an average of words on paraphrases; give it --embeddings to start "
-    "from, and for GRAN --encoder gran-lstm --epochs 3 --negatives mix",
-    "s18": "Sjöblom et al. 2018: contrastive loss on labelled or ranked paraphrases, GRAN over a "
-    "GRU (--label-col, --keep 0.8)",
-    "random": "untrained baselines of Wieting et al. 2019 (--encoder sp or trigram)",
-}
 
 
 # Encoders of a classifier, by network and unit.

@@ -3,8 +3,9 @@
 import textwrap
 from collections.abc import Iterator, Mapping
 
-from miner_train.config import RECIPE_NOTES, RECIPES, TrainConfig
+from miner_train.config import TrainConfig
 from miner_train.config_fields import option_name, settings
+from miner_train.recipes import FOR_ENCODER, RECIPE_NOTES, RECIPES
 
 
 def listing() -> str:
@@ -16,12 +17,19 @@ def listing() -> str:
             lines += _section(f"{option_name(name)}: {own.help}", own.choices)
     lines += _section("--recipe: settings to start from.", RECIPE_NOTES)
     lines.append("Settings of the recipes:")
-    lines.append("  ".join([f"  {'':18}", *(f"{name:>12}" for name in RECIPES)]))
-    for name in described:
-        values = [_shown(getattr(recipe, name)) for recipe in RECIPES.values()]
-        lines.append(
-            "  ".join([f"  {option_name(name):18}", *(f"{value:>12}" for value in values)])
-        )
+    columns = [
+        [title, *(_shown(getattr(one, name)) for name in described)]
+        for title, one in RECIPES.items()
+    ]
+    widths = [max(map(len, column)) for column in columns]
+    for name, *values in zip(["", *map(option_name, described)], *columns, strict=True):
+        cells = (f"{value:>{width}}" for value, width in zip(values, widths, strict=True))
+        lines.append("  ".join([f"  {name:19}", *cells]))
+    lines += ["", "Settings of a recipe that --encoder changes:"]
+    for name, encoders in FOR_ENCODER.items():
+        for encoder, changes in encoders.items():
+            changed = ", ".join(f"{option_name(key)} {_shown(changes[key])}" for key in changes)
+            lines.append(f"  {name} --encoder {encoder}: {changed}")
     return "\n".join(lines)
 
 

@@ -53,6 +53,7 @@ def choose_negatives(
     mode: str,
     either: bool,
     generator: np.random.Generator,
+    below: float = 1.0,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Choose a negative of each source and of each target: ``for_source, for_target (n,) int64``.
 
@@ -62,13 +63,15 @@ def choose_negatives(
 
     ``mode`` (P18): ``max`` takes the nearest by cosine, the lower row of equals; ``rand`` a random
     one; ``mix`` the one or the other for both sentences of a pair, by the toss of a coin.
-    ``source, target (n, d) float32`` are unit rows, pairs by row; ``rand`` needs none.
+    ``source, target (n, d) float32`` are unit rows, pairs by row; ``rand`` needs none. A nearest
+    negative has a cosine of at most ``below``: what is nearer may be a paraphrase (P18, footnote
+    4).
     """
     text = np.stack([source_text, target_text])
     if mode == "rand":
         return _drawn(text, either, generator)
     assert source is not None and target is not None, f"{mode} goes by vectors"
-    nearest = _nearest(source, target, text, either)
+    nearest = _nearest(source, target, text, either, below)
     if mode == "max":
         return nearest
     drawn = _drawn(text, either, generator)
@@ -84,7 +87,7 @@ def _related(text: np.ndarray, rows: np.ndarray, others: np.ndarray) -> np.ndarr
 
 
 def _nearest(
-    source: np.ndarray, target: np.ndarray, text: np.ndarray, either: bool
+    source: np.ndarray, target: np.ndarray, text: np.ndarray, either: bool, below: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Find the nearest negatives, counted over both columns.
 
@@ -93,11 +96,11 @@ def _nearest(
     n = len(source)
     if either:
         both = np.concatenate([source, target])
-        best = _best(both, both, _near(both, both)[0], text)
+        best = _best(both, both, _near(both, both)[0], text, below)
         return best[:n], best[n:]
     near = _near(source, target)
-    for_source = _best(source, target, near[0], text)
-    return np.where(for_source < 0, -1, for_source + n), _best(target, source, near[1], text)
+    for_source = _best(source, target, near[0], text, below)
+    return np.where(for_source < 0, -1, for_source + n), _best(target, source, near[1], text, below)
 
 
 def _near(rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -116,7 +119,11 @@ def _near(rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 def _best(
-    queries: np.ndarray, base: np.ndarray, candidates: np.ndarray, text: np.ndarray
+    queries: np.ndarray,
+    base: np.ndarray,
+    candidates: np.ndarray,
+    text: np.ndarray,
+    below: float,
 ) -> np.ndarray:
     """Find the nearest allowed one of each row's ``candidates (q, w)``, or else of all.
 
@@ -124,13 +131,13 @@ def _best(
     """
     everything = np.arange(len(base))
     candidates = np.sort(candidates.astype(np.int64), axis=1)
-    best = _exact(queries, base, np.arange(len(queries)), candidates, text)
+    best = _exact(queries, base, np.arange(len(queries)), candidates, text, below)
     left = np.flatnonzero(best < 0)
     height = max(1, MOST // max(1, len(base)))
     for start in range(0, len(left), height):
         part = left[start : start + height]
         candidates = np.tile(everything, (len(part), 1))
-        best[part] = _exact(queries[part], base, part, candidates, text)
+        best[part] = _exact(queries[part], base, part, candidates, text, below)
     return best
 
 
@@ -140,6 +147,7 @@ def _exact(
     rows: np.ndarray,
     candidates: np.ndarray,
     text: np.ndarray,
+    below: float,
 ) -> np.ndarray:
     """Find the nearest allowed candidate of each query, sentence ``rows (q,)``; -1 without any.
 
@@ -152,6 +160,9 @@ def _exact(
     candidates = np.where(bad, -1, candidates)
     similarity = np.empty(candidates.shape, dtype=np.float32)
     rescore(queries, base, candidates, similarity)
+    if below < 1:  # rounding may put a cosine above 1
+        near = similarity > below
+        candidates, similarity[near] = np.where(near, -1, candidates), -np.inf
     # The first of equals. Where none is allowed, all are -1.
     return np.take_along_axis(candidates, similarity.argmax(axis=1)[:, None], axis=1)[:, 0]
 

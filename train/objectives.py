@@ -47,6 +47,7 @@ def batches(
         config.negatives,
         config.negatives_from == "either",
         generator,
+        config.negatives_below,
     )
     both = join([pool.source, pool.target])
     usable = np.flatnonzero((for_source >= 0) & (for_target >= 0))

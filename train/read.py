@@ -122,6 +122,18 @@ def _read_text(text: TextPair, config: TrainConfig, excluded: Set[str], report: 
     if text.score_col is not None:
         score = parse_scores(more.pop(0), text.name, bitext.lines)
     rows = selection.cut(len(bitext), config.keep, score)
+    if config.clean:
+        if score is None:
+            raise CorpusError(
+                f"{text.name}: cleanliness is estimated by a column of probabilities; name it by "
+                "--score-col"
+            )
+        if len(score) and not (score.min() >= 0 and score.max() <= 1):
+            raise CorpusError(
+                f"{text.name}: the scores in column {text.score_col} are no probabilities; keep "
+                "a share of the pairs instead (--keep)"
+            )
+        rows = rows[selection.cut_clean(score[rows], config.clean)]
     # Only the contrastive objective learns from pairs that are no translations.
     unlike = 0
     if config.objective != "contrastive":

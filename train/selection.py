@@ -41,6 +41,19 @@ def cut(count: int, share: float, scores: np.ndarray | None = None) -> np.ndarra
     return np.sort(np.argsort(-scores, kind="stable")[:keep])
 
 
+def cut_clean(probability: np.ndarray, clean: float) -> np.ndarray:
+    """Choose the best pairs whose estimated cleanliness is at least ``clean``; ascending rows.
+
+    Cleanliness is the share of good pairs (S18, section 3: sets of 80, 70 and 60%), estimated by
+    the mean of ``probability (n,)``, each in [0, 1]. The longest run of best pairs that is clean
+    enough is kept, the first of equal ones; it may be empty. ``(m,) int64``.
+    """
+    order = np.argsort(-probability, kind="stable")
+    # Means of sorted numbers fall, so that the rows that are clean enough come first.
+    means = np.cumsum(probability[order]) / np.arange(1, len(order) + 1)
+    return np.sort(order[: np.count_nonzero(means >= clean - 1e-12)])
+
+
 def draw(count: int, sample: int, seed: int) -> np.ndarray:
     """Draw ``sample`` rows of ``count`` at random, ascending: ``(m,) int64``; all if it is 0."""
     if sample == 0 or sample >= count:

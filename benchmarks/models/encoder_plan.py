@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from benchmarks.models.training_text import BILINGUAL
-from miner_train.config import RECIPES, TrainConfig
+from miner_train.config import TrainConfig
+from miner_train.recipes import RECIPES
 
 RECURRENT = ("lstm", "blstm", "lstm-sp", "blstm-sp", "gran-lstm", "gran-gru")
 # Passes of recurrent encoders over the text; averages take the ten of the recipe.
@@ -22,8 +23,10 @@ OWN: dict[str, dict[str, Any]] = {
     **dict.fromkeys(RECURRENT[:4], {"scramble": 0.3, "initial": 1.0}),
     **dict.fromkeys(RECURRENT[4:], {"initial": 0.01}),
 }
+for _name in ("blstm", "blstm-sp"):
+    OWN[_name] = {**OWN[_name], "directions": "concat"}
 
-P19 = RECIPES["p19"]
+P19 = RECIPES["p19-tuned"]
 # The other objective, with the same vocabularies, dimension and held-out pairs.
 SOFTMAX = replace(RECIPES["fast"], pieces=20_000, dimension=300, batch=512, heldout=6000)
 PARAPHRASE = replace(P19, negatives_from="either")

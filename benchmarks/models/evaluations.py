@@ -19,7 +19,8 @@ from benchmarks.models import seen
 from miner.evaluation import suite, summary
 from miner.evaluation.evaluated_model import MinerModel
 from miner.evaluation.results import TaskResult
-from miner_train.config import RECIPES, TrainConfig
+from miner_train.config import TrainConfig
+from miner_train.recipes import RECIPES
 
 # Languages other than English in the names of sets.
 LANGUAGES = (
@@ -27,7 +28,7 @@ LANGUAGES = (
     *("nl", "pl", "pt", "ru", "sv", "tr", "uk", "zh"),
 )
 RANDOM = RECIPES["random"]
-RECIPE_NAMES = ("fast", "p19")
+RECIPE_NAMES = ("fast", "p19-tuned")
 
 
 @dataclass(frozen=True)

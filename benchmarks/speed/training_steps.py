@@ -24,10 +24,11 @@ from torch.nn.functional import normalize
 from benchmarks import report
 from miner.encoder.pieces import PieceTokenizer
 from miner.text.bitext import read_bitext
-from miner_train.config import RECIPES, TrainConfig
+from miner_train.config import TrainConfig
 from miner_train.data import PairData, Sentences, prepare
 from miner_train.loop import Trainer, step_threads
 from miner_train.losses import margin_loss, softmax_loss_plain
+from miner_train.recipes import RECIPES
 from miner_train.vocabulary import train_vocabulary
 
 PAIRS = 100_000
@@ -38,8 +39,12 @@ SIZES = {
         batch=1024, pieces=20_000, dimension=300, dropout=0.0
     ),
     # In a training it grows from 1 to 120, and is 60 or more most of the time.
-    "p19 recipe, its mega-batch at 20": dataclasses.replace(RECIPES["p19"], megabatch=20, anneal=0),
-    "p19 recipe, its mega-batch at 60": dataclasses.replace(RECIPES["p19"], megabatch=60, anneal=0),
+    "p19-tuned recipe, its mega-batch at 20": dataclasses.replace(
+        RECIPES["p19-tuned"], megabatch=20, anneal=0
+    ),
+    "p19-tuned recipe, its mega-batch at 60": dataclasses.replace(
+        RECIPES["p19-tuned"], megabatch=60, anneal=0
+    ),
 }
 
 

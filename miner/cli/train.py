@@ -14,7 +14,9 @@ from miner.cli.progress_bars import Progress
 from miner.errors import DependencyError
 from miner.names import FORMATS
 from miner.text.bitext_format import BitextFormat
-from miner_train.config import RECIPES, TrainConfig
+from miner_train.config import TrainConfig
+from miner_train.recipes import RECIPES
+from miner_train.recipes import recipe as start_of
 
 
 def list_all(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
@@ -39,7 +41,7 @@ Examples:
   miner train --bitext de-en.tsv.xz --epochs 10 --dimension 512 --batch 2048 -o models/big
   miner train --bitext de-en.tsv.xz --encoder lstm-sp --scramble 0.3 -o models/lstm
   miner train --bitext paraphrases.tsv --recipe p18 -o models/english
-  miner train --bitext ranked.tsv --recipe s18 --keep 0.8 -o models/subtitles
+  miner train --bitext scored.tsv --score-col 3 --recipe s18 --clean 0.8 -o models/subtitles
   miner train --bitext de-en.tsv.xz --exclude tests/sentences.txt -o models/unseen
   miner train --bitext msrpc.tsv --recipe s18 --label-col 1 --scol 2 --tcol 3 -o models/labelled
   miner train --list""",
@@ -68,7 +70,7 @@ Examples:
 @click.option(
     "--score-col",
     metavar="N|NAME",
-    help="Column of --bitext with scores, best highest, by which --keep ranks pairs.",
+    help="Column of --bitext with scores, best highest, by which --keep and --clean rank pairs.",
 )
 @options.header
 @click.option("--format", type=click.Choice(FORMATS), help="Format of all files [by suffix].")
@@ -86,7 +88,7 @@ Examples:
     "--recipe",
     type=click.Choice(list(RECIPES)),
     help="Settings to start from, which other options override: fast [default], or those of a "
-    "paper; see --list.",
+    "paper, some of them depending on --encoder; see --list.",
 )
 @click.option(
     "--like",
@@ -184,10 +186,18 @@ def train(
         "embeddings": not embeddings,
         "excluded": not exclude,
     }
-    start = RECIPES[recipe or "fast"] if like is None else settings_of(like, missing)
+    if like is not None:
+        start = settings_of(like, missing)
+    else:
+        try:
+            start = start_of(recipe or "fast", settings["encoder"])
+        except ValueError as error:  # encoders that do not exist, or do not go together
+            raise click.UsageError(f"--{error}") from None
     config = configured(start, given)
-    if score_col and config.keep == 1:
-        raise click.UsageError("--score-col ranks pairs for --keep, which is missing")
+    if score_col and config.keep == 1 and not config.clean:
+        raise click.UsageError("--score-col ranks pairs for --keep or --clean; both are missing")
+    if config.clean and not score_col:
+        raise click.UsageError("--clean needs a column of probabilities (--score-col)")
     # Found, not imported: scikit-learn takes two seconds, and not every training needs it.
     if not all(importlib.util.find_spec(library) for library in ("torch", "sklearn")):
         raise DependencyError(

@@ -29,6 +29,85 @@ def mean_batch(table, ids, offsets, out):
                 row[j] *= inverse
 
 
+@numba.njit(inline="always")
+def _bits(seed, block):
+    """Return 64 random bits, a function of ``seed`` and ``block`` (SplitMix64)."""
+    x = seed + (np.uint64(block) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@numba.njit(parallel=True, cache=True, error_model="numpy")
+def dropout_mask(places, seed, cut, out):
+    """Write the factors of embedding dropout to ``out (t, d) float32``: 0, or what keeps the mean.
+
+    Number ``j`` of the token at place ``p`` of a batch is dropped if 16 bits that follow from
+    ``seed (uint64)``, ``p`` and ``j`` are below ``cut``, 65536 times the rate of dropout. ``places
+    (t,) int64`` name the tokens, so that a part of a batch has the factors of the whole batch.
+    """
+    d = out.shape[1]
+    blocks = (d + 3) // 4
+    scale = np.float32(1.0 / (1.0 - cut / 65536.0))
+    for i in numba.prange(len(places)):
+        first = np.uint64(places[i]) * np.uint64(blocks)
+        for b in range(blocks):
+            bits = _bits(seed, first + np.uint64(b))
+            for j in range(4 * b, min(4 * b + 4, d)):
+                out[i, j] = scale if (bits & np.uint64(0xFFFF)) >= cut else np.float32(0.0)
+                bits >>= np.uint64(16)
+
+
+@numba.njit(parallel=True, cache=True, error_model="numpy")
+def mean_dropped(table, ids, offsets, seed, cut, out):
+    """Compute :func:`mean_batch` with embedding dropout, by the factors of :func:`dropout_mask`.
+
+    The place of a token is its index in ``ids``. ``out (n, d) float32``.
+    """
+    d = table.shape[1]
+    blocks = (d + 3) // 4
+    for i in numba.prange(len(offsets) - 1):
+        row = out[i]
+        row[:] = np.float32(0.0)
+        for p in range(offsets[i], offsets[i + 1]):
+            source = table[ids[p]]
+            first = np.uint64(p) * np.uint64(blocks)
+            for b in range(blocks):
+                bits = _bits(seed, first + np.uint64(b))
+                for j in range(4 * b, min(4 * b + 4, d)):
+                    if (bits & np.uint64(0xFFFF)) >= cut:
+                        row[j] += source[j]
+                    bits >>= np.uint64(16)
+        count = offsets[i + 1] - offsets[i]
+        if count > 0:
+            inverse = np.float32(1.0 / (count * (1.0 - cut / 65536.0)))
+            for j in range(d):
+                row[j] *= inverse
+
+
+@numba.njit(parallel=True, cache=True, error_model="numpy")
+def spread_dropped(gradient, offsets, seed, cut, out):
+    """Write the gradient by each token's embedding, of :func:`mean_dropped`, to ``out (t, d)``.
+
+    ``gradient (n, d) float32`` is the gradient by the means.
+    """
+    d = gradient.shape[1]
+    blocks = (d + 3) // 4
+    for i in numba.prange(len(offsets) - 1):
+        count = offsets[i + 1] - offsets[i]
+        if count == 0:
+            continue
+        inverse = np.float32(1.0 / (count * (1.0 - cut / 65536.0)))
+        for p in range(offsets[i], offsets[i + 1]):
+            first = np.uint64(p) * np.uint64(blocks)
+            for b in range(blocks):
+                bits = _bits(seed, first + np.uint64(b))
+                for j in range(4 * b, min(4 * b + 4, d)):
+                    kept = (bits & np.uint64(0xFFFF)) >= cut
+                    out[p, j] = gradient[i, j] * inverse if kept else np.float32(0.0)
+                    bits >>= np.uint64(16)
+
+
 @numba.njit(cache=True, error_model="numpy")
 def group_by_id(ids, offsets, size, every):
     """Group the occurrences of a batch by id, with a stable counting sort.
@@ -89,7 +168,7 @@ def sparse_adam(
     correction uses the global ``step``, from 1. ``torch.optim.SparseAdam`` is the reference.
 
     ``pull`` times the squared distance of the table from ``start (V, d) float32`` is added to the
-    loss (P17's lambda_w). It moves unused rows too: with ``every`` in :func:`group_by_id` the step
+    loss (P17's lambda_w). It moves unused rows too. With ``every`` in :func:`group_by_id` the step
     is one of ``torch.optim.Adam``. With a ``pull`` of 0, ``start`` may be any matrix.
     """
     d = table.shape[1]

@@ -266,7 +266,7 @@ def test_recipes_are_trained_without_test_sentences(
         trained_models, "train_model", lambda texts, config, output, **more: given.update(more)
     )
     mining_quality.trained_on(
-        "de-en", mining_quality.RECIPES["p19"], tmp_path, tmp_path / "models" / "p19"
+        "de-en", mining_quality.RECIPES["p19-tuned"], tmp_path, tmp_path / "models" / "p19-tuned"
     )
     (path,) = given["exclude"]
     first = (DEMO / "demo.de").read_text(encoding="utf-8").splitlines()[0]

@@ -245,11 +245,11 @@ def test_scale(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dry = Dry(data, 20)
     rows = last(size_experiments, dry)["rows"]
     assert [(row["group"], row["pairs"]) for row in rows] == [
-        (recipe, size) for size in (10, 100, 197) for recipe in ("p19", "fast")
+        (recipe, size) for size in (10, 100, 197) for recipe in ("p19-tuned", "fast")
     ]
     lines = experiment_tables.section("scale", {"rows": rows})
     assert "| 10 | 0.010 (0.000–0.020) | 0.010 (0.000–0.020) | 1.0 (0.0–2.0) |" in lines[4]
-    small, large, most = (dry.given["p19", name] for name in ("10", "100", "197"))
+    small, large, most = (dry.given["p19-tuned", name] for name in ("10", "100", "197"))
     assert large[:10] == small and most[:100] == large
 
 

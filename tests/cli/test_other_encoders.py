@@ -18,7 +18,8 @@ import miner_train.learn_verifier
 from miner.cli import main
 from miner.encoder.architecture import ENCODERS
 from miner.encoder.model import load
-from miner_train.config import RECIPES, TrainConfig
+from miner_train.config import TrainConfig
+from miner_train.recipes import RECIPES
 
 Run = Callable[..., tuple[int, str, str]]
 FAST = [

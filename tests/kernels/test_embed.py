@@ -5,14 +5,21 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.kernel_references import mean_batch_reference, scale_both_reference
+from support.kernel_references import (
+    dropout_mask_reference,
+    mean_batch_reference,
+    scale_both_reference,
+)
 
 from miner.kernels.embed import (
+    dropout_mask,
     group_by_id,
     margin_gradient,
     mean_batch,
+    mean_dropped,
     scale_both,
     sparse_adam,
+    spread_dropped,
 )
 
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
@@ -28,8 +35,8 @@ def batch(generator, size, sentences, longest=9, shortest=1):
 NOWHERE = np.empty((0, 0), dtype=np.float32)
 
 
-def adam_step(tables, gradient, ids, offsets, step, rate, start=NOWHERE, pull=0.0):
-    rows, starts, sentences = group_by_id(ids, offsets, len(tables[0]), pull > 0)
+def adam_step(tables, gradient, ids, offsets, step, rate, start=NOWHERE, pull=0.0, dense=False):
+    rows, starts, sentences = group_by_id(ids, offsets, len(tables[0]), dense or pull > 0)
     sparse_adam(
         *tables,
         gradient,
@@ -58,6 +65,44 @@ def numba_threads():
     before = numba.get_num_threads()
     yield range(1, numba.config.NUMBA_NUM_THREADS + 1)
     numba.set_num_threads(before)
+
+
+@pytest.mark.parametrize("dimension", [1, 4, 7, 33])
+def test_dropped_means_and_their_gradient_are_those_of_the_mask(dimension, numba_threads):
+    generator = np.random.default_rng(dimension)
+    table = generator.normal(size=(40, dimension)).astype(np.float32)
+    ids, offsets = batch(generator, 40, 30, longest=9, shortest=0)
+    seed, cut = np.uint64((1 << 64) - 5), np.uint64(19_661)
+    mask = dropout_mask_reference(np.arange(len(ids)), dimension, int(seed), int(cut))
+    places = generator.permutation(len(ids))[:20]
+    some = np.empty((20, dimension), np.float32)
+    dropout_mask(places, seed, cut, some)
+    np.testing.assert_allclose(some, mask[places], rtol=1e-6)
+
+    owner = np.repeat(np.arange(30), np.diff(offsets))
+    expected = np.zeros((30, dimension))
+    np.add.at(expected, owner, table[ids] * mask / np.diff(offsets)[owner][:, None])
+    gradient = generator.normal(size=(30, dimension)).astype(np.float32)
+    by_token = gradient[owner] * mask / np.diff(offsets)[owner][:, None]
+    for threads in numba_threads:
+        numba.set_num_threads(threads)
+        out = np.full((30, dimension), np.nan, np.float32)
+        mean_dropped(table, ids, offsets, seed, cut, out)
+        np.testing.assert_allclose(out, expected, rtol=1e-4, atol=1e-6)
+        spread = np.full((len(ids), dimension), np.nan, np.float32)
+        spread_dropped(gradient, offsets, seed, cut, spread)
+        np.testing.assert_allclose(spread, by_token, rtol=1e-5, atol=1e-7)
+
+
+def test_the_mask_drops_its_share_and_keeps_the_mean():
+    out = np.empty((4000, 50), np.float32)
+    dropout_mask(np.arange(4000), np.uint64(3), np.uint64(round(0.3 * 65536)), out)
+    assert (out == 0).mean() == pytest.approx(0.3, abs=0.005)
+    assert out.mean() == pytest.approx(1, abs=0.01)
+    # Neighbours are dropped independently, of tokens and of numbers.
+    gone = out == 0
+    for one, other in ((gone[1:], gone[:-1]), (gone[:, 1:], gone[:, :-1])):
+        assert (one & other).mean() == pytest.approx(0.09, abs=0.005)
 
 
 @pytest.mark.parametrize("dimension", [1, 3, 16, 300])
@@ -136,7 +181,7 @@ def test_sparse_adam_is_torchs():
     assert np.abs(tables[0] - start).max() > 5 * rate
 
 
-@pytest.mark.parametrize("pull", [0.01, 3.0])
+@pytest.mark.parametrize("pull", [0.0, 0.01, 3.0])
 def test_adam_with_a_pull_is_torchs_with_the_regulariser(pull):
     """The reference is dense Adam on a loss with the squared distance from the start."""
     torch = pytest.importorskip("torch")
@@ -152,7 +197,7 @@ def test_adam_with_a_pull_is_torchs_with_the_regulariser(pull):
         # On even steps only the pull moves half of the table, on the last step all of it.
         ids, offsets = batch(generator, size if step % 2 else size // 2, 8 if step < 12 else 0)
         gradient = generator.normal(size=(len(offsets) - 1, dimension)).astype(np.float32)
-        adam_step(tables, gradient, ids, offsets, step, rate, start, pull)
+        adam_step(tables, gradient, ids, offsets, step, rate, start, pull, dense=True)
 
         optimizer.zero_grad()
         loss = pull * (torch.from_numpy(start) - weight).square().sum()

@@ -84,6 +84,20 @@ def mean_batch_reference(table: np.ndarray, ids: np.ndarray, offsets: np.ndarray
     return out
 
 
+def dropout_mask_reference(places: np.ndarray, dimension: int, seed: int, cut: int) -> np.ndarray:
+    """Factors by :func:`miner.kernels.embed.dropout_mask`, with whole numbers of Python."""
+    blocks, most = -(-dimension // 4), (1 << 64) - 1
+    out = np.zeros((len(places), dimension), dtype=np.float32)
+    for i, place in enumerate(places.tolist()):
+        for j in range(dimension):
+            x = (seed + (place * blocks + j // 4 + 1) * 0x9E3779B97F4A7C15) & most
+            x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & most
+            x = (x ^ x >> 27) * 0x94D049BB133111EB & most
+            if ((x ^ x >> 31) >> 16 * (j % 4)) & 0xFFFF >= cut:
+                out[i, j] = 1 / (1 - cut / 65536)
+    return out
+
+
 def scale_both_reference(
     matrix: np.ndarray, by_row: np.ndarray, by_column: np.ndarray
 ) -> np.ndarray:

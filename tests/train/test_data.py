@@ -19,7 +19,7 @@ from miner.cli.train_classifier import train_classifier as classifier_command
 from miner.encoder.architecture import ENCODERS
 from miner.encoder.pieces import PieceTokenizer
 from miner.errors import ArtifactError, CorpusError
-from miner_train.config import RECIPE_NOTES, RECIPES, ClassifierConfig, TrainConfig
+from miner_train.config import ClassifierConfig, TrainConfig
 from miner_train.config_fields import option_name, settings
 from miner_train.data import (
     UNKNOWN,
@@ -33,6 +33,7 @@ from miner_train.data import (
     tokenize,
 )
 from miner_train.listing import listing
+from miner_train.recipes import FOR_ENCODER, RECIPE_NOTES, RECIPES, recipe
 from miner_train.vocabulary import train_vocabulary
 
 
@@ -291,10 +292,12 @@ BAD = {
     "lambda_w": [-1.0, math.nan, math.inf],
     "negatives": ["hardest"],
     "negatives_from": ["source"],
+    "negatives_below": [-1.1, 1.1, math.nan],
     "variational": [-0.1, 1.0, math.nan],
     "scramble": [-0.1, 1.1, math.nan],
     "sampling": [-0.1, math.nan, math.inf],
     "keep": [0.0, 1.1, math.nan],
+    "clean": [-0.1, 1.1, math.nan],
     "sample": [-1],
     "temperature": [0.5, math.nan, math.inf],
     "batches": ["one"],
@@ -306,7 +309,9 @@ BAD = {
     "epochs": [-1],
     "rate": [0.0, -0.1, math.nan, math.inf],
     "final_rate": [-0.1, 1.1, math.nan],
+    "adam": ["sgd"],
     "dropout": [-0.1, 1.0, math.nan],
+    "embedding_dropout": [-0.1, 1.0, math.nan],
     "heldout": [-1],
     "seed": [-1, 1 << 62],
     "dtype": ["float32", "int4"],
@@ -331,10 +336,10 @@ def test_every_field_has_a_range():
         ({"pooling": "max", "encoder": "word+trigram"}, "pooling is for a recurrent encoder"),
         ({"encoder": "word", "sampling": 0.1}, "sampling is for an encoder of pieces"),
         ({"encoder": "gran-gru", "hidden": 7}, "hidden is for an encoder by an LSTM's states"),
-        ({"encoder": "lstm", "directions": "average"}, "directions is for an encoder of both"),
+        ({"negatives_below": 0.9}, "negatives_below is for an objective that chooses"),
         ({"combine": "concat"}, "combine is for several encoders"),
         ({"lambda_c": 0.1}, "lambda_c is for a recurrent encoder"),
-        ({"encoder": "blstm", "dimension": 33}, "dimension = 33 is odd"),
+        ({"encoder": "blstm", "dimension": 33, "directions": "concat"}, "dimension = 33 is odd"),
         ({"segmentation": "morfessor"}, "segmentation is for an encoder of words"),
         ({"negatives": "rand"}, "softmax takes all of a batch .* unless megabatch > 1"),
         ({"encoder": "sp+lstm", "hidden": 7}, "cannot be added: sp 512, lstm 7"),
@@ -346,10 +351,10 @@ def test_settings_that_contradict_each_other(values, reason):
 
 
 def test_lengths_of_vectors():
-    config = TrainConfig(encoder="word+blstm", dimension=300)
+    average = TrainConfig(encoder="word+blstm", dimension=300)
+    assert (average.states("blstm"), average.size("blstm"), average.size("word")) == (300,) * 3
+    config = dataclasses.replace(average, directions="concat")
     assert (config.states("blstm"), config.size("blstm"), config.size("word")) == (150, 300, 300)
-    average = dataclasses.replace(config, directions="average")
-    assert (average.states("blstm"), average.size("blstm")) == (300, 300)
     wide = TrainConfig(encoder="lstm+gran-gru", hidden=900, combine="concat")
     assert (wide.size("lstm"), wide.size("gran-gru")) == (900, 512)
 
@@ -374,7 +379,35 @@ def test_recipes_are_the_papers():
     p19 = RECIPES["p19"]
     stated = (p19.objective, p19.margin, p19.batch, p19.megabatch, p19.anneal, p19.epochs, p19.rate)
     assert stated == ("margin", 0.4, 128, 120, 150, 10, 0.001)
-    assert (p19.dimension, p19.pieces) == (300, 20_000)
+    assert (p19.dimension, p19.pieces, p19.vocabularies) == (1024, 20_000, "shared")
+    assert (p19.embedding_dropout, p19.dropout, p19.final_rate) == (0.3, 0, 1)
+    assert (p19.distribution, p19.initial, p19.adam) == ("normal", 1, "dense")
+    p18 = RECIPES["p18"]
+    assert (p18.encoder, p18.batch, p18.megabatch, p18.epochs) == ("word+trigram", 100, 40, 5)
+    assert RECIPES["p17"].encoder == "word" and RECIPES["p17"].epochs == 20
+    s18 = RECIPES["s18"]
+    assert (s18.objective, s18.segmentation, s18.negatives) == ("contrastive", "morfessor", "rand")
+
+
+def test_recipes_by_encoder():
+    """Each recipe goes with each encoder that has it, and keeps what no encoder changes."""
+    for name, base in RECIPES.items():
+        for encoder in (*ENCODERS, "word+trigram", "word+trigram+lstm"):
+            found = recipe(name, encoder)
+            assert (found.encoder, found.objective, found.margin, found.adam) == (
+                (encoder, base.objective, base.margin, base.adam)
+            )
+        assert recipe(name) == recipe(name, base.encoder) == base
+    blstm = recipe("p19", "blstm-sp")
+    assert (blstm.scramble, blstm.embedding_dropout) == (0.3, 0.3)
+    assert (blstm.states("blstm-sp"), blstm.size("blstm-sp")) == (150, 300)
+    gran = recipe("p17", "gran-lstm")
+    assert (gran.epochs, gran.negatives) == (3, "mix")
+    assert recipe("s18", "sp").segmentation == "none" and recipe("s18", "sp").variational == 0
+    assert recipe("s18", "word").segmentation == "morfessor"
+    with pytest.raises(ValueError, match="^encoder = 'cnn' is not one of"):
+        recipe("p19", "cnn")
+    assert set(FOR_ENCODER) <= set(RECIPES)
 
 
 def test_every_field_is_an_option():

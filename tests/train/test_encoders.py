@@ -18,9 +18,10 @@ from miner.encoder.architecture import ENCODERS  # noqa: E402
 from miner.encoder.encoder import Encoder  # noqa: E402
 from miner.encoder.model import Model  # noqa: E402
 from miner.errors import ArtifactError, CorpusError, ResourceError  # noqa: E402
-from miner_train.config import RECIPES, TrainConfig  # noqa: E402
+from miner_train.config import TrainConfig  # noqa: E402
 from miner_train.pipeline import train_model  # noqa: E402
 from miner_train.read import TextPair  # noqa: E402
+from miner_train.recipes import RECIPES  # noqa: E402
 
 SMALL = TrainConfig(
     pieces=120, dimension=32, initial=0.1, batch=25, epochs=20, rate=0.02, heldout=0, dropout=0.0
@@ -153,7 +154,14 @@ def test_every_objective_learns_fifty_pairs(
 def test_an_objective_over_a_network(text: TextPair, tmp_path: Path) -> None:
     """Recipe s18: contrastive, random negatives, variational dropout, a gated network."""
     config = dataclasses.replace(
-        RECIPES["s18"], dimension=32, heldout=0, batch=25, epochs=40, rate=0.02, initial=0.1
+        RECIPES["s18"],
+        segmentation="none",
+        dimension=32,
+        heldout=0,
+        batch=25,
+        epochs=40,
+        rate=0.02,
+        initial=0.1,
     )
     assert precision_at_1(fit(text, tmp_path / "model", config)) > 0.9
 
@@ -247,13 +255,19 @@ def test_lambda_c_shrinks_the_network(text: TextPair, tmp_path: Path) -> None:
     assert small < large / 2
 
 
-@pytest.mark.parametrize("name", ["scramble", "variational", "dropout"])
+@pytest.mark.parametrize("name", ["scramble", "variational", "dropout", "embedding_dropout"])
 def test_what_is_random_changes_the_training(text: TextPair, tmp_path: Path, name: str) -> None:
     found = [
         fit(text, tmp_path / str(rate), encoder="lstm-sp", epochs=2, **{name: rate}).fingerprint
         for rate in (0.0, 0.3, 0.30001)
     ]
     assert found[0] != found[1]
+
+
+def test_embedding_dropout_and_dense_adam_learn(text: TextPair, tmp_path: Path) -> None:
+    for more in ({"embedding_dropout": 0.3}, {"adam": "dense"}):
+        model = fit(text, tmp_path / next(iter(more)), epochs=40, **more)
+        assert precision_at_1(model) == 1
 
 
 def test_pieces_are_cut_anew_every_epoch(text: TextPair, tmp_path: Path, monkeypatch: Any) -> None:

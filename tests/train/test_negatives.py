@@ -310,3 +310,25 @@ def test_the_few_that_are_looked_at_hold_the_nearest(kept, either):
     expected = nearest_reference(source, target, *numbers, either)
     same = [np.mean(one == other) for one, other in zip(found, expected, strict=True)]
     assert min(same) == 1 if kept == 8 else min(same) > 0.8
+
+
+@pytest.mark.parametrize("either", [False, True])
+@pytest.mark.parametrize("count", [30, 400])
+def test_what_is_nearer_than_the_bound_is_passed_over(either, count):
+    generator = np.random.default_rng(count)
+    vectors = generator.normal(size=(2, count, 6)).astype(np.float32)
+    source, target = vectors / np.linalg.norm(vectors, axis=2, keepdims=True)
+    texts = np.arange(count), np.arange(count, 2 * count)
+    both = np.concatenate([source, target])
+    similarity = both @ both.T
+    allowed = allowed_reference(*texts, either)
+    for below in (0.8, 0.2, -1.0):
+        found = choose_negatives(source, target, *texts, "max", either, generator, below)
+        for row, chosen in enumerate(np.concatenate(found).tolist()):
+            rest = np.where(allowed[row] & (similarity[row] <= below), similarity[row], -np.inf)
+            if chosen < 0:
+                assert rest.max() < below + 1e-6 and (below == -1 or not np.isfinite(rest.max()))
+            else:
+                assert allowed[row, chosen] and similarity[row, chosen] <= below + 1e-6
+                # Of many sentences the engine ranks by int8 those that it keeps.
+                assert similarity[row, chosen] >= rest.max() - (1e-5 if count < 256 else 0.05)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from miner.errors import CorpusError
-from miner_train.selection import cut, draw, folded, labels, read_excluded, seen
+from miner_train.selection import cut, cut_clean, draw, folded, labels, read_excluded, seen
 
 LINES = np.array([2, 5, 9])
 
@@ -49,6 +49,28 @@ def test_what_is_cut_off_is_no_better(values: list[int], share: float) -> None:
         assert ranks[row] < worst or row > rows[ranks[rows] == worst].max()
     if share == 1:
         assert len(others) == 0
+
+
+def test_cut_by_cleanliness() -> None:
+    probability = np.array([0.2, 1.0, 0.9, 0.5, 0.9])
+    assert cut_clean(probability, 0.8).tolist() == [1, 2, 3, 4]  # mean 0.825
+    assert cut_clean(probability, 0.9).tolist() == [1, 2, 4]
+    assert cut_clean(probability, 0.1).tolist() == [0, 1, 2, 3, 4]
+    assert cut_clean(probability[:1], 0.8).tolist() == [] == cut_clean(probability[:0], 1).tolist()
+
+
+@given(st.lists(st.floats(0, 1), max_size=30), st.floats(0, 1))
+def test_cleanliness_is_reached_and_no_longer_run_reaches_it(
+    values: list[float], clean: float
+) -> None:
+    probability = np.array(values, dtype=np.float64)
+    rows = cut_clean(probability, clean)
+    best = np.sort(probability)[::-1]
+    np.testing.assert_array_equal(np.sort(probability[rows])[::-1], best[: len(rows)])
+    if len(rows):
+        assert probability[rows].mean() >= clean - 1e-9
+    if len(rows) < len(best):
+        assert best[: len(rows) + 1].mean() < clean + 1e-9
 
 
 def test_draw() -> None:

@@ -1,11 +1,19 @@
 """Embeddings under training, and averages of them (sp, word, trigram)."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
-from miner.kernels.embed import group_by_id, mean_batch, sparse_adam
+from miner.kernels.embed import (
+    dropout_mask,
+    group_by_id,
+    mean_batch,
+    mean_dropped,
+    sparse_adam,
+    spread_dropped,
+)
 from miner_train.config import TrainConfig
 from miner_train.data import Sentences, dropped
 
@@ -35,6 +43,7 @@ class Table:
         self.first = np.zeros_like(self.weights)
         self.second = np.zeros_like(self.weights)
         self.lambda_w = config.lambda_w
+        self.every = config.adam == "dense" or self.lambda_w > 0
         self.start = self.weights.copy() if self.lambda_w else np.empty((0, 0), np.float32)
 
     def update(
@@ -44,9 +53,9 @@ class Table:
 
         ``gradient (n, d) float32`` is that of the mean embedding of each of ``n`` sentences, whose
         token ids are the ragged array ``ids``, ``offsets``. Only rows in use change, or all of them
-        with ``lambda_w``.
+        in dense Adam or with ``lambda_w``.
         """
-        rows, starts, owners = group_by_id(ids, offsets, len(self.weights), self.lambda_w > 0)
+        rows, starts, owners = group_by_id(ids, offsets, len(self.weights), self.every)
         sparse_adam(
             self.weights,
             self.first,
@@ -97,19 +106,56 @@ class Part(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class EmbeddingDropout:
+    """Embedding dropout of one batch: single numbers of its tokens' embeddings become 0.
+
+    ``seed`` decides which, ``cut`` is 65536 times the rate (:func:`dropout_mask`).
+    """
+
+    seed: np.uint64
+    cut: np.uint64
+
+    @classmethod
+    def drawn(cls, rate: float, generator: np.random.Generator) -> "EmbeddingDropout | None":
+        """Draw the dropout of a batch; None, without a draw, at a rate of 0."""
+        if rate == 0:
+            return None
+        seed = generator.integers(1 << 64, dtype=np.uint64)
+        return cls(np.uint64(seed), np.uint64(round(rate * 65536)))
+
+    def factors(self, places: np.ndarray, dimension: int) -> np.ndarray:
+        """Return the factors ``(t, d) float32`` of the tokens at ``places (t,)`` of the batch."""
+        out = np.empty((len(places), dimension), dtype=np.float32)
+        dropout_mask(places.astype(np.int64), self.seed, self.cut, out)
+        return out
+
+
 class Average:
     """Mean of embeddings: the encoders sp, word and trigram."""
 
     def __init__(self, table: Table, config: TrainConfig):
         self.table, self.dropout = table, config.dropout
+        self.embedding_dropout = config.embedding_dropout
         self.size = config.dimension
 
     def forward(self, sentences: Sentences, generator: np.random.Generator) -> np.ndarray:
-        self._last = dropped(sentences, self.dropout, generator)
-        return self.means(self._last)
+        self._last = last = dropped(sentences, self.dropout, generator)
+        self._numbers = numbers = EmbeddingDropout.drawn(self.embedding_dropout, generator)
+        if numbers is None:
+            return self.means(last)
+        out = np.empty((len(last), self.size), dtype=np.float32)
+        mean_dropped(self.table.weights, last.ids, last.offsets, numbers.seed, numbers.cut, out)
+        return out
 
     def backward(self, gradient: np.ndarray, step: int, rate: float) -> None:
-        self.table.update(self._last.ids, self._last.offsets, gradient, step, rate)
+        last, numbers = self._last, self._numbers
+        if numbers is None:
+            self.table.update(last.ids, last.offsets, gradient, step, rate)
+            return
+        by_token = np.empty((len(last.ids), self.size), dtype=np.float32)
+        spread_dropped(gradient, last.offsets, numbers.seed, numbers.cut, by_token)
+        self.table.update(last.ids, np.arange(len(last.ids) + 1), by_token, step, rate)
 
     def means(self, sentences: Sentences) -> np.ndarray:
         out = np.empty((len(sentences), self.size), dtype=np.float32)

@@ -9,6 +9,7 @@ import torch
 
 from miner.encoder.recurrent import Network
 from miner.machine import thread_count
+from miner.ragged import take_lists
 from miner_train.config import TrainConfig
 from miner_train.data import Sentences, dropped, scrambled
 from miner_train.encoders.embedding_table import (
@@ -17,6 +18,7 @@ from miner_train.encoders.embedding_table import (
     EPSILON,
     Arrays,
     Average,
+    EmbeddingDropout,
     Table,
     inside,
 )
@@ -71,6 +73,7 @@ class Recurrent(Average):
         config = self.config
         kept = dropped(sentences, config.dropout, generator)
         last = scrambled(kept, config.scramble, generator)
+        numbers = EmbeddingDropout.drawn(config.embedding_dropout, generator)
         masks: list[np.ndarray] = []
         if config.variational:
             for size in (config.dimension, self.network.states):
@@ -79,8 +82,13 @@ class Recurrent(Average):
         def work(rows: np.ndarray) -> Share:
             own = last.take(rows)
             embedded = self._look_up(own).requires_grad_()
+            inputs = embedded
+            if numbers is not None:
+                places = take_lists(np.arange(len(last.ids)), last.offsets, rows)[0]
+                factors = torch.from_numpy(numbers.factors(places, config.dimension))
+                inputs = embedded * factors.to(self.device)
             drop = [torch.from_numpy(mask[rows]).to(self.device) for mask in masks]
-            return Share(rows, own, embedded, self.network(embedded, own.offsets, drop or None))
+            return Share(rows, own, embedded, self.network(inputs, own.offsets, drop or None))
 
         self._shares = list(self._workers.map(work, self._split(last)))
         out = np.empty((len(last), self.size), dtype=np.float32)
