@@ -237,9 +237,15 @@ def matching(pattern: str) -> list[str]:
 
 
 def unfinished(output: str) -> bool:
-    """Tell if an interrupted training of ``output`` left a checkpoint, which this one continues."""
-    place = Path(output)
-    return place.with_name(f".{place.name}.training").is_dir()
+    """Tell if an interrupted training of ``output`` left a checkpoint, which this one continues.
+
+    The lock that a training left which was killed behind its last step is removed.
+    """
+    from miner.text.locks import remove_abandoned
+
+    place = Path(output).with_name(f".{Path(output).name}.training")
+    remove_abandoned(place)
+    return place.is_dir()
 
 
 def settings_of(like: str, missing: dict[str, bool]) -> TrainConfig:

@@ -28,8 +28,7 @@ def lock(path: StrPath, remedy: str = "wait until it ends, or stop it") -> Itera
     holds the lock, naming the process, its host and the time since when, and ending with
     ``remedy``; also where the file cannot be made. File systems without locks lock nothing.
     """
-    final = Path(os.path.realpath(path))
-    place = final.with_name(f".{final.name}.lock")
+    place = _place(path)
     try:
         descriptor = _acquire(place)
     except BlockingIOError:
@@ -43,6 +42,18 @@ def lock(path: StrPath, remedy: str = "wait until it ends, or stop it") -> Itera
         with suppress(OSError):
             os.unlink(place)
         os.close(descriptor)
+
+
+def remove_abandoned(path: StrPath) -> None:
+    """Remove the file of a lock of ``path`` whose holder has died; nothing without one."""
+    if _place(path).exists():
+        with suppress(ResourceError), lock(path):
+            pass
+
+
+def _place(path: StrPath) -> Path:
+    final = Path(os.path.realpath(path))
+    return final.with_name(f".{final.name}.lock")
 
 
 def _acquire(place: Path) -> int:

@@ -174,8 +174,10 @@ def test_an_old_model_is_replaced_if_asked(run, files, plain, tmp_path):
     arguments = ["--source", source, "--target", target, *FAST]
     assert run(*arguments, "--seed", 5)[0] == 0
     old = fingerprint(tmp_path / "model")
+    (tmp_path / "..model.training.lock").touch()  # of a run killed behind its last step
     code, said = run(*arguments)
     assert code == 2 and "is a model already; replace it with --overwrite" in said
+    assert not (tmp_path / "..model.training.lock").exists()
     assert fingerprint(tmp_path / "model") == old
     assert run(*arguments, "--overwrite")[0] == 0
     assert old != fingerprint(tmp_path / "model") == fingerprint(plain)

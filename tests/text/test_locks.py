@@ -56,10 +56,16 @@ def test_a_dead_holder_holds_nothing(tmp_path: Path) -> None:
         assert holder.stdout is not None and holder.stdout.readline() == "held\n"
         with pytest.raises(ResourceError, match=f"held by process {holder.pid} "), lock(place):
             raise AssertionError("the body must not run")
+        locks.remove_abandoned(place)
+        assert os.listdir(tmp_path) == [".checkpoint.lock"]  # its holder lives
         holder.send_signal(signal.SIGKILL)
         holder.wait()
+    (tmp_path / ".another.lock").write_bytes((tmp_path / ".checkpoint.lock").read_bytes())
     with lock(place):
         pass
+    assert os.listdir(tmp_path) == [".another.lock"]
+    locks.remove_abandoned(tmp_path / "another")
+    locks.remove_abandoned(tmp_path / "another")
     assert os.listdir(tmp_path) == []
 
 
