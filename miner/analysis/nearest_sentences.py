@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from miner.encoder.encoder import CHUNK, Encoder
+from miner.encoder.encoder import CHUNK
+from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import MismatchError
 from miner.index.index import Index
 from miner.text.corpus import Corpus
@@ -87,7 +88,7 @@ def nearest(queries: np.ndarray, blocks: Iterable[Block], k: int) -> list[list[N
     return found
 
 
-def text_blocks(encoder: Encoder, corpus: Iterable[Corpus]) -> Iterator[Block]:
+def text_blocks(encoder: SentenceEncoder, corpus: Iterable[Corpus]) -> Iterator[Block]:
     """Yield the blocks of a text with their vectors; white space is normalised as in an index.
 
     ``corpus`` should have blocks of about :data:`miner.encoder.encoder.CHUNK` sentences. Raises
@@ -106,7 +107,7 @@ def text_blocks(encoder: Encoder, corpus: Iterable[Corpus]) -> Iterator[Block]:
             yield (*waiting.popleft(), vectors)
 
 
-def index_blocks(encoder: Encoder, index: Index) -> Iterator[Block]:
+def index_blocks(encoder: SentenceEncoder, index: Index) -> Iterator[Block]:
     """Yield the sentences of an index, compressed or not, with the vectors it stores.
 
     Raises MismatchError, before the first block, where ``encoder`` is not the model of the index.

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from miner.cli import guard, options
+from miner.cli import guard, loading_options, options
 from miner.cli.progress_bars import Progress
+from miner.encoder.loading import Loading
 
 if TYPE_CHECKING:
     from miner.index.vectors import Encoded
@@ -32,6 +33,7 @@ Examples:
     help=".npy, or .h5 (HDF5, dataset 'embeddings'; not from standard input).",
 )
 @options.model
+@loading_options.loading
 @options.side
 @click.option(
     "--dtype",
@@ -47,6 +49,7 @@ def encode(
     corpus: tuple[str, ...],
     output: str,
     model: str,
+    loading: Loading,
     side: str | None,
     dtype: str,
     device: str,
@@ -61,17 +64,21 @@ def encode(
     """
     import numpy as np
 
-    from miner.encoder.encoder import Encoder
+    from miner.encoder.open_encoder import open_encoder
     from miner.index.vectors import SUFFIXES, encode_corpus
 
     if Path(output).suffix not in SUFFIXES:
         raise click.UsageError(f"-o {output}: its suffix must be one of {', '.join(SUFFIXES)}")
     guard.check([*corpus, model], {"-o": output})
-    encoder = Encoder.load(model, threads, device, side)
+    encoder = open_encoder(model, threads, device, side, loading)
+    for fact in encoder.facts():
+        click.echo(fact, err=True)
     with Progress() as report:
         encoded = encode_corpus(
             encoder, corpus, output, dtype=np.dtype(dtype), report=report, **reading
         )
+    for warning in encoder.warnings():
+        click.echo(f"warning: {warning}", err=True)
     click.echo(describe(encoded, encoder.dimension, output), err=True)
 
 

@@ -12,9 +12,10 @@ from typing import Any
 
 import click
 
-from miner.cli import guard, options
+from miner.cli import guard, loading_options, options
 from miner.cli.evaluate_contrast import contrast
 from miner.cli.progress_bars import Progress
+from miner.encoder.loading import Loading
 from miner.errors import ArtifactError, CorpusError, NoTestSetError
 from miner.text.output import open_output, resource_error
 
@@ -38,8 +39,8 @@ common = options.several(
         default="default",
         show_default=True,
         metavar="DIR",
-        help="Model directory; or a directory with the sentences of 'miner evaluate sentences' "
-        "and vectors.npy (or .h5) from any other tool, a row for each sentence.",
+        help="Model directory, or hf:NAME; or a directory with the sentences of 'miner evaluate "
+        "sentences' and vectors.npy (or .h5) from any other tool, a row for each sentence.",
     ),
     data_option,
     click.option(
@@ -48,6 +49,7 @@ common = options.several(
         help="Another model: also print its metrics, and the differences with intervals and p.",
     ),
     json_option,
+    loading_options.loading,
     options.device,
     options.threads,
 )
@@ -344,6 +346,7 @@ def _run(
     data: Path,
     against: str | None,
     json_file: str | None,
+    loading: Loading,
     device: str,
     threads: int | None,
 ) -> None:
@@ -359,7 +362,9 @@ def _run(
         raise CorpusError(f"{parent}: no such directory; make it, or write elsewhere")
     several = len(names) > 1
     tasks, left_out = suite.choose(data, names, skip_missing=several)
-    opened = [open_model(one, threads, device) for one in (model, against) if one is not None]
+    opened = [open_model(model, threads, device, loading)]
+    if against is not None:
+        opened.append(open_model(against, threads, device))
     found = []
     for one in opened:
         with Progress("sets") as bar:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from miner.cli import guard, options
+from miner.cli import guard, loading_options, options
 from miner.cli.progress_bars import Progress
+from miner.encoder.loading import Loading
 
 if TYPE_CHECKING:
     from miner.index.index import Index
@@ -21,11 +23,13 @@ Examples:
   miner index de-en.training.de --format bucc -o work/de
   miner index crawl.jsonl.zst --column text -o work/crawl
   miner index more.de --add -o work/de
+  miner index news.de --model hf:encoders/LaBSE -o work/de-labse
   miner index news.de --embeddings laser.raw --dim 1024 -o work/de-laser"""
 )
 @click.argument("corpus", nargs=-1, required=True)
 @click.option("-o", "--output", required=True, metavar="DIR", help="The index directory.")
 @options.model
+@loading_options.loading
 @options.side
 @options.factory
 @click.option("--add", is_flag=True, help="Append CORPUS to the existing index in DIR.")
@@ -43,6 +47,7 @@ def index(
     corpus: tuple[str, ...],
     output: str,
     model: str,
+    loading: Loading,
     side: str | None,
     factory: str,
     add: bool,
@@ -59,7 +64,7 @@ def index(
     counted but not encoded, so that line numbers stay. The directory appears when everything is
     done. An older index there is kept unless --overwrite replaces it or --add appends to it.
     """
-    from miner.encoder.encoder import Encoder
+    from miner.encoder.open_encoder import open_encoder
     from miner.index.index import Index
 
     if embeddings and (add or len(corpus) != 1 or model != "default"):
@@ -76,6 +81,7 @@ def index(
     if add and factory != "flat":
         raise click.UsageError("--add keeps the kind of index that is there; leave out --index")
     options.warn_of_columns(corpus, reading["format"])
+    warnings: list[str] = []
     with Progress() as report:
         if embeddings:
             built = Index.build_from_vectors(
@@ -87,13 +93,24 @@ def index(
                 report=report,
                 **reading,
             )
-        elif add:
-            encoder = Encoder.load(model, threads, device, side)
-            built = Index.open(output).add(encoder, corpus, report=report, **reading)
         else:
-            encoder = Encoder.load(model, threads, device, side)
-            built = Index.build(encoder, corpus, output, index=factory, report=report, **reading)
+            encoder = open_encoder(model, threads, device, side, loading)
+            tell(encoder.facts())
+            if add:
+                built = Index.open(output).add(encoder, corpus, report=report, **reading)
+            else:
+                built = Index.build(
+                    encoder, corpus, output, index=factory, report=report, **reading
+                )
+            warnings = encoder.warnings()
+    tell(f"warning: {warning}" for warning in warnings)
     click.echo(describe(built, output), err=True)
+
+
+def tell(lines: Iterable[str]) -> None:
+    """Print lines for the user, apart from the data."""
+    for line in lines:
+        click.echo(line, err=True)
 
 
 def describe(built: Index, name: str) -> str:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from miner.cli import guard, options
+from miner.cli import guard, loading_options, options
 from miner.cli.mined import Output, say, take_keep, take_settings
+from miner.encoder.loading import Loading
 from miner.names import SIDES
 
 if TYPE_CHECKING:
-    from miner.encoder.encoder import Encoder
+    from miner.encoder.sentence_encoder import SentenceEncoder
     from miner.index.index import Index
 
 # File that marks a directory of --work as made by this command.
@@ -25,11 +26,13 @@ Examples:
   miner mine news.de.zst news.en.gz -o pairs.tsv.gz
   miner mine news.de news.en --model models/de-en --target-precision 0.9 -o pairs.parquet
   miner mine news.de news.en --top-n 1000 --work work -o pairs.tsv
+  miner mine news.de news.en --model hf:encoders/LaBSE -o pairs.tsv
   zcat crawl.de.gz | miner mine - crawl.en > pairs.tsv"""
 )
 @click.argument("source")
 @click.argument("target")
 @options.model
+@loading_options.loading
 @options.languages
 @options.keeping
 @options.estimating
@@ -46,7 +49,13 @@ Examples:
 @options.reading
 @options.output
 def mine(
-    source: str, target: str, model: str, work: str | None, factory: str, **given: Any
+    source: str,
+    target: str,
+    model: str,
+    loading: Loading,
+    work: str | None,
+    factory: str,
+    **given: Any,
 ) -> None:
     """Mine translation pairs from the text files SOURCE and TARGET.
 
@@ -85,7 +94,7 @@ def mine(
                 stack.enter_context(lock(Path(work) / MARKER))
             output.check(settings)
             options.warn_of_columns((source, target), given["format"])
-            encoder = load_encoder(model, settings)
+            encoder = load_encoder(model, settings, loading)
             checkpoint = None
             if work is not None:
                 _claim(Path(work), (source, target), encoder)
@@ -111,7 +120,7 @@ def mine(
         raise click.UsageError(str(error)) from None
 
 
-def _claim(work: Path, texts: tuple[str, str], encoder: "Encoder") -> None:
+def _claim(work: Path, texts: tuple[str, str], encoder: "SentenceEncoder") -> None:
     """Refuse a directory with indexes that are not for this command to replace; mark a new one.
 
     Its indexes are replaced if an earlier run of the command marked the directory, or if they are
@@ -137,7 +146,7 @@ def _claim(work: Path, texts: tuple[str, str], encoder: "Encoder") -> None:
             )
 
 
-def _is_of(place: Path, text: str, encoder: "Encoder") -> bool:
+def _is_of(place: Path, text: str, encoder: "SentenceEncoder") -> bool:
     """Return True for an index of this file, which may have changed since, by this model."""
     from miner.errors import ArtifactError
     from miner.index.index import Index

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from miner.cli import options
+from miner.cli import loading_options, options
 from miner.cli.progress_bars import Progress
+from miner.encoder.loading import Loading
 from miner.errors import CorpusError
 from miner.names import SIDES
 from miner.progress import Reporter
@@ -55,6 +56,7 @@ Examples:
     type=click.Choice(SIDES),
     help="Likewise the column of the given sentences [that of CORPUS].",
 )
+@loading_options.loading
 @options.device
 @options.threads
 @options.reading
@@ -65,15 +67,17 @@ def neighbors(
     k: int,
     side: str | None,
     query_side: str | None,
+    loading: Loading,
     device: str,
     threads: int | None,
     **reading: Any,
 ) -> None:
     """Show the sentences of CORPUS that are nearest to each SENTENCE, by cosine.
 
-    MODEL is a model directory, or 'default'. CORPUS is a text file of any format, an index
-    directory of the same MODEL, or - for standard input. A single SENTENCE of - takes them from
-    standard input, one a line; put -- before sentences that begin with a dash.
+    MODEL is a model directory, 'default', or a model of another library (hf:NAME). CORPUS is a text
+    file of any format, an index directory of the same MODEL, or - for standard input. A single
+    SENTENCE of - takes them from standard input, one a line; put -- before sentences that begin
+    with a dash.
 
     Each sentence is followed by its neighbours, best first, with their cosine and line number in
     CORPUS (or id, if it has ids). Duplicates are shown once, with their number.
@@ -81,7 +85,8 @@ def neighbors(
     import numpy as np
 
     from miner.analysis.nearest_sentences import index_blocks, nearest, text_blocks
-    from miner.encoder.encoder import CHUNK, Encoder
+    from miner.encoder.encoder import CHUNK
+    from miner.encoder.open_encoder import open_encoder
     from miner.index.index import Index
     from miner.text.corpus import Reader
 
@@ -97,11 +102,9 @@ def neighbors(
                 f"{corpus} is an index; options of text files do not apply to it"
             )
         side = side or index.side
-    encoder = Encoder.load(model, threads, device, side)
+    encoder = open_encoder(model, threads, device, side, loading)
     queries = read_queries(reading["on_error"]) if given else list(map(one_line, sentences))
-    other = query_side is not None and encoder.side not in (None, query_side)
-    asking = Encoder(encoder.model, threads, device, query_side) if other else encoder
-    vectors = asking.encode(queries).astype(np.float16)
+    vectors = encoder.on_side(query_side).encode(queries).astype(np.float16)
 
     reader = Reader(corpus, block=CHUNK, **reading)
     if index is None:

@@ -113,8 +113,10 @@ model = click.option(
     default="default",
     show_default=True,
     metavar="DIR",
-    help="Model directory; 'default' is the one that ships (sixteen languages and English).",
+    help="Model directory; 'default' is the one that ships (sixteen languages and English). "
+    "hf:DIR_OR_NAME is one of sentence-transformers, model2vec:DIR_OR_NAME one of model2vec.",
 )
+
 
 languages = several(
     click.option(

@@ -5,8 +5,9 @@ from typing import Any
 
 import click
 
-from miner.cli import guard, options
+from miner.cli import guard, loading_options, options
 from miner.cli.mined import Output, say, take_keep, take_settings
+from miner.encoder.loading import Loading
 
 
 @click.command(
@@ -28,6 +29,7 @@ Examples:
     metavar="DIR",
     help="Where the model is now that built the indexes [where it was].",
 )
+@loading_options.loading
 @options.languages
 @options.mining
 @options.machine
@@ -41,7 +43,12 @@ Examples:
 @options.threads
 @options.output
 def search(
-    source: str, target: str, model: str | None, checkpoint: str | None, **given: Any
+    source: str,
+    target: str,
+    model: str | None,
+    loading: Loading,
+    checkpoint: str | None,
+    **given: Any,
 ) -> None:
     """Mine translation pairs from the indexes SOURCE and TARGET.
 
@@ -66,7 +73,7 @@ def search(
         indexes = Index.open(source), Index.open(target)
         encoder = None
         if model is not None and settings.rank != "margin":
-            encoder = load_encoder(model, settings)
+            encoder = load_encoder(model, settings, loading)
         state = None
         if checkpoint is not None:
             state = Checkpoint(checkpoint, keep=True, note=say)

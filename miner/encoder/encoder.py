@@ -15,6 +15,7 @@ from miner.device import resolve_device
 from miner.encoder import gpu
 from miner.encoder import model as models
 from miner.encoder.architecture import ENCODERS, VOCABULARIES
+from miner.encoder.loading import USUAL, Loading
 from miner.encoder.model import Part
 from miner.encoder.tokenizer import Tokenizer, open_tokenizer
 from miner.errors import ArtifactError, DependencyError
@@ -133,8 +134,29 @@ class Encoder:
         return str(self.model.path or "unsaved model")
 
     @property
+    def address(self) -> str:
+        """Directory of the model, absolute: an index may be searched from another place."""
+        return str(self.model.path.resolve()) if self.model.path else self.name
+
+    @property
     def fingerprint(self) -> str:
         return self.model.fingerprint
+
+    @property
+    def loading(self) -> Loading:
+        return USUAL
+
+    def on_side(self, side: str | None) -> "Encoder":
+        """Return the encoder of the other column; this one unless the vocabularies are separate."""
+        if self.side is None or side in (None, self.side):
+            return self
+        return Encoder(self.model, self.threads, self.device, side)
+
+    def facts(self) -> list[str]:
+        return []
+
+    def warnings(self) -> list[str]:
+        return []
 
     @property
     def averages(self) -> bool:

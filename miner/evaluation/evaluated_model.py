@@ -7,7 +7,9 @@ from typing import Protocol
 
 import numpy as np
 
-from miner.encoder.encoder import Encoder
+from miner.encoder.loading import USUAL, Loading, split_name
+from miner.encoder.open_encoder import open_encoder
+from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError, CorpusError, MismatchError
 from miner.evaluation.labelled_text import find_file
 from miner.index.index import Index
@@ -39,15 +41,18 @@ class EvaluatedModel(Protocol):
 
 
 class MinerModel:
-    """A model directory of ours. ``encoders``: of source and target; the same in most models."""
+    """Any encoder that opens by name. ``encoders``: of source and target; mostly the same."""
 
-    def __init__(self, model: str, threads: int | None = None, device: str = "cpu"):
-        source = Encoder.load(model, threads, device, side="source")
-        target = source
-        if source.model.architecture.separate:
-            target = Encoder(source.model, threads, device, side="target")
+    def __init__(
+        self,
+        model: str,
+        threads: int | None = None,
+        device: str = "cpu",
+        loading: Loading = USUAL,
+    ):
+        source = open_encoder(model, threads, device, "source", loading)
         self.name = model
-        self.encoders = source, target
+        self.encoders = source, source.on_side("target")
 
     @property
     def fingerprint(self) -> str:
@@ -56,9 +61,10 @@ class MinerModel:
     @property
     def verifies(self) -> bool:
         """True if the model can rank pairs by probability."""
-        return self.encoders[0].model.verifier is not None
+        model = self.encoders[0].model
+        return model is not None and model.verifier is not None
 
-    def encoder(self, language: str) -> Encoder:
+    def encoder(self, language: str) -> SentenceEncoder:
         return self.encoders[language == ENGLISH]
 
     def encode(self, sentences: Sequence[str], language: str) -> np.ndarray:
@@ -129,12 +135,12 @@ def vector_files(directory: Path) -> list[str]:
 
 
 def open_model(
-    model: str, threads: int | None = None, device: str = "cpu"
+    model: str, threads: int | None = None, device: str = "cpu", loading: Loading = USUAL
 ) -> MinerModel | PrecomputedVectors:
-    """Open a model by its directory (or ``default``), or a directory of vectors."""
-    if find_file(Path(model), SENTENCES) is not None:
+    """Open a model by its name (:func:`~miner.encoder.open_encoder.open_encoder`), or vectors."""
+    if split_name(model) is None and find_file(Path(model), SENTENCES) is not None:
         return PrecomputedVectors(model)
-    return MinerModel(model, threads, device)
+    return MinerModel(model, threads, device, loading)
 
 
 def write_sentences(sentences: Iterable[str], path: str | Path) -> int:

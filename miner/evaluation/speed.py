@@ -16,10 +16,12 @@ from types import ModuleType
 from typing import Any
 
 from miner.encoder.encoder import Encoder
+from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import CorpusError, NoTestSetError
 from miner.evaluation import bucc, sts, tatoeba
 from miner.evaluation.evaluated_model import ENGLISH, EvaluatedModel, MinerModel
 from miner.evaluation.results import Metric, TaskResult
+from miner.machine import thread_count
 from miner.progress import Reporter, silent
 
 TASK = "speed"
@@ -63,10 +65,13 @@ def evaluate(model: EvaluatedModel, data: Path, report: Reporter = silent) -> Ta
     own = model.encoder(ENGLISH)
     found: list[Metric] = []
     more: dict[str, Any] = {"rounds": {}}
-    threads = sorted({1, own.threads})
+    # An encoder of another library keeps the threads that it was opened with.
+    threads = sorted({1, own.threads}) if isinstance(own, Encoder) else [thread_count(None)]
     for done, count in enumerate(threads):
         report(TASK, done, len(threads))
-        encoder = Encoder(own.model, count, own.device, own.side)
+        encoder: SentenceEncoder = own
+        if isinstance(own, Encoder):
+            encoder = Encoder(own.model, count, own.device, own.side)
         text = text[: sentences_in_time(encoder, text)]
         name = f"{count} thread{'s' * (count > 1)}"
         for metric, work in timed_work(encoder, text).items():
@@ -81,16 +86,16 @@ def evaluate(model: EvaluatedModel, data: Path, report: Reporter = silent) -> Ta
     return TaskResult(TASK, tuple(found), headline, notes=notes, more=more)
 
 
-def timed_work(encoder: Encoder, text: list[str]) -> dict[str, Callable[[], object]]:
+def timed_work(encoder: SentenceEncoder, text: list[str]) -> dict[str, Callable[[], object]]:
     """Return the functions to time, by the name of their metric."""
     found: dict[str, Callable[[], object]] = {TEXT_TO_VECTORS: partial(encoder.encode, text)}
-    if encoder.averages:
+    if isinstance(encoder, Encoder) and encoder.averages:
         ids, offsets = encoder.tokenizer(text)
         found[IDS_TO_VECTORS] = partial(encoder.encode_pieces, ids, offsets, text)
     return found
 
 
-def sentences_in_time(encoder: Encoder, text: list[str]) -> int:
+def sentences_in_time(encoder: SentenceEncoder, text: list[str]) -> int:
     """Number of sentences that fit in the time budget (never fewer than the warm-up needs)."""
     encoder.encode(text[:WARM_UP])  # compiles the loops, too
     begun = time.perf_counter()

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from miner.encoder.encoder import Encoder
 from miner.encoder.model import model_digest
+from miner.encoder.open_encoder import open_encoder
+from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import strictly
 from miner.filters.filter_types import (
     MODEL,
@@ -24,18 +25,16 @@ from miner.scoring.reference import Reference, Texts, Vectors
 from miner.text.bitext import read_bitext
 
 
-def _encoders(model: str) -> tuple[Encoder, Encoder]:
+def _encoders(model: str) -> tuple[SentenceEncoder, SentenceEncoder]:
     """Load the encoders of both sides, once for all filters of a process."""
     return _loaded(model, model_digest(model))
 
 
 @lru_cache(maxsize=2)
-def _loaded(model: str, version: str | None) -> tuple[Encoder, Encoder]:
+def _loaded(model: str, version: str | None) -> tuple[SentenceEncoder, SentenceEncoder]:
     """Load a model; both sides share one encoder unless their vocabularies are separate."""
-    encoder = Encoder.load(model, threads=1, side="source")
-    if not encoder.model.architecture.separate:
-        return encoder, encoder
-    return encoder, Encoder(encoder.model, 1, side="target")
+    encoder = open_encoder(model, threads=1, side="source")
+    return encoder, encoder.on_side("target")
 
 
 def _quality(settings: Mapping[str, Any], context: Context) -> Scorer:

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from miner.encoder.encoder import CHUNK, Encoder
+from miner.encoder.encoder import CHUNK
+from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import CorpusError
 from miner.index import store
 from miner.index.vectors import unit_blocks
@@ -63,7 +64,7 @@ def read_corpus(
 
 
 def encode_store(
-    directory: Path, encoder: Encoder, report: Reporter, old: np.ndarray | None = None
+    directory: Path, encoder: SentenceEncoder, report: Reporter, old: np.ndarray | None = None
 ) -> None:
     """Encode all sentences of the store in ``directory``, and seal it.
 

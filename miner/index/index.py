@@ -15,7 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from miner.encoder.encoder import Encoder
+from miner.encoder.foreign_encoder import as_encoder
+from miner.encoder.loading import Loading
+from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError, MismatchError
 from miner.index import faiss, store
 from miner.index.embed_corpus import Source, copy_vectors, encode_store, read_corpus
@@ -39,7 +41,8 @@ class Index:
     """Sentences of one corpus with their vectors, ready to be searched.
 
     ``sources`` lists the files of the corpus. ``fingerprint`` is that of the model that made the
-    vectors, and ``side`` the column that it read, for a model with separate vocabularies.
+    vectors, and ``side`` the column that it read, for a model with separate vocabularies;
+    ``loading`` are the settings of an encoder of another library.
     ``factory`` is the FAISS factory string, or ``flat``. ``distinct`` counts the sentences that a
     search compares: each text once, without those of which the model knows no unit.
     """
@@ -59,6 +62,7 @@ class Index:
         self.fingerprint: str = meta["model"]["fingerprint"]
         self.model_name: str = meta["model"]["name"]
         self.side: str | None = meta["model"].get("side")
+        self.loading = Loading.from_dict(meta["model"].get("loading", {}))
         self.factory: str = meta["index"]
         self.distinct: int = meta["distinct"]
         self.sources = [Source(**entry) for entry in meta["sources"]]
@@ -115,7 +119,7 @@ class Index:
     @classmethod
     def build(
         cls,
-        encoder: Encoder,
+        encoder: SentenceEncoder | Any,
         corpus: str | Path | Sequence[str | Path],
         path: str | Path,
         *,
@@ -125,21 +129,23 @@ class Index:
     ) -> "Index":
         """Encode a corpus (one file or several) into the index directory ``path``.
 
+        ``encoder`` is any of :func:`miner.encoder.foreign_encoder.as_encoder`.
         ``index`` is ``flat`` (exact) or a FAISS factory string, e.g. ``IVF1024,PQ64x8``;
         ``reading`` goes to :class:`miner.text.corpus.Reader`. An older index at ``path`` is
         replaced once the new one is complete. Raises the errors of Reader, ArtifactError,
         ResourceError.
         """
+        encoder = as_encoder(encoder)
         with _directory(path, index) as directory:
             writer = store.TextWriter(directory)
             sources = read_corpus(writer, _paths(corpus), 0, reading, report)
             writer.close(encoder.dimension)
             encode_store(directory, encoder, report)
-            # Absolute: the index may be searched from another working directory.
-            name = str(Path(encoder.name).resolve()) if encoder.model.path else encoder.name
-            model = {"name": name, "fingerprint": encoder.fingerprint}
+            model: dict[str, Any] = {"name": encoder.address, "fingerprint": encoder.fingerprint}
             if encoder.side is not None:
                 model["side"] = encoder.side
+            if loading := encoder.loading.as_dict():
+                model["loading"] = loading
             _finish(directory, model, sources, index, report)
         return cls._built(path)
 
@@ -182,7 +188,7 @@ class Index:
 
     def add(
         self,
-        encoder: Encoder,
+        encoder: SentenceEncoder | Any,
         corpus: str | Path | Sequence[str | Path],
         *,
         report: Reporter = silent,
@@ -196,6 +202,7 @@ class Index:
         :class:`~miner.errors.MismatchError` if ``encoder`` is not the model of this index, and
         :class:`~miner.errors.ResourceError` while another process adds to it.
         """
+        encoder = as_encoder(encoder)
         self._check_encoder(encoder)
         with lock(self.path):
             current = Index.open(self.path)  # another process may have added text meanwhile
@@ -212,8 +219,13 @@ class Index:
                 _finish(directory, model, [*old, *more], current.factory, report)
             return self._built(self.path)
 
-    def _check_encoder(self, encoder: Encoder) -> None:
+    def _check_encoder(self, encoder: SentenceEncoder) -> None:
         """Raise MismatchError for an encoder that did not build this index."""
+        if encoder.fingerprint != self.fingerprint and encoder.address == self.model_name:
+            raise MismatchError(
+                f"{self.path} was built by {self.model_name} ({self.fingerprint}), which has "
+                f"changed since ({encoder.fingerprint}); build the index again"
+            )
         if encoder.fingerprint != self.fingerprint:
             raise MismatchError(
                 f"{self.path} was built by {self.model_name} ({self.fingerprint}), not by "
@@ -286,7 +298,7 @@ def _paths(corpus: str | Path | Sequence[str | Path]) -> list[str | Path]:
 
 def _finish(
     directory: Path,
-    model: dict[str, str],
+    model: dict[str, Any],
     sources: Sequence[Source],
     index: str,
     report: Reporter,

@@ -12,7 +12,8 @@ import h5py
 import numpy as np
 import psutil
 
-from miner.encoder.encoder import CHUNK, Encoder
+from miner.encoder.encoder import CHUNK
+from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError, CorpusError
 from miner.index import hdf5
 from miner.npy import open_npy
@@ -94,7 +95,7 @@ class Encoded:
 
 
 def encode_corpus(
-    encoder: Encoder,
+    encoder: SentenceEncoder,
     corpus: Sequence[str | Path],
     path: str | Path,
     *,

@@ -8,7 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from miner.encoder.encoder import Encoder
+from miner.encoder.foreign_encoder import as_encoder
+from miner.encoder.loading import USUAL, Loading
+from miner.encoder.open_encoder import open_encoder
+from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import MinerError
 from miner.index.index import Index
 from miner.knn.search_checkpoint import Checkpoint
@@ -19,7 +22,7 @@ from miner.mining.search import Search, languages_of, require_one_model, run, ve
 from miner.names import SIDES
 from miner.progress import Reporter, silent
 from miner.scoring.language_notes import describe_both, doubts, one_language
-from miner.scoring.verifier import Verifier
+from miner.scoring.verifier import UNFITTED, Verifier
 from miner.text.durable import scratch_directory
 
 # Precision of the pairs kept by default.
@@ -147,7 +150,7 @@ def mine(
     *,
     keep: Keep = Keep(),
     settings: SearchSettings = SearchSettings(),
-    encoder: Encoder | str | Path | None = None,
+    encoder: SentenceEncoder | str | Path | Any = None,
     checkpoint: Checkpoint | None = None,
     report: Reporter = silent,
     note: Callable[[str], None] = lambda line: None,
@@ -157,8 +160,9 @@ def mine(
 
     >>> mine("news.de", "news.en", keep=Keep(target_precision=0.9)).pairs.write("pairs.tsv")
 
-    Both corpora are text files, or both are indexes. ``encoder`` is a model or its directory: by
-    default the model that ships for text, and for indexes the one that built them. ``checkpoint``
+    Both corpora are text files, or both are indexes. ``encoder`` is a model or its directory, or
+    any object with ``encode(sentences) -> (n, d)``: by default the model that ships for text, and
+    for indexes the one that built them. ``checkpoint``
     keeps the neighbour search on disk. ``note`` receives, before the search, lines about the
     languages of both corpora. ``indexing`` goes to :func:`index_texts`: where to keep the indexes
     of text files, and how to read them.
@@ -168,6 +172,7 @@ def mine(
     """
     if isinstance(encoder, str | Path):
         encoder = load_encoder(encoder, settings)
+    encoder = None if encoder is None else as_encoder(encoder)
     if isinstance(source, Index) and isinstance(target, Index):
         indexes = source, target
         require_one_model(*indexes)
@@ -179,6 +184,8 @@ def mine(
         encoder = encoder or load_encoder("default", settings)
         verifier, reason = _verifier(encoder, settings, None)
         keep.check(verifier, reason)
+        for fact in encoder.facts():
+            note(fact)
         indexes = index_texts((source, target), encoder, settings, report=report, **indexing)
     by = verifier.encoder if verifier is not None else encoder
     model = None if by is None else by.model
@@ -191,6 +198,8 @@ def mine(
     notes, warnings = [], []
     if reason is not None and not indexes[0].external:
         notes.append(f"ranked by margin: {reason}")
+    if encoder is not None:
+        warnings += encoder.warnings()
     if indexes[0].side is not None and indexes[0].side == indexes[1].side:
         warnings.append(f"both indexes were built with --side {indexes[0].side}")
     if found.recall is not None:
@@ -210,16 +219,18 @@ def mine(
     return Mined(keep, kept, pairs, found, guess, threshold, tuple(notes), tuple(warnings))
 
 
-def load_encoder(model: str | Path, settings: SearchSettings) -> Encoder:
+def load_encoder(
+    model: str | Path, settings: SearchSettings, loading: Loading = USUAL
+) -> SentenceEncoder:
     """Open a model to encode both sides with, by the threads and the device of a search."""
     # A GPU that is asked for is one to search on: encoding uses it only if torch can.
     device = "cpu" if settings.device == "cpu" else "auto"
-    return Encoder.load(model, settings.threads, device, side="source")
+    return open_encoder(model, settings.threads, device, "source", loading)
 
 
 def index_texts(
     texts: tuple[str | Path, str | Path],
-    encoder: Encoder,
+    encoder: SentenceEncoder,
     settings: SearchSettings,
     *,
     work: str | Path | None = None,
@@ -234,9 +245,7 @@ def index_texts(
     with the returned objects. ``factory`` is ``flat`` or a FAISS factory string; ``reading`` goes
     to :class:`miner.text.corpus.Reader`. ``done`` is called with each index once it is there.
     """
-    encoders = [encoder, encoder]
-    if encoder.model.architecture.separate:
-        encoders[1] = Encoder(encoder.model, settings.threads, encoder.device, side="target")
+    encoders = encoder, encoder.on_side("target")
     indexes = []
     for side, text, one in zip(SIDES, texts, encoders, strict=True):
         if work is not None:
@@ -253,7 +262,7 @@ def index_texts(
 
 
 def _verifier(
-    encoder: Encoder | None, settings: SearchSettings, index: Index | None
+    encoder: SentenceEncoder | None, settings: SearchSettings, index: Index | None
 ) -> tuple[Verifier | None, str | None]:
     """Return the verifier to rank by, or the reason why there is none although none was refused."""
     if settings.rank == "margin":
@@ -263,6 +272,8 @@ def _verifier(
         verifier = verifier_for(index, settings.rank, encoder, reasons.append)
         return verifier, reasons[0] if reasons else None
     assert encoder is not None
+    if settings.rank is None and encoder.model is None:
+        return None, f"{encoder.name} {UNFITTED}"
     if settings.rank is None and encoder.model.verifier is None:
         return None, f"{encoder.name} carries no verifier"
     return Verifier(encoder), None
@@ -288,7 +299,7 @@ def _threshold(
     keep: Keep,
     guess: Estimate | None,
     found: Search,
-    encoder: Encoder | None,
+    encoder: SentenceEncoder | None,
     notes: list[str],
 ) -> float | None:
     """Return the threshold to apply; infinite where no threshold is precise enough."""
@@ -308,7 +319,8 @@ def _threshold(
     # The model's threshold was found with these settings, and means nothing for others.
     settings = found.settings
     usual = (settings.margin, settings.retrieval, settings.neighbors) == ("ratio", "max", 4)
-    threshold = encoder.model.threshold if encoder is not None and usual else None
+    model = None if encoder is None else encoder.model
+    threshold = model.threshold if model is not None and usual else None
     if threshold is not None:
         notes.append(f"keeping scores of {threshold:.4f} or more: the model's default")
     return threshold

@@ -5,7 +5,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from miner.encoder.encoder import Encoder
+from miner.encoder.loading import split_name
+from miner.encoder.open_encoder import open_encoder
+from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError, DependencyError, MismatchError, ResourceError
 from miner.index.index import FLAT, Index
 from miner.knn.knn_search import nearest_both
@@ -29,7 +31,7 @@ from miner.progress import Reporter, silent
 from miner.scoring.languages import Identified, identify, sample
 from miner.scoring.margin import CandidateBlocks, Candidates
 from miner.scoring.pair_features import PreparedText
-from miner.scoring.verifier import Languages, Verifier
+from miner.scoring.verifier import UNFITTED, Languages, Verifier
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +63,7 @@ def search(
     target: Index,
     settings: SearchSettings = SearchSettings(),
     *,
-    encoder: Encoder | None = None,
+    encoder: SentenceEncoder | None = None,
     report: Reporter = silent,
 ) -> Pairs:
     """Mine the translation pairs of two corpora; all that the retrieval finds, best first.
@@ -83,7 +85,7 @@ def search(
 def verifier_for(
     index: Index,
     rank: str | None = None,
-    encoder: Encoder | None = None,
+    encoder: SentenceEncoder | None = None,
     note: Callable[[str], None] = lambda reason: None,
 ) -> Verifier | None:
     """Return the verifier to rank the pairs of an index by; None to rank by margin.
@@ -102,13 +104,15 @@ def verifier_for(
         return None
 
 
-def _verifier(index: Index, encoder: Encoder | None) -> Verifier:
+def _verifier(index: Index, encoder: SentenceEncoder | None) -> Verifier:
     if encoder is None and index.external:
         raise ArtifactError(f"{index.path} has vectors from elsewhere, which nothing can verify")
     named = encoder is None
+    if named and split_name(index.model_name) is not None:
+        raise ArtifactError(f"{index.model_name} {UNFITTED}")
     try:
         # The side does not matter: a model with two has no verifier, which is said below.
-        encoder = encoder or Encoder.load(index.model_name, side="source")
+        encoder = encoder or open_encoder(index.model_name, side="source")
     except ArtifactError as error:
         raise ArtifactError(
             f"{index.path} was built by {index.model_name}, which cannot be opened ({error}); say "

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from miner.encoder.encoder import Encoder
+from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError
 from miner.scoring.logistic import Logistic, sigmoid
 from miner.scoring.pair_features import PAIR_FEATURES
@@ -28,11 +28,12 @@ class Quality:
     Raises :class:`~miner.errors.ArtifactError` for a model without one or with a faulty one.
     """
 
-    def __init__(self, encoder: Encoder, languages: Languages = (None, None)):
+    def __init__(self, encoder: SentenceEncoder, languages: Languages = (None, None)):
         self.verifier = Verifier(encoder, languages)
-        assert encoder.model.verifier is not None
+        model = self.verifier.encoder.model
+        assert model.verifier is not None
         try:
-            self.function = Logistic.from_dict(encoder.model.verifier[NAME], FEATURES)
+            self.function = Logistic.from_dict(model.verifier[NAME], FEATURES)
         except (KeyError, TypeError, ValueError) as error:
             raise ArtifactError(
                 f"{encoder.name}: has no quality function, or a faulty one ({error}); train the "

@@ -14,10 +14,14 @@ from functools import cached_property
 import numpy as np
 
 from miner.encoder.encoder import Encoder
+from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError
 from miner.scoring.context_features import CONTEXT_FEATURES
 from miner.scoring.logistic import Logistic, sigmoid
 from miner.scoring.pair_features import PAIR_FEATURES, PreparedText, TokenTable, prepare
+
+# Said of an encoder that is no model of this program.
+UNFITTED = "gives vectors and no token ids, so that nothing can be verified; rank by margin"
 
 Languages = tuple[str | None, str | None]
 FEATURES = (*PAIR_FEATURES, *CONTEXT_FEATURES)
@@ -32,7 +36,9 @@ class Verifier:
     with a faulty one.
     """
 
-    def __init__(self, encoder: Encoder, languages: Languages = (None, None)):
+    def __init__(self, encoder: SentenceEncoder, languages: Languages = (None, None)):
+        if not isinstance(encoder, Encoder):
+            raise ArtifactError(f"{encoder.name} {UNFITTED}")
         model = encoder.model
         if model.verifying is None:
             raise ArtifactError(

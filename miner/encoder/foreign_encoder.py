@@ -1,0 +1,182 @@
+"""Encoders of other libraries, and any object that encodes, behind the protocol of this program."""
+
+import hashlib
+from collections.abc import Generator, Iterable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from miner.encoder.loading import USUAL, Loading
+from miner.encoder.sentence_encoder import SentenceEncoder
+from miner.errors import ArtifactError
+from miner.names import SIDES
+from miner.text.columns import is_blank
+
+# Encoded once to learn the dimension of an encoder, and its fingerprint where it has none.
+PROBES = ("Good morning!", "The train arrives at six.", "Где находится вокзал?", "图书馆在哪里？")
+
+
+class Backend(Protocol):
+    """Protocol of an encoder of another library.
+
+    ``prompts`` are those of source and target; ``licence`` is the one that its card states.
+    """
+
+    name: str
+    fingerprint: str
+    licence: str | None
+    prompts: tuple[str, str]
+    loading: Loading
+
+    def encode(self, sentences: list[str], prompt: str) -> Any:
+        """Return ``(n, d)`` numbers, rows of any length."""
+        ...
+
+    def warnings(self) -> list[str]:
+        """Lines to show after the work."""
+        ...
+
+
+class ForeignEncoder:
+    """Encoder of another library, of vectors that are checked and normalised here.
+
+    ``side`` is "source" or "target" and matters only where both have different prompts. Raises
+    :class:`~miner.errors.ArtifactError` for an encoder whose vectors cannot be used, and for a side
+    that is needed and missing. Vectors may differ in their last bits with the batch.
+    """
+
+    model = None
+
+    def __init__(self, backend: Backend, side: str | None = None):
+        self.backend = backend
+        own, other = backend.prompts
+        if own != other and side is None:
+            raise ArtifactError(
+                f"{backend.name}: has a prompt for each side; say which of the two this text is, "
+                "source or target (--side)"
+            )
+        self.side = side if own != other else None
+        self._prompt = backend.prompts[SIDES.index(side or SIDES[0])]
+        self.dimension = 0
+        self.dimension = int(self._rows(list(PROBES[:1])).shape[1])
+
+    @property
+    def name(self) -> str:
+        return self.backend.name
+
+    @property
+    def address(self) -> str:
+        return self.backend.name
+
+    @property
+    def fingerprint(self) -> str:
+        return self.backend.fingerprint
+
+    @property
+    def loading(self) -> Loading:
+        return self.backend.loading
+
+    def encode(self, sentences: Sequence[str]) -> np.ndarray:
+        """Encode ``sentences``: ``(n, d) float32``, rows of unit length; blank ones are zero.
+
+        Raises ArtifactError for NaN or infinity, a changed dimension, or another number of rows.
+        """
+        if isinstance(sentences, str):
+            raise TypeError("encode takes a list of sentences, not one string")
+        out = np.zeros((len(sentences), self.dimension), dtype=np.float32)
+        known = [row for row, sentence in enumerate(sentences) if not is_blank(sentence)]
+        if known:
+            out[known] = self._rows([sentences[row] for row in known])
+        return out
+
+    def stream(
+        self, blocks: Iterable[Sequence[str]], dtype: Any = np.float32
+    ) -> Generator[np.ndarray, None, None]:
+        """Encode each block of sentences, in order: yield ``(len(block), d)`` of ``dtype``."""
+        for block in blocks:
+            yield self.encode(block).astype(dtype)
+
+    def on_side(self, side: str | None) -> "ForeignEncoder":
+        if self.side is None or side in (None, self.side):
+            return self
+        return ForeignEncoder(self.backend, side)
+
+    def facts(self) -> list[str]:
+        licence, (own, other) = self.backend.licence, self.backend.prompts
+        facts = [] if licence is None else [f"licence {licence}"]
+        if own == other != "":
+            facts.append(f"prompt {own!r}")
+        elif own != other:
+            facts.append(f"prompts {own!r} for the source, {other!r} for the target")
+        return [f"{self.name}: {', '.join(facts)}"] if facts else []
+
+    def warnings(self) -> list[str]:
+        return self.backend.warnings()
+
+    def _rows(self, sentences: list[str]) -> np.ndarray:
+        """Encode sentences that are not blank: ``(n, d) float32``, checked and normalised."""
+        found = self.backend.encode(sentences, self._prompt)
+        try:
+            rows = np.asarray(found, dtype=np.float32)
+        except (TypeError, ValueError, RuntimeError):
+            raise ArtifactError(
+                f"{self.name}: encode returned {type(found).__name__}, not rows of numbers"
+            ) from None
+        if rows.ndim != 2 or len(rows) != len(sentences) or not rows.shape[1]:
+            raise ArtifactError(
+                f"{self.name}: encode returned shape {rows.shape} for {len(sentences)} sentences; "
+                "it must return one row for each"
+            )
+        if self.dimension and rows.shape[1] != self.dimension:
+            raise ArtifactError(
+                f"{self.name}: encode returned vectors of {rows.shape[1]} dimensions, and "
+                f"{self.dimension} before"
+            )
+        finite = np.isfinite(rows).all(axis=1)
+        if not finite.all():
+            bad = sentences[int(np.argmin(finite))]
+            raise ArtifactError(
+                f"{self.name}: encode returned NaN or infinity for {bad[:60]!r}; mend the encoder"
+            )
+        length = np.linalg.norm(rows, axis=1, keepdims=True)
+        return np.divide(rows, length, out=np.zeros_like(rows), where=length > 0)
+
+
+class _Object:
+    """Backend of any object with ``encode(sentences) -> (n, d)``.
+
+    Its own ``name``, ``fingerprint`` and ``licence`` count if it has them. Otherwise the
+    fingerprint is a digest of the vectors of a few sentences.
+    """
+
+    loading = USUAL
+    prompts = ("", "")
+
+    def __init__(self, encoder: Any):
+        self.encoder = encoder
+        kind = type(encoder)
+        self.name = str(getattr(encoder, "name", None) or f"{kind.__module__}.{kind.__qualname__}")
+        self.licence = getattr(encoder, "licence", None)
+        self.fingerprint = str(getattr(encoder, "fingerprint", None) or self._digest())
+
+    def encode(self, sentences: list[str], prompt: str) -> Any:
+        return self.encoder.encode(sentences)
+
+    def warnings(self) -> list[str]:
+        return []
+
+    def _digest(self) -> str:
+        rows = np.asarray(self.encoder.encode(list(PROBES)), dtype=np.float16)
+        return hashlib.sha256(rows.tobytes()).hexdigest()[:16]
+
+
+def as_encoder(encoder: Any) -> SentenceEncoder:
+    """Return an encoder as it is, or any object with ``encode(sentences) -> (n, d)`` as one.
+
+    Raises TypeError for an object without ``encode``, ArtifactError for one of faulty vectors.
+    """
+    if hasattr(encoder, "on_side") and hasattr(encoder, "stream"):
+        return encoder
+    if not callable(getattr(encoder, "encode", None)):
+        raise TypeError(f"{type(encoder).__name__} has no method encode(sentences)")
+    return ForeignEncoder(_Object(encoder))

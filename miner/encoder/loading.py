@@ -1,0 +1,47 @@
+"""Names of encoders of other libraries, and the settings they are loaded with.
+
+Free of numpy and of every other library, so that help texts load fast.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+# Prefixes of --model: encoders that sentence-transformers or model2vec loads.
+HF, MODEL2VEC = "hf", "model2vec"
+KINDS = (HF, MODEL2VEC)
+BACKENDS = ("torch", "onnx", "openvino")
+
+
+@dataclass(frozen=True)
+class Loading:
+    """Settings of an encoder of another library.
+
+    ``source_prompt`` and ``target_prompt`` are put before each sentence of their side; None stands
+    for the prompt that the model's own configuration names, if any. ``backend`` is one of
+    :data:`BACKENDS`.
+    """
+
+    source_prompt: str | None = None
+    target_prompt: str | None = None
+    backend: str = BACKENDS[0]
+
+    def as_dict(self) -> dict[str, str]:
+        """Return the settings that differ from the usual ones, as JSON values."""
+        usual = asdict(Loading())
+        return {name: value for name, value in asdict(self).items() if value != usual[name]}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "Loading":
+        """Read :meth:`as_dict`; unknown keys are ignored."""
+        known = {field.name for field in fields(cls)}
+        return cls(**{name: value for name, value in values.items() if name in known})
+
+
+USUAL = Loading()
+
+
+def split_name(name: object) -> tuple[str, str] | None:
+    """Split ``hf:PLACE`` or ``model2vec:PLACE``; None for names of this program's models."""
+    kind, colon, place = str(name).partition(":")
+    return (kind, place) if colon and kind in KINDS else None

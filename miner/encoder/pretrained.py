@@ -1,0 +1,281 @@
+"""Encoders that sentence-transformers and model2vec load, from a directory or from their hub.
+
+Both libraries are imported when an encoder is opened. A directory is never looked up on the hub.
+"""
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from miner.device import resolve_device
+from miner.encoder.loading import HF, MODEL2VEC, Loading, split_name
+from miner.errors import ArtifactError, DependencyError
+from miner.machine import thread_count
+
+# Sentences of a batch: of transformers on a CPU and on a GPU, and of averages of embeddings.
+BATCH, GPU_BATCH, STATIC_BATCH = 32, 128, 1024
+# Files that decide the vectors, by suffix; directories of other backends' weights.
+SUFFIXES = (".json", ".safetensors", ".bin", ".model", ".txt", ".npy", ".npz", ".onnx", ".xml")
+EXPORTED = {"onnx": "onnx", "openvino": "openvino"}
+# File of a directory without which no encoder is in it.
+MARKERS = {HF: ("modules.json", "config.json"), MODEL2VEC: ("config.json",)}
+CARD = "README.md"
+LICENCE = re.compile(r"^licen[cs]e:\s*[\"']?([^\"'\n#]+)", re.MULTILINE)
+
+
+def open_pretrained(name: str, loading: Loading, threads: int | None, device: str) -> "Pretrained":
+    """Open ``hf:PLACE`` or ``model2vec:PLACE``, a directory or a name of the hub.
+
+    Raises ArtifactError for a place without an encoder, DependencyError for a missing library.
+    """
+    found = split_name(name)
+    assert found is not None
+    kind, place = found
+    local = _directory(kind, place)
+    if kind == HF:
+        return SentenceTransformerModel(local or place, local, loading, threads, device)
+    if loading != Loading():
+        raise ArtifactError(f"{name}: prompts and --backend are for hf: models; leave them out")
+    return Model2VecModel(local or place, local, threads)
+
+
+class Pretrained:
+    """Encoder of another library: name, fingerprint and licence from its directory."""
+
+    prompts = ("", "")
+    loading = Loading()
+
+    def __init__(self, kind: str, place: str, directory: Path, backend: str):
+        self.name = f"{kind}:{place}"
+        self.fingerprint = directory_digest(directory, backend)
+        self.licence = stated_licence(directory)
+
+    def encode(self, sentences: list[str], prompt: str) -> Any:
+        raise NotImplementedError
+
+    def warnings(self) -> list[str]:
+        return []
+
+
+class SentenceTransformerModel(Pretrained):
+    """Model of sentence-transformers. Sentences that it cuts are counted."""
+
+    def __init__(
+        self, place: str, local: str | None, loading: Loading, threads: int | None, device: str
+    ):
+        library = _import("sentence_transformers", f"hf:{place}")
+        self._threads = thread_count(threads)
+        self.device = resolve_device(device)
+        with _loads(f"hf:{place}"), self._own_threads():
+            self.model = library.SentenceTransformer(
+                place,
+                device=self.device,
+                backend=loading.backend,
+                local_files_only=local is not None,
+            )
+        super().__init__(HF, place, _snapshot(place, local), loading.backend)
+        self.loading = loading
+        own = _usual_prompt(self.model)
+        self.prompts = (
+            own if loading.source_prompt is None else loading.source_prompt,
+            own if loading.target_prompt is None else loading.target_prompt,
+        )
+        if self.prompts[0] != self.prompts[1]:
+            self.fingerprint = _with_text(self.fingerprint, *self.prompts)
+        elif self.prompts[0]:
+            self.fingerprint = _with_text(self.fingerprint, self.prompts[0])
+        longest = self.model.max_seq_length
+        self.longest = int(longest) if longest and longest < 1 << 24 else None
+        self.cut = 0
+        static = self.longest is None
+        self._batch = STATIC_BATCH if static else GPU_BATCH if self.device == "cuda" else BATCH
+
+    def encode(self, sentences: list[str], prompt: str) -> Any:
+        self.cut += self._count_cut(sentences, prompt)
+        with self._own_threads():
+            # Batches are made by length inside.
+            return self.model.encode(
+                sentences,
+                prompt=prompt,
+                batch_size=self._batch,
+                show_progress_bar=False,
+                convert_to_numpy=True,
+            )
+
+    def warnings(self) -> list[str]:
+        if not self.cut:
+            return []
+        return [
+            f"{self.name} reads {self.longest} tokens: {self.cut:,} longer sentences were cut, "
+            "and their ends do not count"
+        ]
+
+    def _count_cut(self, sentences: list[str], prompt: str) -> int:
+        """Count the sentences of more tokens than the model reads."""
+        # A token takes a byte or more; only these can be too long.
+        doubtful = [
+            prompt + sentence
+            for sentence in sentences
+            if self.longest is not None and len(prompt + sentence) * 4 > self.longest
+            if len((prompt + sentence).encode("utf-8", "replace")) + 4 > self.longest
+        ]
+        if not doubtful:
+            return 0
+        try:
+            found = self.model.tokenizer(
+                doubtful, truncation=False, padding=False, add_special_tokens=True, verbose=False
+            )
+            return sum(len(ids) > self.longest for ids in found["input_ids"])
+        except (TypeError, KeyError, AttributeError, ValueError):
+            return 0  # a tokenizer of another kind, which does not tell
+
+    @contextmanager
+    def _own_threads(self) -> Iterator[None]:
+        import torch
+
+        before = torch.get_num_threads()
+        torch.set_num_threads(self._threads)
+        _quiet_tokenizers(self._threads)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(before)
+
+
+class Model2VecModel(Pretrained):
+    """Model of model2vec: a mean of embeddings. No sentence is cut."""
+
+    def __init__(self, place: str, local: str | None, threads: int | None):
+        library = _import("model2vec", f"model2vec:{place}")
+        self._threads = thread_count(threads)
+        with _loads(f"model2vec:{place}"):
+            # What is in the cache is not downloaded again.
+            self.model = library.StaticModel.from_pretrained(place, force_download=False)
+        super().__init__(MODEL2VEC, place, _snapshot(place, local), "torch")
+
+    def encode(self, sentences: list[str], prompt: str) -> np.ndarray:
+        _quiet_tokenizers(self._threads)
+        # Its processes would each have threads of their own.
+        return self.model.encode(sentences, max_length=None, use_multiprocessing=False)
+
+
+def directory_digest(directory: Path, backend: str = "torch") -> str:
+    """Hash the names and SHA-256 of the files that decide an encoder's vectors."""
+    digest = hashlib.sha256()
+    for path in _files(directory, backend):
+        with path.open("rb") as file:
+            own = hashlib.file_digest(file, "sha256").hexdigest()
+        digest.update(f"{path.relative_to(directory).as_posix()}\n{own}\n".encode())
+    return digest.hexdigest()[:16]
+
+
+def stated_licence(directory: Path) -> str | None:
+    """Return the licence that the head of a model card states, None without one."""
+    card = directory / CARD
+    if not card.is_file():
+        return None
+    text = card.read_text(encoding="utf-8", errors="replace")
+    if not text.startswith("---"):
+        return None
+    found = LICENCE.search(text[3:].partition("\n---")[0])
+    return found.group(1).strip() if found else None
+
+
+def _files(directory: Path, backend: str) -> list[Path]:
+    """List the files of one backend; weights of the older format only where there are no others."""
+    found = []
+    for path in sorted(directory.rglob("*")):
+        parts = path.relative_to(directory).parts
+        hidden = any(part.startswith(".") for part in parts)
+        other = any(
+            part == folder and backend != own
+            for own, folder in EXPORTED.items()
+            for part in parts[:-1]
+        )
+        if path.is_file() and path.suffix in SUFFIXES and not hidden and not other:
+            found.append(path)
+    newer = {path.parent for path in found if path.suffix == ".safetensors"}
+    return [path for path in found if path.suffix != ".bin" or path.parent not in newer]
+
+
+def _directory(kind: str, place: str) -> str | None:
+    """Return the absolute path of a directory with an encoder; None for a name of the hub."""
+    if not place:
+        raise ArtifactError(f"{kind}: names no encoder; write {kind}:DIR or {kind}:NAME")
+    path = Path(place).expanduser()
+    if not path.is_dir():
+        if path.is_absolute() or place.startswith((".", "~")) or place.count("/") > 1:
+            raise ArtifactError(f"{kind}:{place}: no such directory")
+        return None
+    if not any((path / name).is_file() for name in MARKERS[kind]):
+        raise ArtifactError(
+            f"{kind}:{place}: no encoder in this directory (neither "
+            f"{' nor '.join(MARKERS[kind])} is there)"
+        )
+    if (path / "config.json").is_file():
+        start = (path / "config.json").read_text(encoding="utf-8", errors="replace")[:200]
+        if '"bitext-miner model"' in start:
+            raise ArtifactError(f"{kind}:{place}: a model of this program; leave out {kind}:")
+    return str(path.resolve())
+
+
+def _snapshot(place: str, local: str | None) -> Path:
+    """Return the directory of an encoder that was loaded."""
+    if local is not None:
+        return Path(local)
+    from huggingface_hub import snapshot_download
+
+    return Path(snapshot_download(place, local_files_only=True))
+
+
+def _import(library: str, name: str) -> Any:
+    try:
+        return __import__(library)
+    except ImportError as error:
+        raise DependencyError(
+            f'{name}: needs {library} ({error}); run: pip install "bitext-miner[hf]"'
+        ) from None
+
+
+@contextmanager
+def _loads(name: str) -> Iterator[None]:
+    """Turn what a library raises for a place that it cannot load into one line."""
+    try:
+        yield
+    except ImportError as error:
+        raise DependencyError(f"{name}: {_line(error)}") from None
+    except Exception as error:
+        raise ArtifactError(
+            f"{name}: cannot be loaded ({_line(error)}); name a directory with an encoder, or one "
+            "of the hub (HF_HUB_OFFLINE=1 keeps to what was downloaded)"
+        ) from None
+
+
+def _line(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return (lines[0].rstrip(".") if lines else type(error).__name__)[:200]
+
+
+def _usual_prompt(model: Any) -> str:
+    """Return the prompt of a model's own configuration for text of both sides; "" for none.
+
+    It is the default one, else that of queries: models with prompts for queries and documents
+    are to read both sides of a symmetric task as queries (E5, Wang et al. 2024).
+    """
+    prompts = model.prompts or {}
+    return prompts.get(model.default_prompt_name) or prompts.get("query") or ""
+
+
+def _with_text(fingerprint: str, *texts: str) -> str:
+    return hashlib.sha256("\0".join([fingerprint, *texts]).encode()).hexdigest()[:16]
+
+
+def _quiet_tokenizers(threads: int) -> None:
+    """Keep the library ``tokenizers`` to one thread where only one is asked for."""
+    os.environ["TOKENIZERS_PARALLELISM"] = "true" if threads > 1 else "false"
