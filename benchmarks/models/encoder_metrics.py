@@ -44,6 +44,7 @@ def metrics(model: Path, data: Path, bilingual: bool) -> dict[str, Any]:
     found["sts-b"] = 100 * by_set[STSB][sts.PEARSON]
     found["sts"] = {name: one for name, one in by_set.items() if one["pairs"]}
     english = evaluated.encoder(ENGLISH)
+    assert isinstance(english, Encoder)
     found["sentences/s"] = speed(english, data)
     found["parameters"] = english.model.parameters
     return found

@@ -7,7 +7,8 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,8 @@ class SentenceTransformerModel(Pretrained):
         library = _import("sentence_transformers", f"hf:{place}")
         self._threads = thread_count(threads)
         self.device = resolve_device(device)
+        with suppress(ImportError):  # a bar for each part of a model
+            import_module("transformers.utils.logging").disable_progress_bar()
         with _loads(f"hf:{place}"), self._own_threads():
             self.model = library.SentenceTransformer(
                 place,
@@ -119,11 +122,13 @@ class SentenceTransformerModel(Pretrained):
     def _count_cut(self, sentences: list[str], prompt: str) -> int:
         """Count the sentences of more tokens than the model reads."""
         # A token takes a byte or more; only these can be too long.
+        longest = self.longest
+        if longest is None:
+            return 0
         doubtful = [
             prompt + sentence
             for sentence in sentences
-            if self.longest is not None and len(prompt + sentence) * 4 > self.longest
-            if len((prompt + sentence).encode("utf-8", "replace")) + 4 > self.longest
+            if len((prompt + sentence).encode("utf-8", "replace")) + 4 > longest
         ]
         if not doubtful:
             return 0
@@ -131,7 +136,7 @@ class SentenceTransformerModel(Pretrained):
             found = self.model.tokenizer(
                 doubtful, truncation=False, padding=False, add_special_tokens=True, verbose=False
             )
-            return sum(len(ids) > self.longest for ids in found["input_ids"])
+            return sum(len(ids) > longest for ids in found["input_ids"])
         except (TypeError, KeyError, AttributeError, ValueError):
             return 0  # a tokenizer of another kind, which does not tell
 
@@ -229,14 +234,13 @@ def _snapshot(place: str, local: str | None) -> Path:
     """Return the directory of an encoder that was loaded."""
     if local is not None:
         return Path(local)
-    from huggingface_hub import snapshot_download
-
-    return Path(snapshot_download(place, local_files_only=True))
+    hub = import_module("huggingface_hub")
+    return Path(hub.snapshot_download(place, local_files_only=True))
 
 
 def _import(library: str, name: str) -> Any:
     try:
-        return __import__(library)
+        return import_module(library)
     except ImportError as error:
         raise DependencyError(
             f'{name}: needs {library} ({error}); run: pip install "bitext-miner[hf]"'

@@ -274,7 +274,7 @@ def _verifier(
     assert encoder is not None
     if settings.rank is None and encoder.model is None:
         return None, f"{encoder.name} {UNFITTED}"
-    if settings.rank is None and encoder.model.verifier is None:
+    if settings.rank is None and encoder.model is not None and encoder.model.verifier is None:
         return None, f"{encoder.name} carries no verifier"
     return Verifier(encoder), None
 

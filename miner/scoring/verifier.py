@@ -21,7 +21,7 @@ from miner.scoring.logistic import Logistic, sigmoid
 from miner.scoring.pair_features import PAIR_FEATURES, PreparedText, TokenTable, prepare
 
 # Said of an encoder that is no model of this program.
-UNFITTED = "gives vectors and no token ids, so that nothing can be verified; rank by margin"
+UNFITTED = "gives vectors and no token ids, so that pairs cannot be verified"
 
 Languages = tuple[str | None, str | None]
 FEATURES = (*PAIR_FEATURES, *CONTEXT_FEATURES)

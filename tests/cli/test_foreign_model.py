@@ -37,7 +37,7 @@ def test_mined_searched_encoded(
     code, _, err = miner("encode", german_file, "--model", name, "-o", tmp_path / "v.npy")
     assert code == 0 and np.load(tmp_path / "v.npy").shape == (60, 32)
     code, _, err = miner("search", *sides, "--rank", "probability")
-    assert code == 1 and "nothing can be verified" in err
+    assert code == 1 and "cannot be verified" in err
 
 
 def test_a_changed_encoder(
