@@ -20,11 +20,13 @@ def assemble(
     training: PairData,
     threshold: float | None,
     record: dict[str, Any],
+    target_vocabularies: Mapping[str, bytes],
 ) -> Model:
     """Make a model of the ``learned`` arrays, named ``encoder/array``.
 
-    ``vocabularies`` are by unit, ``segmentation`` is that of words into morphs. With separate
-    vocabularies the embeddings that no pair of ``training`` taught become zero. ``record`` tells
+    ``vocabularies`` are by unit, ``segmentation`` is that of words into morphs,
+    ``target_vocabularies`` as in :class:`~miner.encoder.model.Model`. With separate vocabularies
+    the embeddings that no pair of ``training`` taught become zero. ``record`` tells
     what the model was trained on.
     """
     dimensions = [config.size(name) for name in config.encoders]
@@ -38,6 +40,7 @@ def assemble(
         dimensions[0] if config.combine == "add" else sum(dimensions),
         config.architecture,
         segmentation,
+        target_vocabularies,
         threshold=threshold,
         training=record,
     )

@@ -195,11 +195,11 @@ class TrainConfig:
 
     negatives: str = _negatives(
         "max",
-        "Negative of a sentence (P17, P18).",
+        "Negative of a sentence.",
         choices={
-            "max": "the hardest of the pool",
-            "rand": "a random one",
-            "mix": "the one or the other, by the toss of a coin",
+            "max": "the hardest of the pool (P17, P18, P19)",
+            "rand": "a random one (S18)",
+            "mix": "the one or the other, by the toss of a coin (P17, for GRAN)",
         },
     )
     negatives_from: str = _negatives(

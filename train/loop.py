@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numba
 import numpy as np
@@ -16,6 +16,7 @@ from miner.errors import ResourceError
 from miner.machine import thread_count
 from miner_train.config import TrainConfig
 from miner_train.data import PairData, Sentences
+from miner_train.development import Development
 from miner_train.encoders.embedding_table import inside
 from miner_train.encoders.mixed_encoder import Encoders
 from miner_train.heldout import enough, mining_f1
@@ -41,7 +42,8 @@ class Progress:
 class EpochEnd:
     """Reported after every epoch; ``f1`` and ``threshold`` are None without a held-out task.
 
-    ``f1_of`` are the F1 of groups of held-out pairs, for example language pairs.
+    ``f1_of`` are the F1 of groups of held-out pairs, for example language pairs. ``correlation`` is
+    that with human grades, where epochs are chosen by it.
     """
 
     epoch: int
@@ -50,6 +52,7 @@ class EpochEnd:
     threshold: float | None
     best: bool
     f1_of: Mapping[str, float] = field(default_factory=dict)
+    correlation: float | None = None
 
 
 Report = Callable[[Progress | EpochEnd], None]
@@ -61,12 +64,13 @@ class State:
     def __init__(self) -> None:
         # Arrays learned by the best epoch, by name.
         self.best: dict[str, np.ndarray] = {}
-        self.best_f1, self.threshold = -1.0, np.nan
+        # Held-out F1 and threshold of that epoch, and what it was chosen by.
+        self.best_f1, self.threshold, self.best_score = -1.0, np.nan, -np.inf
         # Steps of the optimiser in all; epochs done; pairs done of the current epoch.
         self.step, self.epoch, self.position = 0, 0, 0
         self.loss_sum, self.loss_count = 0.0, 0
 
-    SCALARS = ("best_f1", "threshold", "loss_sum")
+    SCALARS = ("best_f1", "threshold", "best_score", "loss_sum")
     COUNTERS = ("step", "epoch", "position", "loss_count")
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -88,7 +92,8 @@ class Trainer:
     ``sizes`` are the sizes of the vocabularies by unit, in the order of the sentences' views, and
     ``start`` their initial embeddings (:class:`~miner_train.encoders.mixed_encoder.Encoders`).
     ``resample(epoch)`` returns the data of an epoch under subword sampling. ``groups`` are rows of
-    ``held`` whose F1 is reported too.
+    ``held`` whose F1 is reported too. The best epoch has the highest F1, or the highest correlation
+    on the attribute ``development`` if it is set.
 
     Everything random follows from the seed, the epoch and the position in it, so that a training
     continued from a checkpoint takes the same steps.
@@ -111,6 +116,7 @@ class Trainer:
         self.encoders = Encoders(config, sizes, device, start)
         self.state = State()
         self.resample, self.groups = resample, groups or {}
+        self.development: Development | None = None
         # With pairs of both labels no negatives are chosen.
         self.labelled = config.objective == "contrastive" and not data.same.all()
 
@@ -199,13 +205,13 @@ class Trainer:
         """Evaluate the epoch, keep its arrays if it is the best so far, go to the next."""
         state = self.state
         loss = state.loss_sum / max(state.loss_count, 1)
-        f1, threshold, best, f1_of = self._evaluate(loss)
+        end = self._evaluate(loss)
         state.epoch, state.position = state.epoch + 1, 0
         state.loss_sum, state.loss_count = 0.0, 0
-        return EpochEnd(state.epoch, loss, f1, threshold, best, f1_of)
+        return replace(end, epoch=state.epoch)
 
-    def _evaluate(self, loss: float) -> tuple[float | None, float | None, bool, dict[str, float]]:
-        """Evaluate the held-out task: F1, threshold, if they are the best so far, F1 of groups.
+    def _evaluate(self, loss: float) -> EpochEnd:
+        """Evaluate the held-out task and keep the arrays if they are the best so far.
 
         Raises ResourceError if the training diverged.
         """
@@ -218,21 +224,26 @@ class Trainer:
                 f"the training diverged in epoch {state.epoch + 1} (loss {loss:.3g}); lower --rate "
                 f"(now {self.config.rate:g}) and give --restart"
             )
-        f1 = threshold = None
-        best, f1_of = True, dict[str, float]()
+        f1 = threshold = score = None
+        f1_of: dict[str, float] = {}
         if self.held is not None:
             source, target = map(self.encoders.encode, (self.held.source, self.held.target))
-            score = mining_f1(source, target)
+            mined = mining_f1(source, target)
             for name, rows in self.groups.items():
                 f1_of[name] = mining_f1(source[rows], target[rows]).f1
-            f1, threshold = score.f1, score.threshold
-            # The later of equals: on an easy task F1 reaches 1 before the training is done.
-            best = f1 >= state.best_f1
+            f1, threshold, score = mined.f1, mined.threshold, mined.f1
+        correlation = None
+        if self.development is not None:
+            score = correlation = self.development.correlation(self.encoders.encode)
+        # The later of equals: on an easy task F1 reaches 1 before the training is done.
+        best = score is None or score >= state.best_score
         if best:
             state.best = {name: array.copy() for name, array in learned.items()}
+            if score is not None:
+                state.best_score = score
             if f1 is not None and threshold is not None:
                 state.best_f1, state.threshold = f1, threshold
-        return f1, threshold, best, f1_of
+        return EpochEnd(state.epoch, loss, f1, threshold, best, f1_of, correlation)
 
 
 @contextmanager

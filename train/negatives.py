@@ -61,7 +61,7 @@ def choose_negatives(
     is none. A negative is from the opposite column, or with ``either`` (two columns of one
     language, P18) from both, and never from a related pair.
 
-    ``mode`` (P18): ``max`` takes the nearest by cosine, the lower row of equals; ``rand`` a random
+    ``mode``: ``max`` takes the nearest by cosine, the lower row of equals; ``rand`` a random
     one; ``mix`` the one or the other for both sentences of a pair, by the toss of a coin.
     ``source, target (n, d) float32`` are unit rows, pairs by row; ``rand`` needs none. A nearest
     negative has a cosine of at most ``below``: what is nearer may be a paraphrase (P18, footnote

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from miner.device import resolve_device
-from miner.encoder.architecture import VOCABULARIES
+from miner.encoder.architecture import TARGET, VOCABULARIES
 from miner.encoder.model import CONFIG, SEGMENTATION, Model
 from miner.encoder.tokenizer import Tokenizer, open_tokenizer
 from miner.errors import CorpusError
@@ -21,6 +21,7 @@ from miner_train import word_vectors
 from miner_train.assemble import assemble
 from miner_train.config import TrainConfig
 from miner_train.data import SplitPairs, fingerprint, prepare, split
+from miner_train.development import MINING, prepare_graded, read_graded
 from miner_train.heldout import enough
 from miner_train.language_record import recorded_languages
 from miner_train.learn_verification import add_verification
@@ -45,6 +46,7 @@ def train_model(
     exclude: Sequence[str] = (),
     embeddings: str | None = None,
     threshold: float | None = None,
+    select: str = MINING,
     verifier: bool = True,
     restart: bool = False,
     device: str = "cpu",
@@ -61,6 +63,8 @@ def train_model(
     embeddings: file of word vectors to start from.
     threshold: margin score from which ``miner mine`` keeps pairs by default [the best on the
         held-out pairs].
+    select: what the best epoch is chosen by: ``mining`` the held-out pairs, or ``sts:FILE``, the
+        correlation with the grades of sentence pairs in the language of the target column.
     verifier: learn to verify candidates.
     device: auto, cpu or cuda, for recurrent encoders.
 
@@ -75,7 +79,10 @@ def train_model(
             "warning: --temperature and --batches have no effect: the names of the files tell "
             "fewer than two language pairs (de-en)"
         )
+    graded = read_graded(select)
     key = _key(text, config, vectors)
+    if graded is not None:
+        key["graded"] = graded.digest
     with Checkpoint(output, key) as checkpoint:
         if restart:
             checkpoint.remove()
@@ -88,12 +95,16 @@ def train_model(
             raise
         start = None
         if vectors is not None:
-            start = word_vectors.initial_embeddings(*vectors, files[VOCABULARIES["word"]], config)
+            name = VOCABULARIES["word"]
+            words = [files[side + name] for side in ("", TARGET) if side + name in files]
+            start = word_vectors.initial_embeddings(*vectors, words, config)
             report(
                 f"{embeddings}: {word_vectors.describe_coverage(start, _words_of(pairs, config))}"
             )
         trainer = _trainer(pairs, config, tokenizers, device, start)
         del vectors, start
+        if graded is not None:
+            trainer.development = prepare_graded(graded, list(tokenizers[1].values()))
         state = _run(trainer, checkpoint, len(pairs.held), report, progress)
         if threshold is None and not np.isnan(state.threshold):
             threshold = state.threshold
@@ -108,11 +119,19 @@ def train_model(
             "pairs": len(pairs.training),
             "held-out pairs": len(pairs.held),
             "held-out mining F1": None if state.best_f1 < 0 else state.best_f1,
+            **({} if graded is None else {"correlation with grades": state.best_score}),
         }
         vocabularies = {units: files[VOCABULARIES[units]] for units in config.architecture.units}
         segmentation = files.get(SEGMENTATION)
         model = assemble(
-            state.best, config, vocabularies, segmentation, trainer.data, threshold, record
+            state.best,
+            config,
+            vocabularies,
+            segmentation,
+            trainer.data,
+            threshold,
+            record,
+            _of_target(files, config),
         )
         model = replace(model, languages=recorded_languages(pairs, text.counts))
         if verifier and config.epochs:  # an untrained baseline must not know translations
@@ -158,12 +177,25 @@ def _tokenizers(files: dict[str, bytes], config: TrainConfig) -> Tokenizers:
     return [
         {
             units: open_tokenizer(
-                units, files[VOCABULARIES[units]], architecture, segmentation, side=side
+                units,
+                files[VOCABULARIES[units]],
+                architecture,
+                segmentation,
+                side=side,
+                target=_of_target(files, config),
             )
             for units in architecture.units
         }
         for side in SIDES
     ]
+
+
+def _of_target(files: dict[str, bytes], config: TrainConfig) -> dict[str, bytes]:
+    """Return the target column's own vocabularies by unit, and its segmentation, if it has some."""
+    names = {units: VOCABULARIES[units] for units in config.architecture.units}
+    names["segmentation"] = SEGMENTATION
+    found = {key: files.get(TARGET + name) for key, name in names.items()}
+    return {key: content for key, content in found.items() if content is not None}
 
 
 def _split(
@@ -239,7 +271,7 @@ def _run(
             f"warning: a batch holds all {n} pairs, so that an epoch is one step; give a smaller "
             f"--batch (now {config.batch})"
         )
-    if trainer.held is None:
+    if trainer.held is None and trainer.development is None:
         report(f"warning: {held} held-out pairs are too few to mine; keeping the last epoch")
 
     work = "training" if config.epochs else "evaluating the untrained encoder"
@@ -249,7 +281,9 @@ def _run(
             progress("training", event.done, event.total)
             return
         mined = "" if event.f1 is None else f", held-out mining F1 {event.f1:.4f}"
-        kept = " (best so far)" if event.best and event.f1 is not None else ""
+        if event.correlation is not None:
+            mined += f", correlation with grades {event.correlation:.4f}"
+        kept = " (best so far)" if event.best and mined else ""
         groups = "".join(f", {name} {f1:.4f}" for name, f1 in event.f1_of.items())
         report(
             f"epoch {event.epoch} of {config.epochs}: loss {event.loss:.4f}{mined}{kept}{groups}"

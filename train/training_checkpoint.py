@@ -16,7 +16,7 @@ from typing import IO, Any
 import h5py
 import numpy as np
 
-from miner.encoder.architecture import VOCABULARIES
+from miner.encoder.architecture import TARGET, VOCABULARIES
 from miner.encoder.model import SEGMENTATION
 from miner.errors import ArtifactError
 from miner.text import durable
@@ -73,7 +73,7 @@ class Checkpoint:
                 "(or give --restart) to begin anew"
             )
         names = (*VOCABULARIES.values(), SEGMENTATION)
-        paths = [self.directory / name for name in names]
+        paths = [self.directory / (side + name) for side in ("", TARGET) for name in names]
         existing = [path for path in paths if path.exists()]
         for path in existing:
             _verify(path)

@@ -1,4 +1,4 @@
-"""Vocabularies of a model, shared by all of its languages: pieces, words, morphs, trigrams."""
+"""Vocabularies of a model, of all languages or of each column: pieces, words, morphs, trigrams."""
 
 import io
 import random
@@ -8,7 +8,7 @@ from itertools import chain
 
 import numpy as np
 
-from miner.encoder.architecture import VOCABULARIES
+from miner.encoder.architecture import TARGET, VOCABULARIES
 from miner.encoder.model import SEGMENTATION
 from miner.encoder.normaliser import Normaliser
 from miner.encoder.trigram_units import unpack_trigrams
@@ -17,6 +17,7 @@ from miner.encoder.word_units import LONGEST_WORD, WORD, morfessor, morphs
 from miner.errors import CorpusError
 from miner.kernels.units import trigram_keys
 from miner.machine import thread_count
+from miner.names import SIDES
 from miner.parallel import in_order
 from miner_train.config import TrainConfig
 from miner_train.sampling import shares
@@ -38,9 +39,28 @@ def learn_vocabularies(
 ) -> dict[str, bytes]:
     """Learn a vocabulary for each unit, by the names of their files in a model directory.
 
-    ``sides`` are the lists of sentences; ``more`` are words to add beyond those of the text.
-    ``language (n,) int16`` are the language pairs of aligned sides, for the sample of pieces.
+    With separate vocabularies each column has one of its own, learned from its text alone, of the
+    size of the configuration. ``sides`` are the lists of sentences; ``more`` are words to add
+    beyond those of the text. ``language (n,) int16`` are the language pairs of aligned sides, for
+    the sample of pieces.
     """
+    if config.architecture.separate:
+        files: dict[str, bytes] = {}
+        for side, prefix, column in zip(sides, ("", TARGET), SIDES, strict=True):
+            with stage(f"vocabulary of the {column} column", report, silent=True):
+                own = _learned([side], config, more, report, language)
+            files |= {prefix + name: content for name, content in own.items()}
+        return files
+    return _learned(sides, config, more, report, language)
+
+
+def _learned(
+    sides: Sequence[Sequence[str]],
+    config: TrainConfig,
+    more: Sequence[str],
+    report: Report,
+    language: np.ndarray | None,
+) -> dict[str, bytes]:
     files = {}
     for units in config.architecture.units:
         name = VOCABULARIES[units]

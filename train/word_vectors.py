@@ -89,16 +89,21 @@ def digest(words: Sequence[str], vectors: np.ndarray) -> str:
 
 
 def initial_embeddings(
-    words: Sequence[str], vectors: np.ndarray, vocabulary: bytes, config: TrainConfig
+    words: Sequence[str],
+    vectors: np.ndarray,
+    vocabularies: Sequence[bytes],
+    config: TrainConfig,
 ) -> np.ndarray:
-    """Arrange vectors in the order of the vocabulary: ``(V, d) float32``, NaN for words without."""
+    """Arrange vectors in the order of the vocabulary: ``(V, d) float32``, NaN for words without.
+
+    ``vocabularies`` are one, or those of both columns.
+    """
     rows: dict[str, int] = {}
     for row, word in enumerate(Normaliser.by_rule(config.fold_case)(words)):
         rows.setdefault(word, row)
-    types = vocabulary.decode("utf-8").splitlines()
+    types = [word for one in vocabularies for word in one.decode("utf-8").splitlines()]
     found = np.array([rows.get(word, -1) for word in types])
-    start = np.where(found[:, None] >= 0, vectors[found], np.float32(np.nan))
-    return np.concatenate([start, start]) if config.architecture.separate else start
+    return np.where(found[:, None] >= 0, vectors[found], np.float32(np.nan))
 
 
 def describe_coverage(start: np.ndarray, seen: np.ndarray) -> str:

@@ -1,4 +1,4 @@
-"""Compare filters by the training text they choose, at a fixed number of pairs (P17, 5.4 to 5.7).
+"""Compare filters by the training text they choose, at a fixed number of pairs (P17, 5.5 to 5.7).
 
 Filters with bounds keep random pairs within them; filters with scores keep the best. The model of
 the pool itself is trained on other pairs of the same text. The model that ships was trained on the

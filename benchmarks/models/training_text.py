@@ -1,6 +1,6 @@
 """Training text of the model benchmarks: translations, paraphrases by pivoting, noisy pools.
 
-All text has at most 30 words a side, as in P17, and no pair twice. Samples depend on one seed.
+All text has at most 30 words a side, as in P18, and no pair twice. Samples depend on one seed.
 """
 
 import re
@@ -19,7 +19,7 @@ from miner.text.output import open_output
 from miner_train.data import fingerprint
 
 SEED = 1
-# P17's limit. Longer sentences are mostly laws, and recurrent encoders take a step for every word.
+# P18's limit. Longer sentences are mostly laws, and recurrent encoders take a step for every word.
 LONGEST = 30
 BILINGUAL, ENGLISH = "fr-en", "english"
 PIVOTS = ("de-en", "fr-en", "es-en")

@@ -42,6 +42,7 @@ Examples:
   miner train --bitext de-en.tsv.xz --encoder lstm-sp --scramble 0.3 -o models/lstm
   miner train --bitext paraphrases.tsv --recipe p18 -o models/english
   miner train --bitext scored.tsv --score-col 3 --recipe s18 --clean 0.8 -o models/subtitles
+  miner train --bitext de-en.tsv.xz --recipe p19 --select sts:sts-dev.tsv -o models/similar
   miner train --bitext de-en.tsv.xz --exclude tests/sentences.txt -o models/unseen
   miner train --bitext msrpc.tsv --recipe s18 --label-col 1 --scol 2 --tcol 3 -o models/labelled
   miner train --list""",
@@ -114,6 +115,15 @@ Examples:
     "pairs].",
 )
 @click.option(
+    "--select",
+    default="mining",
+    show_default=True,
+    metavar="mining|sts:FILE",
+    help="Choose the best epoch by mining the held-out pairs, or by the correlation of cosines "
+    "with the grades of sentence pairs in the target's language, as P19 does by STS 2017. FILE: grade, "
+    "sentence and sentence, separated by tabs.",
+)
+@click.option(
     "--verifier/--no-verifier",
     default=True,
     help="Learn to verify candidates, which takes a few minutes.",
@@ -146,6 +156,7 @@ def train(
     embeddings: str | None,
     device: str,
     threshold: float | None,
+    select: str,
     verifier: bool,
     overwrite: bool,
     restart: bool,
@@ -168,7 +179,12 @@ def train(
     if not sources and not bitexts:
         raise click.UsageError("nothing to train on: give --source and --target, or --bitext")
     bitexts = tuple(path for pattern in bitexts for path in matching(pattern))
-    guard.check([*sources, *targets, *bitexts, *exclude, embeddings], {"-o": output})
+    if select != "mining" and not select.startswith("sts:"):
+        raise click.UsageError(
+            f"--select {select}: give mining, or sts: and a file of graded pairs"
+        )
+    graded = select.removeprefix("sts:") if select != "mining" else None
+    guard.check([*sources, *targets, *bitexts, *exclude, embeddings, graded], {"-o": output})
     if restart or not unfinished(output):
         guard.check_directory("-o", output, "a model", overwrite)
     layout = BitextFormat(scol, tcol, header, format, on_error)
@@ -218,6 +234,7 @@ def train(
             exclude=exclude,
             embeddings=embeddings,
             threshold=threshold,
+            select=select,
             verifier=verifier,
             restart=restart,
             device=device,

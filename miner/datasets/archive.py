@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import codecs
 import gzip
 import io
@@ -81,6 +82,31 @@ def unpack(path: Path, into: Path) -> None:
         with (into / place.name).open("wb") as out:
             for block in _sound(path, iter(partial(file.read, BLOCK), b"")):
                 out.write(block)
+
+
+def bz2_lines(path: Path, file: Iterable[bytes]) -> Iterator[bytes]:
+    """Decompress the lines of a bzip2 member of the archive ``path``.
+
+    Raises CorpusError for damage.
+    """
+    unpacking, rest = bz2.BZ2Decompressor(), b""
+    try:
+        for block in file:
+            while block:
+                if unpacking.eof:  # bzip2 files may hold several streams
+                    unpacking = bz2.BZ2Decompressor()
+                rest += unpacking.decompress(block)
+                block = unpacking.unused_data
+            if len(rest) > BLOCK + LONGEST and b"\n" not in rest[:LONGEST]:
+                raise ValueError(f"a line has no end within {LONGEST:,} bytes")
+            *whole, rest = rest.split(b"\n")
+            yield from (line + b"\n" for line in whole)
+    except (OSError, ValueError) as error:
+        raise _damaged(path, error) from error
+    if not unpacking.eof:
+        raise _damaged(path, EOFError("its bzip2 member ends early"))
+    if rest:
+        yield rest
 
 
 def lines(file: Iterable[bytes]) -> Iterator[str]:

@@ -251,8 +251,8 @@ _EVERY = (
             code: (File(f"https://korp.csc.fi/download/opusparcus/opusparcus_{code}.zip"),)
             for code in ("de", "en", "fi", "fr", "ru", "sv")
         },
-        note="addresses seen for en and fi only, the others are by analogy; the training pairs "
-        "come too and stay in the archive",
+        note="addresses seen for en and fi only, the others are by analogy; the ranked training "
+        "pairs come too (train/paraphrases)",
         large=True,
     ),
     Dataset(

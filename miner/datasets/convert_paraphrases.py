@@ -1,8 +1,9 @@
 """Converters of paraphrase sets: MSRPC and Opusparcus, to ``label⇥sentence⇥sentence``.
 
 Opusparcus (Creutz 2018, "Open Subtitles Paraphrase Corpus for Six Languages") has an archive for
-each language, with ``LL-dev.txt`` and ``LL-test.txt``, annotated by two people each. Its ranked
-training pairs stay in the archive.
+each language, with ``LL-dev.txt`` and ``LL-test.txt``, annotated by two people each, and
+``LL-train.txt.bz2``, millions of pairs that no one has judged, the likeliest paraphrases first.
+They become ``pmi⇥sentence⇥sentence`` in the same order, for ``miner train --keep`` (S18).
 """
 
 from __future__ import annotations
@@ -11,12 +12,21 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
-from miner.datasets.archive import lines, members
-from miner.datasets.converted_files import PartWriter, Row, require_members, table_rows
+from miner.datasets.archive import bz2_lines, lines, members
+from miner.datasets.converted_files import (
+    PartWriter,
+    Row,
+    both_sides,
+    require_members,
+    table_rows,
+)
 from miner.errors import CorpusError
 
 # Columns of an annotated file: id, two sentences, the annotators' mean grade (1.0 to 4.0).
 OPUSPARCUS_COLUMNS = 4
+# Columns of the ranked training pairs: id, two sentences, sum of pointwise mutual information over
+# pivot languages, expected back-translations, number of pivot languages, edit distance.
+RANKED_COLUMNS = 7
 
 
 def _msrpc(writer: PartWriter, part: str, files: Sequence[Path]) -> None:
@@ -45,6 +55,13 @@ def _opusparcus(writer: PartWriter, language: str, files: Sequence[Path]) -> Non
                 found.add(match[1])
                 rows = _opusparcus_rows(f"{path}, {name}", lines(file))
                 writer.rows(f"paraphrase/opusparcus.{language}.{match[1]}.tsv", rows)
+            elif PurePosixPath(name).name in (f"{language}-train.txt.bz2", f"{language}-train.txt"):
+                where = f"{path}, {name}"
+                plain = bz2_lines(path, file) if name.endswith(".bz2") else file
+                writer.rows(
+                    f"train/paraphrases/opusparcus.{language}.tsv.gz",
+                    _ranked_rows(where, lines(plain)),
+                )
     require_members(path, {"dev", "test"}, found)
 
 
@@ -69,6 +86,20 @@ def _opusparcus_rows(where: str, texts: Iterable[str]) -> Iterator[Row]:
                 f"{where}, line {number}: grade {cell} is not between 1 and 4; download it again"
             )
         yield str(grade), first, second
+
+
+def _ranked_rows(where: str, texts: Iterable[str]) -> Iterator[Row | str]:
+    """Yield pointwise mutual information and both sentences of each line of ranked pairs."""
+    for number, cells in table_rows(where, texts, RANKED_COLUMNS):
+        _, first, second, cell = cells[:4]
+        try:
+            float(cell)
+        except ValueError:
+            raise CorpusError(
+                f"{where}, line {number}: {cell!r} is not a number; download it again"
+            ) from None
+        pair = both_sides((first, second))
+        yield pair if isinstance(pair, str) else (cell, *pair)
 
 
 CONVERTERS = {"msrpc": _msrpc, "opusparcus": _opusparcus}

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 # Kinds of units, and the file in a model directory that holds the vocabulary of each.
 VOCABULARIES = {"piece": "sp.model", "word": "words.txt", "trigram": "trigrams.txt"}
+# Starts the name of a file that the target column has of its own, in a model whose columns share no
+# embedding.
+TARGET = "target."
 
 COMBINATIONS = ("add", "concat")
 POOLINGS = ("mean", "max")

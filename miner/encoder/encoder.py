@@ -282,7 +282,15 @@ def _tokenizer(model: models.Model, units: str, side: str | None) -> Tokenizer:
     """Open the tokenizer of one kind of a model's units."""
     vocabulary, name = model.vocabularies[units], VOCABULARIES[units]
     path = str((model.path or Path("model")) / name)
-    return open_tokenizer(units, vocabulary, model.architecture, model.segmentation, side, path)
+    return open_tokenizer(
+        units,
+        vocabulary,
+        model.architecture,
+        model.segmentation,
+        side,
+        path,
+        model.target_vocabularies,
+    )
 
 
 def _stored(part: Part) -> tuple[np.ndarray, np.ndarray]:

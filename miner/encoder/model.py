@@ -9,7 +9,8 @@ float32 scale a row in ``scales.npy``.
 
 Every encoder other than ``sp`` has ``encoder.json``, its
 :class:`~miner.encoder.architecture.Architecture`; one vocabulary for each kind of unit
-(``sp.model``, ``words.txt``, ``trigrams.txt``; ``morphs.txt`` for Morfessor); and for each part
+(``sp.model``, ``words.txt``, ``trigrams.txt``; ``morphs.txt`` for Morfessor), and where the columns
+share no embedding those of the target column (``target.sp.model``); and for each part
 ``NAME.weights.npy``, ``NAME.scales.npy`` if int8, and ``NAME.network.npz`` if recurrent.
 
 A model that verifies candidates also has ``lexicon.npz`` (:mod:`miner.encoder.lexicon_file`),
@@ -35,7 +36,7 @@ from typing import Any
 import numpy as np
 
 from miner.encoder import decoy_file, known_languages, lexicon_file
-from miner.encoder.architecture import ENCODERS, VOCABULARIES, Architecture
+from miner.encoder.architecture import ENCODERS, TARGET, VOCABULARIES, Architecture
 from miner.encoder.lexicons import Lexicons
 from miner.errors import ArtifactError
 from miner.npy import open_npy
@@ -83,8 +84,10 @@ class Model:
 
     ``parts`` stand in the order of ``architecture.encoders``. ``vocabularies`` has a serialised
     vocabulary for each of ``architecture.units``, and ``segmentation`` is the Morfessor model of
-    the words, if any. ``threshold`` is the score with the best F1 on the held-out mining task of
-    the training, None without one. ``verifier`` and ``lexicons`` are present together or not at
+    the words, if any. ``target_vocabularies`` are those of the target column where the columns
+    share no embedding, with its Morfessor model as "segmentation"; without them both columns read
+    the same (older models). ``threshold`` is the score with the best F1 on the held-out mining task
+    of the training, None without one. ``verifier`` and ``lexicons`` are present together or not at
     all; ``decoys`` are sentences by language (:mod:`miner.encoder.decoy_file`) to save with them,
     and ``decoys_digest`` is the SHA-256 of the file that holds those of a loaded model.
     ``languages`` are the facts that a training recorded about each language, by ISO 639 code
@@ -97,6 +100,7 @@ class Model:
     dimension: int
     architecture: Architecture = Architecture()
     segmentation: bytes | None = None
+    target_vocabularies: Mapping[str, bytes] = field(default_factory=dict)
     threshold: float | None = None
     training: Mapping[str, Any] = field(default_factory=dict)
     verifier: Mapping[str, Any] | None = None
@@ -161,6 +165,9 @@ class Model:
                 (directory / VOCABULARIES[units]).write_bytes(self.vocabularies[units])
             if self.segmentation is not None:
                 (directory / SEGMENTATION).write_bytes(self.segmentation)
+            for units, content in self.target_vocabularies.items():
+                name = VOCABULARIES.get(units, SEGMENTATION)
+                (directory / (TARGET + name)).write_bytes(content)
             for part, names in zip(self.parts, _part_files(architecture), strict=True):
                 np.save(directory / names[0], part.weights, allow_pickle=False)
                 if part.scales is not None:
@@ -275,6 +282,11 @@ def load(path: str | Path = "default") -> Model:
         dimension=config["dimension"],
         architecture=architecture,
         segmentation=(directory / SEGMENTATION).read_bytes() if SEGMENTATION in files else None,
+        target_vocabularies={
+            units: (directory / (TARGET + name)).read_bytes()
+            for units, name in {**VOCABULARIES, "segmentation": SEGMENTATION}.items()
+            if TARGET + name in files
+        },
         threshold=config.get("threshold"),
         training=config.get("training", {}),
         verifier=verifier,
@@ -301,7 +313,8 @@ def _vector_files(architecture: Architecture) -> list[str]:
     """List the files that the vectors may depend on."""
     vocabularies = [VOCABULARIES[units] for units in architecture.units]
     parts = [name for names in _part_files(architecture) for name in names]
-    return [ARCHITECTURE, SEGMENTATION, *vocabularies, *parts]
+    own = [TARGET + name for name in (SEGMENTATION, *vocabularies)] if architecture.separate else []
+    return [ARCHITECTURE, SEGMENTATION, *vocabularies, *own, *parts]
 
 
 def _architecture(directory: Path, files: Mapping[str, str]) -> Architecture:

@@ -1,15 +1,18 @@
 """Protocol of the tokenizers, their one opener, and the one for two vocabularies (P19)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
 
-from miner.encoder.architecture import VOCABULARIES, Architecture
+from miner.encoder.architecture import TARGET, VOCABULARIES, Architecture
 from miner.encoder.pieces import PieceTokenizer
 from miner.encoder.trigram_units import TrigramTokenizer
 from miner.encoder.word_units import WordTokenizer
 from miner.names import SIDES
+
+# Key of the segmentation of words beside vocabularies by unit.
+SEGMENTATION = "segmentation"
 
 
 class Tokenizer(Protocol):
@@ -38,15 +41,17 @@ class Tokenizer(Protocol):
 class MarkedTokenizer:
     """Tokenizer of one column of a model whose columns share no embedding (P19).
 
-    ``column`` is 0 for the source, whose ids are those of ``tokenizer``, and 1 for the target,
-    whose ids follow after all of the source's.
+    ``column`` is 0 for the source, whose ids are those of its tokenizer, and 1 for the target,
+    whose ids follow after all of the source's. ``target`` is the target's own tokenizer; None: it
+    has that of the source.
     """
 
-    def __init__(self, tokenizer: Tokenizer, column: int):
-        self.tokenizer = tokenizer
-        self.shift = np.int32(tokenizer.size * column)
-        self.size = 2 * tokenizer.size
-        self.meaningful = np.concatenate([tokenizer.meaningful] * 2)
+    def __init__(self, source: Tokenizer, column: int, target: Tokenizer | None = None):
+        both = source, source if target is None else target
+        self.tokenizer: Tokenizer = both[column]
+        self.shift = np.int32(source.size * column)
+        self.size = both[0].size + both[1].size
+        self.meaningful = np.concatenate([one.meaningful for one in both])
 
     def __call__(self, sentences: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         ids, offsets = self.tokenizer(sentences)
@@ -55,7 +60,7 @@ class MarkedTokenizer:
     def sample(
         self, sentences: Sequence[str], alpha: float, seed: int, first: int = 0
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Sample as :meth:`PieceTokenizer.sample`; ``tokenizer`` must be one of pieces."""
+        """Sample as :meth:`PieceTokenizer.sample`; the column's tokenizer must be one of pieces."""
         assert isinstance(self.tokenizer, PieceTokenizer)
         ids, offsets = self.tokenizer.sample(sentences, alpha, seed, first)
         return ids + self.shift, offsets
@@ -72,21 +77,32 @@ def open_tokenizer(
     segmentation: bytes | None = None,
     side: str | None = None,
     name: str | None = None,
+    target: Mapping[str, bytes] | None = None,
 ) -> Tokenizer:
     """Open the tokenizer of one kind of ``units``, a key of :data:`VOCABULARIES`.
 
     ``side``, one of :data:`~miner.names.SIDES`, is needed if the columns share no embedding.
-    ``name`` is the file that an ArtifactError names.
+    ``name`` is the file that an ArtifactError names. ``target`` has the target column's own
+    vocabularies by unit, and its segmentation by :data:`SEGMENTATION`, if it has some.
     """
     name = name or VOCABULARIES[units]
-    tokenizer: Tokenizer
-    if units == "piece":
-        tokenizer = PieceTokenizer(vocabulary, name)
-    elif units == "word":
-        tokenizer = WordTokenizer(vocabulary, architecture.fold_case, segmentation, name)
-    else:
-        tokenizer = TrigramTokenizer(vocabulary, architecture.fold_case, name)
+    source = _plain(units, vocabulary, architecture.fold_case, segmentation, name)
     if not architecture.separate:
-        return tokenizer
+        return source
     assert side is not None
-    return MarkedTokenizer(tokenizer, SIDES.index(side))
+    own = None
+    if target:
+        own = _plain(
+            units, target[units], architecture.fold_case, target.get(SEGMENTATION), TARGET + name
+        )
+    return MarkedTokenizer(source, SIDES.index(side), own)
+
+
+def _plain(
+    units: str, vocabulary: bytes, fold_case: bool, segmentation: bytes | None, name: str
+) -> Tokenizer:
+    if units == "piece":
+        return PieceTokenizer(vocabulary, name)
+    if units == "word":
+        return WordTokenizer(vocabulary, fold_case, segmentation, name)
+    return TrigramTokenizer(vocabulary, fold_case, name)

@@ -111,7 +111,7 @@ FILTERS = (
         settings={"model": _MODEL},
         stage=MODEL,
         libraries=_LIBRARIES,
-        paper="Wieting et al. 2017, section 5.7; Wieting & Gimpel 2018, section 3",
+        paper="Wieting & Gimpel 2018, section 3",
     ),
     Filter(
         "margin",

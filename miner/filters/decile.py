@@ -27,6 +27,6 @@ FILTERS = (
         stage=GLOBAL,
         whole=True,
         relative=True,
-        paper="Wieting et al. 2017, section 5.7",
+        paper="Wieting & Gimpel 2018, section 3",
     ),
 )

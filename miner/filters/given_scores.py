@@ -44,6 +44,6 @@ FILTERS = (
         _cost,
         settings={"column": Setting(None, "number or name of the column")},
         columns=("column",),
-        paper="Wieting et al. 2017, section 5.4",
+        paper="Wieting et al. 2017, section 5.6",
     ),
 )

@@ -68,7 +68,7 @@ FILTERS = (
         settings={"of": Setting("longer", "which side counts", SIDES)},
         default=True,
         whole=True,
-        paper="Wieting et al. 2017, section 5.4",
+        paper="Wieting et al. 2017, section 5.5",
     ),
     Filter(
         "length_ratio",

@@ -1,13 +1,13 @@
 """Filters on the words that the two sides share: n-gram overlap, and BLEU of one side by the other.
 
 For paraphrases: a high overlap means that little was paraphrased, none that the meaning differs
-(Wieting et al. 2017, section 5.4: upper bounds of 0.6 to 1, lower ones of 0 to 0.3). In two
+(Wieting et al. 2017, section 5.7: upper bounds of 0.6 to 1, lower ones of 0 to 0.3). In two
 languages a high overlap means untranslated text. Case does not count.
 """
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -50,13 +50,29 @@ def shared(one: Sequence[str], other: Sequence[str], orders: int) -> list[int]:
     return counts + [0] * (orders - len(counts))
 
 
-def overlap(source: Sequence[str], target: Sequence[str], n: int) -> float:
-    """Share of the shorter side's n-grams that both have, 0 to 1.
+def overlap(source: Sequence[str], target: Sequence[str], n: int, clipped: bool = False) -> float:
+    """Share of the shorter side's n-grams that the longer side has, 0 to 1 (P17, section 5.7).
 
-    0 if a side has fewer than ``n`` tokens.
+    Each occurrence in the shorter side counts if the n-gram is in the longer one at all, as in the
+    released code of the paper; of equally long sides the source is the shorter. ``clipped`` is the
+    other reading of the text: an n-gram counts as often as it is in both. They differ where a side
+    repeats itself. 0 if a side has fewer than ``n`` tokens.
     """
     possible = min(len(source), len(target)) - n + 1
-    return shared(source, target, n)[-1] / possible if possible > 0 else 0.0
+    if possible <= 0:
+        return 0.0
+    if clipped:
+        return shared(source, target, n)[-1] / possible
+    short, long = (target, source) if len(target) < len(source) else (source, target)
+    if n == 1:
+        known: Set[object] = set(long)
+        return sum(token in known for token in short) / possible
+    known = set(_ngrams(long, n))
+    return sum(gram in known for gram in _ngrams(short, n)) / possible
+
+
+def _ngrams(side: Sequence[str], n: int) -> Iterator[tuple[str, ...]]:
+    return zip(*(side[start:] for start in range(n)), strict=False)
 
 
 def sentence_bleu(candidate: Sequence[str], reference: Sequence[str]) -> float:
@@ -77,11 +93,11 @@ def sentence_bleu(candidate: Sequence[str], reference: Sequence[str]) -> float:
 
 
 def _overlap(settings: Mapping[str, Any], context: Context) -> Scorer:
-    n = settings["n"]
+    n, clipped = settings["n"], settings["count"] == "clipped"
 
     def score(batch: Batch) -> np.ndarray:
         pairs = zip(*batch.tokens, strict=True)
-        return np.fromiter((overlap(s, t, n) for s, t in pairs), np.float64, len(batch))
+        return np.fromiter((overlap(s, t, n, clipped) for s, t in pairs), np.float64, len(batch))
 
     return score
 
@@ -99,12 +115,20 @@ def _bleu(settings: Mapping[str, Any], context: Context) -> Scorer:
 FILTERS = (
     Filter(
         "ngram_overlap",
-        "share of the shorter side's n-grams that both sides have, 0 to 1",
+        "share of the shorter side's n-grams that the longer side has, 0 to 1",
         "the sides share {value:.0%} of the n-grams they could",
         "lower",
         _overlap,
-        settings={"n": Setting(1, "tokens of an n-gram; 1, 2 and 3 in the paper", least=1)},
-        paper="Wieting et al. 2017, section 5.4",
+        settings={
+            "n": Setting(1, "tokens of an n-gram; 1, 2 and 3 in the paper", least=1),
+            "count": Setting(
+                "each",
+                "each: every occurrence in the shorter side counts, as in the paper's code; "
+                "clipped: an n-gram counts as often as both sides have it",
+                ("each", "clipped"),
+            ),
+        },
+        paper="Wieting et al. 2017, section 5.7",
     ),
     Filter(
         "bleu",
@@ -117,6 +141,6 @@ FILTERS = (
                 "target", "the side that the other is compared with", ("source", "target")
             )
         },
-        paper="Nakov et al. 2012; Wieting et al. 2017, section 5.4",
+        paper="Nakov et al. 2012; Wieting et al. 2017, section 5.7",
     ),
 )

@@ -67,6 +67,6 @@ FILTERS = (
             ),
             "of": Setting("target", "which side is scored", SIDES),
         },
-        paper="Wieting et al. 2017, sections 5.4 to 5.7",
+        paper="Wieting et al. 2017, section 5.6",
     ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import hashlib
 import json
@@ -34,6 +35,7 @@ WRITTEN = {
     "sts/sick-r.dev.tsv": "3.1\tOne TRIAL.\tTwo.\n",
     "paraphrase/msrpc.test.tsv": '1\tHe said "yes.\tHe agreed.\n0\tA.\tB.\n',
     "paraphrase/opusparcus.de.dev.tsv": "4.0\tThe cat.\tA cat.\n1.5\tThe cat.\tA dog.\n",
+    "train/paraphrases/opusparcus.de.tsv.gz": "8.5\tSatz 1.\tZeile 1.\n7.5\tSatz 2.\tZeile 2.\n",
     "train/de-en/europarl.tsv.gz": "Deutsch.\tGerman.\nZwei.\tTwo.\n",
     "train/es-en/europarl.tsv.gz": "Uno.\tOne.\nDos.\tTwo.\n",
     "train/de-en/news-commentary.tsv.gz": "Eins\tOne\n",
@@ -174,6 +176,18 @@ def fails(server: Server, tmp_path: Path, name: str, part: str, *bodies: bytes) 
             "de",
             [zipped({"de-dev.txt": "1\ta\tb\t58.2\t4.5\t3\t5\n"})],
             "de-dev.txt, line 1: 7 columns, not 4",
+        ),
+        (
+            "opusparcus",
+            "de",
+            [zipped({"de-train.txt.bz2": bz2.compress(b"1\ta\tb\t2.5\n")})],
+            "de-train.txt.bz2, line 1: 4 columns, not 7",
+        ),
+        (
+            "opusparcus",
+            "de",
+            [zipped({"de-train.txt.bz2": bz2.compress(b"1\ta\tb\t5\t1\t1\t1\n")[:-9]})],
+            "damaged",
         ),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import tarfile
@@ -198,8 +199,12 @@ def serve_all(server: Server) -> None:
     server.add(files_of("sick-r", "all")[0].address, zipped({"SICK.txt": SICK, "readme.txt": "x"}))
     for file in files_of("msrpc", "all"):
         server.add(file.address, MSRPC.encode())
-    opus = {f"opusparcus_v1/de/{split}/de-{split}.txt": DEV for split in ("dev", "test")}
-    opus["opusparcus_v1/de/train/de-train.txt.bz2"] = "not read"
+    opus: dict[str, str | bytes] = {
+        f"opusparcus_v1/de/{split}/de-{split}.txt": DEV for split in ("dev", "test")
+    }
+    # Two streams, as parallel compressors write.
+    ranked = [f"de-N{n}\tSatz {n}.\tZeile {n}.\t{9 - n}.5\t0.1\t3\t4\n".encode() for n in (1, 2)]
+    opus["opusparcus_v1/de/train/de-train.txt.bz2"] = b"".join(map(bz2.compress, ranked))
     server.add(files_of("opusparcus", "de")[0].address, zipped({**opus}))
     table = "Deutsch.\tGerman.\textra\n\t\nOhne.\t\nEiner allein\nZwei.\tTwo.\n"
     server.add(files_of("europarl", "de-en")[0].address, gzip.compress(table.encode()))

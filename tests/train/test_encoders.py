@@ -16,7 +16,7 @@ from support.invented import synthetic  # noqa: E402
 import miner_train.loop  # noqa: E402
 from miner.encoder.architecture import ENCODERS  # noqa: E402
 from miner.encoder.encoder import Encoder  # noqa: E402
-from miner.encoder.model import Model  # noqa: E402
+from miner.encoder.model import Model, Part  # noqa: E402
 from miner.errors import ArtifactError, CorpusError, ResourceError  # noqa: E402
 from miner_train.config import TrainConfig  # noqa: E402
 from miner_train.pipeline import train_model  # noqa: E402
@@ -311,6 +311,45 @@ def test_separate_vocabularies_share_nothing(tmp_path: Path, encoder: str) -> No
     learned = fit(text, tmp_path / "b", encoder=encoder, vocabularies="separate", epochs=40)
     left, right = (Encoder(learned, side=side).encode(source) for side in ("source", "target"))
     assert ((left @ right.T).argmax(axis=1) == np.arange(50)).all()
+
+
+def test_separate_vocabularies_cut_each_language_by_itself(text: TextPair, tmp_path: Path) -> None:
+    source, target = synthetic(50)
+    model = fit(text, tmp_path / "m", encoder="word", vocabularies="separate", epochs=2)
+    seen = [set(" ".join(side).split()) for side in (source, target)]
+    own = [
+        set(words.decode().split())
+        for words in (model.vocabularies["word"], model.target_vocabularies["word"])
+    ]
+    assert own == seen and (model.path / "target.words.txt").exists()
+    assert len(model.parts[0].weights) == sum(map(len, own))
+    for side, words in zip(("source", "target"), own, strict=True):
+        encoder = Encoder(model, side=side)
+        known = [bool(encoder.encode([word]).any()) for word in sorted(set().union(*own))]
+        assert known == [word in words for word in sorted(set().union(*own))]
+    # A model of an earlier version, with one vocabulary for both columns, still opens.
+    weights = np.ones((2 * len(own[0]), 4), np.float16)
+    old = dataclasses.replace(
+        model, target_vocabularies={}, parts=(Part(weights),), dimension=4
+    ).save(tmp_path / "old")
+    assert Encoder(old, side="target").encode(source[:1]).any()
+
+
+def test_the_best_epoch_by_human_grades(text: TextPair, tmp_path: Path) -> None:
+    source, target = synthetic(50)
+    rows = [f"{5 - i % 3}\t{target[i]}\t{target[i + i % 3]}" for i in range(30)]
+    graded = tmp_path / "dev.tsv"
+    graded.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    said: list[str] = []
+    config = dataclasses.replace(SMALL, epochs=3)
+    arguments = [text], config, tmp_path / "model"
+    model = train_model(*arguments, select=f"sts:{graded}", report=said.append)
+    found = [float(line.split("grades ")[1].split()[0]) for line in said if " grades " in line]
+    assert len(found) == 3
+    assert model.training["correlation with grades"] == pytest.approx(max(found), abs=1e-4)
+    graded.write_text("4\ta\tb\n4\ta\tb\n4\ta\tb\n", encoding="utf-8")
+    with pytest.raises(CorpusError, match="dev.tsv: 3 graded pairs; .* different finite grades"):
+        train_model(*arguments, select=f"sts:{graded}")
 
 
 def test_words_start_from_vectors(text: TextPair, tmp_path: Path) -> None:

@@ -293,7 +293,7 @@ def test_the_best_epoch_is_kept(monkeypatch, scores, kept):
     it.run(None, remember)
     assert len(set(tables)) == 3
     assert kept_table(it).tobytes() == tables[kept - 1]
-    assert it.state.best_f1 == scores[kept - 1]
+    assert it.state.best_f1 == it.state.best_score == scores[kept - 1]
     assert it.state.threshold == 10 * scores[kept - 1]
     assert best[kept - 1] and not any(best[kept:])
 
