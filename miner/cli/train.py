@@ -120,8 +120,8 @@ Examples:
     show_default=True,
     metavar="mining|sts:FILE",
     help="Choose the best epoch by mining the held-out pairs, or by the correlation of cosines "
-    "with the grades of sentence pairs in the target's language, as P19 does by STS 2017. FILE: grade, "
-    "sentence and sentence, separated by tabs.",
+    "with the grades of sentence pairs in the target's language, as P19 does by STS 2017. FILE: "
+    "grade, sentence and sentence, separated by tabs.",
 )
 @click.option(
     "--verifier/--no-verifier",
