@@ -430,10 +430,28 @@ class ClassifierConfig:
     batch: int = _steps(100, "Sentences of one step.", within="[2, inf)")
     rate: float = _steps(0.001, "Learning rate of Adam.", within="(0, inf)")
     dropout: float = _steps(0.0, DROPOUT, within="[0, 1)")
+    l2: float = _objective(
+        0.0,
+        "Weight of the squares of the parameters, embeddings aside (P17).",
+        within="[0, inf)",
+    )
+    translation: str = _negatives(
+        "random",
+        "Translation of a matched pair that a batch takes, of several (P17).",
+        choices={
+            "random": "any of them",
+            "hardest": "the one that the classifier so far takes for a reference most",
+        },
+    )
     heldout: float = _text(
         0.1,
         "Sentences to judge each epoch by: a share of each class, or from 2 on a number of both "
         "together; at most half of a class.",
+    )
+    test: float = _text(
+        0.1,
+        "Sentences to judge the chosen epoch by, which chose nothing: a share or a number as in "
+        "--heldout, at most a quarter of a class. 0: none.",
     )
     seed: int = _steps(1, SEED, within=f"[0, {1 << 62})")
 
@@ -441,6 +459,8 @@ class ClassifierConfig:
         check(self)
         if not (0 < self.heldout < 1 or (self.heldout >= 2 and self.heldout % 1 == 0)):
             raise ValueError(f"heldout = {self.heldout:g} is neither a share nor a number from 2")
+        if not (0 <= self.test < 1 or (self.test >= 2 and self.test % 1 == 0)):
+            raise ValueError(f"test = {self.test:g} is neither a share nor a number from 2")
 
     @property
     def name(self) -> str:
@@ -460,5 +480,6 @@ class ClassifierConfig:
             batch=self.batch,
             rate=self.rate,
             dropout=self.dropout,
+            lambda_c=self.l2 if self.encoder == "lstm" else 0.0,
             seed=self.seed,
         )

@@ -1,180 +1,46 @@
 """Classifier of sentences: an encoder and a softmax over two classes, learned together (P17, 5.6).
 
-It learns from two plain corpora, good and bad sentences: for example written by people, and by
-machine translation. The encoders are those of ``miner train``; the softmax reads their vectors
-without normalisation.
+It learns from two plain corpora, good and bad sentences, for example written by people and by
+machine translation; or from references with translations of the same sentences
+(:mod:`miner_train.classified`). One part chooses the epoch, and another, the test, judges it. The
+encoders are those of ``miner train``; the softmax reads their vectors without normalisation.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import torch
 
 from miner.device import resolve_device
 from miner.encoder.model import CLASSIFIER, Model, Part
 from miner.encoder.tokenizer import open_tokenizer
-from miner.errors import CorpusError, ResourceError
+from miner.errors import CorpusError
 from miner.progress import Reporter, silent
-from miner.scoring.classifier import BAD, GOOD
 from miner.text.artifacts import replaceable
 from miner.text.corpus import Reader
 from miner.text.lines import display_name
+from miner_train.classified import (
+    Labelled,
+    Matched,
+    MatchedColumns,
+    read_matched,
+    split_matched,
+    tokenized,
+)
+from miner_train.classifier_loop import Trainer
 from miner_train.config import ClassifierConfig
 from miner_train.data import Sentences, tokenize
-from miner_train.encoders.embedding_table import Arrays, inside
-from miner_train.encoders.mixed_encoder import Encoders
-from miner_train.loop import Progress, memory_named, step_threads
+from miner_train.encoders.embedding_table import inside
+from miner_train.loop import memory_named
 from miner_train.vocabulary import train_vocabulary, train_words
 
-# Sentences between reports of progress.
-REPORT_EVERY = 2000
+# Tokenises sentences.
+Cut = Callable[[Sequence[str]], Sentences]
 Report = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Labelled:
-    """``n`` tokenised sentences, and which of them are ``good (n,) bool``."""
-
-    sentences: Sentences
-    good: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.good)
-
-    def take(self, rows: np.ndarray) -> Labelled:
-        return Labelled(self.sentences.take(rows), self.good[rows])
-
-    @property
-    def majority(self) -> float:
-        """The accuracy of always naming the larger class."""
-        return float(max(self.good.mean(), 1 - self.good.mean()))
-
-
-class Softmax:
-    """softmax(W x + b) of vectors ``x (n, d)``, under training by Adam."""
-
-    def __init__(self, size: int, seed: int):
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
-            self.layer = torch.nn.Linear(size, 2)
-        self.adam = torch.optim.Adam(self.layer.parameters())
-
-    def step(self, vectors: np.ndarray, good: np.ndarray, rate: float) -> tuple[float, np.ndarray]:
-        """Take one step; return the mean cross-entropy before it, and its gradient ``(n, d)``.
-
-        ``vectors (n, d) float32``, ``good (n,) bool``.
-        """
-        x = torch.from_numpy(vectors).requires_grad_()
-        loss = torch.nn.functional.cross_entropy(self.layer(x), _classes(good))
-        self.adam.zero_grad()
-        loss.backward()
-        self.adam.param_groups[0]["lr"] = rate
-        self.adam.step()
-        assert x.grad is not None
-        return float(loss.detach()), x.grad.numpy()
-
-    def judge(self, vectors: np.ndarray, good: np.ndarray) -> tuple[float, float]:
-        """Accuracy and mean cross-entropy on ``vectors (n, d)`` of known classes."""
-        with torch.inference_mode():
-            logits = self.layer(torch.from_numpy(vectors))
-            loss = torch.nn.functional.cross_entropy(logits, _classes(good))
-            right = logits.argmax(dim=1) == _classes(good)
-        return float(right.double().mean()), float(loss)
-
-    def learned(self) -> Arrays:
-        """``weight (2, d)`` and ``bias (2,)``, float32: copies."""
-        return {name: value.numpy().copy() for name, value in self.layer.state_dict().items()}
-
-
-def _classes(good: np.ndarray) -> torch.Tensor:
-    return torch.from_numpy(np.where(good, GOOD, BAD))
-
-
-@dataclass(frozen=True)
-class Epoch:
-    """Metrics of an epoch on held-out sentences, and the arrays learned."""
-
-    number: int
-    accuracy: float
-    loss: float
-    encoder: Arrays
-    softmax: Arrays
-
-
-class Trainer:
-    """Trains the encoder of ``size`` tokens, and the softmax, on ``training``.
-
-    Everything random follows from the seed, the epoch and the position in it.
-    """
-
-    def __init__(
-        self,
-        config: ClassifierConfig,
-        size: int,
-        training: Labelled,
-        threads: int | None = None,
-        device: str = "cpu",
-    ):
-        self.config, self.training = config, training
-        encoders = Encoders(config.encoding, {config.units: size}, device, threads=threads)
-        self.encoder = encoders.parts[config.name]
-        self.softmax = Softmax(self.encoder.size, config.seed)
-        self._step = 0
-
-    def run(self, held: Labelled, report: Report, progress: Reporter) -> Epoch:
-        """Train to the end; return the epoch that is best on ``held``."""
-        config, best = self.config, None
-        # One thread: a step is too small for more. An LSTM brings threads of its own.
-        with step_threads(config.encoding, 1):
-            for number in range(1, config.epochs + 1):
-                for event in self.epoch(number):
-                    progress("training", event.done, event.total)
-                vectors = self.encoder.means(held.sentences)
-                accuracy, loss = self.softmax.judge(vectors, held.good)
-                learned, layer = self.encoder.learned(), self.softmax.learned()
-                # The model is stored in float16, which overflows first.
-                limit = np.finfo(np.float16).max
-                largest = max(float(np.abs(array).max()) for array in learned.values())
-                if not (largest < limit and np.isfinite(loss)):  # no NaN either
-                    raise ResourceError(
-                        f"the training diverged in epoch {number}; lower --rate (now "
-                        f"{config.rate:g})"
-                    )
-                # Bounds are set on probabilities, so these break ties.
-                better = best is None or (accuracy, -loss) > (best.accuracy, -best.loss)
-                if better:
-                    copies = {name: array.copy() for name, array in learned.items()}
-                    best = Epoch(number, accuracy, loss, copies, layer)
-                report(
-                    f"epoch {number} of {config.epochs}: loss {event.loss:.4f}, held-out "
-                    f"accuracy {accuracy:.4f} (majority {held.majority:.4f}), loss {loss:.4f}"
-                    + (" (best so far)" if better else "")
-                )
-        assert best is not None
-        return best
-
-    def epoch(self, number: int) -> Iterator[Progress]:
-        """Train one epoch, from 1; yield about every `REPORT_EVERY` sentences."""
-        config, n = self.config, len(self.training)
-        order = np.random.default_rng([config.seed, 3, number]).permutation(n)
-        total, last = 0.0, 0
-        for start in range(0, n, config.batch):
-            batch = self.training.take(order[start : start + config.batch])
-            generator = np.random.default_rng([config.seed, 4, number, start])
-            vectors = self.encoder.forward(batch.sentences, generator)
-            loss, gradient = self.softmax.step(vectors, batch.good, config.rate)
-            self._step += 1
-            self.encoder.backward(gradient, self._step, config.rate)
-            total += loss * len(batch)
-            done = start + len(batch)
-            if done == n or done - last >= REPORT_EVERY:
-                last = done
-                yield Progress(number, (number - 1) * n + done, config.epochs * n, total / done)
 
 
 def train_classifier(
@@ -211,38 +77,115 @@ def train_classifier(
                 + "; a classifier needs two classes, and some thousands of sentences of each"
             )
     split = [_split(own, number, texts, config) for number, own in enumerate(texts)]
-    (good_text, good_held), (bad_text, bad_held) = split
 
+    def build(cut: Cut) -> tuple[Labelled, Labelled, Labelled]:
+        def labelled(good: list[str], bad: list[str]) -> Labelled:
+            both = cut([*good, *bad])
+            every = Labelled(both, np.arange(len(both)) < len(good))
+            return every.take(np.flatnonzero(np.diff(both.offsets)))
+
+        training, held, test = (labelled(*sides) for sides in zip(*split, strict=True))
+        unknown = sum(len(part) for one in split for part in one)
+        unknown -= len(training) + len(held) + len(test)
+        report(
+            f"{len(training)} sentences to train on, {training.good.sum()} of them good; "
+            f"{len(held)} held out, {held.good.sum()} of them good; {len(test)} to test"
+            + (f"; {unknown} without a known {config.units} left out" if unknown else "")
+        )
+        if len(training) < 2 or training.good.all() or not training.good.any():
+            raise _unknown(" and ".join(names), "training", config)
+        return training, held, test
+
+    record = {
+        "good": [_counts(reader) for reader in good],
+        "bad": [_counts(reader) for reader in bad],
+    }
+    text = _Text(" and ".join(names), (split[0][0], split[1][0]), build, record)
+    return _learn(text, config, output, threads, device, report, progress)
+
+
+def train_on_matched(
+    paths: Sequence[str],
+    columns: MatchedColumns,
+    config: ClassifierConfig,
+    output: str | Path,
+    *,
+    threads: int | None = None,
+    device: str = "cpu",
+    report: Report = lambda line: None,
+    progress: Reporter = silent,
+) -> Model:
+    """Learn to tell references from translations of the same sentences (P17, section 5.6).
+
+    Parts are split by reference, so that no sentence of the test has been seen in another wording.
+    The rest is as in :func:`train_classifier`.
+    """
+    replaceable(output, CLASSIFIER)
+    device = resolve_device(device)
+    groups = read_matched(paths, columns, report)
+    counts = _counts_of(len(groups), 2 * len(groups), config)
+    parts = split_matched(groups, counts, config.seed)
+    sides = list(parts[0]), [text for own in parts[0].values() for text in own]
+    name = ", ".join(map(display_name, paths))
+
+    def build(cut: Cut) -> tuple[Matched, Labelled, Labelled]:
+        hardest = config.translation == "hardest"
+        training, held, test = (tokenized(part, cut, hardest) for part in parts)
+        report(
+            f"{len(training)} pairs to train on, with {len(training.translations)} translations; "
+            f"{len(held)} held out; {len(test)} to test"
+        )
+        if not len(training):
+            raise _unknown(name, "training", config)
+        return training, held.drawn(config.seed), test.drawn(config.seed)
+
+    record = {"matched": [Path(path).name for path in paths]}
+    text = _Text(name, sides, build, record)
+    return _learn(text, config, output, threads, device, report, progress)
+
+
+@dataclass(frozen=True)
+class _Text:
+    """Text of a training: its name, both classes' training sentences, and its parts, tokenised."""
+
+    name: str
+    sides: tuple[list[str], list[str]]
+    build: Callable[[Cut], tuple[Labelled | Matched, Labelled, Labelled]]
+    record: Mapping[str, object]
+
+
+def _learn(
+    text: _Text,
+    config: ClassifierConfig,
+    output: str | Path,
+    threads: int | None,
+    device: str,
+    report: Report,
+    progress: Reporter,
+) -> Model:
+    """Learn a vocabulary and the classifier, judge it, and save it."""
     report(f"learning a vocabulary of {config.units}s")
-    sides = good_text, bad_text
     encoding = config.encoding
-    words = config.units == "word"
-    vocabulary = train_words(sides, encoding)[0] if words else train_vocabulary(sides, encoding)
+    if config.units == "word":
+        vocabulary = train_words(text.sides, encoding)[0]
+    else:
+        vocabulary = train_vocabulary(text.sides, encoding)
     tokenizer = open_tokenizer(config.units, vocabulary, encoding.architecture)
-
-    def labelled(good: list[str], bad: list[str]) -> Labelled:
-        cut = tokenize([tokenizer], [*good, *bad], threads)
-        every = Labelled(cut, np.arange(len(cut)) < len(good))
-        return every.take(np.flatnonzero(np.diff(cut.offsets)))
-
-    training, held = labelled(good_text, bad_text), labelled(good_held, bad_held)
-    for data, what in ((training, "training"), (held, "held-out")):
-        if len(data) < 2 or data.good.all() or not data.good.any():
-            raise CorpusError(
-                f"{' and '.join(names)}: the {what} sentences of one class have no known "
-                f"{config.units}; give more text"
-            )
-    unknown = sum(len(side) for pair in split for side in pair) - len(training) - len(held)
-    report(
-        f"{len(training)} sentences to train on, {training.good.sum()} of them good; "
-        f"{len(held)} held out, {held.good.sum()} of them good"
-        + (f"; {unknown} without a known {config.units} left out" if unknown else "")
-    )
+    training, held, test = text.build(lambda part: tokenize([tokenizer], part, threads))
+    if len(held) < 2 or held.good.all() or not held.good.any():
+        raise _unknown(text.name, "held-out", config)
     with memory_named(f"{config.batch} sentences"):
         trainer = Trainer(config, tokenizer.size, training, threads, device)
-        best = trainer.run(held, report, progress)
+        best = trainer.run(held, report, progress, test)
     if best.accuracy <= held.majority:
         report("warning: no better than always naming the larger class; do not filter by it")
+    judged = {
+        **_accuracies("held-out", best.right, held.good),
+        **_accuracies("test", best.right_of_test, test.good),
+    }
+    if len(test):
+        shown = ", ".join(f"{name} {judged[name]:.4f}" for name in judged if "test acc" in name)
+        report(f"epoch {best.number}: {shown}")
     weights = best.encoder["weights"].astype(np.float16)
     model = Model(
         (Part(weights, None, inside("network", best.encoder)),),
@@ -252,17 +195,31 @@ def train_classifier(
         classifier=best.softmax,
         training={
             "config": dataclasses.asdict(config),
-            "good": [_counts(reader) for reader in good],
-            "bad": [_counts(reader) for reader in bad],
+            **text.record,
             "sentences": len(training),
-            "of them good": int(training.good.sum()),
-            "held-out sentences": len(held),
-            "held-out accuracy": best.accuracy,
+            **({} if isinstance(training, Matched) else {"of them good": int(training.good.sum())}),
+            **judged,
             "held-out majority": held.majority,
             "epoch": best.number,
         },
     )
     return model.save(output)
+
+
+def _accuracies(part: str, right: np.ndarray, good: np.ndarray) -> dict[str, float]:
+    """Return the size of a part, and its accuracies: of all, of the good and of the bad."""
+    found: dict[str, float] = {f"{part} sentences": len(good)}
+    classes = {"": np.ones(len(good), dtype=bool), " of good": good, " of bad": ~good}
+    for name, rows in classes.items():
+        if rows.any():
+            found[f"{part} accuracy{name}"] = float(right[rows].mean())
+    return found
+
+
+def _unknown(name: str, part: str, config: ClassifierConfig) -> CorpusError:
+    return CorpusError(
+        f"{name}: the {part} sentences of one class have no known {config.units}; give more text"
+    )
 
 
 def _read(readers: Sequence[Reader], report: Report) -> dict[str, None]:
@@ -298,12 +255,23 @@ def _counts(reader: Reader) -> dict[str, str | int]:
 
 def _split(
     own: list[str], number: int, classes: list[list[str]], config: ClassifierConfig
-) -> tuple[list[str], list[str]]:
-    """Split a class of at least 2 sentences into training and held-out ones; neither is empty."""
-    share = config.heldout
-    if share >= 2:
-        share /= sum(map(len, classes))
-    count = min(max(1, round(share * len(own))), len(own) // 2)
+) -> tuple[list[str], list[str], list[str]]:
+    """Split a class of at least 2 sentences into training, held-out and test ones.
+
+    The first two are never empty.
+    """
+    held, test = _counts_of(len(own), sum(map(len, classes)), config)
     order = np.random.default_rng([config.seed, 1, number]).permutation(len(own))
-    held, rest = np.sort(order[:count]), np.sort(order[count:])
-    return [own[row] for row in rest], [own[row] for row in held]
+    parts = order[held + test :], order[:held], order[held : held + test]
+    training, chosen, judged = ([own[row] for row in np.sort(part).tolist()] for part in parts)
+    return training, chosen, judged
+
+
+def _counts_of(own: int, total: int, config: ClassifierConfig) -> tuple[int, int]:
+    """Return how many of ``own`` sentences are held out, and how many are for the test.
+
+    ``total`` are the sentences that a number, in place of a share, is a part of.
+    """
+    held, test = (share / total if share >= 2 else share for share in (config.heldout, config.test))
+    count = min(max(1, round(held * own)), own // 2)
+    return count, min(round(test * own), own // 4, own - count - 1)

@@ -22,6 +22,8 @@ Examples:
   miner train-classifier --good written.en --bad translated.en -o models/reference-en
   # With the order of words:
   miner train-classifier --good written.en --bad translated.en --encoder lstm -o models/lstm-en
+  # References and translations of the same sentences, side by side (columns 1 and 2, 3, 4):
+  miner train-classifier --pairs matched.tsv --more-col 3 --more-col 4 -o models/style-en
   # Sentences of the wanted domain, and of any other:
   miner train-classifier --good medical.de --bad news.de.gz --bad web.de.gz -o models/medical
   # Every fifth sentence held out, capital letters kept:
@@ -30,11 +32,22 @@ Examples:
 To filter by it, give a filter 'classifier' the directory for its 'model', and a 'minimum' from 0
 to 1.""",
 )
+@click.option("--good", multiple=True, metavar="FILE", help="Good sentences; repeatable.")
+@click.option("--bad", multiple=True, metavar="FILE", help="Bad sentences; repeatable.")
 @click.option(
-    "--good", required=True, multiple=True, metavar="FILE", help="Good sentences; repeatable."
+    "--pairs",
+    multiple=True,
+    metavar="FILE",
+    help="Instead of both: a good sentence and a bad one with the same meaning in each row, for "
+    "example a reference and a translation; repeatable.",
 )
+@click.option("--good-col", metavar="N|NAME", help="Column of --pairs with good sentences [1].")
+@click.option("--bad-col", metavar="N|NAME", help="Column of --pairs with bad sentences [2].")
 @click.option(
-    "--bad", required=True, multiple=True, metavar="FILE", help="Bad sentences; repeatable."
+    "--more-col",
+    multiple=True,
+    metavar="N|NAME",
+    help="Column of --pairs with another bad sentence of the row, which may be blank; repeatable.",
 )
 @click.option("--format", type=click.Choice(FORMATS), help="Format of all files [by suffix].")
 @click.option("--column", metavar="N|NAME", help="Column of the sentences, in files with columns.")
@@ -55,6 +68,10 @@ to 1.""",
 def train_classifier(
     good: tuple[str, ...],
     bad: tuple[str, ...],
+    pairs: tuple[str, ...],
+    good_col: str | None,
+    bad_col: str | None,
+    more_col: tuple[str, ...],
     format: str | None,
     column: str | None,
     header: bool,
@@ -73,9 +90,19 @@ def train_classifier(
 
     It learns whatever tells the two corpora apart. Take them from one domain, about as many
     sentences of each, and no line that translates or copies one of the other; else it learns the
-    topic. After each epoch it judges held-out sentences, and the best epoch is kept.
+    topic. Best are --pairs, whose sides have one topic by themselves. After each epoch it judges
+    held-out sentences, and the best epoch is kept. Its accuracy on further sentences (--test),
+    which chose nothing, is that of the classifier.
     """
-    guard.check([*good, *bad], {"-o": output})
+    if bool(good) != bool(bad) or bool(pairs) == bool(good):
+        raise click.UsageError("give --good and --bad, or --pairs")
+    if not pairs and (good_col or bad_col or more_col):
+        raise click.UsageError("--good-col, --bad-col and --more-col are columns of --pairs")
+    if pairs and column:
+        raise click.UsageError("--column is for --good and --bad; give --good-col and --bad-col")
+    if not pairs and settings["translation"] is not None:
+        raise click.UsageError("--translation chooses among the translations of --pairs")
+    guard.check([*good, *bad, *pairs], {"-o": output})
     guard.check_directory("-o", output, "a classifier", overwrite)
     given = {name: value for name, value in settings.items() if value is not None}
     config = configured(ClassifierConfig(), given)
@@ -85,8 +112,10 @@ def train_classifier(
         raise DependencyError(
             'training needs torch; run: pip install "bitext-miner[train]"'
         ) from None
+    from miner.text.bitext_format import BitextFormat
     from miner.text.corpus import Reader
-    from miner_train.learn_classifier import train_classifier as learn
+    from miner_train import learn_classifier
+    from miner_train.classified import MatchedColumns
 
     readers = [
         [
@@ -96,17 +125,22 @@ def train_classifier(
         for side in (good, bad)
     ]
     with Progress("sentences") as progress:
-        model = learn(
-            readers[0],
-            readers[1],
-            config,
-            output,
-            threads=threads,
-            device=device,
-            report=progress.say,
-            progress=progress,
-        )
-    accuracy = model.training["held-out accuracy"]
+        more: dict[str, Any] = {
+            "threads": threads,
+            "device": device,
+            "report": progress.say,
+            "progress": progress,
+        }
+        if pairs:
+            layout = BitextFormat(good_col, bad_col, header, format, on_error)
+            columns = MatchedColumns(layout, more_col)
+            model = learn_classifier.train_on_matched(pairs, columns, config, output, **more)
+        else:
+            model = learn_classifier.train_classifier(
+                readers[0], readers[1], config, output, **more
+            )
+    part = "test" if "test accuracy" in model.training else "held-out"
+    accuracy = model.training[f"{part} accuracy"]
     click.echo(
-        f"{output}: a classifier, {model.describe()}; held-out accuracy {accuracy:.4f}", err=True
+        f"{output}: a classifier, {model.describe()}; {part} accuracy {accuracy:.4f}", err=True
     )

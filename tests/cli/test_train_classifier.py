@@ -17,13 +17,20 @@ from miner.encoder.model import CLASSIFIER, Model  # noqa: E402
 from miner.errors import ArtifactError, CorpusError, ResourceError  # noqa: E402
 from miner.scoring.classifier import Classifier  # noqa: E402
 from miner.text.corpus import Reader  # noqa: E402
+from miner_train.classified import (  # noqa: E402
+    Labelled,
+    MatchedColumns,
+    split_matched,
+    tokenized,
+)
+from miner_train.classifier_loop import Softmax, Trainer  # noqa: E402
 from miner_train.config import ClassifierConfig  # noqa: E402
 from miner_train.data import Sentences  # noqa: E402
-from miner_train.learn_classifier import Labelled, Softmax, Trainer, _split  # noqa: E402
+from miner_train.learn_classifier import _split, train_on_matched  # noqa: E402
 from miner_train.learn_classifier import train_classifier as learn  # noqa: E402
 
 SMALL = ClassifierConfig(
-    units="word", dimension=16, epochs=8, batch=20, rate=0.02, heldout=0.2, seed=3
+    units="word", dimension=16, epochs=8, batch=20, rate=0.02, heldout=0.2, test=0, seed=3
 )
 Texts = tuple[list[str], list[str]]
 
@@ -215,6 +222,110 @@ def test_how_many_are_held_out(tmp_path: Path, share: float, held: int) -> None:
     assert abs(model.training["held-out sentences"] - held) <= 1
     total = model.training["held-out sentences"] + model.training["sentences"]
     assert total == 300
+
+
+def test_the_test_part_judges_and_chooses_nothing(tmp_path: Path) -> None:
+    said: list[str] = []
+    config = dataclasses.replace(SMALL, test=0.2, epochs=3)
+    model = fit(topics(), tmp_path / "a", config, report=said.append)
+    facts = model.training
+    sizes = (facts[f"{part}sentences"] for part in ("", "held-out ", "test "))
+    assert tuple(sizes) == (180, 60, 60)
+    good, bad = facts["test accuracy of good"], facts["test accuracy of bad"]
+    assert facts["test accuracy"] == pytest.approx((good + bad) / 2)
+    assert said[-1].startswith(f"epoch {facts['epoch']}: test accuracy ")
+    # At most a quarter of a class.
+    most = fit(topics(), tmp_path / "b", dataclasses.replace(config, test=0.9)).training
+    assert (most["held-out sentences"], most["test sentences"]) == (60, 74)
+
+
+# --- matched pairs ------------------------------------------------------------------------------
+
+
+def matched(count: int = 120) -> list[list[str]]:
+    """Rows of a reference and two translations: the second has the style of translations."""
+    generator = np.random.default_rng(4)
+    words = [f"w{number}" for number in range(60)]
+    rows = []
+    for _ in range(count):
+        own = " ".join(generator.choice(words, 6))
+        rows.append([f"{own} indeed", f"{own} plain", f"{own} stiff"])
+    return rows
+
+
+def test_references_and_translations_of_the_same_sentences(tmp_path: Path) -> None:
+    rows = matched()
+    table = write(tmp_path / "pairs.tsv", ["\t".join(row) for row in rows])
+    columns = MatchedColumns(more=("3",))
+    for translation in ("random", "hardest"):
+        said: list[str] = []
+        config = dataclasses.replace(SMALL, test=0.2, translation=translation, epochs=12)
+        place = tmp_path / translation
+        model = train_on_matched([str(table)], columns, config, place, report=said.append)
+        assert "72 pairs to train on, with 144 translations; 24 held out; 24 to test" in said
+        assert model.training["test accuracy"] > 0.9
+        assert model.training["test sentences"] == 48
+        judge = Classifier.load(place)
+        assert judge.probability(["w1 w2 indeed"])[0] > judge.probability(["w1 w2 stiff"])[0]
+
+
+def test_the_split_is_by_reference_and_what_was_tested_is_not_trained_on() -> None:
+    groups = {row[0]: row[1:] for row in matched(40)}
+    shared = "the same translation"
+    for number, own in enumerate(groups.values()):
+        if number % 4 == 0:
+            own.append(shared)
+    training, held, test = split_matched(groups, (8, 8), 1)
+    assert [len(held), len(test)] == [8, 8]
+    assert not (training.keys() & held.keys() or training.keys() & test.keys())
+    later = {text for part in (held, test) for own in part.values() for text in own}
+    assert shared in later
+    assert not any(later & set(own) for own in training.values())
+
+
+def test_batches_of_matched_pairs() -> None:
+    groups = {"a": ["b", "c", "d"], "e": ["f"], "?": ["g"]}
+    ids = {text: number for number, text in enumerate("abcdefg")}
+
+    def cut(texts: Sequence[str]) -> Sentences:
+        known = [[ids[text]] if text in ids else [] for text in texts]
+        return Sentences(
+            np.array([i for own in known for i in own], np.int32),
+            np.concatenate([[0], np.cumsum([len(own) for own in known])]),
+        )
+
+    for hardest in (False, True):
+        data = tokenized(groups, cut, hardest)
+        assert len(data) == 2  # "?" has no known token
+        seen = set()
+        for seed in range(30):
+            batch = data.batch(
+                np.array([1, 0]),
+                np.random.default_rng(seed),
+                lambda sentences: (sentences.ids == ids["c"]).astype(float),
+            )
+            assert batch.good.tolist() == [True, True, False, False]
+            assert batch.sentences.ids[:3].tolist() == [ids["e"], ids["a"], ids["f"]]
+            seen.add("abcdefg"[batch.sentences.ids[3]])
+        assert seen == ({"c"} if hardest else {"b", "c", "d"})
+
+
+def test_too_few_matched_pairs(tmp_path: Path) -> None:
+    table = write(tmp_path / "pairs.tsv", ["a\tb", "b\ta", "c\tc", "d\te"])
+    with pytest.raises(CorpusError, match="pairs.tsv: 1 references with translations that differ"):
+        train_on_matched([str(table)], MatchedColumns(), SMALL, tmp_path / "model")
+
+
+def test_l2_keeps_weights_small(tmp_path: Path) -> None:
+    free, held = (
+        np.square(
+            fit(topics(), tmp_path / str(l2), dataclasses.replace(SMALL, l2=l2)).classifier[
+                "weight"
+            ]
+        )
+        for l2 in (0.0, 1.0)
+    )
+    assert held.sum() < free.sum() / 2
 
 
 def test_a_class_that_is_rare(tmp_path: Path) -> None:

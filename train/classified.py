@@ -1,0 +1,173 @@
+"""Sentences of two classes to learn a classifier from: apart, or in matched pairs (P17, 5.6).
+
+A matched pair is a reference, good, with one or more translations of the same sentence, bad. The
+classes then have one topic, so that the classifier learns what tells them apart in style. Of the
+k best translations each batch takes one of every pair: at random, or the one that the classifier
+so far takes for a reference most (the two choices of P17's released code).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from miner.errors import CorpusError
+from miner.ragged import offsets_of, take_lists
+from miner.text.bitext import read_bitext
+from miner.text.bitext_format import USUAL_FORMAT, BitextFormat
+from miner.text.lines import display_name
+from miner_train.data import Sentences, join
+
+# Probability of being good (n,), of sentences, by the classifier so far.
+Judge = Callable[[Sentences], np.ndarray]
+Report = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """``n`` tokenised sentences, and which of them are ``good (n,) bool``."""
+
+    sentences: Sentences
+    good: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.good)
+
+    def take(self, rows: np.ndarray) -> Labelled:
+        return Labelled(self.sentences.take(rows), self.good[rows])
+
+    def batch(self, rows: np.ndarray, generator: np.random.Generator, judge: Judge) -> Labelled:
+        """Return the sentences ``rows``."""
+        return self.take(rows)
+
+    @property
+    def majority(self) -> float:
+        """The accuracy of always naming the larger class."""
+        return float(max(self.good.mean(), 1 - self.good.mean()))
+
+
+@dataclass(frozen=True)
+class Matched:
+    """``n`` tokenised references with their translations, ``offsets (n + 1,)`` into those.
+
+    ``hardest`` takes the translation that looks most like a reference; else one at random.
+    """
+
+    references: Sentences
+    translations: Sentences
+    offsets: np.ndarray
+    hardest: bool
+
+    def __len__(self) -> int:
+        return len(self.references)
+
+    def batch(self, rows: np.ndarray, generator: np.random.Generator, judge: Judge) -> Labelled:
+        """Return the references ``rows`` followed by one translation of each."""
+        first, counts = self.offsets[rows], np.diff(self.offsets)[rows]
+        if self.hardest:
+            every, starts = take_lists(np.arange(len(self.translations)), self.offsets, rows)
+            looks = judge(self.translations.take(every))
+            chosen = np.array(
+                [
+                    every[start + np.argmax(looks[start:end])]
+                    for start, end in zip(starts[:-1], starts[1:], strict=True)
+                ],
+                dtype=np.int64,
+            )
+        else:
+            chosen = first + (generator.random(len(rows)) * counts).astype(np.int64)
+        both = join([self.references.take(rows), self.translations.take(chosen)])
+        return Labelled(both, np.arange(2 * len(rows)) < len(rows))
+
+    def drawn(self, seed: int) -> Labelled:
+        """Return all references, and a translation of each that ``seed`` decides."""
+        plain = Matched(self.references, self.translations, self.offsets, False)
+        generator = np.random.default_rng([seed, 5])
+        return plain.batch(np.arange(len(self)), generator, lambda sentences: np.empty(0))
+
+
+@dataclass(frozen=True)
+class MatchedColumns:
+    """Columns of matched pairs: reference and translation, and those of further translations."""
+
+    bitext_format: BitextFormat = USUAL_FORMAT
+    more: tuple[str, ...] = ()
+
+
+# References with their distinct translations.
+Groups = dict[str, list[str]]
+
+
+def read_matched(paths: Sequence[str], columns: MatchedColumns, report: Report) -> Groups:
+    """Read references, from the source column, and their translations, from the others.
+
+    Rows with one reference are joined. Left out are translations that stand as a reference
+    anywhere, and references that then have none. Blank further translations are passed over. Raises
+    CorpusError where fewer than four references are left.
+    """
+    groups: Groups = {}
+    rows = 0
+    for path in paths:
+        pairs = read_bitext(path, None, columns.bitext_format, more=columns.more)
+        rows += len(pairs)
+        for reference, translation, others in zip(
+            pairs.source, pairs.target, pairs.more, strict=True
+        ):
+            own = groups.setdefault(reference.strip(), [])
+            own += [text.strip() for text in (translation, *others) if text.strip()]
+    found: Groups = {}
+    for reference, translations in groups.items():
+        if kept := [text for text in dict.fromkeys(translations) if text not in groups]:
+            found[reference] = kept
+    names = ", ".join(map(display_name, paths))
+    total = sum(map(len, found.values()))
+    report(
+        f"{names}: {len(found)} references of {rows} rows, {total} translations; left out: "
+        f"{len(groups) - len(found)} without a translation that is no reference"
+    )
+    if len(found) < 4:
+        raise CorpusError(
+            f"{names}: {len(found)} references with translations that differ from them; a "
+            "classifier needs some thousands"
+        )
+    return found
+
+
+def split_matched(groups: Groups, counts: Sequence[int], seed: int) -> list[Groups]:
+    """Split by reference: ``counts`` for the last parts, the rest in the first one.
+
+    A translation that stands in a later part is left out of the first one.
+    """
+    references = list(groups)
+    order = np.random.default_rng([seed, 1]).permutation(len(references))
+    starts = offsets_of(np.array([len(references) - sum(counts), *counts]))
+    parts = [
+        {references[row]: groups[references[row]] for row in np.sort(order[start:end]).tolist()}
+        for start, end in zip(starts[:-1], starts[1:], strict=True)
+    ]
+    later = {text for part in parts[1:] for own in part.values() for text in own}
+    first = {
+        reference: kept
+        for reference, own in parts[0].items()
+        if (kept := [text for text in own if text not in later])
+    }
+    return [first, *parts[1:]]
+
+
+def tokenized(groups: Groups, cut: Callable[[Sequence[str]], Sentences], hardest: bool) -> Matched:
+    """Tokenise a part; left out are sentences without a known token, and pairs that lose a side."""
+    references = cut(list(groups))
+    translations = cut([text for own in groups.values() for text in own])
+    owner = np.repeat(np.arange(len(groups)), [len(own) for own in groups.values()])
+    known = np.diff(references.offsets) > 0
+    keep = (np.diff(translations.offsets) > 0) & known[owner]
+    kept = np.flatnonzero(np.bincount(owner[keep], minlength=len(groups)) > 0)
+    counts = np.bincount(owner[keep], minlength=len(groups))[kept]
+    return Matched(
+        references.take(kept),
+        translations.take(np.flatnonzero(keep)),
+        offsets_of(counts),
+        hardest,
+    )
