@@ -19,9 +19,9 @@ from miner.evaluation.evaluated_model import ENGLISH, EvaluatedModel, MinerModel
 from miner.evaluation.metrics import Statistic, ratio, value_of
 from miner.evaluation.results import Metric, TaskResult
 from miner.progress import Reporter, silent
+from miner.scoring.languages import identify
 from miner.scoring.logistic import sigmoid
 from miner.scoring.quality import Quality, cosines
-from miner.scoring.verifier import Verifier
 from miner.text.corpus import Reader
 from miner.text.corruptions import KINDS, Material, corrupt, seeded
 from miner.text.output import open_output
@@ -165,21 +165,26 @@ def evaluate(model: EvaluatedModel, cases: Sequence[Case], report: Reporter = si
 
 
 def scores_of(
-    model: EvaluatedModel, source: Sequence[str], target: Sequence[str], language: str
+    model: EvaluatedModel, source: Sequence[str], target: Sequence[str], language: str | None
 ) -> tuple[dict[str, np.ndarray], tuple[str, ...]]:
-    """Score pairs by each score the model has, ``(n,) float64`` by name; and reasons for others."""
+    """Score pairs by each score the model has, ``(n,) float64`` by name; and reasons for others.
+
+    ``language`` is the ISO 639 code of the source, None if it is unknown.
+    """
     found: dict[str, np.ndarray] = {}
     reasons: tuple[str, ...] = ()
     if isinstance(model, MinerModel):
         try:
-            found["quality"] = Quality(model.encoders[0]).score(source, target)
-            verifier = Verifier(model.encoders[0])
+            quality = Quality(model.encoders[0], (language, ENGLISH))
+            found["quality"] = quality.score(source, target)
+            verifier = quality.verifier
             left, right = verifier.prepare(source), verifier.prepare(target)
             rows = np.arange(len(source), dtype=np.int64)
             found["probability"] = sigmoid(verifier.pair_logits(left, right, rows, rows))
         except ArtifactError as error:
             reasons = (str(error),)
-    vectors = model.encode(source, language), model.encode(target, ENGLISH)
+    # A model with separate vocabularies reads all languages but English as its source.
+    vectors = model.encode(source, ""), model.encode(target, ENGLISH)
     found["cosine"] = cosines(*vectors).astype(np.float64)
     return found, reasons
 
@@ -187,19 +192,28 @@ def scores_of(
 def _preferred(
     model: EvaluatedModel, cases: Sequence[Case], report: Reporter
 ) -> tuple[dict[str, np.ndarray], tuple[str, ...]]:
-    """Return for each score the cases in which it prefers the translation: ``(n,) bool``."""
-    parts: list[dict[str, np.ndarray]] = []
+    """Return for each score the cases in which it prefers the translation: ``(n,) bool``.
+
+    Source languages are identified, as ``miner score`` does, by the cases of each of their names.
+    """
+    right: dict[str, np.ndarray] = {}
     reasons: tuple[str, ...] = ()
-    for start in range(0, len(cases), BLOCK):
-        report(TASK, start, len(cases))
-        block = cases[start : start + BLOCK]
-        source = [case.source for case in block]
-        # A model with separate vocabularies reads all languages but English as its source.
-        first, reasons = scores_of(model, source, [case.translation for case in block], "")
-        second, _ = scores_of(model, source, [case.corrupted for case in block], "")
-        parts.append({name: first[name] - second[name] > TIE for name in first})
+    done = 0
+    for name in dict.fromkeys(case.language for case in cases):
+        rows = np.array([row for row, case in enumerate(cases) if case.language == name])
+        language = identify([cases[row].source for row in rows.tolist()]).code
+        for block in np.split(rows, range(BLOCK, len(rows), BLOCK)):
+            report(TASK, done, len(cases))
+            chosen = [cases[row] for row in block.tolist()]
+            source = [case.source for case in chosen]
+            first, reasons = scores_of(model, source, [one.translation for one in chosen], language)
+            second, _ = scores_of(model, source, [one.corrupted for one in chosen], language)
+            for score, value in first.items():
+                found = right.setdefault(score, np.zeros(len(cases), dtype=bool))
+                found[block] = value - second[score] > TIE
+            done += len(block)
     report(TASK, len(cases), len(cases))
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}, reasons
+    return right, reasons
 
 
 def _item(case: Case) -> tuple[str, str]:
