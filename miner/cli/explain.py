@@ -51,7 +51,9 @@ def describe(found: Explanation) -> str:
         ("source", found.source, found.target),
         ("target", found.target, found.source),
     ):
-        lines.append(f"{name:12} best counterpart   similarity  translation")
+        objecting = any(token.objection is not None for token in tokens)
+        head = f"{name:12} best counterpart   similarity  translation"
+        lines.append(f"{head}  objection" if objecting else head)
         for token in tokens:
             lines.append(f"  {token.text.strip() or '·':12} {_partner(token, others)}")
         lines.append("")
@@ -69,7 +71,8 @@ def describe(found: Explanation) -> str:
 
 
 def _partner(token: Token, others: list[Token]) -> str:
-    if token.partner is None:
-        return f"{'-':16}   {token.similarity:10.2f}  {token.probability:11.2f}"
-    partner = others[token.partner].text.strip() or "·"
-    return f"{partner:16}   {token.similarity:10.2f}  {token.probability:11.2f}"
+    partner = "-"
+    if token.partner is not None:
+        partner = others[token.partner].text.strip() or "·"
+    line = f"{partner:16}   {token.similarity:10.2f}  {token.probability:11.2f}"
+    return line if token.objection is None else f"{line}  {token.objection:9.2f}"

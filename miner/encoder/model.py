@@ -15,7 +15,8 @@ share no embedding those of the target column (``target.sp.model``); and for eac
 
 A model that verifies candidates also has ``lexicon.npz`` (:mod:`miner.encoder.lexicon_file`),
 ``verifier.json`` (:mod:`miner.scoring.verifier`) and ``decoys.txt.xz``, sentences of its training
-text for the estimate of precision (:mod:`miner.mining.precision`). A classifier of sentences
+text for the estimate of precision (:mod:`miner.mining.precision`), and ``comparer.npz`` if it has a
+comparer (:mod:`miner.scoring.comparer`). A classifier of sentences
 (:mod:`miner.scoring.classifier`) is a model of one encoder with ``classifier.npz``, the layer that
 reads its vectors.
 
@@ -54,6 +55,8 @@ VERIFIER = "verifier.json"
 DECOYS = "decoys.txt.xz"
 CLASSIFIER = "classifier.npz"
 VERIFYING_FILES = (LEXICON, VERIFIER, DECOYS)
+# Belongs to verification; models may be without.
+COMPARER = "comparer.npz"
 DEFAULT = Path(__file__).parent.parent / "models" / "default"
 
 
@@ -91,8 +94,9 @@ class Model:
     all; ``decoys`` are sentences by language (:mod:`miner.encoder.decoy_file`) to save with them,
     and ``decoys_digest`` is the SHA-256 of the file that holds those of a loaded model.
     ``languages`` are the facts that a training recorded about each language, by ISO 639 code
-    (:mod:`miner.encoder.known_languages`). ``classifier`` has the arrays of
-    :class:`miner.scoring.classifier.Classifier` by name, and is empty for other models.
+    (:mod:`miner.encoder.known_languages`). ``comparer`` has the arrays of
+    :class:`miner.scoring.comparer.Comparer` by name, and may be empty; so may ``classifier``,
+    those of :class:`miner.scoring.classifier.Classifier`.
     """
 
     parts: tuple[Part, ...]
@@ -105,6 +109,7 @@ class Model:
     training: Mapping[str, Any] = field(default_factory=dict)
     verifier: Mapping[str, Any] | None = None
     lexicons: Lexicons | None = None
+    comparer: Mapping[str, np.ndarray] = field(default_factory=dict)
     decoys: Mapping[str, Sequence[str]] = field(default_factory=dict)
     decoys_digest: str | None = None
     languages: Mapping[str, known_languages.KnownLanguage] = field(default_factory=dict)
@@ -156,7 +161,7 @@ class Model:
 
     def save(self, path: str | Path) -> "Model":
         """Write the model directory, and open it. An older one of the same kind is replaced."""
-        architecture = self.architecture
+        architecture, decoys = self.architecture, self.decoys_by_language()
         with atomic_directory(path, marker=self.marker) as directory:
             if not architecture.plain:
                 text = json.dumps(dataclasses.asdict(architecture), indent=2) + "\n"
@@ -178,12 +183,18 @@ class Model:
                 (directory / LEXICON).write_bytes(lexicon_file.to_bytes(self.lexicons))
                 text = json.dumps(self.verifier, indent=1) + "\n"
                 (directory / VERIFIER).write_text(text, encoding="utf-8")
-                (directory / DECOYS).write_bytes(decoy_file.pack(self.decoys))
+                (directory / DECOYS).write_bytes(decoy_file.pack(decoys))
+                if self.comparer:
+                    np.savez_compressed(directory / COMPARER, **self.comparer)  # type: ignore[arg-type]
             if self.classifier:
                 np.savez(directory / CLASSIFIER, **self.classifier)  # type: ignore[arg-type]
             files, verifying, classifying = (
                 {name: _sha256(directory / name) for name in names if (directory / name).exists()}
-                for names in (_vector_files(architecture), VERIFYING_FILES, (CLASSIFIER,))
+                for names in (
+                    _vector_files(architecture),
+                    (*VERIFYING_FILES, COMPARER),
+                    (CLASSIFIER,),
+                )
             )
             languages = known_languages.as_dict(self.languages)
             config = {
@@ -211,11 +222,14 @@ class Model:
         ``language``: ISO 639 code; sentences that are known to be in others are left out. Raises
         ArtifactError if their file has changed since the model was loaded.
         """
-        found = self.decoys
-        if self.path is not None and self.decoys_digest is not None:
-            _check(self.path, {DECOYS: self.decoys_digest}, [DECOYS])
-            found = decoy_file.unpack((self.path / DECOYS).read_bytes(), str(self.path / DECOYS))
-        return decoy_file.in_language(found, language)
+        return decoy_file.in_language(self.decoys_by_language(), language)
+
+    def decoys_by_language(self) -> Mapping[str, Sequence[str]]:
+        """Return ``decoys``, or those in the file of a loaded model. Raises ArtifactError."""
+        if self.decoys or self.path is None or self.decoys_digest is None:
+            return self.decoys
+        _check(self.path, {DECOYS: self.decoys_digest}, [DECOYS])
+        return decoy_file.unpack((self.path / DECOYS).read_bytes(), str(self.path / DECOYS))
 
 
 def quantise(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -264,12 +278,15 @@ def load(path: str | Path = "default") -> Model:
     verifier = lexicons = None
     verifying = _listed(directory, config, "verification")
     if verifying:
-        _check(directory, verifying, VERIFYING_FILES)
-        if set(verifying) != set(VERIFYING_FILES):
+        _check(directory, verifying, (*VERIFYING_FILES, COMPARER))
+        if set(VERIFYING_FILES) - set(verifying):
             raise ArtifactError(f"{directory / CONFIG}: lists only {', '.join(verifying)}")
         path = directory / LEXICON
         lexicons = lexicon_file.from_bytes(path.read_bytes(), str(path))
         verifier = json.loads((directory / VERIFIER).read_text(encoding="utf-8"))
+    comparer: dict[str, np.ndarray] = {}
+    if COMPARER in verifying:
+        comparer = _arrays(directory / COMPARER, "a comparer")
     classifier: dict[str, np.ndarray] = {}
     if classifying := _listed(directory, config, "classification"):
         _check(directory, classifying, [CLASSIFIER])
@@ -291,6 +308,7 @@ def load(path: str | Path = "default") -> Model:
         training=config.get("training", {}),
         verifier=verifier,
         lexicons=lexicons,
+        comparer=comparer,
         decoys_digest=verifying.get(DECOYS),
         languages=known_languages.read(config.get("languages"), str(directory / CONFIG)),
         classifier=classifier,

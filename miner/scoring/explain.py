@@ -1,6 +1,6 @@
 """Explanation of one pair: its matching tokens, and the evidence for and against a translation."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,13 +26,15 @@ class Token:
 
     ``partner`` is the counterpart's position on the other side, None where nothing matches.
     ``similarity`` is their cosine in [-1, 1], ``probability`` that of one being a translation of
-    the other, in the likelier direction.
+    the other, in the likelier direction. ``objection`` is how much the token speaks against the
+    pair by the model's comparer, in log-odds; None without a comparer.
     """
 
     text: str
     partner: int | None
     similarity: float
     probability: float
+    objection: float | None = None
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,15 @@ def match(verifier: Verifier, source: str, target: str) -> tuple[list[Token], li
         *(verifier.encoder.tokenizer.surfaces(text) for text in (source, target)), strict=True
     )
     left, right = ids
-    return _tokens(texts[0], left, right, verifier), _tokens(texts[1], right, left, verifier)
+    sides = _tokens(texts[0], left, right, verifier), _tokens(texts[1], right, left, verifier)
+    if verifier.comparer is not None:
+        meaningful = verifier.encoder.tokenizer.meaningful
+        known = [np.flatnonzero((side >= 0) & meaningful[side]) for side in ids]
+        objections = verifier.comparer.objections(left[known[0]], right[known[1]])
+        for tokens, places, values in zip(sides, known, objections, strict=True):
+            for place, value in zip(places.tolist(), values.tolist(), strict=True):
+                tokens[place] = replace(tokens[place], objection=value)
+    return sides
 
 
 def _translated(verifier: Verifier, own: np.ndarray, others: np.ndarray) -> np.ndarray:

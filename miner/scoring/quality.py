@@ -20,6 +20,8 @@ from miner.scoring.verifier import Languages, Verifier
 FEATURES = (*PAIR_FEATURES, "cosine", "adjacent", "adjacent_min", "order", "order_min")
 # Key of the function in a model's verifier.
 NAME = "quality"
+# Last feature of a model that has a comparer: its logit.
+COMPARED = "compared"
 
 
 class Quality:
@@ -33,7 +35,8 @@ class Quality:
         model = self.verifier.encoder.model
         assert model.verifier is not None
         try:
-            self.function = Logistic.from_dict(model.verifier[NAME], FEATURES)
+            names = feature_names(self.verifier)
+            self.function = Logistic.from_dict(model.verifier[NAME], names)
         except (KeyError, TypeError, ValueError) as error:
             raise ArtifactError(
                 f"{encoder.name}: has no quality function, or a faulty one ({error}); train the "
@@ -49,15 +52,20 @@ class Quality:
         return np.where(known, sigmoid(self.function.logit(metrics)), 0.0)
 
 
+def feature_names(verifier: Verifier) -> tuple[str, ...]:
+    """Return the names of the features of one model."""
+    return FEATURES if verifier.comparer is None else (*FEATURES, COMPARED)
+
+
 def features(
     verifier: Verifier, source: Sequence[str], target: Sequence[str]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return ``FEATURES`` of pairs ``(n, f) float32``, and a mask of pairs with known tokens."""
+    """Return features of pairs ``(n, f) float32``, and a mask of pairs with known tokens."""
     from miner.kernels.order import COLUMNS
 
     left, right = (verifier.prepare(side) for side in (source, target))
     rows = np.arange(len(left), dtype=np.int64)
-    out = np.empty((len(rows), len(FEATURES)), dtype=np.float32)
+    out = np.empty((len(rows), len(feature_names(verifier))), dtype=np.float32)
     own = len(PAIR_FEATURES)
     places = np.empty((len(rows), COLUMNS), dtype=np.float32)
     out[:, :own] = verifier.tokens.pair_features(left, right, rows, rows, places)
@@ -69,6 +77,9 @@ def features(
     for column in (0, 2):
         out[:, own + 1 + column] = (places[:, column] + places[:, column + 1]) / 2
         out[:, own + 2 + column] = places[:, column : column + 2].min(axis=1)
+    if verifier.comparer is not None:
+        texts = (left.ids, left.offsets), (right.ids, right.offsets)
+        out[:, -1] = verifier.comparer.logits(*texts, rows, rows)
     known = (np.diff(left.offsets) > 0) & (np.diff(right.offsets) > 0)
     return out, known
 

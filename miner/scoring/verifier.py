@@ -16,6 +16,7 @@ import numpy as np
 from miner.encoder.encoder import Encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError
+from miner.scoring.comparer import Comparer
 from miner.scoring.context_features import CONTEXT_FEATURES
 from miner.scoring.logistic import Logistic, sigmoid
 from miner.scoring.pair_features import PAIR_FEATURES, PreparedText, TokenTable, prepare
@@ -68,6 +69,12 @@ class Verifier:
         model = self.encoder.model
         assert model.verifying is not None and model.lexicons is not None
         return TokenTable(model.verifying.table(), model.lexicons.of(*self.languages))
+
+    @cached_property
+    def comparer(self) -> Comparer | None:
+        """The model's comparer, if it has one. Raises ArtifactError for a faulty one."""
+        arrays = self.encoder.model.comparer
+        return Comparer(arrays, self.tokens, self.encoder.name) if arrays else None
 
     def of(self, languages: Languages) -> "Verifier":
         """Return the verifier of the same model for text in these languages."""

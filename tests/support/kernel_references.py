@@ -10,6 +10,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from miner.encoder.lexicon import Lexicon
+from miner.kernels.aligned import DISTANCE, EVIDENCE
 from miner.kernels.dots import cosines
 from miner.kernels.fused import UP, Pack
 from miner.kernels.long_texts import ORDER_PART, ORDER_REACH, windows
@@ -290,3 +292,66 @@ def _order_of_part(a, b, codes, scale, weight):
         if len(found) >= FEWEST and found.std() > 0:
             row[2 + side] = np.corrcoef(rank, found)[0, 1]
     return row
+
+
+# --- the comparer -------------------------------------------------------------------------------
+
+
+def aligned_reference(
+    source: list[int],
+    target: list[int],
+    table: tuple[np.ndarray, ...],
+    lexicon: Lexicon,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Ids and numbers of one pair by :func:`miner.kernels.aligned.describe`."""
+    codes, scale, weight, frequency = table
+    n, m = len(source), len(target)
+    similar = cosines(codes, scale, np.array(source), np.array(target)).astype(np.float64)
+    forward, backward = np.zeros((n, m)), np.zeros((n, m))
+    for i, j in np.ndindex(n, m):
+        for matrix, one, other in (
+            (forward, source[i], target[j]),
+            (backward, target[j], source[i]),
+        ):
+            found = dict(zip(*(part.tolist() for part in lexicon.translations(one)), strict=True))
+            matrix[i, j] = found.get(other, 0.0)
+    chance = np.maximum(forward / frequency[target], backward / frequency[source][:, None])
+    evidence = np.log1p(chance) / EVIDENCE
+    left, right = (np.arange(n) + 0.5) / n, (np.arange(m) + 0.5) / m
+    score = similar + evidence - DISTANCE * np.abs(left[:, None] - right)
+    ids, numbers = [], []
+    for own, others, place, there, value, cosine, known, given in (
+        (source, target, left, right, score, similar, evidence, (forward, backward)),
+        (target, source, right, left, score.T, similar.T, evidence.T, (backward.T, forward.T)),
+    ):
+        partner, back = value.argmax(axis=1), value.argmax(axis=0)
+        match = [max(cosine[i, partner[i]], known[i, partner[i]]) for i in range(len(own))]
+        for i, token in enumerate(own):
+            j = partner[i]
+            rest = np.delete(value[i], j)
+            gap = value[i, j] - rest.max() if len(rest) else np.inf
+            last = i + 1 == len(own)
+            ids.append([token, others[j], own[i - 1] if i else -1, -1 if last else own[i + 1]])
+            numbers.append(
+                [
+                    cosine[i, j],
+                    known[i, j],
+                    given[0][i, j],
+                    given[1][i, j],
+                    token == others[j],
+                    there[j] - place[i],
+                    abs(there[j] - place[i]),
+                    back[j] == i,
+                    min((partner == j).sum() - 1, 3) / 3,
+                    min(gap, 1.0),
+                    0.0 if last else np.clip(partner[i + 1] - j, -3, 3) / 3,
+                    cosine[i].max(),
+                    known[i].max(),
+                    weight[token],
+                    -np.log(frequency[token]) / EVIDENCE,
+                    min(given[0][i].sum(), 1.0),
+                    match[i - 1] if i else 1.0,
+                    1.0 if last else match[i + 1],
+                ]
+            )
+    return np.array(ids), np.array(numbers)

@@ -1,0 +1,152 @@
+"""Comparer: a small network that compares each token of a pair with its counterpart.
+
+The other features of a pair are means over tokens, in which one wrong word of twenty is lost. The
+comparer pools by maximum, too, so that one contradicted word can sink a pair (Parikh et al. 2016).
+:mod:`miner_train.learn_comparer` learns it from translations and corruptions of them.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from miner.errors import ArtifactError
+from miner.ragged import offsets_of
+from miner.scoring.pair_features import TokenTable
+
+# Arrays of the network, in the order in which the kernel takes them.
+ARRAYS = ("units", "token", "token_bias", "pair", "pair_bias", "logit", "logit_bias")
+
+# Arrays that tell the length of a token's vector and that of a hidden layer.
+_WIDTHS = ("units", "logit")
+
+# Token ids of sentences ``(t,) int32``, and their offsets ``(n + 1,) int64``.
+Text = tuple[np.ndarray, np.ndarray]
+
+
+class Comparer:
+    """The comparer of one model, over the embedding and lexicon of ``table``.
+
+    ``arrays``: ``units (V, s)`` are vectors of the token ids; ``token (c, h)`` and ``pair (4h + 2,
+    h)`` weights of the two layers, ``logit (h,)`` those of the result, each with its ``_bias``.
+    Raises ArtifactError, naming the model, for arrays that do not fit.
+    """
+
+    def __init__(self, arrays: Mapping[str, np.ndarray], table: TokenTable, name: str = "model"):
+        found = {key: array.shape for key, array in arrays.items()}
+        fitting = found == _shapes(len(table.codes), *(_width(arrays, key) for key in _WIDTHS))
+        if not (fitting and all(np.isfinite(array).all() for array in arrays.values())):
+            raise ArtifactError(f"{name}: its comparer cannot be used; train the model again")
+        self.table = table
+        self.network = tuple(np.ascontiguousarray(arrays[key], np.float32) for key in ARRAYS)
+
+    def logits(
+        self, source: Text, target: Text, source_row: np.ndarray, target_row: np.ndarray
+    ) -> np.ndarray:
+        """Return the logit of each pair of rows, ``(m,) float32``; 0 without tokens on a side.
+
+        A logit depends on the pair alone.
+        """
+        from miner.kernels.aligned import compare_pairs
+
+        out = np.empty(len(source_row), dtype=np.float32)
+        rows = source_row.astype(np.int64), target_row.astype(np.int64)
+        compare_pairs(source, target, *rows, *_knowledge(self.table), self.network, out)
+        return out
+
+    def objections(self, source: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return how much each token of a pair speaks against it, in log-odds, for both sides.
+
+        ``source (n,)`` and ``target (m,)`` are token ids. A token's objection is what the logit
+        of the pair gains where the pooling leaves the token out. Tokens that are not compared
+        have none.
+        """
+        from miner.kernels.aligned import MOST
+
+        found = np.zeros(len(source)), np.zeros(len(target))
+        if not len(source) or not len(target):
+            return found
+        texts = [
+            (side.astype(np.int32), offsets_of(np.array([len(side)]))) for side in (source, target)
+        ]
+        _, ids, numbers = describe_pairs(self.table, texts[0], texts[1])
+        compared = self.compared(ids, numbers)
+        first = min(len(source), MOST)
+        sides = compared[:first], compared[first:]
+        sizes = first, len(ids) - first
+        whole = self.pooled(*sides, sizes)
+        for side, own in enumerate(sides):
+            for place in range(len(own)):
+                rest = np.delete(own, place, axis=0) if len(own) > 1 else np.zeros_like(own)
+                both = (rest, sides[1]) if side == 0 else (sides[0], rest)
+                found[side][place] = self.pooled(*both, sizes) - whole
+        return found
+
+    def compared(self, ids: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+        """Compare described tokens with their counterparts: ``(t, h) float32``, >= 0."""
+        units, token, bias = self.network[:3]
+        vectors = np.where(ids[:, :, None] < 0, 0, units[ids])  # (t, 4, s)
+        own, other, before, after = np.moveaxis(vectors, 1, 0)  # (t, s) each
+        parts = [numbers, own, other, np.abs(own - other), own * other, before, after]
+        return np.maximum(np.concatenate(parts, axis=1) @ token + bias, 0)
+
+    def pooled(self, source: np.ndarray, target: np.ndarray, sizes: tuple[int, int]) -> float:
+        """Return the logit of a pair whose tokens are compared: ``(n, h)``, ``(m, h)``.
+
+        ``sizes`` are the numbers of tokens of both sentences.
+        """
+        pair, pair_bias, logit, logit_bias = self.network[3:]
+        sides = [np.concatenate([one.mean(axis=0), one.max(axis=0)]) for one in (source, target)]
+        size = np.log(sizes)
+        ends = [size.mean(), abs(size[0] - size[1])]
+        both = np.concatenate([sides[0] + sides[1], np.abs(sides[0] - sides[1]), ends])
+        return float(np.maximum(both @ pair + pair_bias, 0) @ logit + logit_bias[0])
+
+
+def _shapes(vocabulary: int, size: int, hidden: int) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of all arrays, by the lengths of a token's vector and of a layer."""
+    from miner.kernels.aligned import COLUMNS
+
+    return {
+        "units": (vocabulary, size),
+        # The numbers of a token; vectors of it, of its counterpart, their difference and product,
+        # and of the tokens before and after.
+        "token": (COLUMNS + 6 * size, hidden),
+        "token_bias": (hidden,),
+        "pair": (4 * hidden + 2, hidden),
+        "pair_bias": (hidden,),
+        "logit": (hidden,),
+        "logit_bias": (1,),
+    }
+
+
+def _width(arrays: Mapping[str, np.ndarray], name: str) -> int:
+    """Return the length of an array's last axis, 0 if there is none."""
+    return arrays[name].shape[-1] if name in arrays and arrays[name].ndim else 0
+
+
+def describe_pairs(
+    table: TokenTable, source: Text, target: Text
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Describe the tokens of pairs, row by row of two texts.
+
+    Returns offsets ``(n + 1,) int64`` of the pairs and, of all tokens, the source's first, ``ids
+    (t, 4) int32`` and ``numbers (t, COLUMNS) float32`` as :mod:`miner.kernels.aligned` has them.
+    """
+    from miner.kernels.aligned import COLUMNS, MOST, describe
+
+    sizes = [np.minimum(np.diff(offsets), MOST) for _, offsets in (source, target)]
+    starts = offsets_of(sizes[0] + sizes[1])
+    ids = np.full((starts[-1], 4), -1, dtype=np.int32)
+    numbers = np.zeros((starts[-1], COLUMNS), dtype=np.float32)
+    rows = np.arange(len(sizes[0]), dtype=np.int64)
+    describe(source, target, rows, rows, *_knowledge(table), starts, ids, numbers)
+    return starts, ids, numbers
+
+
+def _knowledge(table: TokenTable) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
+    """Return embedding and lexicon as the kernels take them."""
+    lexicon = table.lexicon
+    return (
+        (table.codes, table.scale, table.weight, lexicon.frequency),
+        (lexicon.offsets, lexicon.pieces, lexicon.probability),
+    )

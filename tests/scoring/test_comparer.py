@@ -1,0 +1,130 @@
+"""The comparer: its kernel agrees with a reference; a logit depends on the pair alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.kernel_references import aligned_reference
+
+from miner.encoder.lexicon import Lexicon
+from miner.errors import ArtifactError
+from miner.kernels.aligned import COLUMNS, MOST
+from miner.ragged import offsets_of
+from miner.scoring.comparer import ARRAYS, Comparer, describe_pairs
+from miner.scoring.pair_features import TokenTable
+
+TOKENS = 14
+# Lengths of a token's vector and of a hidden layer.
+SIZE, HIDDEN = 5, 7
+
+
+def knowledge(seed: int, tokens: int = TOKENS) -> TokenTable:
+    """A random embedding and a random lexicon in which about a third of all pairs stand."""
+    generator = np.random.default_rng(seed)
+    table = generator.normal(size=(tokens, 6)).astype(np.float32)
+    table[1] = 0
+    listed = generator.random((tokens, tokens)) < 0.3
+    row, column = np.nonzero(listed)
+    probability = generator.uniform(0.01, 1, len(row)).astype(np.float32)
+    frequency = generator.uniform(0.001, 0.2, tokens).astype(np.float32)
+    lexicon = Lexicon(
+        offsets_of(listed.sum(axis=1)), column.astype(np.int32), probability, frequency
+    )
+    return TokenTable(table, lexicon)
+
+
+def network(seed: int, tokens: int = TOKENS) -> dict[str, np.ndarray]:
+    """Random arrays of a comparer."""
+    generator = np.random.default_rng(seed)
+    shapes = [
+        (tokens, SIZE),
+        (COLUMNS + 6 * SIZE, HIDDEN),
+        (HIDDEN,),
+        (4 * HIDDEN + 2, HIDDEN),
+        (HIDDEN,),
+        (HIDDEN,),
+        (1,),
+    ]
+    return {
+        name: generator.normal(scale=0.3, size=shape).astype(np.float32)
+        for name, shape in zip(ARRAYS, shapes, strict=True)
+    }
+
+
+def ragged(lists: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
+    offsets = offsets_of(np.array([len(one) for one in lists], dtype=np.int64))
+    return np.array([token for one in lists for token in one], dtype=np.int32), offsets
+
+
+sentence = st.lists(st.integers(0, TOKENS - 1), min_size=1, max_size=12)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(sentence, sentence), min_size=1, max_size=5), st.integers(0, 99))
+def test_the_kernels_agree_with_the_reference(pairs, seed):
+    table, arrays = knowledge(seed), network(seed)
+    sides = [ragged([pair[side] for pair in pairs]) for side in range(2)]
+    starts, ids, numbers = describe_pairs(table, *sides)
+    rows = np.arange(len(pairs))
+    comparer = Comparer(arrays, table)
+    logits = comparer.logits(*sides, rows, rows)
+    whole = table.codes, table.scale, table.weight, table.lexicon.frequency
+    for row, (source, target) in enumerate(pairs):
+        span = slice(starts[row], starts[row + 1])
+        expected_ids, expected = aligned_reference(source, target, whole, table.lexicon)
+        # Ties of float32 scores may break otherwise.
+        if (ids[span] == expected_ids).all():
+            np.testing.assert_allclose(numbers[span], expected, atol=2e-5)
+        compared = comparer.compared(ids[span], numbers[span])
+        parts = compared[: len(source)], compared[len(source) :]
+        expected_logit = comparer.pooled(*parts, (len(source), len(target)))
+        assert logits[row] == pytest.approx(expected_logit, abs=2e-4)
+
+
+def test_a_logit_depends_on_the_pair_alone():
+    table, arrays = knowledge(1), network(1)
+    generator = np.random.default_rng(2)
+    lists = [generator.integers(0, TOKENS, generator.integers(0, 9)).tolist() for _ in range(600)]
+    text, comparer, rows = ragged(lists), Comparer(arrays, table), np.arange(600)
+    together = comparer.logits(text, text, rows, rows[::-1])
+    for row in (0, 255, 256, 599):
+        alone = comparer.logits(text, text, rows[row : row + 1], rows[::-1][row : row + 1])
+        assert alone[0] == together[row]
+    empty = [not lists[row] or not lists[-1 - row] for row in rows]
+    assert any(empty) and (together[empty] == 0).all() and (together[np.invert(empty)] != 0).all()
+
+
+def test_only_the_beginning_of_a_very_long_text_is_compared():
+    table, arrays = knowledge(3), network(3)
+    line = np.random.default_rng(3).integers(0, TOKENS, MOST + 50).tolist()
+    texts = [ragged([line]), ragged([line[:MOST]])]
+    first = np.zeros(1, dtype=np.int64)
+    logits = [Comparer(arrays, table).logits(text, text, first, first)[0] for text in texts]
+    assert logits[0] == logits[1]
+    left, right = Comparer(arrays, table).objections(np.array(line), np.array(line[:3]))
+    assert left[:MOST].any() and not left[MOST:].any() and right.any()
+
+
+def test_the_objections_of_tokens():
+    table, arrays = knowledge(4), network(4)
+    comparer = Comparer(arrays, table)
+    left, right = comparer.objections(np.array([2, 3]), np.array([4]))
+    assert left.shape == (2,) and right.shape == (1,)
+    _, ids, numbers = describe_pairs(table, ragged([[2, 3]]), ragged([[4]]))
+    compared = comparer.compared(ids, numbers)
+    whole = comparer.pooled(compared[:2], compared[2:], (2, 1))
+    assert left[0] == pytest.approx(comparer.pooled(compared[1:2], compared[2:], (2, 1)) - whole)
+    assert not comparer.objections(np.array([2]), np.array([], dtype=np.int32))[0].any()
+
+
+def test_arrays_that_do_not_fit():
+    table, arrays = knowledge(5), network(5)
+    for broken in (
+        {},
+        {**arrays, "logit": arrays["logit"][1:]},
+        {**arrays, "pair": arrays["pair"] * np.nan},
+    ):
+        with pytest.raises(ArtifactError, match="m: its comparer cannot be used"):
+            Comparer(broken, table, "m")
