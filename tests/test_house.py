@@ -21,7 +21,12 @@ HEAVY = ("numpy", "torch", "faiss", "numba", "pandas", "h5py", "sentencepiece", 
 # The modules of the miner that have use for torch, in their functions.
 TORCH = ("miner.device", "miner.cli.train", "miner.cli.train_classifier")
 # The commands that train, or show what a training does, in their bodies.
-TRAINING = ("miner.cli.train", "miner.cli.train_classifier", "miner.cli.negatives")
+TRAINING = (
+    "miner.cli.train",
+    "miner.cli.train_classifier",
+    "miner.cli.train_verifier",
+    "miner.cli.negatives",
+)
 # Light modules of train that make options, and the modules that import them at their heads.
 SETTINGS = ("miner_train.config", "miner_train.config_fields", "miner_train.recipes")
 WITH_SETTINGS = ("miner.cli.train", "miner.cli.train_classifier", "miner.cli.config_options")

@@ -1,4 +1,4 @@
-"""Verification of candidates: the lexicons, verifier, quality function and decoys of a model."""
+"""Verification of candidates: lexicons, verifier, comparer, quality function, decoys of a model."""
 
 from dataclasses import replace
 
@@ -9,14 +9,21 @@ from miner.scoring.quality import NAME
 from miner_train.choose_decoys import choose_decoys
 from miner_train.data import SplitPairs
 from miner_train.language_texts import rows_by_languages, texts_by_languages
+from miner_train.learn_comparer import FEWEST, learn_comparer
 from miner_train.learn_lexicon import learn_lexicons
 from miner_train.learn_quality import learn_quality
 from miner_train.learn_verifier import ENOUGH, enough, learn_verifier
 from miner_train.stages import Report, stage
 
 
-def add_verification(model: Model, split: SplitPairs, seed: int, report: Report) -> Model:
-    """Return the model with all that verification needs, or without where it cannot be learned."""
+def add_verification(
+    model: Model, split: SplitPairs, seed: int, report: Report, *, comparer: bool = True
+) -> Model:
+    """Return the model with all that verification needs, or as it is where it cannot be learned.
+
+    Lexicons and decoys that the model has are kept. ``comparer``: learn one, if the model reads
+    pieces and there is text enough.
+    """
     if model.verifying is None:
         report("no verification: it compares pieces or words that both columns share")
         return model
@@ -27,22 +34,29 @@ def add_verification(model: Model, split: SplitPairs, seed: int, report: Report)
         )
         return model
     translations = split.translations
-    groups = rows_by_languages(split, translations)
-    with stage("learning translation probabilities", report):
-        lexicons = learn_lexicons(split.pairs, groups, len(model.verifying.weights))
-        # Rounded now, so that the verifier learns from the probabilities that it will meet.
-        lexicons = lexicon_file.from_bytes(lexicon_file.to_bytes(lexicons), "lexicon")
-    with_lexicons, texts = replace(model, lexicons=lexicons), texts_by_languages(split)
+    lexicons = model.lexicons
+    if lexicons is None:
+        groups = rows_by_languages(split, translations)
+        with stage("learning translation probabilities", report):
+            lexicons = learn_lexicons(split.pairs, groups, len(model.verifying.weights))
+            # Rounded now, so that the verifier learns from the probabilities that it will meet.
+            lexicons = lexicon_file.from_bytes(lexicon_file.to_bytes(lexicons), "lexicon")
+    with_lexicons = replace(model, lexicons=lexicons, comparer={})
+    texts = texts_by_languages(split)
     with stage("learning to verify candidates", report):
         verifier = learn_verifier(Encoder(with_lexicons), texts, seed)
     if verifier is None:
         report("warning: held-out pairs are not found again; the model cannot verify candidates")
         return model
+    if comparer and model.architecture.plain and len(translations) >= FEWEST:
+        with stage("learning to compare tokens", report, silent=True):
+            arrays = learn_comparer(Encoder(with_lexicons), texts, seed, report)
+        with_lexicons = replace(with_lexicons, comparer=arrays)
     with stage("learning to tell good pairs from corrupted ones", report):
         verifying = Encoder(replace(with_lexicons, verifier=verifier))
         quality = learn_quality(verifying, texts, seed)
     return replace(
         with_lexicons,
         verifier={**verifier, NAME: quality},
-        decoys=choose_decoys(split, translations, seed),
+        decoys=model.decoys_by_language() or choose_decoys(split, translations, seed),
     )

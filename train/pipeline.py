@@ -1,7 +1,7 @@
 """A whole training: text in, model directory out."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from miner.device import resolve_device
-from miner.encoder.architecture import TARGET, VOCABULARIES
+from miner.encoder.architecture import TARGET, VOCABULARIES, Architecture
 from miner.encoder.model import CONFIG, SEGMENTATION, Model
 from miner.encoder.tokenizer import Tokenizer, open_tokenizer
 from miner.errors import CorpusError
@@ -20,7 +20,7 @@ from miner.text.artifacts import replaceable
 from miner_train import word_vectors
 from miner_train.assemble import assemble
 from miner_train.config import TrainConfig
-from miner_train.data import SplitPairs, fingerprint, prepare, split
+from miner_train.data import PairData, SplitPairs, fingerprint, prepare, split
 from miner_train.development import MINING, prepare_graded, read_graded
 from miner_train.heldout import enough
 from miner_train.language_record import recorded_languages
@@ -48,6 +48,7 @@ def train_model(
     threshold: float | None = None,
     select: str = MINING,
     verifier: bool = True,
+    comparer: bool = True,
     restart: bool = False,
     device: str = "cpu",
     report: Report = lambda line: None,
@@ -66,6 +67,7 @@ def train_model(
     select: what the best epoch is chosen by: ``mining`` the held-out pairs, or ``sts:FILE``, the
         correlation with the grades of sentence pairs in the language of the target column.
     verifier: learn to verify candidates.
+    comparer: learn a comparer of tokens, too.
     device: auto, cpu or cuda, for recurrent encoders.
 
     Raises CorpusError, ArtifactError and ResourceError.
@@ -87,9 +89,16 @@ def train_model(
         if restart:
             checkpoint.remove()
         files = _vocabularies(text, config, vectors, checkpoint, report)
-        tokenizers = _tokenizers(files, config)
+        vocabularies = {units: files[VOCABULARIES[units]] for units in config.architecture.units}
+        segmentation = files.get(SEGMENTATION)
+        of_target = _of_target(files, config)
+        tokenizers = open_tokenizers(vocabularies, config.architecture, segmentation, of_target)
+        tokenised = checkpoint.load_pairs()
+        if tokenised is None:
+            tokenised = tokenise(text, tokenizers, report)
+            checkpoint.save_pairs(tokenised)
         try:
-            pairs = _split(text, config, tokenizers, checkpoint, report)
+            pairs = hold_out(text, tokenised, config, report)
         except CorpusError:
             checkpoint.remove()  # it must not be met by the right text, given next
             raise
@@ -121,8 +130,6 @@ def train_model(
             "held-out mining F1": None if state.best_f1 < 0 else state.best_f1,
             **({} if graded is None else {"correlation with grades": state.best_score}),
         }
-        vocabularies = {units: files[VOCABULARIES[units]] for units in config.architecture.units}
-        segmentation = files.get(SEGMENTATION)
         model = assemble(
             state.best,
             config,
@@ -131,11 +138,11 @@ def train_model(
             trainer.data,
             threshold,
             record,
-            _of_target(files, config),
+            of_target,
         )
         model = replace(model, languages=recorded_languages(pairs, text.counts))
         if verifier and config.epochs:  # an untrained baseline must not know translations
-            model = add_verification(model, pairs, config.seed, report)
+            model = add_verification(model, pairs, config.seed, report, comparer=comparer)
         model = model.save(output)
         checkpoint.remove()
         return model
@@ -172,17 +179,20 @@ def _vocabularies(
     return files
 
 
-def _tokenizers(files: dict[str, bytes], config: TrainConfig) -> Tokenizers:
-    architecture, segmentation = config.architecture, files.get(SEGMENTATION)
+def open_tokenizers(
+    files: Mapping[str, bytes],
+    architecture: Architecture,
+    segmentation: bytes | None = None,
+    target: Mapping[str, bytes] | None = None,
+) -> Tokenizers:
+    """Open the tokenizers of both columns; ``files`` are the vocabularies by unit.
+
+    ``target`` are the target column's own vocabularies, and its segmentation, if it has some.
+    """
     return [
         {
             units: open_tokenizer(
-                units,
-                files[VOCABULARIES[units]],
-                architecture,
-                segmentation,
-                side=side,
-                target=_of_target(files, config),
+                units, files[units], architecture, segmentation, side=side, target=target
             )
             for units in architecture.units
         }
@@ -190,7 +200,7 @@ def _tokenizers(files: dict[str, bytes], config: TrainConfig) -> Tokenizers:
     ]
 
 
-def _of_target(files: dict[str, bytes], config: TrainConfig) -> dict[str, bytes]:
+def _of_target(files: Mapping[str, bytes], config: TrainConfig) -> dict[str, bytes]:
     """Return the target column's own vocabularies by unit, and its segmentation, if it has some."""
     names = {units: VOCABULARIES[units] for units in config.architecture.units}
     names["segmentation"] = SEGMENTATION
@@ -198,29 +208,24 @@ def _of_target(files: dict[str, bytes], config: TrainConfig) -> dict[str, bytes]
     return {key: content for key, content in found.items() if content is not None}
 
 
-def _split(
-    text: Text,
-    config: TrainConfig,
-    tokenizers: Tokenizers,
-    checkpoint: Checkpoint,
-    report: Report,
-) -> SplitPairs:
-    """Load the tokenised pairs from the checkpoint, or tokenise them; hold some of them out.
+def tokenise(text: Text, tokenizers: Tokenizers, report: Report) -> PairData:
+    """Tokenise all pairs of a text."""
+    with stage(f"tokenising {len(text)} pairs by {' and '.join(tokenizers[0])}", report):
+        source, target = (list(side.values()) for side in tokenizers)
+        return prepare((source, target), text.source, text.target, text.same, text.language)
+
+
+def hold_out(text: Text, pairs: PairData, config: TrainConfig, report: Report) -> SplitPairs:
+    """Split the tokenised pairs of a text into training and held-out ones.
 
     Raises CorpusError where too few are left to train on.
     """
-    units = list(tokenizers[0])
-    pairs = checkpoint.load_pairs()
-    if pairs is None:
-        with stage(f"tokenising {len(text)} pairs by {' and '.join(units)}", report):
-            source, target = (list(side.values()) for side in tokenizers)
-            pairs = prepare((source, target), text.source, text.target, text.same, text.language)
-        checkpoint.save_pairs(pairs)
     training, held = split(pairs, config.heldout, config.seed)
     unknown, shared = len(text) - len(pairs), len(pairs) - len(training) - len(held)
+    units = " or ".join(config.architecture.units)
     report(
         f"{len(training)} pairs to train on, {len(held)} held out; left out: {unknown} without a "
-        f"known {' or '.join(units)}, {shared} that share a sentence with a held-out pair"
+        f"known {units}, {shared} that share a sentence with a held-out pair"
     )
     if len(training) < 2:
         raise CorpusError(f"only {len(training)} usable pairs: too few to train on")

@@ -23,6 +23,7 @@ COMMANDS = (
     "filter",
     "train",
     "train-classifier",
+    "train-verifier",
     "index",
     "encode",
     "search",

@@ -1,0 +1,111 @@
+"""``miner train-verifier``: new verification, the same vectors and lexicons."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("sklearn")
+
+from support.invented import synthetic
+
+from miner.encoder.encoder import Encoder
+from miner.encoder.model import Model
+from miner.scoring.quality import Quality
+from miner_train import learn_comparer, learn_verification, learn_verifier
+from miner_train.config import TrainConfig
+from miner_train.pipeline import train_model
+from miner_train.read import TextPair
+from miner_train.relearn_verification import relearn_verification
+
+CONFIG = TrainConfig(pieces=120, dimension=16, batch=64, epochs=2, rate=0.02, heldout=70)
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a verifier and a comparer learn from dozens of pairs."""
+    monkeypatch.setattr(learn_verifier, "ENOUGH", 20)
+    monkeypatch.setattr(learn_verification, "FEWEST", 100)
+    monkeypatch.setattr(learn_comparer, "LEAST", 500)
+
+
+@pytest.fixture
+def trained(tmp_path: Path, small: None) -> Path:
+    """A model of invented text without a comparer; its text is ``a`` and ``b``."""
+    for name, side in zip("ab", synthetic(700), strict=True):
+        (tmp_path / name).write_text("\n".join(side) + "\n", encoding="utf-8")
+    text = TextPair(str(tmp_path / "a"), str(tmp_path / "b"))
+    train_model([text], CONFIG, tmp_path / "model", comparer=False)
+    return tmp_path / "model"
+
+
+def read(model: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in model.iterdir()}
+
+
+def test_verification_is_learned_again(trained: Path, miner) -> None:
+    place = trained.parent
+    sides = "--source", place / "a", "--target", place / "b"
+    code, _, err = miner("train-verifier", trained, *sides, "-o", place / "same", "--no-comparer")
+    assert code == 0 and "warning" not in err, err
+    assert read(place / "same") == read(trained)
+
+    code, _, err = miner("train-verifier", trained, *sides, "-o", place / "more")
+    assert code == 0 and "learning to compare tokens" in err, err
+    old, new = read(trained), read(place / "more")
+    changed = {name for name in new if new[name] != old.get(name)}
+    assert changed == {"config.json", "verifier.json", "comparer.npz"}
+    functions = [json.loads(files["verifier.json"]) for files in (old, new)]
+    assert functions[0]["alone"] == functions[1]["alone"]
+    assert set(functions[1]["quality"]["weight"]) - set(functions[0]["quality"]["weight"]) == {
+        "compared"
+    }
+    quality = Quality(Encoder.load(place / "more", 1))
+    source, target = ((place / name).read_text("utf-8").splitlines()[:50] for name in "ab")
+    assert quality.score(source, target).mean() > quality.score(source, target[::-1]).mean()
+
+
+def test_other_text_is_recorded(trained: Path) -> None:
+    place = trained.parent
+    for name in "ab":
+        lines = (place / name).read_text("utf-8").splitlines(keepends=True)
+        (place / f"{name}2").write_text("".join(lines[:600]), encoding="utf-8")
+    lines: list[str] = []
+    text = TextPair(str(place / "a2"), str(place / "b2"))
+    model = relearn_verification(
+        trained, [text], place / "new", comparer=False, report=lines.append
+    )
+    assert any(line.startswith("warning: not the text of the encoder") for line in lines)
+    assert isinstance(model, Model) and model.training["verification text"][0]["pairs"] == 600
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "nothing to learn from: give --source and --target, or --bitext"),
+        (("--source", "a"), "1 --source but 0 --target"),
+        (("--bitext", "*.none"), "no file matches"),
+    ],
+)
+def test_faults(miner, tiny_model: Path, tmp_path: Path, arguments, words: str) -> None:
+    code, _, err = miner("train-verifier", tiny_model, *arguments, "-o", tmp_path / "new")
+    assert code == 2 and words in err
+
+
+def test_a_model_that_cannot_verify(
+    miner, separate_model: Path, german_file: Path, english_file: Path, tmp_path: Path
+) -> None:
+    sides = "--source", german_file, "--target", english_file
+    code, _, err = miner("train-verifier", separate_model, *sides, "-o", tmp_path / "new")
+    assert code == 1 and "cannot verify" in err and not (tmp_path / "new").exists()
+
+
+def test_too_little_text(
+    miner, tiny_model: Path, german_file: Path, english_file: Path, tmp_path: Path
+) -> None:
+    sides = "--source", german_file, "--target", english_file
+    code, _, err = miner("train-verifier", tiny_model, *sides, "-o", tmp_path / "new")
+    assert code == 1 and "verification cannot be learned from this text" in err

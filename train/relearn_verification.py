@@ -1,0 +1,61 @@
+"""Verification of a finished model, learned again: its vectors and lexicons stay as they are."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from miner.encoder.model import CONFIG, Model, load
+from miner.errors import ArtifactError, CorpusError
+from miner.text.artifacts import replaceable
+from miner_train.config import TrainConfig
+from miner_train.data import fingerprint
+from miner_train.learn_verification import add_verification
+from miner_train.pipeline import hold_out, open_tokenizers, tokenise
+from miner_train.read import TextPair, read_texts
+from miner_train.stages import Report
+
+# Keys of the record of a training.
+FINGERPRINT, VERIFICATION = "text fingerprint", "verification text"
+
+
+def relearn_verification(
+    model: str | Path,
+    texts: Sequence[TextPair],
+    output: str | Path,
+    *,
+    exclude: Sequence[str] = (),
+    comparer: bool = True,
+    report: Report = lambda line: None,
+) -> Model:
+    """Learn verifier, comparer and quality function of a model again, and save it to ``output``.
+
+    The vectors do not change, so that indexes stay valid. Lexicons and decoys are kept; a model
+    without gets new ones. Of the text of the model's training, the same pairs are held out as then.
+
+    exclude: files of sentences not to learn from.
+    comparer: learn a comparer of tokens, too.
+
+    Raises CorpusError, ArtifactError and ResourceError.
+    """
+    replaceable(output, CONFIG)  # refused now rather than after minutes of work
+    known = load(model)
+    if known.verifying is None:
+        raise ArtifactError(
+            f"{model}: cannot verify: that takes pieces or words that both columns share"
+        )
+    config = TrainConfig.from_dict(known.training.get("config", {}))
+    text = read_texts(texts, config, exclude, report)
+    other = fingerprint(text.source, text.target) != known.training.get(FINGERPRINT)
+    if other:
+        report(
+            "warning: not the text of the encoder's training; leave out pairs of that, since "
+            "verification is learned from pairs that the encoder has not seen"
+        )
+    tokenizers = open_tokenizers(known.vocabularies, known.architecture, known.segmentation)
+    pairs = hold_out(text, tokenise(text, tokenizers, report), config, report)
+    learned = add_verification(known, pairs, config.seed, report, comparer=comparer)
+    if learned is known:
+        raise CorpusError(f"{model}: verification cannot be learned from this text")
+    if other:
+        learned = replace(learned, training={**known.training, VERIFICATION: text.counts})
+    return learned.save(output)
