@@ -20,7 +20,7 @@ from miner.knn.knn_search import nearest_both
 from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
 from miner.scoring.logistic import Logistic, fit_ridge
-from miner.scoring.quality import FEATURES, features
+from miner.scoring.quality import feature_names, features
 from miner.scoring.verifier import Verifier
 from miner_train.language_texts import LanguageText
 from miner_train.learn_verifier import INVERSE_PENALTY, fit
@@ -63,7 +63,10 @@ def learn_quality(encoder: Encoder, texts: Sequence[LanguageText], seed: int) ->
         good.append(labels[known])
         contrasts.append(_contrasts(verifier, text, seed, most))
     return fit_contrasts(
-        np.concatenate(values), np.concatenate(good), np.concatenate(contrasts), FEATURES
+        np.concatenate(values),
+        np.concatenate(good),
+        np.concatenate(contrasts),
+        feature_names(verifier),
     ).as_dict()
 
 

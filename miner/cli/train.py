@@ -128,6 +128,11 @@ Examples:
     default=True,
     help="Learn to verify candidates, which takes a few minutes.",
 )
+@click.option(
+    "--comparer/--no-comparer",
+    default=True,
+    help="Learn a comparer of tokens for the quality score, which takes a few minutes.",
+)
 @click.option("--overwrite", is_flag=True, help="Replace a model that is in DIR already.")
 @click.option("--restart", is_flag=True, help="Discard an interrupted training of this DIR.")
 @click.option(
@@ -158,6 +163,7 @@ def train(
     threshold: float | None,
     select: str,
     verifier: bool,
+    comparer: bool,
     overwrite: bool,
     restart: bool,
     **settings: Any,
@@ -236,6 +242,7 @@ def train(
             threshold=threshold,
             select=select,
             verifier=verifier,
+            comparer=comparer,
             restart=restart,
             device=device,
             report=progress.say,

@@ -1,0 +1,132 @@
+"""miner_train.learn_comparer: it prefers translations; torch and the kernel agree."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+import torch
+from support.tiny import sentences
+
+from miner.encoder.encoder import Encoder
+from miner.scoring.comparer import Comparer, Text
+from miner.scoring.verifier import Verifier
+from miner_train import comparer_examples, learn_comparer
+from miner_train.comparer_examples import WRONG, ExampleMaker, Examples
+from miner_train.language_texts import LanguageText
+
+TEXT = sentences("de"), sentences("en")
+
+
+@pytest.fixture(scope="module")
+def knowing(verifying_model) -> Encoder:
+    return Encoder.load(verifying_model, 1)
+
+
+def embedding(encoder: Encoder) -> np.ndarray:
+    assert encoder.model.verifying is not None
+    return encoder.model.verifying.table()
+
+
+@pytest.fixture(scope="module")
+def examples(knowing: Encoder) -> Examples:
+    maker = ExampleMaker(knowing, Verifier(knowing).tokens, embedding(knowing), TEXT, 1)
+    return maker(range(60), random.Random(1))
+
+
+@pytest.fixture(scope="module")
+def network(knowing: Encoder, examples: Examples) -> learn_comparer.Network:
+    torch.manual_seed(1)
+    start = learn_comparer.principal(embedding(knowing), 8)
+    return learn_comparer.Network(start, *learn_comparer.moments(examples.numbers))
+
+
+def test_it_prefers_translations(knowing: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learn_comparer, "LEAST", 30 * 60)
+    monkeypatch.setattr(learn_comparer, "BATCH", 16)
+    monkeypatch.setattr(learn_comparer, "UNKNOWN", 0.02)
+    texts = [LanguageText(("de", "en"), TEXT, TEXT), LanguageText(("fr", "en"), TEXT, ([], []))]
+    lines: list[str] = []
+    arrays = learn_comparer.learn_comparer(knowing, texts, 1, lines.append)
+    assert len(lines) == 30 and "loss" in lines[0]
+    comparer = Comparer(arrays, Verifier(knowing).tokens)
+    source, target = (knowing.tokenizer(side) for side in TEXT)
+    rows = np.arange(60)
+    right, wrong = (comparer.logits(source, target, rows, other) for other in (rows, rows[::-1]))
+    assert (right > wrong).mean() > 0.9
+
+
+def test_it_learns_the_same_every_time(knowing: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learn_comparer, "LEAST", 2 * 60)
+    text = LanguageText(("de", "en"), TEXT, TEXT)
+    one, other = (
+        learn_comparer.learn_comparer(knowing, [text], 1, lambda line: None) for _ in range(2)
+    )
+    assert all((other[name] == array).all() for name, array in one.items())
+    short = LanguageText(("de", "en"), (["a"] * 60, ["b"] * 60), (["a"] * 60, ["b"] * 60))
+    assert learn_comparer.learn_comparer(knowing, [short], 1, lambda line: None) == {}
+
+
+def test_torch_and_the_kernel_agree(
+    knowing: Encoder, examples: Examples, network: learn_comparer.Network
+) -> None:
+    pairs = np.arange(len(examples.sizes))
+    with torch.no_grad():
+        network.units.weight.copy_(network.units.weight.half())
+        given = map(torch.from_numpy, learn_comparer.gathered(examples, pairs))
+        expected = network(*given).numpy()
+    sides: list[Text] = []
+    for side in range(2):
+        lists = []
+        for pair in pairs:
+            start, end, own = examples.starts[pair], examples.starts[pair + 1], examples.sizes[pair]
+            span = slice(start, start + own) if side == 0 else slice(start + own, end)
+            lists.append(examples.ids[span, 0].tolist())
+        sides.append(comparer_examples._ragged(lists))
+    comparer = Comparer(network.arrays(), Verifier(knowing).tokens)
+    np.testing.assert_allclose(comparer.logits(*sides, pairs, pairs), expected, atol=1e-3)
+
+
+def test_examples_have_one_right_pair_first(knowing: Encoder, examples: Examples) -> None:
+    ids = [
+        examples.ids[start:end, 0].tolist()
+        for start, end in zip(examples.starts, examples.starts[1:], strict=False)
+    ]
+    size = WRONG + 1
+    assert len(ids) == size * examples.groups and examples.groups > 20
+    single = [[knowing.tokenizer([one])[0].tolist() for one in side] for side in TEXT]
+    joined = [[one + other for one, other in zip(s, s[1:], strict=False)] for s in single]
+    known = {
+        tuple(one + other) for sides in (single, joined) for one, other in zip(*sides, strict=True)
+    }
+    for first in range(0, len(ids), size):
+        assert tuple(ids[first]) in known
+        assert not any(ids[first] == wrong for wrong in ids[first + 1 : first + size])
+
+
+def test_small_languages_have_a_larger_share() -> None:
+    found = learn_comparer.shares([1_000_000, 10_000, 100])
+    assert found[2] == 100 and found[1] == 10_000 and 300_000 < found[0] <= learn_comparer.PAIRS
+    assert learn_comparer.shares([5000]) == [5000]
+
+
+def test_long_sentences_are_drawn_more_often() -> None:
+    text = ["a", "a" * 100] * 500, [""] * 1000
+    rows = learn_comparer.drawn(text, 300, [1])
+    assert len(set(rows.tolist())) == 300 and (rows % 2).mean() > 0.9
+    assert len(learn_comparer.drawn(text, 2000, [1])) == 1000
+
+
+def test_a_comparer_is_stored_with_its_model(
+    knowing: Encoder, network: learn_comparer.Network, tmp_path
+) -> None:
+    model = dataclasses.replace(knowing.model, comparer=network.arrays()).save(tmp_path / "model")
+    assert (tmp_path / "model" / "comparer.npz").exists()
+    assert all((model.comparer[name] == array).all() for name, array in network.arrays().items())
+    # The decoys of a loaded model are saved with it.
+    assert model.decoys_by_language() == knowing.model.decoys_by_language()

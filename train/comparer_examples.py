@@ -1,0 +1,207 @@
+"""Examples for the comparer: translations, each with wrong pairs that resemble it.
+
+A wrong pair is a nearest neighbour of either direction, the translation with one fact of its
+English changed, or a corruption of the token ids of either side, which needs no English
+(:mod:`miner_train.corrupt_pieces`).
+"""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from miner.encoder.encoder import Encoder
+from miner.encoder.pieces import PieceTokenizer
+from miner.kernels.aligned import COLUMNS
+from miner.ragged import offsets_of
+from miner.scoring.comparer import describe_pairs
+from miner.scoring.pair_features import TokenTable
+from miner.text.corruptions import KINDS, Material, corrupt
+from miner_train.corrupt_pieces import Ids, Pieces, corrupt_pieces
+
+# Wrong pairs for each right one, of them by rules of English at most; share in the target.
+WRONG, BY_RULE, IN_TARGET = 5, 2, 0.7
+# Tokens of a sentence to learn from.
+SHORTEST, LONGEST = 3, 80
+# Share of pairs joined to the next one: much training text is of short sentences, web text is not.
+JOINED = 0.25
+# Sentences among which a pair's nearest neighbours are looked for, and how many are drawn from.
+POOL, NEAREST = 2000, 3
+# Pairs of a text that tell its names, its clauses and the frequency of its tokens.
+SAMPLE = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """Pairs in groups of one right pair and ``WRONG`` wrong ones, their tokens described.
+
+    ``starts (p + 1,) int64`` are offsets of the pairs, ``sizes (p,) int64`` the tokens of their
+    first sides; ``ids (t, 4) int32`` and ``numbers (t, COLUMNS) float32`` describe the tokens as
+    :func:`miner.scoring.comparer.describe_pairs` does, but the vocabulary's size stands for none.
+    """
+
+    starts: np.ndarray
+    sizes: np.ndarray
+    ids: np.ndarray
+    numbers: np.ndarray
+
+    @property
+    def groups(self) -> int:
+        """Number of right pairs."""
+        return len(self.sizes) // (WRONG + 1)
+
+
+class ExampleMaker:
+    """Maker of examples from the text of one pair of languages.
+
+    ``text`` are source and target sentences, translations by position; ``tokens`` have the lexicon
+    of their languages. The encoder reads pieces.
+    """
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        tokens: TokenTable,
+        table: np.ndarray,
+        text: tuple[Sequence[str], Sequence[str]],
+        seed: int,
+    ):
+        assert isinstance(encoder.tokenizer, PieceTokenizer)
+        self.encoder, self.tokens, self.text = encoder, tokens, text
+        self.tokenizer = encoder.tokenizer
+        count = len(text[0])
+        rows = random.Random(seed).sample(range(count), min(count, SAMPLE))
+        sample = [[side[row] for row in rows] for side in text]
+        counts = [
+            np.bincount(self.tokenizer(side)[0], minlength=self.tokenizer.size) for side in sample
+        ]
+        self.pieces = Pieces(self.tokenizer, table, np.stack(counts))
+        self.material = Material.of(sample[1])
+
+    def __call__(self, rows: Sequence[int], generator: random.Random) -> Examples:
+        """Make examples of the pairs ``rows``; those that are too short or too long have none."""
+        sides: list[list[str]] = [[], []]
+        left = [[side[row] for row in rows] for side in self.text]
+        place = 0
+        while place < len(rows):
+            more = place + 1 < len(rows) and generator.random() < JOINED
+            for side, given in zip(sides, left, strict=True):
+                side.append(" ".join(given[place : place + 1 + more]))
+            place += 1 + more
+        lists = [_lists(self.tokenizer, side) for side in sides]
+        usable = [
+            row
+            for row in range(len(sides[0]))
+            if all(SHORTEST <= len(side[row]) <= LONGEST for side in lists)
+        ]
+        near = _nearest(self.encoder, sides, usable)
+        ruled = self._by_rules(sides[1], list(near), generator)
+        pairs = [
+            pair
+            for row in near
+            for pair in self._group(row, near[row], ruled[row], lists, generator)
+        ]
+        texts = [_ragged([pair[side] for pair in pairs]) for side in range(2)]
+        starts, ids, numbers = describe_pairs(self.tokens, *texts)
+        ids[ids < 0] = self.tokenizer.size
+        return Examples(starts, np.diff(texts[0][1]), ids, numbers)
+
+    def _group(
+        self,
+        row: int,
+        others: list[int],
+        ruled: list[Ids],
+        lists: list[list[Ids]],
+        generator: random.Random,
+    ) -> list[tuple[Ids, Ids]]:
+        """Return the right pair of a row and its wrong ones; nothing if too few are found."""
+        source, target = lists[0][row], lists[1][row]
+        wrong = [(source, new) for new in ruled]
+        other = generator.choice(others)
+        if generator.random() < 0.5:
+            wrong.append((source, lists[1][other]))
+        else:
+            wrong.append((lists[0][other], target))
+        for _ in range(10 * WRONG):
+            if len(wrong) >= WRONG:
+                break
+            other = generator.choice(others)
+            if generator.random() < IN_TARGET:
+                new = corrupt_pieces(target, lists[1][other], source, self.pieces, generator)
+                wrong += [(source, new)] if new else []
+            else:
+                new = corrupt_pieces(source, lists[0][other], target, self.pieces, generator)
+                wrong += [(new, target)] if new else []
+        return [(source, target), *wrong[:WRONG]] if len(wrong) >= WRONG else []
+
+    def _by_rules(
+        self, sentences: Sequence[str], rows: Sequence[int], generator: random.Random
+    ) -> dict[int, list[Ids]]:
+        """Corrupt sentences by the rules of English; few of them apply to other languages."""
+        owner: list[int] = []
+        texts: list[str] = []
+        for row in rows:
+            kinds = generator.sample(list(KINDS), 2 * BY_RULE)
+            found = [corrupt(sentences[row], kind, self.material, generator) for kind in kinds]
+            made = [text for text in found if text is not None][:BY_RULE]
+            owner += [row] * len(made)
+            texts += made
+        out: dict[int, list[Ids]] = {row: [] for row in rows}
+        own = dict(zip(rows, _lists(self.tokenizer, [sentences[row] for row in rows]), strict=True))
+        for row, ids in zip(owner, _lists(self.tokenizer, texts), strict=True):
+            # What differs in capitals or in unknown characters alone is the same in tokens.
+            if ids and ids != own[row]:
+                out[row].append(ids)
+        return out
+
+
+def joined(parts: Sequence[Examples]) -> Examples:
+    """Concatenate examples; there may be none."""
+    none = np.empty(0, dtype=np.int64)
+    counts = [none, *(np.diff(part.starts) for part in parts)]
+    return Examples(
+        offsets_of(np.concatenate(counts)),
+        np.concatenate([none, *(part.sizes for part in parts)]),
+        np.concatenate([np.empty((0, 4), np.int32), *(part.ids for part in parts)]),
+        np.concatenate([np.empty((0, COLUMNS), np.float32), *(part.numbers for part in parts)]),
+    )
+
+
+def _nearest(
+    encoder: Encoder, text: Sequence[Sequence[str]], rows: Sequence[int]
+) -> dict[int, list[int]]:
+    """Find near sentences of both directions for each pair, among pools of `POOL` pairs.
+
+    Neither side of a neighbour is that of the pair. Pairs without a neighbour are left out.
+    """
+    out: dict[int, list[int]] = {}
+    for first in range(0, len(rows), POOL):
+        pool = list(rows[first : first + POOL])
+        if len(pool) <= NEAREST:
+            continue
+        vectors = [encoder.encode([side[row] for row in pool]) for side in text]
+        alike = vectors[0] @ vectors[1].T  # (n, n)
+        np.fill_diagonal(alike, -np.inf)
+        best = [
+            np.argpartition(-one, NEAREST - 1, axis=1)[:, :NEAREST].tolist()
+            for one in (alike, alike.T)
+        ]
+        for place, row in enumerate(pool):
+            found = [pool[other] for one in best for other in one[place]]
+            others = [other for other in found if all(side[other] != side[row] for side in text)]
+            if others:
+                out[row] = others
+    return out
+
+
+def _lists(tokenizer: PieceTokenizer, sentences: Sequence[str]) -> list[Ids]:
+    ids, offsets = tokenizer(sentences)
+    every, ends = ids.tolist(), offsets.tolist()
+    return [every[start:end] for start, end in zip(ends, ends[1:], strict=False)]
+
+
+def _ragged(lists: Sequence[Ids]) -> tuple[np.ndarray, np.ndarray]:
+    offsets = offsets_of(np.fromiter(map(len, lists), dtype=np.int64, count=len(lists)))
+    flat = np.fromiter((token for ids in lists for token in ids), np.int32, count=offsets[-1])
+    return flat, offsets

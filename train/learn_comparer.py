@@ -1,0 +1,274 @@
+"""Comparer, learned from translations against their neighbours and corruptions of either side."""
+
+import math
+import random
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from miner.encoder.encoder import Encoder
+from miner.kernels.aligned import COLUMNS, LEXICAL
+from miner.ragged import offsets_of
+from miner.scoring.pair_features import TokenTable
+from miner_train.comparer_examples import WRONG, ExampleMaker, Examples, joined
+from miner_train.language_texts import LanguageText
+from miner_train.stages import Report
+
+# Least translations from which a comparer is learned.
+FEWEST = 20_000
+# Sizes of a token's vector and of the hidden layers.
+SIZE, HIDDEN = 24, 48
+# Most translations to learn from; fewer than LEAST are drawn again, with new wrong pairs.
+PAIRS, LEAST = 400_000, 60_000
+# Translations whose examples are in memory at a time.
+ROUND = 16_000
+# Translations, each with its wrong pairs, of a step.
+BATCH = 160
+# Highest learning rate, and the share of all steps in which it rises to that.
+RATE, RISE = 4e-3, 0.2
+# Share of the token ids that a step does not know: new text has words that no training saw.
+UNKNOWN = 0.1
+# Columns of a token's vector that start as principal components of the embedding.
+COMPONENTS = 16
+
+
+class Network(nn.Module):
+    """The comparer's network; :func:`miner.kernels.aligned.compare_pairs` computes the same.
+
+    ``units (V, s)`` are the vectors of the token ids to start from; ``mean`` and ``spread
+    (COLUMNS,)`` are those of the numbers that describe tokens.
+    """
+
+    def __init__(self, units: np.ndarray, mean: np.ndarray, spread: np.ndarray):
+        super().__init__()
+        size = units.shape[1]
+        # The last row stands for no token.
+        self.units = nn.Embedding.from_pretrained(
+            torch.from_numpy(np.concatenate([units, np.zeros((1, size), np.float32)])),
+            freeze=False,
+            padding_idx=len(units),
+        )
+        self.mean, self.spread = torch.from_numpy(mean), torch.from_numpy(spread)
+        self.token = nn.Linear(COLUMNS + 6 * size, HIDDEN)
+        self.pair = nn.Linear(4 * HIDDEN + 2, HIDDEN)
+        self.logit = nn.Linear(HIDDEN, 1)
+
+    def forward(self, ids: Tensor, numbers: Tensor, lengths: Tensor) -> Tensor:
+        """Return logits ``(p,)`` of pairs whose tokens are ``ids (t, 4)``, ``numbers (t, c)``.
+
+        ``lengths (2p,)``: tokens of the first and second side of each pair in turn.
+        """
+        own, other, before, after = self.units(ids).unbind(1)  # (t, s)
+        known = (numbers - self.mean) / self.spread
+        parts = [known, own, other, (own - other).abs(), own * other, before, after]
+        compared = torch.relu(self.token(torch.cat(parts, dim=1)))  # (t, HIDDEN)
+        pooled = [
+            torch.segment_reduce(compared, how, lengths=lengths, axis=0) for how in ("mean", "max")
+        ]
+        sides = torch.cat(pooled, dim=1).view(-1, 2, 2 * HIDDEN)  # (p, 2, 2 HIDDEN)
+        size = torch.log(lengths.float()).view(-1, 2)
+        both = torch.cat(
+            [
+                sides.sum(1),
+                (sides[:, 0] - sides[:, 1]).abs(),
+                size.mean(1, keepdim=True),
+                (size[:, :1] - size[:, 1:]).abs(),
+            ],
+            dim=1,
+        )
+        return self.logit(torch.relu(self.pair(both)))[:, 0]
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays of :class:`miner.scoring.comparer.Comparer`."""
+        weight, bias = self.token.weight.detach().double(), self.token.bias.detach().double()
+        scaled = weight.clone()
+        scaled[:, :COLUMNS] /= self.spread.double()
+        bias = bias - scaled[:, :COLUMNS] @ self.mean.double()
+        found = {
+            "token": scaled.T,
+            "token_bias": bias,
+            "pair": self.pair.weight.detach().T,
+            "pair_bias": self.pair.bias.detach(),
+            "logit": self.logit.weight.detach()[0],
+            "logit_bias": self.logit.bias.detach(),
+        }
+        return {
+            "units": self.units.weight.detach()[:-1].numpy().astype(np.float16),
+            **{name: value.float().contiguous().numpy() for name, value in found.items()},
+        }
+
+
+def learn_comparer(
+    encoder: Encoder, texts: Sequence[LanguageText], seed: int, report: Report
+) -> dict[str, np.ndarray]:
+    """Learn the arrays of :class:`miner.scoring.comparer.Comparer`.
+
+    The encoder's model has its lexicons, and reads pieces. The training pairs of each of ``texts``
+    are learned from, with the lexicon of their languages: of n pairs, in proportion to the root of
+    n, so that languages with little text count. Returns no arrays where no pair is of use.
+    """
+    model = encoder.model
+    assert model.verifying is not None and model.lexicons is not None
+    table = model.verifying.table()
+    texts = [text for text in texts if len(text.training[0])]
+    tokens: TokenTable | None = None
+    makers: list[ExampleMaker] = []
+    for text in texts:
+        lexicon = model.lexicons.of(*text.languages)
+        tokens = tokens.with_lexicon(lexicon) if tokens else TokenTable(table, lexicon)
+        makers.append(ExampleMaker(encoder, tokens, table, text.training, seed))
+    chosen = [
+        drawn(text.training, most, [seed, 11, number])
+        for number, (text, most) in enumerate(
+            zip(texts, shares([len(text.training[0]) for text in texts]), strict=True)
+        )
+    ]
+    total = sum(map(len, chosen))
+    parts, passes = -(-total // ROUND), -(-LEAST // max(total, 1))
+    torch.manual_seed(seed)
+    trainer, done = None, 0
+    for number, examples in enumerate(_rounds(makers, chosen, parts, passes, seed)):
+        if not examples.groups:
+            continue
+        if trainer is None:
+            start = Network(principal(table, SIZE), *moments(examples.numbers))
+            trainer = Trainer(start, seed, parts * passes)
+        loss = trainer.run(examples, number)
+        done += examples.groups
+        report(f"learning to compare tokens: {done} translations, loss {loss:.4f}")
+    return trainer.network.arrays() if trainer is not None else {}
+
+
+def shares(counts: Sequence[int]) -> list[int]:
+    """Return how many pairs to draw of each text, of ``counts`` pairs; `PAIRS` in all at most."""
+    weight = np.sqrt(np.array(counts, dtype=np.float64))
+    wanted = np.ceil(PAIRS * weight / max(weight.sum(), 1e-9)).astype(np.int64)
+    return np.minimum(counts, wanted).tolist()
+
+
+def drawn(text: tuple[Sequence[str], Sequence[str]], most: int, seed: Sequence[int]) -> np.ndarray:
+    """Draw rows of a text, with chances in proportion to the length, in random order."""
+    generator = np.random.default_rng(seed)
+    lengths = np.fromiter(map(len, text[0]), dtype=np.float64, count=len(text[0]))
+    # The largest u^(1/w) are a sample without replacement with weights w.
+    keys = generator.random(len(lengths)) ** (1 / np.maximum(lengths, 1))
+    return generator.permutation(np.argsort(-keys, kind="stable")[:most])
+
+
+def _rounds(
+    makers: Sequence[ExampleMaker],
+    chosen: Sequence[np.ndarray],
+    parts: int,
+    passes: int,
+    seed: int,
+) -> Iterator[Examples]:
+    """Yield the examples of one part of all texts after another, made while the last is in use."""
+
+    def make(number: int) -> Examples:
+        generator = random.Random(f"{seed} {number}")
+        part = number % parts
+        return joined(
+            [
+                maker(rows[part * len(rows) // parts : (part + 1) * len(rows) // parts], generator)
+                for maker, rows in zip(makers, map(np.ndarray.tolist, chosen), strict=True)
+            ]
+        )
+
+    with ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(make, 0)
+        for number in range(1, parts * passes + 1):
+            examples = coming.result()
+            if number < parts * passes:
+                coming = pool.submit(make, number)
+            yield examples
+
+
+def principal(table: np.ndarray, width: int) -> np.ndarray:
+    """Return vectors ``(V, width) float32`` to start from: principal components, then noise."""
+    unit = table / np.maximum(np.linalg.norm(table, axis=1), 1e-9)[:, None]
+    _, vectors = np.linalg.eigh(unit.T.astype(np.float64) @ unit)
+    found = np.random.default_rng(1).normal(scale=0.1, size=(len(table), width))
+    size = min(COMPONENTS, width, table.shape[1])
+    found[:, :size] = 2 * unit @ vectors[:, ::-1][:, :size]
+    found[~table.any(axis=1)] = 0
+    return found.astype(np.float32)
+
+
+def moments(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean and spread of each column, ``(c,) float32``."""
+    spread = numbers.std(axis=0, dtype=np.float64)
+    spread[spread == 0] = 1
+    return numbers.mean(axis=0, dtype=np.float64).astype(np.float32), spread.astype(np.float32)
+
+
+class Trainer:
+    """Training of a network: each translation is right, its wrong pairs are wrong and lower.
+
+    Steps run on one thread, so that the result does not depend on their number; another one makes
+    the next examples meanwhile.
+    """
+
+    def __init__(self, network: Network, seed: int, rounds: int):
+        self.network, self.rounds = network, rounds
+        self.optimizer = torch.optim.Adam(network.parameters(), lr=RATE, betas=(0.9, 0.99))
+        self.generator = np.random.default_rng([seed, 12])
+
+    def run(self, examples: Examples, number: int) -> float:
+        """Take one pass over the examples of one of the rounds; returns the mean loss."""
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            order = self.generator.permutation(examples.groups)
+            losses = [
+                self._step(
+                    examples,
+                    np.sort(order[first : first + BATCH]),
+                    rate((number + first / len(order)) / self.rounds),
+                )
+                for first in range(0, len(order), BATCH)
+            ]
+        finally:
+            torch.set_num_threads(threads)
+        return sum(losses) / len(losses)
+
+    def _step(self, examples: Examples, groups: np.ndarray, rate: float) -> float:
+        size = WRONG + 1
+        pairs = (groups[:, None] * size + np.arange(size)).ravel()
+        ids, numbers, lengths = gathered(examples, pairs)
+        vocabulary = len(self.network.units.weight) - 1
+        unknown = self.generator.random(vocabulary + 1, dtype=np.float32) < UNKNOWN
+        hidden = unknown[ids]  # (t, 4)
+        numbers[np.ix_(hidden[:, :2].any(axis=1), LEXICAL)] = 0
+        ids[hidden] = vocabulary
+        given = [torch.from_numpy(array) for array in (ids, numbers, lengths)]
+        logit = self.network(*given).view(-1, size)
+        right, wrong = logit[:, :1], logit[:, 1:]
+        # Right pairs count as much as all wrong ones together.
+        loss = nn.functional.softplus(-right).mean() + nn.functional.softplus(wrong).mean()
+        loss = loss + nn.functional.softplus(wrong - right).mean()
+        for parameters in self.optimizer.param_groups:
+            parameters["lr"] = rate
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        return float(loss.detach())
+
+
+def rate(done: float) -> float:
+    """Return the learning rate after a part ``done`` in [0, 1] of all steps: up, then down."""
+    if done < RISE:
+        return RATE * (0.04 + 0.96 * done / RISE)
+    return RATE * (1 + math.cos(math.pi * (done - RISE) / (1 - RISE))) / 2
+
+
+def gathered(examples: Examples, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Copy the tokens of pairs: ids, numbers, and lengths ``(2p,)`` of both sides in turn."""
+    starts, counts = examples.starts[pairs], np.diff(examples.starts)[pairs]
+    offsets = offsets_of(counts)
+    rows = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], counts)
+    first = examples.sizes[pairs]
+    lengths = np.stack([first, counts - first], axis=1).ravel()
+    return examples.ids[rows].astype(np.int64), examples.numbers[rows], lengths
