@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from miner.evaluation.metrics import Evaluation, best_threshold, evaluate
     from miner.index.index import Index
     from miner.knn.settings import SearchSettings
-    from miner.mining.mine import Keep, Mined, mine
+    from miner.mining.keep import Keep
+    from miner.mining.mine import Mined, mine
     from miner.mining.pairs import Pairs
     from miner.mining.search import search
 
@@ -42,7 +43,7 @@ _HOMES = {
     "Encoder": "miner.encoder.encoder",
     "Evaluation": "miner.evaluation.metrics",
     "Index": "miner.index.index",
-    "Keep": "miner.mining.mine",
+    "Keep": "miner.mining.keep",
     "Mined": "miner.mining.mine",
     "MinerError": "miner.errors",
     "Pairs": "miner.mining.pairs",

@@ -67,7 +67,8 @@ def mine(
     from miner.cli.index import describe
     from miner.cli.progress_bars import Progress
     from miner.knn.search_checkpoint import Checkpoint
-    from miner.mining.mine import KeepError, load_encoder
+    from miner.mining.keep import KeepError
+    from miner.mining.mine import load_encoder
     from miner.mining.mine import mine as mine_texts
     from miner.text.locks import lock
 
@@ -83,16 +84,16 @@ def mine(
             report.operations = 2.0 * left.distinct * right.distinct * left.dimension
 
     try:
-        decoys = given["decoys"]
+        decoys, embeddings = given["decoys"], given["decoy_embeddings"]
         settings, keep = take_settings(given), take_keep(given)
         output = Output.take(given)
         places = {"-o": output.output, "--report": output.page}
-        guard.check([source, target, model, decoys], places)
+        guard.check([source, target, model, decoys, embeddings], places)
         with ExitStack() as stack:
             if work is not None:
                 Path(work).mkdir(parents=True, exist_ok=True)  # the pairs may go there, too
                 stack.enter_context(lock(Path(work) / MARKER))
-            output.check(settings)
+            output.check()
             options.warn_of_columns((source, target), given["format"])
             encoder = load_encoder(model, settings, loading)
             checkpoint = None

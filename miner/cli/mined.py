@@ -13,7 +13,8 @@ from miner.cli import guard
 if TYPE_CHECKING:
     from miner.knn.search_checkpoint import Checkpoint
     from miner.knn.settings import SearchSettings
-    from miner.mining.mine import Keep, Mined
+    from miner.mining.keep import Keep
+    from miner.mining.mine import Mined
 
 
 def say(text: str) -> None:
@@ -23,15 +24,34 @@ def say(text: str) -> None:
 
 def take_keep(given: dict[str, Any], **defaults: Any) -> Keep:
     """Take the options out of ``given`` that say how many pairs to keep."""
-    from miner.errors import strictly
-    from miner.mining.mine import Keep
-    from miner.text.corpus import read
+    import numpy as np
 
-    decoys = given.pop("decoys")
+    from miner.errors import MismatchError, strictly
+    from miner.index.vectors import open_vectors
+    from miner.mining.keep import Keep
+    from miner.text.corpus import Reader
+
+    decoys, embeddings = given.pop("decoys"), given.pop("decoy_embeddings")
+    vectors = None
+    if embeddings is not None:
+        if decoys is None:
+            raise click.UsageError("--decoy-embeddings are the vectors of --decoys; give both")
+        vectors = open_vectors(embeddings)
     if decoys is not None:
+        reader = Reader(decoys)
         with strictly():
-            decoys = read(decoys).sentences
+            blocks = list(reader)
+        if vectors is not None and len(vectors) != reader.lines:
+            raise MismatchError(
+                f"{embeddings} has {len(vectors)} vectors, {decoys} {reader.lines} lines; there "
+                "must be one for every line, empty lines included"
+            )
+        if vectors is not None:
+            vectors = vectors[np.concatenate([np.empty(0, int), *(b.lines - 1 for b in blocks)])]
+        decoys = [sentence for block in blocks for sentence in block.sentences]
     return Keep(
+        decoy_vectors=vectors,
+        report=given["page"] is not None,
         threshold=given.pop("threshold"),
         target_precision=given.pop("target_precision"),
         top_n=given.pop("top_n"),
@@ -88,14 +108,12 @@ class Output:
         place = Path(self.output)
         return self.output != "-" and (place.is_file() or not place.exists())
 
-    def check(self, settings: SearchSettings) -> None:
-        """Refuse, before any work, a place that cannot be written, and a report of margins."""
+    def check(self) -> None:
+        """Refuse, before any work, a place that cannot be written."""
         from miner.reports import search_report
 
         guard.check_writable([path for path in (self.output, self.page) if path is not None])
         if self.page is not None:
-            if settings.rank == "margin":
-                raise click.UsageError("--report needs verification: margins do without")
             search_report.check(self.page)
 
     def write(self, mined: Mined, checkpoint: Checkpoint | None) -> None:

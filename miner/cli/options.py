@@ -289,15 +289,20 @@ estimating = several(
         "--decoys",
         metavar="FILE",
         help="Sentences to estimate precision with, in the target's language and domain, none of "
-        "them a translation of a source [those of the model].",
+        "them a translation of a source [those of the model, or of the one that ships].",
+    ),
+    click.option(
+        "--decoy-embeddings",
+        metavar="FILE",
+        help="Vectors of --decoys, one a line, for indexes of 'miner index --embeddings'.",
     ),
     click.option(
         "--estimate/--no-estimate",
         "estimating",
         default=True,
         show_default=True,
-        help="Estimate precision, which searches and verifies up to 20,000 more targets. Scores "
-        "are then probabilities on this corpus; without, the model's own.",
+        help="Estimate precision, which searches up to 20,000 more targets. Scores are then "
+        "probabilities on this corpus. With --rank margin only if an option asks for precision.",
     ),
     click.option(
         "--refit/--no-refit",

@@ -61,15 +61,16 @@ def search(
     from miner.cli.progress_bars import Progress
     from miner.index.index import Index
     from miner.knn.search_checkpoint import Checkpoint
-    from miner.mining.mine import KeepError, load_encoder, mine
+    from miner.mining.keep import KeepError
+    from miner.mining.mine import load_encoder, mine
 
     try:
-        decoys = given["decoys"]
+        decoys, embeddings = given["decoys"], given["decoy_embeddings"]
         settings, keep = take_settings(given), take_keep(given, default_precision=None)
         output = Output.take(given)
         places = {"-o": output.output, "--report": output.page, "--checkpoint": checkpoint}
-        guard.check([source, target, model, decoys], places)
-        output.check(settings)
+        guard.check([source, target, model, decoys, embeddings], places)
+        output.check()
         indexes = Index.open(source), Index.open(target)
         encoder = None
         if model is not None and settings.rank != "margin":

@@ -5,18 +5,25 @@ verifier, and are matched one to one. A decoy that is matched stands for wrong p
 :mod:`miner.mining.precision`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from miner.errors import ResourceError
+from miner.encoder.tokenizer import Tokenizer
+from miner.errors import MismatchError, ResourceError
 from miner.knn.knn_search import nearest_both
 from miner.knn.neighbors import Neighbors
 from miner.knn.vector_set import VectorSet
 from miner.machine import thread_count
 from miner.mining.search import Search
-from miner.mining.verification import choose_by_probability, features, held_bytes, release
+from miner.mining.verification import (
+    choose_by_margin,
+    choose_by_probability,
+    features,
+    held_bytes,
+    release,
+)
 from miner.ragged import take_lists
 from miner.scoring.margin import CandidateBlocks
 from miner.scoring.pair_features import PreparedText, prepare
@@ -84,13 +91,34 @@ def choose(found: Search, sentences: Sequence[str] | None = None) -> Decoys:
     Raises :class:`~miner.errors.ResourceError` where there are too few.
     """
     assert found.verifier is not None and found.target_text is not None
-    encoder = found.verifier.encoder
-    pool = list(dict.fromkeys(_of_model(found) if sentences is None else sentences))
-    text = prepare(encoder.tokenizer, pool, thread_count(found.settings.threads))
-    rows = found.sides[1].rows
-    usable = np.flatnonzero((np.diff(text.offsets) > 0) & ~_among(text, found.target_text))
-    alike = _alike(found.target_text, rows, text, usable, encoder.tokenizer.size)
-    if sentences is None:
+    return choose_among(
+        list(dict.fromkeys(_of_model(found) if sentences is None else sentences)),
+        found.target_text,
+        found.sides[1].rows,
+        found.verifier.encoder.tokenizer,
+        thread_count(found.settings.threads),
+        resembling=sentences is None,
+    )
+
+
+def choose_among(
+    pool: list[str],
+    targets: PreparedText,
+    rows: np.ndarray,
+    tokenizer: Tokenizer,
+    threads: int,
+    *,
+    resembling: bool,
+) -> Decoys:
+    """Choose decoys among the distinct sentences ``pool``, as :func:`choose` does.
+
+    ``targets`` are those of the index by ``tokenizer``, ``rows`` the distinct ones. With
+    ``resembling`` only decoys with the vocabulary of the targets are chosen.
+    """
+    text = prepare(tokenizer, pool, threads)
+    usable = np.flatnonzero((np.diff(text.offsets) > 0) & ~_among(text, targets))
+    alike = _alike(targets, rows, text, usable, tokenizer.size)
+    if resembling:
         usable = usable[alike]
     if len(rows) < FEWEST_TARGETS:
         raise ResourceError(
@@ -102,7 +130,7 @@ def choose(found: Search, sentences: Sequence[str] | None = None) -> Decoys:
     draws = np.array_split(usable, -(-len(usable) // len(rows)) or 1)[:DRAWS]
     used = sum(map(len, draws))
     if used < FEWEST:
-        why = "resemble the targets" if sentences is None else "are distinct, known, and no targets"
+        why = "resemble the targets" if resembling else "are distinct, known, and no targets"
         raise ResourceError(
             f"only {used} decoys {why}; give at least {FEWEST} sentences of the target's "
             "language and domain (--decoys FILE), or a --threshold"
@@ -147,23 +175,8 @@ def _compete(found: Search, vectors: np.ndarray, text: PreparedText) -> DecoyPai
     """
     verifier, logits, source_text = found.verifier, found.logits, found.source_text
     assert verifier is not None and logits is not None and source_text is not None
-    decoys = VectorSet(vectors, np.flatnonzero(vectors.any(axis=1)))
-    settings, first = found.settings, len(found.backward)
-    assert settings.memory is not None
-    # At least what its lists and small blocks take: the work is not to end here.
-    memory = max(
-        settings.memory - held_bytes((len(found.forward), first), settings.neighbors),
-        (20 * settings.neighbors + 100) * (len(found.forward) + len(vectors)) + DECOY_SEARCH,
-    )
-    # Without a compressed index of the sources: the neighbours of decoys are to be exact.
-    forward, backward = nearest_both(
-        replace(found.sides[0], ann=None), decoys, replace(settings, memory=memory)
-    )
-    joined = Neighbors(
-        np.concatenate([found.backward.similarity, backward.similarity]),
-        np.concatenate([found.backward.row, backward.row]),
-    )
-    blocks = CandidateBlocks(_merged(found.forward, forward, first), joined, settings.margin)
+    blocks, memory = _joined(found, vectors)
+    first = len(found.backward)
 
     def logits_of(source_row: np.ndarray, target_row: np.ndarray) -> np.ndarray:
         logit = np.empty(len(source_row))
@@ -176,7 +189,7 @@ def _compete(found: Search, vectors: np.ndarray, text: PreparedText) -> DecoyPai
         return logit
 
     chosen, _, context_of = choose_by_probability(
-        blocks, settings.retrieval, verifier, logits_of, memory
+        blocks, found.settings.retrieval, verifier, logits_of, memory
     )
     chosen = chosen.take(chosen.target_row >= first)
     own = replace(chosen, target_row=chosen.target_row - first)
@@ -195,6 +208,62 @@ def _compete(found: Search, vectors: np.ndarray, text: PreparedText) -> DecoyPai
         own.source_row,
         own.target_row,
     )
+
+
+def match_by_margin(
+    found: Search, decoys: Decoys, vectors_of: Callable[[np.ndarray], np.ndarray]
+) -> DecoyPairs:
+    """Match as :func:`match` does, by margin alone; the score is the margin, without features.
+
+    ``vectors_of`` returns the vectors ``(n, d)`` of rows of the pool.
+    """
+    first, parts = len(found.backward), []
+    for chosen in decoys.draws:
+        vectors = vectors_of(chosen).astype(found.sides[0].vectors.dtype)
+        if vectors.shape[1] != found.sides[0].vectors.shape[1]:
+            raise MismatchError(
+                f"the decoys have vectors of {vectors.shape[1]} dimensions, the targets of "
+                f"{found.sides[0].vectors.shape[1]}; encode both by one encoder"
+            )
+        blocks, _ = _joined(found, vectors)
+        pairs = choose_by_margin(blocks, found.settings.retrieval)
+        pairs = pairs.take(pairs.target_row >= first)
+        parts.append(
+            DecoyPairs(
+                pairs.score,
+                np.empty((len(pairs), 0), dtype=np.float32),
+                pairs.similarity,
+                pairs.margin_ratio,
+                pairs.source_row,
+                chosen[pairs.target_row - first],
+            )
+        )
+    columns = ([getattr(part, field.name) for part in parts] for field in fields(DecoyPairs))
+    return DecoyPairs(*map(np.concatenate, columns))
+
+
+def _joined(found: Search, vectors: np.ndarray) -> tuple[CandidateBlocks, int]:
+    """Return the candidates of a search when decoys ``(n, d)`` join the targets, after them.
+
+    Also returned is the memory, in bytes, that further work may take.
+    """
+    decoys = VectorSet(vectors, np.flatnonzero(vectors.any(axis=1)))
+    settings, first = found.settings, len(found.backward)
+    assert settings.memory is not None
+    # At least what its lists and small blocks take: the work is not to end here.
+    memory = max(
+        settings.memory - held_bytes((len(found.forward), first), settings.neighbors),
+        (20 * settings.neighbors + 100) * (len(found.forward) + len(vectors)) + DECOY_SEARCH,
+    )
+    # Without a compressed index of the sources: the neighbours of decoys are to be exact.
+    forward, backward = nearest_both(
+        replace(found.sides[0], ann=None), decoys, replace(settings, memory=memory)
+    )
+    joined = Neighbors(
+        np.concatenate([found.backward.similarity, backward.similarity]),
+        np.concatenate([found.backward.row, backward.row]),
+    )
+    return CandidateBlocks(_merged(found.forward, forward, first), joined, settings.margin), memory
 
 
 def _merged(lists: Neighbors, more: Neighbors, first: int) -> Neighbors:

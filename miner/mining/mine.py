@@ -2,20 +2,28 @@
 
 import math
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from miner.encoder.foreign_encoder import as_encoder
-from miner.encoder.loading import USUAL, Loading
+from miner.encoder.loading import USUAL, Loading, split_name
 from miner.encoder.open_encoder import open_encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import MinerError
 from miner.index.index import Index
 from miner.knn.search_checkpoint import Checkpoint
 from miner.knn.settings import SearchSettings
+from miner.mining.keep import Keep
+from miner.mining.margin_precision import (
+    DecoyPool,
+    calibrate_by_margin,
+    encoded_pool,
+    encoder_of,
+    pool_with_vectors,
+)
 from miner.mining.pairs import Pairs, each_duplicate
 from miner.mining.precision import Estimate, Row, calibrate, rounded
 from miner.mining.search import Search, languages_of, require_one_model, run, verifier_for
@@ -25,8 +33,6 @@ from miner.scoring.language_notes import describe_both, doubts, one_language
 from miner.scoring.verifier import UNFITTED, Verifier
 from miner.text.durable import scratch_directory
 
-# Precision of the pairs kept by default.
-PRECISION = 0.95
 # Threshold on probabilities where a precision is wanted and cannot be estimated.
 CAUTIOUS = 0.5
 # Precisions in the table of thresholds; without an estimate, shares of all pairs.
@@ -34,71 +40,6 @@ SHOWN = (0.99, 0.98, 0.95, 0.9, 0.8, 0.7, 0.5)
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 
 Corpus = Index | str | Path
-
-
-class KeepError(ValueError):
-    """A choice of pairs that contradicts itself, or that the scores of a search cannot serve."""
-
-
-@dataclass(frozen=True)
-class Keep:
-    """Choice of how many of the mined pairs to keep.
-
-    - ``threshold``: pairs with this score or more.
-    - ``target_precision``: as many pairs as have this estimated precision, in (0, 1).
-    - ``top_n``: the best n pairs, on top of either.
-    - ``default_precision``: applies where none of the three is given. It is aimed at if it can be
-      estimated; otherwise pairs with a probability of one half or more are kept, and of pairs
-      ranked by margin those above the model's own threshold. None keeps all pairs.
-    - ``estimate``: whether to estimate precision, which takes a verifier. Scores are then
-      probabilities of being right on this corpus, else those of the model.
-    - ``refit``: whether the estimate first fits the verifier's function again to the corpus.
-    - ``decoys``: sentences to estimate precision with, in the language and domain of the target,
-      none a translation of a source. None: those of the model.
-
-    Raises KeepError for a threshold that is not finite or comes with a target precision, and for a
-    target precision or decoys without the estimate.
-    """
-
-    threshold: float | None = None
-    target_precision: float | None = None
-    top_n: int | None = None
-    default_precision: float | None = PRECISION
-    estimate: bool = True
-    refit: bool = True
-    decoys: Sequence[str] | None = None
-
-    def __post_init__(self) -> None:
-        if self.threshold is not None and not math.isfinite(self.threshold):
-            raise KeepError(f"a threshold must be a finite number, not {self.threshold}")
-        if self.threshold is not None and self.target_precision is not None:
-            raise KeepError("a target precision chooses the threshold; give one of the two")
-        if self.target_precision is not None and not 0 < self.target_precision < 1:
-            raise KeepError(
-                f"a target precision must be between 0 and 1, not {self.target_precision}"
-            )
-        for name, value in (("a target precision", self.target_precision), ("decoys", self.decoys)):
-            if value is not None and not self.estimate:
-                raise KeepError(f"{name} needs the estimate of precision (drop --no-estimate)")
-
-    @property
-    def chosen(self) -> bool:
-        """True if the caller said how many pairs to keep."""
-        return (self.threshold, self.target_precision, self.top_n) != (None, None, None)
-
-    def check(self, verifier: Verifier | None, reason: str | None = None) -> None:
-        """Raise KeepError, before any work, for what the scores of the search cannot serve.
-
-        ``reason``: why there is no verifier.
-        """
-        if verifier is not None and self.threshold is not None and self.threshold > 1:
-            raise KeepError(
-                f"scores are probabilities here, so a threshold of {self.threshold:g} would keep "
-                "nothing; give one below 1, or rank by margin"
-            )
-        for name, value in (("a target precision", self.target_precision), ("decoys", self.decoys)):
-            if value is not None and verifier is None:
-                raise KeepError(f"{name} needs verification: {reason or 'margins do without'}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,13 +118,14 @@ def mine(
         indexes = source, target
         require_one_model(*indexes)
         verifier, reason = _verifier(encoder, settings, source)
-        keep.check(verifier, reason)
+        foreign = split_name(source.model_name) is not None or (encoder and not encoder.model)
+        by_margin = _by_margin(verifier, keep, settings, bool(foreign), source.external)
     elif isinstance(source, Index) or isinstance(target, Index):
         raise TypeError("source and target must both be indexes, or both be text files")
     else:
         encoder = encoder or load_encoder("default", settings)
         verifier, reason = _verifier(encoder, settings, None)
-        keep.check(verifier, reason)
+        by_margin = _by_margin(verifier, keep, settings, encoder.model is None, False)
         for fact in encoder.facts():
             note(fact)
         indexes = index_texts((source, target), encoder, settings, report=report, **indexing)
@@ -193,9 +135,18 @@ def mine(
     note(describe_both(languages))
     for doubt in (*one_language(languages), *doubts(languages, model)):
         note(f"warning: {doubt}")
-    estimating = verifier is not None and keep.estimate
-    found = run(*indexes, verifier, settings, report, checkpoint, estimating=estimating)
     notes, warnings = [], []
+    decoy_encoder = None
+    if by_margin and not indexes[1].external:
+        try:
+            decoy_encoder = _decoy_encoder(indexes[1], encoder, settings)
+        except MinerError as error:
+            if keep.asks or keep.threshold is not None:
+                raise
+            by_margin = False
+            warnings.append(f"precision is not estimated: {error}")
+    estimating = keep.estimate if verifier is not None else by_margin
+    found = run(*indexes, verifier, settings, report, checkpoint, estimating=estimating)
     if reason is not None and not indexes[0].external:
         notes.append(f"ranked by margin: {reason}")
     if encoder is not None:
@@ -209,7 +160,7 @@ def mine(
         )
     guess = None
     if estimating and len(found.pairs):
-        found, guess = _calibrated(found, keep, notes, warnings)
+        found, guess = _calibrated(found, keep, decoy_encoder, notes, warnings)
     pairs = found.pairs if settings.duplicates == "first" else each_duplicate(found.pairs)
     threshold = _threshold(keep, guess, found, encoder, notes)
     kept = pairs if threshold is None else pairs.at_least(threshold)
@@ -223,9 +174,12 @@ def load_encoder(
     model: str | Path, settings: SearchSettings, loading: Loading = USUAL
 ) -> SentenceEncoder:
     """Open a model to encode both sides with, by the threads and the device of a search."""
-    # A GPU that is asked for is one to search on: encoding uses it only if torch can.
-    device = "cpu" if settings.device == "cpu" else "auto"
-    return open_encoder(model, settings.threads, device, "source", loading)
+    return open_encoder(model, settings.threads, _encoding_device(settings), "source", loading)
+
+
+def _encoding_device(settings: SearchSettings) -> str:
+    """Return the device to encode on. One asked for is to search on; torch may not be there."""
+    return "cpu" if settings.device == "cpu" else "auto"
 
 
 def index_texts(
@@ -280,19 +234,52 @@ def _verifier(
 
 
 def _calibrated(
-    found: Search, keep: Keep, notes: list[str], warnings: list[str]
+    found: Search,
+    keep: Keep,
+    encoder: SentenceEncoder | None,
+    notes: list[str],
+    warnings: list[str],
 ) -> tuple[Search, Estimate | None]:
     """Calibrate scores; where they cannot be, raise if that was asked for by name, else warn."""
     try:
-        found, guess = calibrate(found, keep.decoys, refitting=keep.refit)
+        if found.verifier is not None:
+            found, guess = calibrate(found, keep.decoys, refitting=keep.refit)
+        else:
+            found, guess = calibrate_by_margin(found, _pool(found, keep, encoder))
     except MinerError as error:
-        if keep.target_precision is not None or keep.decoys is not None:
+        margins = found.verifier is None and (keep.asks or keep.threshold is not None)
+        if keep.target_precision is not None or keep.decoys is not None or margins:
             raise
         warnings.append(f"precision cannot be estimated, and scores are the model's own: {error}")
         return found, None
     notes += guess.notes
     warnings += [f"the estimates may be off: {doubt}" for doubt in guess.doubts]
     return found, guess
+
+
+def _by_margin(
+    verifier: Verifier | None, keep: Keep, settings: SearchSettings, foreign: bool, external: bool
+) -> bool:
+    """Decide if margins are calibrated; raise KeepError for what the scores cannot serve."""
+    usual = settings.rank is None  # nobody asked for margins
+    chosen = keep.estimates_margins(foreign and usual, external) and verifier is None
+    keep.check(verifier is not None or chosen)
+    return chosen
+
+
+def _pool(found: Search, keep: Keep, encoder: SentenceEncoder | None) -> DecoyPool:
+    """Return the decoys of a search by margin, and their vectors."""
+    if keep.decoy_vectors is not None and keep.decoys is not None:
+        return pool_with_vectors(keep.decoys, keep.decoy_vectors)
+    assert encoder is not None
+    return encoded_pool(encoder, keep.decoys, found.languages[1].code)
+
+
+def _decoy_encoder(
+    index: Index, encoder: SentenceEncoder | None, settings: SearchSettings
+) -> SentenceEncoder:
+    """Return the encoder of the target's index, before the search: it may be missing."""
+    return encoder_of(index, encoder, settings.threads, _encoding_device(settings))
 
 
 def _threshold(

@@ -184,7 +184,7 @@ def calibrate(
         resample = partial(fitted.histogram.resampled, fitted.mixture)
     pairs = replace(pairs, score=score, raw_score=pairs.score).take(order)
     found = replace(found, pairs=replace(pairs, q_value=q_value))
-    doubts = _doubts(found, factor)
+    doubts = doubts_of(found, factor)
     if dropped:
         doubts += (
             f"{dropped} decoys match a source as translations do and were dropped; the corpus may "
@@ -286,7 +286,7 @@ def _logit(probability: np.ndarray) -> np.ndarray:
     return np.log(inside) - np.log1p(-inside)
 
 
-def _doubts(found: Search, factor: float) -> tuple[str, ...]:
+def doubts_of(found: Search, factor: float) -> tuple[str, ...]:
     """List reasons to distrust an estimate.
 
     ``factor``: the number of poor matches relative to those that the decoys predict.

@@ -1,6 +1,6 @@
 """Page about a search: the threshold with its estimates, and samples of the pairs found."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ SHORT, COPIED = 4, 0.8
 def write(
     path: str | Path, found: Search, estimate: Estimate | None, threshold: float | None
 ) -> None:
-    """Write the page about a search whose pairs were verified.
+    """Write the page about a search whose scores are probabilities.
 
     ``threshold`` is the one that was applied, None for none. Raises DependencyError without Bokeh,
     and ResourceError where the page cannot be written.
@@ -49,6 +49,7 @@ def write(
             },
             "samples_by_score": _samples(found, threshold),
             "suspects": _suspects(found, threshold),
+            "verified": found.verifier is not None,
         },
     )
 
@@ -151,25 +152,13 @@ def _samples(found: Search, threshold: float | None) -> list[dict[str, Any]]:
 def _suspects(found: Search, threshold: float | None) -> list[dict[str, Any]]:
     """Return the best kept pairs of each suspicious kind."""
     pairs = found.pairs
-    assert pairs.features is not None
-    assert found.source_text is not None and found.target_text is not None
-    feature = dict(zip(FEATURES, pairs.features.T, strict=True))
     kept = pairs.score >= (0.5 if threshold is None else threshold)
-    pieces = np.minimum(
-        np.diff(found.source_text.offsets)[pairs.source_row],
-        np.diff(found.target_text.offsets)[pairs.target_row],
-    )
     popular = np.maximum(
         _popularity(found.backward.row, len(pairs.source))[pairs.source_row],
         _popularity(found.forward.row, len(pairs.target))[pairs.target_row],
     )
     hub = popular > 10 * found.settings.neighbors
-    kinds = (
-        ("Numbers disagree", feature["numbers_differ"] > 0),
-        ("Nearly the same text on both sides", feature["shared_pieces"] > COPIED),
-        ("Very short", pieces < SHORT),
-        ("Hubs: sentences that are near to a great many others", hub),
-    )
+    kinds = [*_of_tokens(found), ("Hubs: sentences that are near to a great many others", hub)]
     return [
         _group(
             f"{title}: {np.count_nonzero(kept & which):,} of the pairs kept",
@@ -180,18 +169,41 @@ def _suspects(found: Search, threshold: float | None) -> list[dict[str, Any]]:
     ]
 
 
+def _of_tokens(found: Search) -> list[tuple[str, np.ndarray]]:
+    """Return the kinds that token ids tell, with a mask of pairs; none without verification."""
+    pairs = found.pairs
+    if pairs.features is None or found.source_text is None or found.target_text is None:
+        return []
+    feature = dict(zip(FEATURES, pairs.features.T, strict=True))
+    pieces = np.minimum(
+        np.diff(found.source_text.offsets)[pairs.source_row],
+        np.diff(found.target_text.offsets)[pairs.target_row],
+    )
+    return [
+        ("Numbers disagree", feature["numbers_differ"] > 0),
+        ("Nearly the same text on both sides", feature["shared_pieces"] > COPIED),
+        ("Very short", pieces < SHORT),
+    ]
+
+
 def _popularity(rows: np.ndarray, size: int) -> np.ndarray:
     """Return the number of neighbour lists that have each row, ``(size,)``."""
     return np.bincount(rows[rows >= 0], minlength=size)
 
 
 def _group(title: str, found: Search, chosen: Iterable[int]) -> dict[str, Any]:
-    """Return some pairs as the model reads them: score, q-value and the tokens of both sides."""
+    """Return some pairs: score, q-value and both sides, as the tokens that the verifier reads."""
     pairs = found.pairs.take(np.array(list(chosen), dtype=np.int64))
-    assert found.verifier is not None
     q_values = [None] * len(pairs) if pairs.q_value is None else pairs.q_value.tolist()
     rows = [
-        {"score": score, "q_value": q_value, "sides": match(found.verifier, source, target)}
+        {"score": score, "q_value": q_value, "sides": _sides(found, source, target)}
         for (score, source, target), q_value in zip(pairs.texts(), q_values, strict=True)
     ]
     return {"title": title, "pairs": rows}
+
+
+def _sides(found: Search, source: str, target: str) -> Sequence[Sequence[Any]]:
+    """Return the tokens of both sentences; without a verifier each sentence is one text."""
+    if found.verifier is not None:
+        return match(found.verifier, source, target)
+    return [[source], [target]]

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
 from support.foreign import fake_directory, fake_library
+
+import miner as package
+from miner.encoder.model import load
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -57,3 +61,28 @@ def test_prompts_want_a_side(miner: Run, name: str, german_file: Path, tmp_path:
     code, _, err = miner(*indexing, "--side", "source")
     assert code == 0 and "prompts 'query: ' for the source, 'passage: ' for the target" in err
     assert '"source_prompt": "query: "' in (tmp_path / "de" / "meta.json").read_text()
+
+
+def test_precision_of_vectors_without_a_model(miner: Run, tmp_path: Path) -> None:
+    """Decoys come with vectors of the same encoder; a report shows the estimate."""
+    demo = Path(package.__file__).parent / "demo"
+    decoys = load("default").read_decoys("en")[:700]
+    (tmp_path / "decoys.en").write_text("\n\n".join(decoys) + "\n", encoding="utf-8")
+    for text in (demo / "demo.de", demo / "demo.en", tmp_path / "decoys.en"):
+        assert miner("encode", text, "-o", tmp_path / f"{text.suffix}{len(text.stem)}.npy")[0] == 0
+    for side, file in (("de", ".de4.npy"), ("en", ".en4.npy")):
+        text, place = demo / f"demo.{side}", tmp_path / side
+        assert miner("index", text, "--embeddings", tmp_path / file, "-o", place)[0] == 0
+    search = ["search", tmp_path / "de", tmp_path / "en", "--target-precision", "0.9"]
+    code, _, err = miner(*search)
+    assert code == 2 and "--decoy-embeddings FILE" in " ".join(err.split())
+    search += ["--decoys", tmp_path / "decoys.en", "--decoy-embeddings", tmp_path / ".en6.npy"]
+    more = ["--report", tmp_path / "r.html"] if find_spec("bokeh") else []
+    code, out, err = miner(*search, *more)
+    assert code == 0 and "estimated precision 0.9" in err and len(out.splitlines()) > 100
+    if more:
+        page = (tmp_path / "r.html").read_text(encoding="utf-8")
+        assert "Just above the threshold" in page and "Numbers disagree" not in page
+    search[-1] = tmp_path / ".de4.npy"
+    code, _, err = miner(*search)
+    assert code == 1 and "400 vectors" in err and "1399 lines" in err

@@ -16,7 +16,8 @@ from miner.encoder.open_encoder import open_encoder
 from miner.encoder.pretrained import directory_digest
 from miner.errors import ArtifactError, DependencyError, MismatchError
 from miner.index.index import Index
-from miner.mining.mine import Keep, mine
+from miner.mining.keep import Keep
+from miner.mining.mine import mine
 
 
 class Faulty:

@@ -13,7 +13,8 @@ from miner.encoder.encoder import Encoder
 from miner.errors import ResourceError
 from miner.index.index import Index
 from miner.knn.settings import SearchSettings
-from miner.mining.mine import Keep, mine
+from miner.mining.keep import Keep
+from miner.mining.mine import mine
 
 # Bytes that the larger search may take.
 MEMORY = 64 << 20
@@ -21,7 +22,8 @@ CODE = """
 import resource, sys, warnings
 from miner.index.index import Index
 from miner.knn.settings import SearchSettings
-from miner.mining.mine import Keep, mine
+from miner.mining.keep import Keep
+from miner.mining.mine import mine
 source, target, memory = Index.open(sys.argv[1]), Index.open(sys.argv[2]), int(sys.argv[3])
 decoys = open(sys.argv[4], encoding="utf-8").read().splitlines()
 mined = mine(source, target, keep=Keep(target_precision=0.5, decoys=decoys),

@@ -12,7 +12,8 @@ import miner
 from miner import Keep, SearchSettings
 from miner.encoder.encoder import Encoder
 from miner.index.index import Index
-from miner.mining.mine import CAUTIOUS, KeepError
+from miner.mining.keep import KeepError
+from miner.mining.mine import CAUTIOUS
 
 
 def test_indexes_and_texts_give_the_same(
@@ -95,9 +96,13 @@ def test_choices_that_contradict_themselves(choice: dict, said: str) -> None:
 def test_choices_that_the_scores_cannot_serve(verifying: tuple[Index, Index]) -> None:
     with pytest.raises(KeepError, match="probabilities here"):
         miner.mine(*verifying, keep=Keep(threshold=1.15))
-    with pytest.raises(KeepError, match="needs verification"):
+    with pytest.raises(KeepError, match="report of margins needs the estimate"):
         miner.mine(
-            *verifying, keep=Keep(target_precision=0.9), settings=SearchSettings(rank="margin")
+            *verifying,
+            keep=Keep(report=True, estimate=False),
+            settings=SearchSettings(rank="margin"),
         )
+    with pytest.raises(KeepError, match="encodes decoys itself"):
+        miner.mine(*verifying, keep=Keep(decoys=["a"], decoy_vectors=np.ones((1, 32))))
     with pytest.raises(TypeError, match="both"):
         miner.mine(verifying[0], "text.en")

@@ -1,0 +1,105 @@
+"""Choice of how many of the mined pairs to keep."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+# Precision of the pairs kept by default.
+PRECISION = 0.95
+
+
+class KeepError(ValueError):
+    """A choice of pairs that contradicts itself, or that the scores of a search cannot serve."""
+
+
+@dataclass(frozen=True)
+class Keep:
+    """Choice of how many of the mined pairs to keep.
+
+    - ``threshold``: pairs with this score or more.
+    - ``target_precision``: as many pairs as have this estimated precision, in (0, 1).
+    - ``top_n``: the best n pairs, on top of either.
+    - ``default_precision``: applies where none of the three is given. It is aimed at if it can be
+      estimated; otherwise pairs with a probability of one half or more are kept, and of pairs
+      ranked by margin those above the model's own threshold. None keeps all pairs.
+    - ``estimate``: whether to estimate precision. Scores are then probabilities of being right on
+      this corpus, else those of the model. Where a model with a verifier is told to rank by margin,
+      there is an estimate only if a precision, decoys or a report are asked for.
+    - ``refit``: whether the estimate first fits the verifier's function again to the corpus.
+    - ``decoys``: sentences to estimate precision with, in the language and domain of the target,
+      none a translation of a source. None: those of the model, or of the one that ships.
+    - ``decoy_vectors``: their vectors ``(n, d)``, for indexes of vectors from elsewhere.
+    - ``report``: a report will show the estimate.
+
+    Raises KeepError for a threshold that is not finite or comes with a target precision, and for a
+    target precision, decoys or a report without the estimate, and for vectors without decoys.
+    """
+
+    threshold: float | None = None
+    target_precision: float | None = None
+    top_n: int | None = None
+    default_precision: float | None = PRECISION
+    estimate: bool = True
+    refit: bool = True
+    decoys: Sequence[str] | None = None
+    decoy_vectors: np.ndarray | None = field(default=None, compare=False)
+    report: bool = False
+
+    def __post_init__(self) -> None:
+        if self.threshold is not None and not math.isfinite(self.threshold):
+            raise KeepError(f"a threshold must be a finite number, not {self.threshold}")
+        if self.threshold is not None and self.target_precision is not None:
+            raise KeepError("a target precision chooses the threshold; give one of the two")
+        if self.target_precision is not None and not 0 < self.target_precision < 1:
+            raise KeepError(
+                f"a target precision must be between 0 and 1, not {self.target_precision}"
+            )
+        for name, value in (("a target precision", self.target_precision), ("decoys", self.decoys)):
+            if value is not None and not self.estimate:
+                raise KeepError(f"{name} needs the estimate of precision (drop --no-estimate)")
+        if self.decoy_vectors is not None and self.decoys is None:
+            raise KeepError("vectors of decoys come with the decoys; give both")
+
+    @property
+    def asks(self) -> bool:
+        """True if the caller wants what only an estimate gives."""
+        return self.target_precision is not None or self.decoys is not None or self.report
+
+    @property
+    def chosen(self) -> bool:
+        """True if the caller said how many pairs to keep."""
+        return (self.threshold, self.target_precision, self.top_n) != (None, None, None)
+
+    def estimates_margins(self, foreign: bool, external: bool) -> bool:
+        """Decide if the precision of pairs that are ranked by margin is estimated.
+
+        ``foreign`` is True for an encoder that has margins only, ``external`` for vectors without
+        an encoder. Raises KeepError for what the latter cannot serve.
+        """
+        if external and self.estimate and self.asks and self.decoy_vectors is None:
+            raise KeepError(
+                "these vectors come from elsewhere, so an estimate of precision needs decoys with "
+                "vectors of the same encoder (--decoys FILE --decoy-embeddings FILE)"
+            )
+        if not external and self.decoy_vectors is not None:
+            raise KeepError(
+                "the encoder of these indexes encodes decoys itself; leave out --decoy-embeddings"
+            )
+        return self.estimate and (self.asks or (foreign and not external))
+
+    def check(self, probable: bool) -> None:
+        """Raise KeepError, before any work, for what the scores of the search cannot serve.
+
+        ``probable`` is True if they will be probabilities.
+        """
+        if probable and self.threshold is not None and self.threshold > 1:
+            raise KeepError(
+                f"scores are probabilities here, so a threshold of {self.threshold:g} would keep "
+                "nothing; give one below 1, or rank by margin"
+            )
+        if self.report and not probable:
+            raise KeepError(
+                "a report of margins needs the estimate of precision (drop --no-estimate)"
+            )

@@ -1,0 +1,155 @@
+"""Precision without gold of pairs that nothing can verify: decoys and the mixture, on margins.
+
+Any encoder has margins, and vectors from elsewhere have them, too. Decoys join the targets as in
+:mod:`miner.mining.precision`, and compete by margin alone. The mixture of right and wrong pairs is
+fitted to standardised margins, and turns each into the probability of being right, which does not
+change their order. What decoys cannot tell, it cannot either: a margin does not see a wrong number.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from miner.encoder.hashed_trigrams import HashedTrigrams
+from miner.encoder.model import load
+from miner.encoder.open_encoder import open_encoder
+from miner.encoder.sentence_encoder import SentenceEncoder
+from miner.errors import ArtifactError, MismatchError, ResourceError
+from miner.index.index import Index
+from miner.index.vectors import unit_blocks
+from miner.mining import decoy_weights, refit
+from miner.mining.decoys import FEWEST, choose_among, match_by_margin
+from miner.mining.precision import FEWEST_MATCHED, Estimate, doubts_of, expected_wrong
+from miner.mining.search import Search
+from miner.mining.verification import prepare_texts
+from miner.text.language_codes import describe
+
+# Expected slope of log-odds of being right on margins, in standard deviations of those of decoys.
+SLOPE = 3.0
+
+
+@dataclass(frozen=True, eq=False)
+class DecoyPool:
+    """Sentences to choose decoys among, each once, and ``vectors(rows) -> (n, d)`` of some.
+
+    ``given`` is True if the user named them.
+    """
+
+    sentences: list[str]
+    vectors: Callable[[np.ndarray], np.ndarray]
+    given: bool
+
+
+def encoder_of(
+    index: Index, encoder: SentenceEncoder | None, threads: int | None, device: str
+) -> SentenceEncoder:
+    """Return the encoder of the target's index, to encode decoys; the one given, if it is it.
+
+    Raises ArtifactError for one that is no longer there, MismatchError for one that has changed.
+    """
+    try:
+        encoder = encoder or open_encoder(
+            index.model_name, threads, device, index.side or "target", index.loading
+        )
+    except ArtifactError as error:
+        raise ArtifactError(
+            f"{index.path} was built by {index.model_name}, which cannot be opened ({error}) to "
+            "encode decoys; say where it is now (--model), or search with --no-estimate"
+        ) from None
+    if encoder.fingerprint != index.fingerprint:
+        raise MismatchError(
+            f"{index.path} was built by {index.model_name} ({index.fingerprint}), not by "
+            f"{encoder.name} as it is now ({encoder.fingerprint}); index again, or search with "
+            "--no-estimate"
+        )
+    return encoder.on_side(index.side)
+
+
+def encoded_pool(
+    encoder: SentenceEncoder, sentences: Sequence[str] | None, language: str | None
+) -> DecoyPool:
+    """Return decoys that an encoder, of the target's side, encodes itself.
+
+    Without ``sentences`` they are those of the encoder's own model, or else of the model that
+    ships, in ``language``. Raises ResourceError for a language without decoys.
+    """
+    pool = sentences
+    if pool is None:
+        own = encoder.model.read_decoys(language) if encoder.model else []
+        pool = own or (load("default").read_decoys(language) if language is not None else [])
+    if not pool:
+        where = "an unknown language" if language is None else describe(language)
+        raise ResourceError(
+            f"there are no decoys in {where}; give at least {FEWEST} sentences of it that "
+            "translate no source (--decoys FILE), or a --threshold"
+        )
+    distinct, encode = list(dict.fromkeys(pool)), encoder.encode
+
+    def vectors(rows: np.ndarray) -> np.ndarray:
+        return encode([distinct[row] for row in rows.tolist()])
+
+    return DecoyPool(distinct, vectors, sentences is not None)
+
+
+def pool_with_vectors(sentences: Sequence[str], vectors: np.ndarray) -> DecoyPool:
+    """Return decoys with vectors from elsewhere, ``(n, d)``, one for each sentence.
+
+    Raises MismatchError for unequal numbers; ArtifactError for NaN, once a vector is used.
+    """
+    if len(sentences) != len(vectors):
+        raise MismatchError(
+            f"there are {len(vectors)} vectors for {len(sentences)} decoys, not one for each"
+        )
+    first = dict(zip(reversed(sentences), range(len(sentences) - 1, -1, -1), strict=True))
+    rows = np.array(sorted(first.values()))
+
+    def chosen(places: np.ndarray) -> np.ndarray:
+        return np.concatenate(list(unit_blocks(vectors, rows[places], "vectors of decoys")))
+
+    return DecoyPool([sentences[row] for row in rows.tolist()], chosen, True)
+
+
+def calibrate_by_margin(found: Search, pool: DecoyPool) -> tuple[Search, Estimate]:
+    """Score pairs that are ranked by margin by their probability of being right on this corpus.
+
+    Returned are the search, whose pairs keep their order and have the margin as ``raw_score``, and
+    the estimate of their precision and recall. Raises ResourceError where there are too few decoys.
+    """
+    pairs, settings = found.pairs, found.settings
+    assert settings.memory is not None and settings.threads is not None
+    tokenizer = HashedTrigrams()
+    targets = prepare_texts(pairs.target.store.texts, tokenizer, settings.threads, settings.memory)
+    rows = found.sides[1].rows
+    decoys = choose_among(
+        pool.sentences, targets, rows, tokenizer, settings.threads, resembling=not pool.given
+    )
+    matched = match_by_margin(found, decoys, pool.vectors)
+    used = np.concatenate(decoys.draws)
+    if len(matched) < FEWEST_MATCHED:
+        raise ResourceError(
+            f"only {len(matched)} of {len(used)} decoys were matched, too few to estimate "
+            "precision; give more (--decoys FILE), or a --threshold"
+        )
+    lengths = decoys.text.characters
+    weight = np.zeros(len(lengths))
+    weight[used] = decoy_weights.length_weights(targets.characters[rows], lengths[used])
+    weight = weight[matched.decoy]
+    center = float(np.average(matched.score, weights=weight))
+    spread = max(float(np.sqrt(np.average((matched.score - center) ** 2, weights=weight))), 1e-9)
+    fitted = refit.scored(
+        (pairs.score - center) / spread, (matched.score - center) / spread, weight, SLOPE
+    )
+    score = fitted.mixture.probability(fitted.logit)
+    wrong, q_value = expected_wrong(score)
+    pairs = replace(pairs, score=score, raw_score=pairs.score, q_value=q_value)
+    found = replace(found, pairs=pairs)
+    doubts = doubts_of(found, float(np.exp(fitted.mixture.scale)))
+    if pool.given and decoys.alike < 0.5:
+        doubts += (f"only {decoys.alike:.0%} of the decoys use the words of the targets",)
+    resample = partial(fitted.histogram.resampled, fitted.mixture)
+    notes = ("scores are probabilities on this corpus, estimated from margins",)
+    return found, Estimate(
+        score, wrong, q_value, len(used), len(matched), doubts, 0, notes, resample
+    )

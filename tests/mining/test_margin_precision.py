@@ -1,0 +1,115 @@
+"""Precision without gold of pairs that are ranked by margin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import miner
+import miner.mining.decoys
+from miner import Encoder, Index, Keep, SearchSettings
+from miner.encoder.hashed_trigrams import HashedTrigrams
+from miner.encoder.model import load
+from miner.errors import MismatchError, ResourceError
+from miner.evaluation.gold import read_gold
+from miner.mining.keep import KeepError
+from miner.mining.margin_precision import pool_with_vectors
+from miner.mining.mine import Mined
+
+DEMO = Path(miner.__file__).parent / "demo"
+BY_MARGIN = SearchSettings(rank="margin", languages=("de", "en"))
+
+
+class Vectors:
+    """The model that ships, as an encoder of another library."""
+
+    def __init__(self) -> None:
+        self.own = Encoder.load("default")
+
+    def encode(self, sentences: list[str]) -> np.ndarray:
+        return self.own.encode(sentences)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few_draws() -> Iterator[None]:
+    """Few decoys are enough for 400 sentences."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(miner.mining.decoys, "DRAWS", 4)
+        yield
+
+
+@pytest.fixture(scope="module")
+def mined() -> Mined:
+    settings = SearchSettings(languages=("de", "en"))
+    return miner.mine(DEMO / "demo.de", DEMO / "demo.en", encoder=Vectors(), settings=settings)
+
+
+def true_share(pairs: miner.Pairs) -> float:
+    gold = set(read_gold(DEMO / "demo.gold"))
+    return sum((one, other) in gold for _, one, other in pairs.ids()) / len(pairs)
+
+
+def test_scores_are_probabilities_in_the_order_of_margins(mined: Mined) -> None:
+    pairs = mined.all_pairs
+    assert mined.estimate is not None and pairs.raw_score is not None
+    assert pairs.q_value is not None and (np.diff(pairs.q_value) >= 0).all()
+    assert (np.diff(pairs.raw_score) <= 0).all() and (np.diff(pairs.score) <= 0).all()
+    assert 0 <= pairs.score.min() <= pairs.score.max() <= 1
+    assert "probabilities on this corpus, estimated from margins" in " ".join(mined.notes)
+    # 0.95 was aimed at.
+    assert mined.precision == pytest.approx(0.95, abs=0.01)
+    # The demo has near-copies, which decoys do not foresee.
+    assert len(mined.pairs) > 100 and true_share(mined.pairs) > 0.75
+
+
+def test_by_name_with_a_model_of_this_program() -> None:
+    files = DEMO / "demo.de", DEMO / "demo.en"
+    plain = miner.mine(*files, settings=BY_MARGIN)
+    assert plain.estimate is None
+    asked = miner.mine(*files, settings=BY_MARGIN, keep=Keep(target_precision=0.9))
+    assert asked.estimate is not None and asked.precision == pytest.approx(0.9, abs=0.01)
+
+
+def test_vectors_from_elsewhere(tmp_path: Path) -> None:
+    encoder = Vectors()
+    decoys = load("default").read_decoys("en")[:1500]
+    indexes = []
+    for side in ("de", "en"):
+        lines = (DEMO / f"demo.{side}").read_text(encoding="utf-8").splitlines()
+        np.save(tmp_path / f"{side}.npy", encoder.encode(lines))
+        files = tmp_path / f"{side}.npy", DEMO / f"demo.{side}"
+        indexes.append(Index.build_from_vectors(*files, tmp_path / side))
+    keep = Keep(target_precision=0.95, decoys=decoys, decoy_vectors=encoder.encode(decoys))
+    found = miner.mine(*indexes, keep=keep)
+    assert found.precision == pytest.approx(0.95, abs=0.01) and true_share(found.pairs) > 0.75
+    with pytest.raises(KeepError, match="--decoy-embeddings"):
+        miner.mine(*indexes, keep=Keep(target_precision=0.95))
+    with pytest.raises(MismatchError, match="not one for each"):
+        miner.mine(*indexes, keep=Keep(decoys=decoys, decoy_vectors=np.ones((3, 512))))
+    with pytest.raises(MismatchError, match="8 dimensions"):
+        miner.mine(*indexes, keep=Keep(decoys=decoys, decoy_vectors=np.ones((1500, 8))))
+    assert miner.mine(*indexes).estimate is None
+
+
+def test_decoys_that_are_too_few() -> None:
+    files = DEMO / "demo.de", DEMO / "demo.en"
+    with pytest.raises(ResourceError, match="give at least 500"):
+        miner.mine(*files, settings=BY_MARGIN, keep=Keep(decoys=["One.", "Two."]))
+
+
+def test_repeated_decoys_have_one_vector() -> None:
+    pool = pool_with_vectors(["a", "b", "a"], np.eye(3))
+    assert pool.sentences == ["a", "b"] and pool.given
+    np.testing.assert_array_equal(pool.vectors(np.array([1, 0])), np.eye(3)[[1, 0]])
+
+
+def test_hashed_trigrams() -> None:
+    tokenizer = HashedTrigrams()
+    ids, offsets = tokenizer(["Ein Haus", "", "図書館", "EIN HAUS"])
+    assert offsets.tolist() == [0, 8, 8, 11, 19] and ids.dtype == np.int32
+    assert (ids[:8] == ids[11:]).all() and 0 <= ids.min() <= ids.max() < tokenizer.size
+    texts, own = tokenizer.surfaces("図書館")
+    assert texts == ["図", "書", "館"] and (own == ids[8:11]).all()
