@@ -20,6 +20,7 @@ BENCHMARKS = {
     "distances": "benchmarks.models.distances",
     "filtering": "benchmarks.filtering.filter_quality",
     "speed": "benchmarks.speed.speed_sections",
+    "hybrid": "benchmarks.speed.hybrid_engine",
     "training": "benchmarks.speed.training_steps",
     "reliability": "benchmarks.reliability.campaign",
     "pages": "benchmarks.pages",

@@ -24,7 +24,7 @@ from benchmarks.models import (
     language_tables,
 )
 from benchmarks.reliability import reliability_tables
-from benchmarks.speed import speed_tables
+from benchmarks.speed import hybrid_tables, speed_tables
 
 ROOT = Path(__file__).parent.parent
 PAGES = ROOT / "README.md", ROOT / "docs" / "results.md"
@@ -200,6 +200,7 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     "verification": simple("secondlook.json", verification),
     "training": simple("training.json", training),
     "speed": part("speed.json", speed_tables.tables),
+    "hybrid": part("hybrid.json", hybrid_tables.tables),
     "languages": part("languages.json", language_tables.tables),
     "encoders": part("encoders.json", encoder_tables.tables),
     "experiments": part("experiments.json", experiment_tables.tables),

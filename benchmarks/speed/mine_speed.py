@@ -18,8 +18,8 @@ from benchmarks.speed.process import Job, Meter, alternate, rows, run
 from miner import Encoder, Index
 from miner.knn.settings import SearchSettings
 from miner.mining.precision import calibrate
+from miner.mining.search import Search, verifier_for
 from miner.mining.search import run as mine
-from miner.mining.search import verifier_for
 
 OURS = "ours, by margin"
 PROBABLE = "ours, by probability, with the estimate of precision (the default)"
@@ -29,9 +29,15 @@ WARM = 2000
 
 
 def ours(
-    encoder: Encoder, source: Path, target: Path, work: Path, rank: str, threads: int
-) -> tuple[int, dict[str, float]]:
-    """Mine pairs; return their number and the seconds of each stage."""
+    encoder: Encoder,
+    source: Path,
+    target: Path,
+    work: Path,
+    rank: str,
+    threads: int,
+    engine: str = "fused",
+) -> tuple[Search, dict[str, float]]:
+    """Mine pairs; return the search and the seconds of each stage."""
     seconds: dict[str, float] = {}
     started = time.perf_counter()
 
@@ -47,7 +53,7 @@ def ours(
         sides[0],
         sides[1],
         verifier,
-        SearchSettings(memory=search_speed.MEMORY, device="cpu", threads=threads),
+        SearchSettings(memory=search_speed.MEMORY, device="cpu", threads=threads, engine=engine),
         # Reports that all is done after the last block of the similarity matrix.
         report=lambda _, done, total: stage("neighbours") if done == total else None,
     )
@@ -58,7 +64,7 @@ def ours(
     pairs = found.pairs
     pairs.write(work / "pairs.tsv")
     stage("pairs to file")
-    return len(pairs), seconds
+    return found, seconds
 
 
 def theirs(encode: speed_peers.Encode, source: Path, target: Path, work: Path, threads: int) -> int:
@@ -124,7 +130,8 @@ def job(name: str, paths: list[str], work: str, threads: int) -> dict[str, Any]:
         ours(encoder, warm[0], warm[1], place, RANKS[name], threads)
         meter = Meter()
         with meter:
-            pairs, seconds = ours(encoder, source, target, place, RANKS[name], threads)
+            found, seconds = ours(encoder, source, target, place, RANKS[name], threads)
+        pairs = len(found.pairs)
     lines = sum(path.read_bytes().count(b"\n") for path in (source, target))
     stages = {stage: round(value, 2) for stage, value in seconds.items()}
     return meter.result(lines, pairs=pairs, stages=stages)

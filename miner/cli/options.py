@@ -247,7 +247,8 @@ machine = several(
         type=click.Choice(ENGINES),
         default="fused",
         show_default=True,
-        help="fused finds both directions in one pass; faiss searches twice. Compressed indexes "
+        help="fused finds both directions in one pass; faiss searches twice; hybrid compares a few "
+        "per cent of the pairs of large corpora, and misses a few neighbours. Compressed indexes "
         "always take faiss, and so does fused on a GPU; triton is one pass on a GPU, untried yet.",
     ),
     click.option(

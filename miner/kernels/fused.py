@@ -189,16 +189,16 @@ tile: Any = tile_avx2 if has_avx2() else tile_reference
 @numba.njit(nogil=True, cache=True, error_model="numpy")
 def merge(
     a, a_scale, correction, rows, b, b_scale, columns, first_row, last_row, first_column,
-    last_column, s, t, f_similarity, f_position, f_least, b_similarity, b_position, b_least,
+    last_column, f_similarity, f_position, f_least, b_similarity, b_position, b_least,
 ):  # fmt: skip
     """Merge the products of some tiles of rows and of columns into the lists of both.
 
-    The tiles of rows are ``first_row`` to ``last_row`` of a pack of ``rows`` vectors, those of
-    columns ``first_column`` to ``last_column`` of a pack of ``columns`` vectors. ``f_similarity (n,
-    w) float32``, ``f_position (n, w) int32`` and ``f_least (n,) float32``, the last similarity of
-    each list, are the lists of the rows, the first row of the pack being row ``s``. ``b_*`` and
-    ``t`` are the same for the columns. Empty places are -inf and -1. Calls that share neither rows
-    nor columns can run at the same time.
+    The tiles of rows are ``first_row`` to ``last_row`` of a pack, those of columns ``first_column``
+    to ``last_column`` of another. ``rows int32`` and ``columns int32`` are the positions of all
+    vectors of either pack in their side, each at most once. ``f_similarity (n, w) float32``,
+    ``f_position (n, w) int32`` and ``f_least (n,) float32``, the last similarity of each list, are
+    the lists of all rows of the side, ``b_*`` those of the columns. Empty places are -inf and -1.
+    Calls that share neither rows nor columns can run at the same time.
     """
     quads = a.shape[1]
     a_size, b_size = quads * ROWS * 4, quads * COLUMNS * 4
@@ -208,10 +208,10 @@ def merge(
     # Last places of the lists; infinite for the padding of a tile.
     row_least = np.full(len(a_scale), np.inf, np.float32)
     column_least = np.full(len(b_scale), np.inf, np.float32)
-    for i in range(first_row * ROWS, min(rows, last_row * ROWS)):
-        row_least[i] = f_least[s + i]
-    for j in range(first_column * COLUMNS, min(columns, last_column * COLUMNS)):
-        column_least[j] = b_least[t + j]
+    for i in range(first_row * ROWS, min(len(rows), last_row * ROWS)):
+        row_least[i] = f_least[rows[i]]
+    for j in range(first_column * COLUMNS, min(len(columns), last_column * COLUMNS)):
+        column_least[j] = b_least[columns[j]]
     step = max(1, CACHED // a_size)
     for near in range(first_row, last_row, step):
         for j in range(first_column, last_column):
@@ -227,12 +227,12 @@ def merge(
                         c = lowest_bit(mask)
                         mask &= mask - np.int32(1)
                         row, column = i * ROWS + r, j * COLUMNS + c
-                        if row >= rows or column >= columns:
+                        if row >= len(rows) or column >= len(columns):
                             continue
-                        value = out[r * COLUMNS + c]
+                        value, s, t = out[r * COLUMNS + c], rows[row], columns[column]
                         if value >= row_least[row]:
-                            put(f_similarity, f_position, f_least, s + row, value, t + column)
-                            row_least[row] = f_least[s + row]
+                            put(f_similarity, f_position, f_least, s, value, t)
+                            row_least[row] = f_least[s]
                         if value >= column_least[column]:
-                            put(b_similarity, b_position, b_least, t + column, value, s + row)
-                            column_least[column] = b_least[t + column]
+                            put(b_similarity, b_position, b_least, t, value, s)
+                            column_least[column] = b_least[t]

@@ -90,6 +90,10 @@ def choose_engine(engine: str, device: str, exact: bool, threads: int) -> Engine
 
 def search_device(device: str, engine: str) -> str:
     """Resolve ``auto`` to ``cuda`` or ``cpu``. Raises ResourceError for a missing device."""
+    if engine == "hybrid":
+        if device == "cuda":
+            raise ResourceError("--engine hybrid runs on processors; leave out --device cuda")
+        return "cpu"
     if engine == "triton":
         return resolve_device(device)
     if (engine, device) == ("fused", "auto") and not any(map(os.path.exists, DRIVERS)):
@@ -139,15 +143,32 @@ class Int8Engine:
         return made
 
     def merge(self, rows: Any, s: int, columns: Any, t: int, lists: tuple[Lists, Lists]) -> None:
+        where = (
+            np.arange(s, s + rows.count, dtype=np.int32),
+            np.arange(t, t + columns.count, dtype=np.int32),
+        )
+        self.merge_places(rows, where[0], columns, where[1], lists)
+
+    def merge_places(
+        self,
+        rows: Any,
+        s: np.ndarray,
+        columns: Any,
+        t: np.ndarray,
+        lists: tuple[Lists, Lists],
+    ) -> None:
+        """Merge a block as :meth:`merge` does, of vectors at any positions of their sides.
+
+        ``s (a,) int32`` and ``t (b,) int32`` are the positions of the rows and of the columns.
+        """
         from miner.kernels.fused import merge
 
         arrays = (*lists[0].arrays, *lists[1].arrays)
 
         def work(row_tiles: Strip, column_tiles: Strip) -> None:
             merge(
-                rows.tiles, rows.scale, rows.correction, rows.count,
-                columns.tiles, columns.scale, columns.count,
-                *row_tiles, *column_tiles, s, t, *arrays,
+                rows.tiles, rows.scale, rows.correction, s, columns.tiles, columns.scale, t,
+                *row_tiles, *column_tiles, *arrays,
             )  # fmt: skip
 
         run_crosswise(len(rows.tiles), len(columns.tiles), self.threads, work)

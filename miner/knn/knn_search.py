@@ -9,7 +9,7 @@ the int8 engine may miss a neighbour once in many thousands.
 """
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from miner.errors import ResourceError
 from miner.index import faiss
@@ -33,11 +33,16 @@ from miner.knn.vector_set import VectorSet
 from miner.machine import memory_budget, thread_count
 from miner.progress import Reporter, silent
 
+if TYPE_CHECKING:
+    from miner.knn.postings import Tokens
+
 # Rows of either side in one block of the similarity matrix; halved until it fits the memory.
 BLOCK = 16_384
 LEAST_BLOCK = 256
 # Pairs of sentences up to which float32 products take no longer than probing the int8 engine.
 SMALL = 1 << 23
+# Pairs of sentences from which on the hybrid engine is worth its preparation.
+HYBRID = 1 << 30
 # A compressed index is asked for this many times k candidates, to be reranked exactly.
 REFINE = 8
 
@@ -48,6 +53,7 @@ def nearest_both(
     settings: SearchSettings,
     report: Reporter = silent,
     checkpoint: Checkpoint | None = None,
+    tokens: "Tokens | None" = None,
 ) -> tuple[Neighbors, Neighbors]:
     """Find the k nearest targets of every source, and the k nearest sources of every target.
 
@@ -56,11 +62,14 @@ def nearest_both(
 
     Of the settings only k, memory, engine, exact, device and threads matter here; memory bounds the
     allocations, the result included. ``report`` counts searched rows of both directions.
-    ``checkpoint`` keeps the state of the search on disk.
+    ``checkpoint`` keeps the state of the search on disk. ``tokens`` are for the hybrid engine,
+    which finds fewer neighbours without.
 
     Raises ResourceError for too little memory, for a GPU that is not there, and for ``exact`` with
-    a compressed index.
+    a compressed index or the hybrid engine.
     """
+    if settings.exact and settings.engine == "hybrid":
+        raise ResourceError("--engine hybrid is not exact; leave out either it or --exact")
     threads, engine = thread_count(settings.threads), settings.engine
     device = search_device(settings.device, engine)
     if source.ann is not None or target.ann is not None:
@@ -90,10 +99,22 @@ def nearest_both(
         chosen = Float32Engine(threads)
     memory = memory_budget() if settings.memory is None else settings.memory
     search = _Search(source, target, k, memory, chosen, report, checkpoint)
+    if isinstance(chosen, Int8Engine) and leaves_out(source, target, settings):
+        search.leave_out(chosen, tokens)
     found = list(search.candidates())
     # Candidates go as soon as they are settled.
     forward = search.settle(source, target, found.pop(0))
     return forward, search.settle(target, source, found.pop(0))
+
+
+def leaves_out(source: VectorSet, target: VectorSet, settings: SearchSettings) -> bool:
+    """Tell if a search leaves pairs out, so that its recall is to be measured.
+
+    True for the hybrid engine on two large corpora, and for compressed indexes.
+    """
+    if source.ann is not None or target.ann is not None:
+        return True
+    return settings.engine == "hybrid" and len(source) * len(target) >= HYBRID
 
 
 class _Search:
@@ -141,6 +162,12 @@ class _Search:
         self.settled_block = max(1, min(self.block, (memory - lists) // second))
         # Prepared blocks by (columns, start, end).
         self.held: dict[tuple[bool, int, int], Any] = {}
+        # Int8 engine of a hybrid search, with the tokens for it.
+        self.hybrid: tuple[Int8Engine, Tokens | None] | None = None
+
+    def leave_out(self, engine: Int8Engine, tokens: "Tokens | None") -> None:
+        """Search by :mod:`miner.knn.hybrid` instead of comparing all with all."""
+        self.hybrid = engine, tokens
 
     def _width(self, base: VectorSet) -> int:
         """Return the number of candidates kept for every row that is searched in ``base``."""
@@ -185,14 +212,30 @@ class _Search:
 
     def _both_directions(self) -> tuple[Lists, Lists]:
         """Collect candidates of both sides in one pass over the similarity matrix."""
+        search = self._one_pass if self.hybrid is None else self._few_pairs
         if self.checkpoint is None:
-            return self._one_pass()
+            return search()
         self.checkpoint.acquire()
         try:
-            return self._one_pass()
+            return search()
         except BaseException:
             self.checkpoint.release()
             raise
+
+    def _few_pairs(self) -> tuple[Lists, Lists]:
+        """Collect candidates of both sides without comparing all pairs."""
+        from miner.knn.hybrid import HybridSearch
+
+        assert self.hybrid is not None
+        engine, tokens = self.hybrid
+        lists = (
+            Lists.empty(len(self.source), self.forward_width),
+            Lists.empty(len(self.target), self.backward_width),
+        )
+        sides = self.source, self.target
+        search = HybridSearch(sides, tokens, lists, engine, self.spare, self.block)
+        search.run(self.checkpoint, lambda share: self._advance(share * self.total))
+        return lists
 
     def _one_pass(self) -> tuple[Lists, Lists]:
         n, m = len(self.source), len(self.target)
@@ -273,7 +316,8 @@ class _Search:
 
     def settle(self, queries: VectorSet, base: VectorSet, lists: Lists) -> Neighbors:
         """Rank the candidates of one direction exactly."""
-        return settle(queries, base, lists, self.k, self.engine, self.settled_block)
+        engine = self.engine if self.hybrid is None else None
+        return settle(queries, base, lists, self.k, engine, self.settled_block)
 
 
 def _use_threads(threads: int, engine: Engine) -> None:

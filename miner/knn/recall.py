@@ -1,16 +1,11 @@
-"""Recall of a search, measured on a sample, and the exact search that is the truth for it."""
+"""The exact search that is the truth for others, and the check on a sample that int8 suffices."""
 
 import numpy as np
 
 from miner.knn.engines import Int8Engine
 from miner.knn.lists import Lists
-from miner.knn.neighbors import Neighbors
 from miner.knn.vector_set import VectorSet
 
-# Rows of one block of an exact search.
-BLOCK = 16_384
-# Queries on which the recall of a compressed index is measured.
-SAMPLE = 1000
 # The int8 engine is tried on so many queries and so many rows of the other side, and may miss this
 # share of the neighbours there.
 PROBE_QUERIES, PROBE_BASE = 512, 4096
@@ -30,22 +25,6 @@ def scan(queries: np.ndarray, base: VectorSet, k: int, block: int) -> tuple[np.n
     for start in range(0, len(base), block):
         exact.scan(queries, base.float32_block(start, start + block), start, similarity, position)
     return similarity, position
-
-
-def measured_recall(queries: VectorSet, base: VectorSet, found: Neighbors) -> float:
-    """Estimate the recall of ``found`` in [0, 1] on a sample of ``queries``.
-
-    A neighbour counts if it is at least as similar as the true k-th, so that any of several equally
-    similar ones counts. 1.0 without queries.
-    """
-    rows = queries.sample(SAMPLE)
-    k = min(found.row.shape[1], len(base))
-    if not len(rows) or not k:
-        return 1.0
-    sample = queries.take(rows).astype(np.float32)
-    true, _ = scan(sample, base, k, BLOCK)  # (s, k)
-    listed = found.similarity[queries.rows[rows]]
-    return float(np.mean(listed[:, :k] >= true[:, -1:]))
 
 
 def int8_suffices(queries: VectorSet, base: VectorSet, k: int) -> bool:
@@ -69,9 +48,10 @@ def int8_suffices(queries: VectorSet, base: VectorSet, k: int) -> bool:
     )
     rows, columns = pack(probes, columns=False), pack(probed, columns=True)
     tiles = 0, len(rows.tiles), 0, len(columns.tiles)
+    s, t = (np.arange(part.count, dtype=np.int32) for part in (rows, columns))
     merge(
-        rows.tiles, rows.scale, rows.correction, rows.count, columns.tiles, columns.scale,
-        columns.count, *tiles, 0, 0, *lists[0].arrays, *lists[1].arrays,
+        rows.tiles, rows.scale, rows.correction, s, columns.tiles, columns.scale, t, *tiles,
+        *lists[0].arrays, *lists[1].arrays,
     )  # fmt: skip
     wide = probed.astype(np.float32)
     missed = 0

@@ -133,7 +133,7 @@ class Checkpoint:
         self._verify()
         try:
             with h5py.File(self.path, "r") as file:
-                rest = self._resume(file, lists, plan.block)
+                rest = self._resume(file, lists, plan)
             self.used = True
             return rest
         except _OtherSearch as other:
@@ -142,7 +142,7 @@ class Checkpoint:
         except OSError as error:
             raise self._refused(_reason(error)) from None
 
-    def _resume(self, file: h5py.File, lists: tuple[Lists, Lists], block: int) -> Plan:
+    def _resume(self, file: h5py.File, lists: tuple[Lists, Lists], plan: Plan) -> Plan:
         meta = json.loads(file.attrs["search"])
         sizes, widths = tuple(meta["sizes"]), meta["widths"]
         old = Plan(tuple(tuple(part) for part in meta["rectangles"]), meta["block"], meta["done"])
@@ -162,14 +162,14 @@ class Checkpoint:
         new = len(self._sides[0]), len(self._sides[1])
         left = old.cells
         if left:
-            share = 1 - left / (sizes[0] * sizes[1])
+            share = 1 - left / (plan.cells if sizes == new else sizes[0] * sizes[1])
             self.note(f"{self.path}: resuming a stopped search at {share:.0%}")
         else:
             self.note(
                 f"{self.path}: {sizes[0]} x {sizes[1]} sentences were searched before; "
                 f"{new[0] - sizes[0]} and {new[1] - sizes[1]} are new"
             )
-        return old.rest(block).grown(sizes, new)
+        return old.rest(plan.block).grown(sizes, new)
 
     def acquire(self) -> None:
         """Keep other processes from this file until :meth:`close` or :meth:`release`.

@@ -21,8 +21,10 @@ class SearchSettings:
       ``each`` pairs the i-th occurrence of the source with the i-th of the target, as a gold
       standard that matches by id expects.
     - ``memory``: bytes that the search may allocate. None: half of what is free.
-    - ``engine``: ``fused`` finds both directions in one pass, ``faiss`` searches twice. On a GPU
-      both are FAISS's search; ``triton`` is a kernel of ours there, which has not run on one yet.
+    - ``engine``: ``fused`` finds both directions in one pass, ``faiss`` searches twice. ``hybrid``
+      compares few pairs of large corpora, by clusters and by tokens (:mod:`miner.knn.hybrid`). On a
+      GPU both others are FAISS's search; ``triton`` is a kernel of ours there, which has not run on
+      one yet.
     - ``exact``: the fused engine multiplies in float32, and searches again what rounding may have
       changed. Flat indexes only.
     - ``device``: ``auto``, ``cpu`` or ``cuda``.

@@ -23,11 +23,12 @@ SECOND_SLACK = 60
 
 
 def settle(
-    queries: VectorSet, base: VectorSet, lists: Lists, k: int, engine: Engine, block: int
+    queries: VectorSet, base: VectorSet, lists: Lists, k: int, engine: Engine | None, block: int
 ) -> Neighbors:
     """Return the k nearest rows of ``base`` among the candidates of each of ``queries``.
 
-    ``lists`` hold the candidates that ``engine`` found. ``block`` bounds the rows in memory.
+    ``lists`` hold the candidates that ``engine`` found among all rows; with None they are of a
+    search that leaves rows out, and nothing is in doubt. ``block`` bounds the rows in memory.
     """
     similarity = np.full((len(queries.vectors), k), -np.inf, dtype=np.float32)
     row = np.full((len(queries.vectors), k), -1, dtype=np.int64)
@@ -47,8 +48,8 @@ def settle(
 
     if not len(queries) or not len(base):
         return Neighbors(similarity, row)
-    complete = base.ann is not None or lists.width == len(base)
-    bound = None if complete else engine.error_bound(base)
+    complete = engine is None or base.ann is not None or lists.width == len(base)
+    bound = None if complete or engine is None else engine.error_bound(base)
     doubtful = np.empty(0, dtype=np.int64)
     for start in range(0, len(queries), block):
         vectors = queries.block(start, start + block)  # (b, d)

@@ -256,8 +256,11 @@ def _joined(found: Search, vectors: np.ndarray) -> tuple[CandidateBlocks, int]:
         (20 * settings.neighbors + 100) * (len(found.forward) + len(vectors)) + DECOY_SEARCH,
     )
     # Without a compressed index of the sources: the neighbours of decoys are to be exact.
+    exhaustive = "fused" if settings.engine == "hybrid" else settings.engine
     forward, backward = nearest_both(
-        replace(found.sides[0], ann=None), decoys, replace(settings, memory=memory)
+        replace(found.sides[0], ann=None),
+        decoys,
+        replace(settings, memory=memory, engine=exhaustive),
     )
     joined = Neighbors(
         np.concatenate([found.backward.similarity, backward.similarity]),

@@ -154,10 +154,8 @@ def mine(
     if indexes[0].side is not None and indexes[0].side == indexes[1].side:
         warnings.append(f"both indexes were built with --side {indexes[0].side}")
     if found.recall is not None:
-        notes.append(
-            "compressed indexes: recall of neighbours {:.4f} from source to target, {:.4f} back "
-            "(measured on a sample)".format(*found.recall)
-        )
+        compressed = any(side.ann is not None for side in found.sides)
+        notes.append(f"{'compressed indexes' if compressed else 'hybrid engine'}: {found.recall}")
     guess = None
     if estimating and len(found.pairs):
         found, guess = _calibrated(found, keep, decoy_encoder, notes, warnings)

@@ -10,14 +10,14 @@ from miner.encoder.open_encoder import open_encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError, DependencyError, MismatchError, ResourceError
 from miner.index.index import FLAT, Index
-from miner.knn.knn_search import nearest_both
+from miner.knn.knn_search import leaves_out, nearest_both
 from miner.knn.neighbors import Neighbors
-from miner.knn.recall import measured_recall
 from miner.knn.search_checkpoint import Checkpoint
 from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
 from miner.machine import memory_budget, thread_count
 from miner.mining.pairs import Pairs, each_duplicate
+from miner.mining.search_recall import Recall, measure
 from miner.mining.verification import (
     PairLogits,
     choose_by_margin,
@@ -40,9 +40,9 @@ class Search:
 
     ``pairs`` is the result. ``sides`` are the vectors that were searched, ``forward`` and
     ``backward`` the neighbour lists. ``verifier``, ``source_text``, ``target_text`` and ``logits``
-    (of the pair features of every candidate) are None where margins rank. ``recall`` is the share
-    of true neighbours in ``forward`` and ``backward``, measured on a sample; None where both
-    indexes are flat. ``languages`` are those of both sides, for which candidates were verified.
+    (of the pair features of every candidate) are None where margins rank. ``recall`` is measured on
+    a sample; None where all pairs were compared. ``languages`` are those of both sides, for which
+    candidates were verified.
     """
 
     pairs: Pairs
@@ -54,7 +54,7 @@ class Search:
     source_text: PreparedText | None = None
     target_text: PreparedText | None = None
     logits: PairLogits | None = None
-    recall: tuple[float, float] | None = None
+    recall: Recall | None = None
     languages: tuple[Identified, Identified] = (Identified(()), Identified(()))
 
 
@@ -162,28 +162,28 @@ def run(
             f"--memory {memory >> 20}M is too little for {sum(sizes)} sentences and "
             f"k={settings.neighbors}: give at least {(least >> 20) + 1}M, or split the corpus"
         )
-    forward, backward = nearest_both(*sides, settings, report, checkpoint)
-    recall = None
-    if sides[0].ann is not None or sides[1].ann is not None:
-        recall = (
-            measured_recall(*sides, forward),
-            measured_recall(sides[1], sides[0], backward),
-        )
+    approximate, texts, tokens = leaves_out(*sides, settings), None, None
+    if verifier is not None and settings.engine == "hybrid" and approximate:
+        from miner.knn.postings import SideTokens, Tokens
+
+        texts = _texts(source, target, verifier, settings)
+        first, second = (SideTokens(text.ids, text.offsets) for text in texts)
+        tokens = Tokens(first, second, verifier.tokens.lexicon)
+    forward, backward = nearest_both(*sides, settings, report, checkpoint, tokens)
     blocks = CandidateBlocks(forward, backward, settings.margin)
     if verifier is None:
         found = choose_by_margin(blocks, settings.retrieval)
         pairs = _pairs(found, source, target, None)
+        recall = measure(sides, (forward, backward), settings) if approximate else None
         return Search(pairs, settings, sides, forward, backward, recall=recall, languages=languages)
-    tokenizer = verifier.encoder.tokenizer
-    left, right = (
-        prepare_texts(index.store.texts, tokenizer, threads, memory) for index in (source, target)
-    )
+    left, right = texts or _texts(source, target, verifier, settings)
 
     def logits_of(source_row: np.ndarray, target_row: np.ndarray) -> np.ndarray:
         logit = verifier.pair_logits(left, right, source_row, target_row)
         release(left, right)
         return logit
 
+    recall = measure(sides, (forward, backward), settings, logits_of) if approximate else None
     found, logits, context_of = choose_by_probability(
         blocks, settings.retrieval, verifier, logits_of, memory
     )
@@ -214,6 +214,18 @@ def languages_of(
     left, right = (
         identify(index.verify().sentences(sample(len(index))), code)
         for index, code in zip((source, target), given, strict=True)
+    )
+    return left, right
+
+
+def _texts(
+    source: Index, target: Index, verifier: Verifier, settings: SearchSettings
+) -> tuple[PreparedText, PreparedText]:
+    """Prepare the text of both sides for verification."""
+    threads, memory = thread_count(settings.threads), memory_budget(settings.memory)
+    tokenizer = verifier.encoder.tokenizer
+    left, right = (
+        prepare_texts(index.store.texts, tokenizer, threads, memory) for index in (source, target)
     )
     return left, right
 

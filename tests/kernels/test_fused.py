@@ -234,12 +234,14 @@ def merge_packs(
     call: Any, left: Pack, s: int, right: Pack, t: int, strip: int, lists: tuple[Lists, Lists]
 ) -> None:
     """Merge a whole block, ``strip`` tiles at a time."""
+    rows = np.arange(s, s + left.count, dtype=np.int32)
+    columns = np.arange(t, t + right.count, dtype=np.int32)
     for i in range(0, len(left.tiles), strip):
         for j in range(0, len(right.tiles), strip):
             call(
-                left.tiles, left.scale, left.correction, left.count, right.tiles, right.scale,
-                right.count, i, min(i + strip, len(left.tiles)), j,
-                min(j + strip, len(right.tiles)), s, t, *lists[0].arrays, *lists[1].arrays,
+                left.tiles, left.scale, left.correction, rows, right.tiles, right.scale,
+                columns, i, min(i + strip, len(left.tiles)), j,
+                min(j + strip, len(right.tiles)), *lists[0].arrays, *lists[1].arrays,
             )  # fmt: skip
 
 

@@ -180,6 +180,19 @@ def test_compressed_indexes(build: Build, german: list[str], english: list[str])
     assert len(set(rows(flat)) & set(rows(mixed))) > 40
 
 
+def test_the_hybrid_engine_finds_the_pairs(
+    indexes: tuple[Index, Index], pairs: Pairs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(knn_search, "HYBRID", 0)
+    settings = SearchSettings(device="cpu", threads=2, engine="hybrid")
+    for verifier in (searching.verifier_for(indexes[0]), None):
+        found = searching.run(*indexes, verifier, settings)
+        assert len(set(rows(found.pairs)) & set(rows(pairs))) > 0.8 * len(pairs)
+        assert found.recall.forward > 0.5 and found.recall.backward > 0.5
+        assert 0 <= found.recall.found <= found.recall.likely <= 8 * 2 * len(indexes[0])
+        assert "recall of neighbours" in str(found.recall)
+
+
 def test_two_models(
     indexes: tuple[Index, Index], other_model: Path, english_file: Path, tmp_path: Path
 ) -> None:

@@ -1,0 +1,185 @@
+"""Compare the hybrid engine with the exhaustive one: pairs kept, F1, time and memory.
+
+    python -m benchmarks hybrid --data DIR [--only quality growth] [--quick]
+
+``quality``: the BUCC-style sets. Pairs kept are those that the exhaustive search finds with a
+probability of 0.05 or more by the model's own function; a pair counts if it is among the candidates
+of the hybrid search. F1 is that of the BUCC protocol, with the estimate of precision.
+
+``growth``: from two text files to a file of pairs, with the estimate, at 100,000 to a million lines
+a side; the exhaustive engine at the smaller sizes. The source is all French training text and the
+French of the BUCC-style sets, the target all English of French, German and Spanish training text.
+Where this is too little, sentences come again without one of their words. Each run has a process of
+its own.
+"""
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import report
+from benchmarks.mining.bucc_protocol import located
+from benchmarks.speed import hybrid_tables, mine_speed, speed_text
+from benchmarks.speed.process import Job, Meter, run
+from miner import Encoder, Index
+from miner.evaluation import bucc
+from miner.evaluation.evaluated_model import MinerModel
+from miner.knn.settings import SearchSettings
+from miner.machine import thread_count
+from miner.mining.search import run as mine
+from miner.mining.search import verifier_for
+from miner.text.bitext import read_bitext
+from miner.text.corpus import read
+
+PAIRS = ("de-en", "fr-en")
+KEPT = 0.05
+ENGINES = ("fused", "hybrid")
+SIZES = (100_000, 300_000, 1_000_000)
+# Largest size that the exhaustive engine searches.
+MOST = 300_000
+QUICK = 0.02
+SEED = 1
+
+
+def quality(data: Path, pair: str, threads: int) -> dict[str, Any]:
+    """Compare both engines on one BUCC-style set."""
+    task = located(data, pair)
+    row: dict[str, Any] = {"pair": pair}
+    model = MinerModel("default")
+    for engine in ENGINES:
+        settings = SearchSettings(engine=engine, threads=threads)
+        (found,) = bucc.mine_set(model, task, ("probability",), settings=settings)
+        row[engine] = found.as_dict()
+    encoder = Encoder.load("default", threads)
+    language = pair.split("-")[0]
+    with tempfile.TemporaryDirectory(prefix="hybrid-") as work:
+        for split in ("training", "test"):
+            left, right = (
+                Index.build(encoder, task.need(f"{split}.{side}"), Path(work) / f"{split}.{side}")
+                for side in (language, "en")
+            )
+            verifier = verifier_for(left, "probability", encoder)
+            both = [
+                mine(left, right, verifier, SearchSettings(engine=engine, threads=threads))
+                for engine in ENGINES
+            ]
+            pairs = both[0].pairs
+            good = pairs.score >= KEPT
+            source, target = pairs.source_row[good], pairs.target_row[good]
+            inside = (both[1].forward.row[source] == target[:, None]).any(axis=1)
+            inside |= (both[1].backward.row[target] == source[:, None]).any(axis=1)
+            row[split] = {"kept": len(source), "found": int(inside.sum())}
+            if both[1].recall is not None:
+                row[split]["recall"] = asdict(both[1].recall)
+    return row
+
+
+def sides(data: Path, most: int) -> tuple[list[str], list[str], list[int]]:
+    """Return the texts of both sides, shuffled, and the number of real sentences of each."""
+    found: tuple[dict[str, None], dict[str, None]] = ({}, {})
+    for pair in ("fr-en", "de-en", "es-en"):
+        for file in sorted((data / "train" / pair).glob("*.tsv*")):
+            bitext = read_bitext(file)
+            if pair == "fr-en":
+                found[0].update(dict.fromkeys(bitext.source))
+            found[1].update(dict.fromkeys(bitext.target))
+    task = located(data, "fr-en")
+    for split in ("training", "test"):
+        found[0].update(dict.fromkeys(read(task.need(f"{split}.fr"), format="bucc").sentences))
+    generator = np.random.default_rng(SEED)
+    texts, real = [], []
+    for side in found:
+        own = [line for line in side if "\t" not in line]
+        own = [own[i] for i in generator.permutation(len(own)).tolist()]
+        real.append(min(len(own), most))
+        more = altered(own, set(own), generator)
+        while len(own) < most:
+            own.append(next(more))
+        texts.append(own[:most])
+    return texts[0], texts[1], real
+
+
+def altered(texts: list[str], known: set[str], generator: np.random.Generator) -> Iterator[str]:
+    """Yield new texts without end: sentences without one of their words."""
+    texts = list(texts)
+    while True:
+        for text in texts:
+            words = text.split()
+            if len(words) > 3:
+                del words[int(generator.integers(len(words)))]
+                new = " ".join(words)
+                if new not in known:
+                    known.add(new)
+                    yield new
+
+
+def job(engine: str, paths: list[str], work: str, threads: int) -> dict[str, Any]:
+    """Measure one engine once."""
+    encoder = Encoder.load("default", threads)
+    source, target = (Path(path) for path in paths)
+    meter = Meter()
+    with meter:
+        found, seconds = mine_speed.ours(
+            encoder, source, target, Path(work), "probability", threads, engine
+        )
+    stages = {stage: round(value, 2) for stage, value in seconds.items()}
+    recall = None if found.recall is None else asdict(found.recall)
+    return meter.result(2, pairs=len(found.pairs), stages=stages, recall=recall)
+
+
+def growth(data: Path, sizes: list[int], threads: int, work: Path) -> dict[str, Any]:
+    """Mine at several sizes with each engine; fit the exponents of n in the seconds."""
+    source, target, real = sides(data, max(sizes))
+    rows = []
+    for engine in ENGINES:
+        points = []
+        for n in sizes if engine == "hybrid" else [n for n in sizes if n <= MOST]:
+            paths = [
+                speed_text.write(work / f"side{number}.txt", side[:n])
+                for number, side in enumerate((source, target))
+            ]
+            arguments = {
+                "engine": engine,
+                "paths": [str(path) for path in paths],
+                "work": str(work),
+                "threads": threads,
+            }
+            found = run(Job(engine, "hybrid_engine:job", arguments), threads)
+            if "count" in found:
+                found = {
+                    "seconds": round(found["seconds"], 2),
+                    "stages": found["stages"],
+                    "cpu seconds": round(found["cpu seconds"], 2),
+                    "peak MiB": round(found["peak"] / 2**20),
+                    "pairs": found["pairs"],
+                    "recall": found["recall"],
+                }
+            points.append({"a side": n, **found})
+            print(f"  {engine}, {n:,} a side: {points[-1]}", flush=True)
+        rows.append({"name": engine, "points": points, "exponents": mine_speed.exponents(points)})
+    return {"real": real, "rows": rows}
+
+
+def main() -> None:
+    parser = report.parser(__doc__, "hybrid.json", sections=hybrid_tables.SECTIONS, quick=True)
+    parser.add_argument("--threads", type=int, default=thread_count(), help="[all cores]")
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="lines a side")
+    arguments = parser.parse_args()
+    path, threads = report.destination(arguments), arguments.threads
+    for name in arguments.only:
+        print(f"{name}:", flush=True)
+        found: dict[str, Any] = {"threads": threads}
+        if name == "quality":
+            pairs = PAIRS[:1] if arguments.quick else PAIRS
+            found["rows"] = [quality(arguments.data, pair, threads) for pair in pairs]
+        else:
+            scale = QUICK if arguments.quick else 1.0
+            sizes = [round(size * scale) for size in arguments.sizes]
+            with tempfile.TemporaryDirectory(prefix="hybrid-") as work:
+                found |= growth(arguments.data, sizes, threads, Path(work))
+        print("\n".join(hybrid_tables.SECTIONS[name](found)), flush=True)
+        report.merge(path, "hybrid", name, found)

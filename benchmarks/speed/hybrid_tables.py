@@ -1,0 +1,81 @@
+"""Tables of ``results/hybrid.json``."""
+
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks.markdown import table
+
+NAMES = {"fused": "exhaustive", "hybrid": "hybrid"}
+
+
+def tables(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) -> list[str]:
+    """Return the tables of all measured sections, each with its ``conditions``."""
+    lines: list[str] = []
+    for name, made in SECTIONS.items():
+        if name in record["sections"]:
+            section = record["sections"][name]
+            lines += [*made(section["results"]), "", conditions(section), ""]
+    return lines
+
+
+def quality(results: dict[str, Any]) -> list[str]:
+    rows = []
+    for row in results["rows"]:
+        for split in ("training", "test"):
+            kept = row[split]
+            rows.append(
+                (
+                    f"{row['pair']} {split}",
+                    f"{kept['found']:,} of {kept['kept']:,}: {kept['found'] / kept['kept']:.4f}",
+                    *(f"{row[engine][split]['f1']:.4f}" for engine in NAMES),
+                    *(f"{row[engine]['seconds'][split]:.0f}" for engine in NAMES),
+                )
+            )
+    return [
+        "Pairs that the exhaustive search keeps and that are candidates of the hybrid one; F1 by",
+        f"the BUCC protocol; seconds from text to pairs, {results['threads']} threads.",
+        "",
+        *table(
+            ("set", "pairs found", "F1 exhaustive", "F1 hybrid", "seconds", "seconds, hybrid"),
+            rows,
+        ),
+    ]
+
+
+def growth(results: dict[str, Any]) -> list[str]:
+    rows = []
+    for row in results["rows"]:
+        for point in row["points"]:
+            cells = [f"{point['a side']:,}", NAMES[row["name"]]]
+            if "seconds" not in point:
+                rows.append((*cells, f"failed: {point.get('failed')}", *[""] * 6))
+                continue
+            recall = point["recall"]
+            found = "" if recall is None else f"{recall['found']:,} of {recall['likely']:,}"
+            stages = point["stages"]
+            cells += [f"{stages[name]:,.0f}" for name in ("neighbours", "scores", "estimate")]
+            cells += [f"{point['seconds']:,.0f}", f"{point['peak MiB']:,} MiB"]
+            rows.append((*cells, f"{point['pairs']:,}", found))
+    columns = (
+        *("lines a side", "engine", "neighbours", "scores", "estimate", "all, seconds", "peak"),
+        *("pairs", "likely neighbours found, of a sample"),
+    )
+    lines = [
+        f"From two text files to a file of pairs, {results['threads']} threads, one run each.",
+        "{:,} sources and {:,} targets are real sentences, the others lack a word of one.".format(
+            *results["real"]
+        ),
+        "",
+        *table(columns, rows),
+    ]
+    for row in results["rows"]:
+        if row["exponents"]:
+            grown = "; ".join(f"{name} n^{value}" for name, value in row["exponents"].items())
+            lines += ["", f"{NAMES[row['name']].capitalize()}: seconds grow by {grown}."]
+    return lines
+
+
+SECTIONS: dict[str, Callable[[dict[str, Any]], list[str]]] = {
+    "quality": quality,
+    "growth": growth,
+}

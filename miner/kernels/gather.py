@@ -1,0 +1,97 @@
+"""int8 vectors by position: packs of any rows, and similarities of any pairs.
+
+The vectors of a side are rounded once (:func:`miner.kernels.fused.quantise`, tiles of one vector)
+to ``codes (n, p) int8`` with ``scale (n,) float32`` and ``correction (n,) int32``. ``p`` is the
+dimension, padded with zeros to a multiple of 4. Similarities equal those of
+:func:`miner.kernels.fused.merge` to the last bit, so that a list tells a pair that comes twice.
+"""
+
+import numba
+import numpy as np
+
+from miner.kernels.fused import UP, Pack, empty_pack, put
+
+
+def gather(
+    codes: np.ndarray,
+    scale: np.ndarray,
+    correction: np.ndarray,
+    places: np.ndarray,
+    *,
+    columns: bool,
+) -> Pack:
+    """Pack the vectors at ``places (m,) int32`` as rows or as columns of a product."""
+    made = empty_pack(len(places), codes.shape[1], columns=columns)
+    up = UP if columns else 0
+    copy(codes, scale, correction, places, made.tiles, up, made.scale, made.correction)
+    return made
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def copy(codes, scale, correction, places, tiles, up, to_scale, to_correction):
+    """Copy the vectors at ``places (m,)`` into the tiles of a :class:`~miner.kernels.fused.Pack`.
+
+    ``up`` is added to every component. The last tile is padded as by ``quantise``.
+    """
+    quads, width = tiles.shape[1], tiles.shape[2]
+    for t in range(len(tiles)):
+        for r in range(width):
+            i = t * width + r
+            if i >= len(places):
+                tiles[t, :, r, :] = up
+                to_scale[i] = np.float32(0.0)
+                to_correction[i] = np.int32(0)
+                continue
+            place = places[i]
+            for quad in range(quads):
+                for byte in range(4):
+                    tiles[t, quad, r, byte] = codes[place, quad * 4 + byte] + up
+            to_scale[i] = scale[place]
+            to_correction[i] = correction[place]
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def similarities(a, a_scale, b, b_scale, rows, columns, first, last, swapped, out):
+    """Compute the similarities of the pairs (rows[i], columns[i, j]), for i in [first, last).
+
+    ``a (n, p)`` and ``b (m, p)`` are codes, ``rows (q,)`` and ``columns (q, w)`` positions in
+    them; ``out (q, w) float32`` receives -inf where a column is -1. ``swapped``: ``b`` is the side
+    that a block has as rows, and products are rounded in its order.
+    """
+    for i in range(first, last):
+        left = a[rows[i]]
+        for j in range(columns.shape[1]):
+            column = columns[i, j]
+            if column < 0:
+                out[i, j] = -np.inf
+                continue
+            right = b[column]
+            total = np.int32(0)
+            for k in range(len(left)):
+                total += np.int32(left[k]) * np.int32(right[k])
+            if swapped:
+                out[i, j] = np.float32(total) * a_scale[rows[i]] * b_scale[column]
+            else:
+                out[i, j] = np.float32(total) * b_scale[column] * a_scale[rows[i]]
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def put_pairs(rows, columns, values, lane, lanes, f_lists, b_lists):
+    """Put the pairs (rows[i], columns[i, j]) with ``values (q, w)`` into the lists of both sides.
+
+    ``f_lists`` and ``b_lists`` are the arrays ``(similarity, position, least)`` of
+    :class:`miner.knn.lists.Lists`. Of the lists of either side only those whose number modulo
+    ``lanes`` is ``lane`` change, so that the lanes can run at the same time.
+    """
+    f_similarity, f_position, f_least = f_lists
+    b_similarity, b_position, b_least = b_lists
+    for i in range(len(rows)):
+        row = rows[i]
+        for j in range(columns.shape[1]):
+            column, value = columns[i, j], values[i, j]
+            if column < 0:
+                continue
+            if row % lanes == lane and value >= f_least[row]:
+                put(f_similarity, f_position, f_least, row, value, column)
+            if column % lanes == lane and value >= b_least[column]:
+                put(b_similarity, b_position, b_least, column, value, row)

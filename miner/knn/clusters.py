@@ -1,0 +1,118 @@
+"""Clusters of both sides of a search: spherical k-means, and the clusters nearest to each vector.
+
+The centroids are learned from a sample of both sides, each centred by its own mean: else clusters
+part the two languages. Products are those of the int8 engine, which are exact integers, and means
+are summed in the order of the sample: clusters are the same for every thread count and block.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from miner.kernels.inverted import count_holders, invert
+from miner.knn.engines import Int8Engine
+from miner.knn.lists import Lists
+from miner.knn.room import Room
+from miner.knn.vector_set import VectorSet
+from miner.ragged import offsets_of
+
+# Sampled vectors for each cluster, half of them of either side, and rounds of k-means.
+SAMPLED, ROUNDS = 24, 6
+SEED = 1
+# Vectors that are compared with the centroids at a time.
+BLOCK = 16_384
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Members of each cluster: cluster c has ``rows[offsets[c]:offsets[c + 1]]``, ascending.
+
+    ``offsets (C + 1,) int64``, ``rows int32``: positions in one side.
+    """
+
+    offsets: np.ndarray
+    rows: np.ndarray
+
+    def of(self, cluster: int) -> np.ndarray:
+        """Return the members of one cluster, ``(m,) int32``."""
+        return self.rows[self.offsets[cluster] : self.offsets[cluster + 1]]
+
+    @classmethod
+    def by(cls, keys: np.ndarray, number: int, room: Room) -> "Groups":
+        """Group positions by ``keys (n, p) int32``, the clusters of each."""
+        flat, width = np.asarray(keys).reshape(-1), keys.shape[1]
+        lists = np.arange(len(keys) + 1, dtype=np.int64) * width, np.arange(len(keys))
+        offsets = offsets_of(count_holders(flat, *lists, number))
+        rows = room.empty(int(offsets[-1]), np.int32)
+        invert(flat, *lists, offsets, rows)
+        return cls(offsets, rows)
+
+
+def learn(sides: tuple[VectorSet, VectorSet], number: int, threads: int) -> np.ndarray:
+    """Learn at most ``number`` centroids, unit vectors ``(C, d) float32``."""
+    rows = [side.sample(number * SAMPLED // 2) for side in sides]
+    sample = np.empty((sum(map(len, rows)), sides[0].vectors.shape[1]), np.float32)
+    start = 0
+    for side, part in zip(sides, rows, strict=True):
+        own = sample[start : start + len(part)]
+        own[:] = side.take(part)
+        own -= mean(own)
+        _normalise(own)
+        start += len(part)
+    number = min(number, len(sample))
+    chosen = np.random.default_rng(SEED).choice(len(sample), number, replace=False)
+    centroids = sample[np.sort(chosen)]
+    for _ in range(ROUNDS):
+        cluster = nearest(sample, centroids, 1, threads)[:, 0]
+        total = np.zeros_like(centroids)
+        for start in range(0, len(sample), BLOCK):
+            part = cluster[start : start + BLOCK]
+            order = np.argsort(part, kind="stable")
+            filled, first = np.unique(part[order], return_index=True)
+            total[filled] += np.add.reduceat(sample[start : start + BLOCK][order], first, axis=0)
+        _normalise(total)
+        filled = np.unique(cluster)  # an empty cluster keeps its centroid
+        centroids[filled] = total[filled]
+    return centroids
+
+
+def nearest(vectors: np.ndarray, centroids: np.ndarray, probes: int, threads: int) -> np.ndarray:
+    """Return the clusters nearest to each of ``vectors (n, d)``, nearest first.
+
+    Returns ``(n, min(probes, C)) int32``, by similarity descending, then cluster.
+    """
+    engine = Int8Engine(threads)
+    columns = engine.prepare(centroids, columns=True)
+    width = min(probes, len(centroids))
+    out = np.empty((len(vectors), width), np.int32)
+    # No similarity reaches infinity: the lists of the centroids stay closed.
+    closed = Lists(
+        np.empty((1, 1), np.float32),
+        np.empty((1, 1), np.int32),
+        np.full(len(centroids), np.inf, np.float32),
+    )
+    for start in range(0, len(vectors), BLOCK):
+        part = vectors[start : start + BLOCK]
+        lists = Lists.empty(len(part), width)
+        engine.merge(engine.prepare(part, columns=False), 0, columns, 0, (lists, closed))
+        out[start : start + BLOCK] = lists.position
+    return out
+
+
+def mean_of(side: VectorSet) -> np.ndarray:
+    """Return the mean of a sample of a side, ``(d,) float32``."""
+    return mean(side.take(side.sample(BLOCK)))
+
+
+def mean(vectors: np.ndarray) -> np.ndarray:
+    """Return the mean of ``vectors (n, d)``, summed row by row in order: ``(d,) float32``."""
+    total = np.add.reduce(vectors, axis=0, dtype=np.float64)
+    return (total / max(len(vectors), 1)).astype(np.float32)
+
+
+def _normalise(vectors: np.ndarray) -> None:
+    """Scale each of ``vectors (n, d) float32`` to unit length, in place; zero rows stay zero."""
+    for start in range(0, len(vectors), BLOCK):
+        part = vectors[start : start + BLOCK]
+        length = np.sqrt(np.einsum("nd,nd->n", part, part))
+        part /= np.where(length > 0, length, 1)[:, None]

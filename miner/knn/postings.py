@@ -1,0 +1,99 @@
+"""Retrieval of sentences by their tokens: an inverted index, asked in the other language.
+
+A query asks for its own tokens, which finds names and numbers, and for their translations by the
+lexicon. It finds translations whose average vectors are far apart, which clusters miss.
+"""
+
+import hashlib
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from miner.encoder.lexicon import Lexicon
+from miner.kernels.inverted import count_holders, inverse_lengths, invert, retrieve
+from miner.knn.lists import Lists
+from miner.knn.room import Room
+from miner.knn.strips import cut
+from miner.knn.vector_set import VectorSet
+from miner.ragged import offsets_of
+
+# Tokens in more than this share of the sentences have no postings.
+COMMON = 0.05
+# Weight of a token itself in a query, and the least probability of a translation to be asked for.
+OWN, PROBABLE = 0.5, 0.05
+# Postings that a query reads at most, those of its rarest tokens. It bounds the time of a query,
+# however large the corpus is.
+BUDGET = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class SideTokens:
+    """Token ids of the sentences of one side: ``ids int32`` with ``offsets (n + 1,) int64``.
+
+    There is a list for every row of the side's matrix of vectors, also for rows not selected.
+    """
+
+    ids: np.ndarray
+    offsets: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Tokens:
+    """Token ids of both sides of a search, and the lexicon between their languages."""
+
+    source: SideTokens
+    target: SideTokens
+    lexicon: Lexicon
+
+    def digest(self) -> str:
+        """Return a digest of all numbers."""
+        digest = hashlib.blake2b(digest_size=8)
+        for part in (self.source, self.target):
+            digest.update(np.ascontiguousarray(part.ids).data)
+            digest.update(np.ascontiguousarray(part.offsets).data)
+        lexicon = self.lexicon
+        for array in (lexicon.offsets, lexicon.pieces, lexicon.probability):
+            digest.update(np.ascontiguousarray(array).data)
+        return digest.hexdigest()
+
+
+class Postings:
+    """Inverted index of one side: for each token the positions of the sentences that hold it.
+
+    Weighted by inverse document frequency, log(n / n_y) for a token in n_y of n sentences.
+    """
+
+    def __init__(self, side: SideTokens, base: VectorSet, lexicon: Lexicon, room: Room):
+        lists = np.asarray(side.ids), np.asarray(side.offsets), base.rows
+        count = count_holders(*lists, len(lexicon.frequency))
+        count[count > max(1, COMMON * len(base))] = 0
+        self.lexicon = lexicon
+        self.idf = np.log(len(base) / np.maximum(count, 1)).astype(np.float32)
+        self.idf[count == 0] = 0
+        self.starts = offsets_of(count)
+        self.rows = room.empty(int(self.starts[-1]), np.int32)
+        invert(*lists, self.starts, self.rows)
+        self.inverse = np.empty(len(base), np.float32)
+        inverse_lengths(*lists, self.idf, self.inverse)
+
+    def search(self, side: SideTokens, rows: np.ndarray, width: int, threads: int) -> np.ndarray:
+        """Return the positions with the highest scores for the queries ``rows (q,)`` of ``side``.
+
+        Returns ``(q, width) int32``, by score descending, then position; -1 is an empty place.
+        """
+        lists = Lists.empty(len(rows), width)
+        lexicon = self.lexicon
+        table = lexicon.offsets, lexicon.pieces, lexicon.probability
+        ids, offsets = np.asarray(side.ids), np.asarray(side.offsets)
+
+        def work(part: slice) -> None:
+            retrieve(
+                ids, offsets, rows[part], table, np.float32(OWN), np.float32(PROBABLE), self.idf,
+                self.starts, self.rows, self.inverse, BUDGET,
+                lists.similarity[part], lists.position[part], lists.least[part],
+            )  # fmt: skip
+
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(work, [slice(*strip) for strip in cut(len(rows), threads)]))
+        return lists.position

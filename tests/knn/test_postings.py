@@ -1,0 +1,97 @@
+"""Retrieval by tokens against its definition."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.kernel_references import retrieve_reference
+
+from miner.encoder.lexicon import Lexicon
+from miner.errors import ResourceError
+from miner.knn import postings, room
+from miner.knn.postings import Postings, SideTokens
+from miner.knn.room import Room
+from miner.knn.vector_set import VectorSet
+from miner.ragged import offsets_of
+
+SIZE = 12
+LISTS = st.lists(st.lists(st.integers(0, SIZE - 1), max_size=6), min_size=1, max_size=20)
+
+
+def ragged(lists: list[list[int]]) -> SideTokens:
+    ids = np.array([i for tokens in lists for i in tokens], np.int32)
+    return SideTokens(ids, offsets_of(np.array([len(tokens) for tokens in lists], np.int64)))
+
+
+def lexicon_of(table: dict[int, dict[int, float]]) -> Lexicon:
+    rows = [sorted(table.get(x, {}).items()) for x in range(SIZE)]
+    return Lexicon(
+        offsets_of(np.array([len(row) for row in rows], np.int64)),
+        np.array([y for row in rows for y, _ in row], np.int32),
+        np.array([p for row in rows for _, p in row], np.float32),
+        np.full(SIZE, 0.01, np.float32),
+    )
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    LISTS,
+    LISTS,
+    st.dictionaries(
+        st.integers(0, SIZE - 1),
+        st.dictionaries(st.integers(0, SIZE - 1), st.sampled_from([0.01, 0.0625, 0.25, 1.0])),
+    ),
+    st.sampled_from([0, 1, 5, 1000]),
+    st.sampled_from([0.05, 0.5, 1.0]),
+    st.integers(1, 25),
+    st.integers(1, 3),
+)
+def test_retrieval_is_its_definition(
+    queries: list[list[int]],
+    base: list[list[int]],
+    table: dict[int, dict[int, float]],
+    budget: int,
+    common: float,
+    width: int,
+    threads: int,
+) -> None:
+    """Ties, repeated tokens, sentences without tokens, rows that are left out, short lists."""
+    side, asked = ragged(base), ragged(queries)
+    rows = np.arange(len(base))[:: 1 + len(base) % 2]
+    chosen = VectorSet(np.ones((len(base), 1), np.float16), rows)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(postings, "BUDGET", budget)
+        patch.setattr(postings, "COMMON", common)
+        index = Postings(side, chosen, lexicon_of(table), Room(1 << 20))
+        found = index.search(asked, np.arange(len(queries)), width, threads)
+    wanted = retrieve_reference(
+        queries,
+        [base[row] for row in rows],
+        table,
+        (postings.OWN, postings.PROBABLE, budget),
+        common,
+        width,
+    )
+    assert [[j for j in row if j >= 0] for row in found.tolist()] == wanted
+
+
+def test_room_beyond_the_memory_is_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = Room(100)
+    inside, outside = small.empty(10, np.int64), small.empty((5, 4), np.int32)
+    assert not isinstance(inside, np.memmap) and isinstance(outside, np.memmap)
+    outside[:] = 7
+    assert outside.sum() == 140 and small.left == 20
+    assert small.empty(0, np.int32).shape == (0,)
+    small.free(inside, outside)
+    assert small.left == 100
+
+    def full(*rest: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(room.os, "posix_fallocate", full, raising=False)
+    with pytest.raises(ResourceError, match="cannot be written"):
+        small.empty(1000, np.int64)
