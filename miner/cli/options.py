@@ -247,9 +247,8 @@ machine = several(
         type=click.Choice(ENGINES),
         default="fused",
         show_default=True,
-        help="fused finds both directions in one pass; faiss searches twice; hybrid compares a few "
-        "per cent of the pairs of large corpora, and misses a few neighbours. Compressed indexes "
-        "always take faiss, and so does fused on a GPU; triton is one pass on a GPU, untried yet.",
+        help="fused compares all pairs in one pass, hybrid a few per cent of them; faiss searches "
+        "twice, for compressed indexes and for fused on a GPU; triton is for GPUs, untried yet.",
     ),
     click.option(
         "--exact",
