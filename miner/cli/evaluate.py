@@ -1,7 +1,7 @@
 """``miner evaluate``: precision and recall of mined pairs, and models on public test sets.
 
-One group of ten commands with common options and one run; its 400 lines stay together. The command
-``contrast``, which reads no directory of test sets, has a file of its own.
+One group of ten commands with common options and one run; its 400 lines stay together. The commands
+``contrast`` and ``senteval``, which read other text, have files of their own.
 """
 
 import inspect
@@ -14,6 +14,7 @@ import click
 
 from miner.cli import guard, loading_options, options
 from miner.cli.evaluate_contrast import contrast
+from miner.cli.evaluate_senteval import senteval
 from miner.cli.progress_bars import Progress
 from miner.encoder.loading import Loading
 from miner.errors import ArtifactError, CorpusError, NoTestSetError
@@ -338,6 +339,7 @@ def languages(
 
 
 evaluate.add_command(contrast)
+evaluate.add_command(senteval)
 
 
 def _run(

@@ -167,6 +167,50 @@ def _sts(year: int) -> Dataset:
     )
 
 
+def _senteval() -> tuple[Dataset, ...]:
+    """Return the sets of SentEval that no other entry holds, from the addresses of its script."""
+    sentiment = "https://raw.githubusercontent.com"
+    binary = f"{sentiment}/PrincetonML/SIF/master/data/sentiment-"
+    fine = f"{sentiment}/AcademiaSinicaNLPLab/sentiment_dataset/master/data/stsa.fine."
+    split = ("train", "dev", "test")
+    questions = "http://cogcomp.cs.illinois.edu/Data/QA/QC"
+    sick = "http://alt.qcri.org/semeval2014/task1/data/uploads"
+    small = "https://dl.fbaipublicfiles.com/senteval/senteval_data/datasmall_NB_ACL12.zip"
+    content = {
+        "senteval-small": ("classification: MR, CR, SUBJ, MPQA", (File(small),)),
+        "sst": (
+            "classification: Stanford Sentiment Treebank, 2 and 5 labels",
+            tuple(
+                File(f"{where}{part}", saved_as=f"sst.{labels}.{part}")
+                for labels, where in ((2, binary), (5, fine))
+                for part in split
+            ),
+        ),
+        "trec": (
+            "classification: kinds of questions",
+            tuple(File(f"{questions}/{name}.label") for name in ("train_5500", "TREC_10")),
+        ),
+        "sick-e": (
+            "entailment and relatedness, English captions, SemEval 2014 split",
+            tuple(
+                File(f"{sick}/{name}.zip")
+                for name in ("sick_train", "sick_trial", "sick_test_annotated")
+            ),
+        ),
+    }
+    return tuple(
+        Dataset(
+            name=name,
+            content=text,
+            home="https://github.com/facebookresearch/SentEval",
+            licence="unknown",
+            parts={ALL: files},
+            note="for 'miner evaluate senteval'",
+        )
+        for name, (text, files) in content.items()
+    )
+
+
 _EVERY = (
     Dataset(
         name="bucc2018",
@@ -242,6 +286,7 @@ _EVERY = (
         },
         note="Microsoft gives an installer for Windows only; these are SentEval's copies",
     ),
+    *_senteval(),
     Dataset(
         name="opusparcus",
         content="paraphrases of subtitles, graded",

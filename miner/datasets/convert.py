@@ -14,6 +14,7 @@ from miner.datasets import (
     convert_bitext,
     convert_mining,
     convert_paraphrases,
+    convert_senteval,
     convert_similarity,
 )
 from miner.datasets.converted_files import Convert, Converted, PartWriter
@@ -24,6 +25,7 @@ CONVERTERS: Mapping[str, Convert] = {
     **convert_mining.CONVERTERS,
     **convert_similarity.CONVERTERS,
     **convert_paraphrases.CONVERTERS,
+    **convert_senteval.CONVERTERS,
     **convert_bitext.CONVERTERS,
 }
 

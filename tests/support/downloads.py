@@ -19,7 +19,7 @@ import pytest
 
 from miner import datasets
 from miner.cli import main
-from miner.datasets import CATALOG, catalog, download
+from miner.datasets import CATALOG, catalog, convert_senteval, download
 
 
 @dataclass
@@ -202,6 +202,14 @@ def serve_all(server: Server) -> None:
     opus: dict[str, str | bytes] = {
         f"opusparcus_v1/de/{split}/de-{split}.txt": DEV for split in ("dev", "test")
     }
+    small = {f"data/{name}": f"{name} text\n" for name in convert_senteval.SMALL}
+    server.add(files_of("senteval-small", "all")[0].address, zipped({**small}))
+    for set_name in ("sst", "trec"):
+        for file in files_of(set_name, "all"):
+            server.add(file.address, b"A line.\t1\n")
+    names = "SICK_train.txt", "SICK_trial.txt", "SICK_test_annotated.txt"
+    for file, name in zip(files_of("sick-e", "all"), names, strict=True):
+        server.add(file.address, zipped({"readme.txt": "x", name: "header\n"}))
     # Two streams, as parallel compressors write.
     ranked = [f"de-N{n}\tSatz {n}.\tZeile {n}.\t{9 - n}.5\t0.1\t3\t4\n".encode() for n in (1, 2)]
     opus["opusparcus_v1/de/train/de-train.txt.bz2"] = b"".join(map(bz2.compress, ranked))

@@ -1,0 +1,186 @@
+"""SentEval: logistic regression on frozen vectors (Conneau and Kiela 2018; P18, Table 12).
+
+Folds and grids are those of SentEval's classifiers in scikit-learn. One sentence is its vector, a
+pair is |u - v| and u * v:
+
+- MR, CR, SUBJ, MPQA: ten folds; the inverse weight of the penalty is chosen in each by ten folds of
+  its training part.
+- TREC, MRPC: chosen by ten folds of the training part.
+- SST, SICK-E: chosen on the development part.
+- SICK-R, STS-B: the distribution over the whole grades around a grade (Tai et al. 2015) is learned,
+  and its mean is correlated with the grades; chosen by Pearson's correlation on the development
+  part.
+
+Vectors have unit length here, where SentEval's own examples leave them as they are.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from miner.errors import CorpusError, DependencyError, NoTestSetError
+from miner.evaluation import metrics
+from miner.evaluation.evaluated_model import ENGLISH, EvaluatedModel
+from miner.evaluation.metrics import pearson, value_of
+from miner.evaluation.results import Metric, TaskResult, measure
+from miner.evaluation.senteval_sets import LAYOUTS, Part, Parts, find
+from miner.progress import Reporter, silent
+
+TASK = "senteval"
+# Of SentEval: its seed, its folds, and its grids of C by the way that C is chosen.
+SEED, FOLDS = 1111, 10
+NESTED_GRID = SPLIT_GRID = tuple(2.0**power for power in range(-2, 4))
+FOLDS_GRID = tuple(2.0**power for power in range(-1, 6))
+
+NESTED = ("MR", "CR", "SUBJ", "MPQA")
+BY_FOLDS = ("TREC", "MRPC")
+GRADED = ("SICK-R", "STS-B")
+
+Fitted = Callable[[np.ndarray], np.ndarray]
+
+
+def evaluate(
+    model: EvaluatedModel,
+    data: Path,
+    report: Reporter = silent,
+    names: Sequence[str] = tuple(LAYOUTS),
+    folds: int = FOLDS,
+) -> TaskResult:
+    """Measure the sets ``names`` that ``data`` holds; ``folds`` below ten save time.
+
+    Raises NoTestSetError where it holds none of them, CorpusError for a faulty file, and
+    DependencyError without scikit-learn.
+    """
+    _regression()  # its absence is found before the first set is read
+    found: list[Metric] = []
+    missing = []
+    readers = {name: find(data, name) for name in names}
+    if not any(readers.values()):
+        raise NoTestSetError(data, "MR/rt-polarity.pos, SST/binary/sentiment-train, TREC …")
+    for done, (name, read) in enumerate(readers.items()):
+        report(TASK, done, len(readers))
+        if read is None:
+            missing.append(f"{name}: not in {data}")
+            continue
+        with threadpool_limits(1):  # the same order of additions on every machine
+            found += _measured(name, model, read(), folds)
+    report(TASK, len(readers), len(readers))
+    headline = tuple(metric for metric in found if metric.name != "f1")
+    more: dict[str, Any] = {"folds": folds, "seed": SEED}
+    return TaskResult(TASK, tuple(found), headline, tuple(missing), more=more)
+
+
+def _measured(name: str, model: EvaluatedModel, parts: Parts, folds: int) -> tuple[Metric, ...]:
+    x = {part: features(model, items) for part, items in parts.items()}
+    label = {part: items.label for part, items in parts.items()}
+    for part, values in label.items():
+        if len(np.unique(values)) < 2:
+            raise CorpusError(f"{name}: all items of {part} have one label; is the file whole?")
+    if name in GRADED:
+        predicted = graded(x, label)
+        return measure(name, {"pearson": pearson(predicted, label["test"])}, len(predicted))
+    if name in NESTED:
+        predicted = nested(x["all"], label["all"], folds)
+        gold = label["all"]
+    elif name in BY_FOLDS:
+        best = chosen_by_folds(x["train"], label["train"], FOLDS_GRID, folds)
+        predicted, gold = fitted(x["train"], label["train"], best)(x["test"]), label["test"]
+    else:
+        predicted, gold = by_development(x, label), label["test"]
+    statistics = {"accuracy": metrics.mean((predicted == gold).astype(np.float64))}
+    if name == "MRPC":
+        good, guess = gold == 1, predicted == 1
+        both = (2.0 * (good & guess), good.astype(np.float64) + guess)
+        statistics["f1"] = metrics.ratio(*both)
+    return measure(name, statistics, len(gold))
+
+
+def features(model: EvaluatedModel, items: Part) -> np.ndarray:
+    """Return the features of items: ``(n, d)`` for one sentence, ``(n, 2d)`` for two."""
+    u = model.encode(items.first, ENGLISH)
+    if items.second is None:
+        return u
+    v = model.encode(items.second, ENGLISH)
+    return np.concatenate([np.abs(u - v), u * v], axis=1)
+
+
+def nested(x: np.ndarray, label: np.ndarray, folds: int) -> np.ndarray:
+    """Predict the labels of all items ``(n,)``, each by the folds that it is not in."""
+    out = np.empty(len(x))
+    for train, test in _stratified(x, label, folds):
+        best = chosen_by_folds(x[train], label[train], NESTED_GRID, folds)
+        out[test] = fitted(x[train], label[train], best)(x[test])
+    return out
+
+
+def chosen_by_folds(x: np.ndarray, label: np.ndarray, grid: Sequence[float], folds: int) -> float:
+    """Return the C of ``grid`` with the best mean accuracy over the folds, the first of equals."""
+    parts = list(_stratified(x, label, folds))
+    means = [
+        np.mean(
+            [
+                (fitted(x[train], label[train], c)(x[test]) == label[test]).mean()
+                for train, test in parts
+            ]
+        )
+        for c in grid
+    ]
+    return grid[int(np.argmax(means))]
+
+
+def by_development(x: dict[str, np.ndarray], label: dict[str, np.ndarray]) -> np.ndarray:
+    """Predict the test part by the C that is best on the development part."""
+    models = [fitted(x["train"], label["train"], c) for c in SPLIT_GRID]
+    right = [(one(x["dev"]) == label["dev"]).mean() for one in models]
+    return models[int(np.argmax(right))](x["test"])
+
+
+def graded(x: dict[str, np.ndarray], grade: dict[str, np.ndarray]) -> np.ndarray:
+    """Predict the grades of the test part ``(n,)``: means of distributions over whole grades."""
+    low = np.floor(grade["train"])
+    # A grade of 3.6 counts 0.4 times as 3, and 0.6 times as 4.
+    share = grade["train"] - low
+    twice, both = np.concatenate([x["train"]] * 2), np.concatenate([low, low + 1])
+    weight = np.concatenate([1 - share, share])
+    kept = weight > 0
+    models = []
+    for c in SPLIT_GRID:
+        classifier = _regression()(C=c, random_state=SEED, max_iter=300)
+        classifier.fit(twice[kept], both[kept], sample_weight=weight[kept])
+        models.append(classifier)
+
+    def mean(classifier: Any, part: str) -> np.ndarray:
+        return classifier.predict_proba(x[part]) @ classifier.classes_
+
+    # Without a development part C stays in the middle of the grid.
+    if "dev" not in x:
+        return mean(models[len(models) // 2], "test")
+    quality = [
+        value_of(pearson(mean(one, "dev"), grade["dev"]), len(grade["dev"])) for one in models
+    ]
+    return mean(models[int(np.argmax(quality))], "test")
+
+
+def fitted(x: np.ndarray, label: np.ndarray, c: float) -> Fitted:
+    """Fit logistic regression; return the prediction of labels."""
+    predict: Fitted = _regression()(C=c, random_state=SEED, max_iter=300).fit(x, label).predict
+    return predict
+
+
+def _stratified(x: np.ndarray, label: np.ndarray, folds: int) -> Any:
+    from sklearn.model_selection import StratifiedKFold
+
+    return StratifiedKFold(folds, shuffle=True, random_state=SEED).split(x, label)
+
+
+def _regression() -> Any:
+    try:
+        from sklearn.linear_model import LogisticRegression
+    except ImportError:
+        raise DependencyError(
+            'SentEval needs scikit-learn; run: pip install "bitext-miner[train]"'
+        ) from None
+    return LogisticRegression
