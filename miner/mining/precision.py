@@ -5,8 +5,9 @@ be right join those that may be, and go through the very same search. Here decoy
 the target's language from elsewhere (:mod:`miner.mining.decoys`), weighted to resemble the targets
 (:mod:`miner.mining.decoy_weights`). The verifier's function is fitted again to this corpus
 (:mod:`miner.mining.refit`), and a mixture of right and wrong pairs gives the probability of each to
-be right (:mod:`miner.mining.posterior`). It is the score, and the mean score of the pairs above a
-threshold is their estimated precision.
+be right (:mod:`miner.mining.posterior`). Times the probability that the pair has no fault
+(:mod:`miner.mining.faults`), it is the score, and the mean score of the pairs above a threshold is
+their estimated precision.
 """
 
 import math
@@ -19,6 +20,7 @@ import numpy as np
 from miner.errors import ResourceError
 from miner.mining import decoy_weights, refit
 from miner.mining.decoys import FEWEST, DecoyPairs, choose, match
+from miner.mining.faults import faultless
 from miner.mining.posterior import interval
 from miner.mining.search import Search
 from miner.scoring.verifier import FEATURES
@@ -179,6 +181,8 @@ def calibrate(
     else:
         fitted, factor, notes = _fit(found, matched, weight, refitting)
         score = fitted.mixture.probability(fitted.logit)
+        if refitting:
+            score *= faultless(found, score)
         order = np.lexsort((pairs.target_row, pairs.source_row, -score))
         wrong, q_value = expected_wrong(score[order])
         resample = partial(fitted.histogram.resampled, fitted.mixture)

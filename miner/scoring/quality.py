@@ -13,7 +13,7 @@ import numpy as np
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError
 from miner.scoring.logistic import Logistic, sigmoid
-from miner.scoring.pair_features import PAIR_FEATURES
+from miner.scoring.pair_features import PAIR_FEATURES, PreparedText
 from miner.scoring.verifier import Languages, Verifier
 
 # Pair features, the cosine of the vectors, and order.
@@ -31,17 +31,36 @@ class Quality:
     """
 
     def __init__(self, encoder: SentenceEncoder, languages: Languages = (None, None)):
-        self.verifier = Verifier(encoder, languages)
-        model = self.verifier.encoder.model
-        assert model.verifier is not None
+        self._read(Verifier(encoder, languages))
+
+    @classmethod
+    def of(cls, verifier: Verifier) -> "Quality":
+        """Return the quality function beside a verifier, for text in its languages."""
+        quality = cls.__new__(cls)
+        quality._read(verifier)
+        return quality
+
+    def _read(self, verifier: Verifier) -> None:
+        self.verifier, encoder = verifier, verifier.encoder
+        assert encoder.model.verifier is not None
         try:
-            names = feature_names(self.verifier)
-            self.function = Logistic.from_dict(model.verifier[NAME], names)
+            names = feature_names(verifier)
+            self.function = Logistic.from_dict(encoder.model.verifier[NAME], names)
         except (KeyError, TypeError, ValueError) as error:
             raise ArtifactError(
                 f"{encoder.name}: has no quality function, or a faulty one ({error}); train the "
                 "model again, or score by cosine or margin"
             ) from None
+
+    def logits(
+        self,
+        source: PreparedText,
+        target: PreparedText,
+        rows: tuple[np.ndarray, np.ndarray],
+        cosine: np.ndarray,
+    ) -> np.ndarray:
+        """Return the logits ``(m,) float64`` of pairs of rows, whose cosines are ``(m,)``."""
+        return self.function.logit(features_of_rows(self.verifier, source, target, rows, cosine))
 
     def score(self, source: Sequence[str], target: Sequence[str]) -> np.ndarray:
         """Return the probability of each pair: ``(n,) float64``, 0 where a side has no known token.
@@ -61,27 +80,38 @@ def features(
     verifier: Verifier, source: Sequence[str], target: Sequence[str]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return features of pairs ``(n, f) float32``, and a mask of pairs with known tokens."""
-    from miner.kernels.order import COLUMNS
-
     left, right = (verifier.prepare(side) for side in (source, target))
     rows = np.arange(len(left), dtype=np.int64)
-    out = np.empty((len(rows), len(feature_names(verifier))), dtype=np.float32)
-    own = len(PAIR_FEATURES)
-    places = np.empty((len(rows), COLUMNS), dtype=np.float32)
-    out[:, :own] = verifier.tokens.pair_features(left, right, rows, rows, places)
     vectors = [
         verifier.encoder.encode_pieces(text.ids, text.offsets, side)
         for side, text in ((source, left), (target, right))
     ]
-    out[:, own] = cosines(*vectors)
+    known = (np.diff(left.offsets) > 0) & (np.diff(right.offsets) > 0)
+    return features_of_rows(verifier, left, right, (rows, rows), cosines(*vectors)), known
+
+
+def features_of_rows(
+    verifier: Verifier,
+    source: PreparedText,
+    target: PreparedText,
+    rows: tuple[np.ndarray, np.ndarray],
+    cosine: np.ndarray,
+) -> np.ndarray:
+    """Return features ``(m, f) float32`` of pairs of rows, whose cosines are ``(m,)``."""
+    from miner.kernels.order import COLUMNS
+
+    out = np.empty((len(cosine), len(feature_names(verifier))), dtype=np.float32)
+    own = len(PAIR_FEATURES)
+    places = np.empty((len(cosine), COLUMNS), dtype=np.float32)
+    out[:, :own] = verifier.tokens.pair_features(source, target, *rows, places)
+    out[:, own] = cosine
     for column in (0, 2):
         out[:, own + 1 + column] = (places[:, column] + places[:, column + 1]) / 2
         out[:, own + 2 + column] = places[:, column : column + 2].min(axis=1)
     if verifier.comparer is not None:
-        texts = (left.ids, left.offsets), (right.ids, right.offsets)
-        out[:, -1] = verifier.comparer.logits(*texts, rows, rows)
-    known = (np.diff(left.offsets) > 0) & (np.diff(right.offsets) > 0)
-    return out, known
+        texts = (source.ids, source.offsets), (target.ids, target.offsets)
+        out[:, -1] = verifier.comparer.logits(*texts, *rows)
+    return out
 
 
 def cosines(source: np.ndarray, target: np.ndarray) -> np.ndarray:

@@ -258,7 +258,7 @@ def test_unlike_decoys_are_doubted(
     verifying: tuple[Index, Index], factor: float, doubted: bool
 ) -> None:
     found = run(*verifying, verifier_for(verifying[0]))
-    doubts = precision._doubts(found, factor)
+    doubts = precision.doubts_of(found, factor)
     assert any("poor matches" in doubt for doubt in doubts) == doubted
 
 
@@ -272,7 +272,7 @@ def test_near_copies_are_doubted(
     features = features.copy()
     features[:, FEATURES.index("lead_min")] = lead
     pairs = replace(found.pairs, features=features, score=np.full(len(features), 0.9))
-    doubts = precision._doubts(replace(found, pairs=pairs), 1.0)
+    doubts = precision.doubts_of(replace(found, pairs=pairs), 1.0)
     assert any("near-copies" in doubt for doubt in doubts) == doubted
 
 
