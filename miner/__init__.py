@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from miner.encoder.encoder import Encoder
+    from miner.encoder.open_encoder import open_encoder
     from miner.errors import MinerError
     from miner.evaluation.metrics import Evaluation, best_threshold, evaluate
     from miner.index.index import Index
@@ -36,6 +37,7 @@ __all__ = [
     "best_threshold",
     "evaluate",
     "mine",
+    "open_encoder",
     "search",
 ]
 # The module of each public name.
@@ -51,6 +53,7 @@ _HOMES = {
     "best_threshold": "miner.evaluation.metrics",
     "evaluate": "miner.evaluation.metrics",
     "mine": "miner.mining.mine",
+    "open_encoder": "miner.encoder.open_encoder",
     "search": "miner.mining.search",
 }
 

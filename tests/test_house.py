@@ -19,9 +19,15 @@ from miner.cli import cli
 ROOT = Path(__file__).parent.parent
 HEAVY = ("numpy", "torch", "faiss", "numba", "pandas", "h5py", "sentencepiece", "psutil")
 # The modules of the miner that have use for torch, in their functions.
-TORCH = ("miner.device", "miner.cli.train", "miner.cli.train_classifier")
+TORCH = (
+    "miner.device",
+    "miner.encoder.pretrained",
+    "miner.cli.train",
+    "miner.cli.train_classifier",
+)
 # The commands that train, or show what a training does, in their bodies.
 TRAINING = (
+    "miner.cli.fit",
     "miner.cli.train",
     "miner.cli.train_classifier",
     "miner.cli.train_verifier",

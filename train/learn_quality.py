@@ -19,6 +19,7 @@ from miner.encoder.encoder import Encoder
 from miner.knn.knn_search import nearest_both
 from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
+from miner.names import SIDES
 from miner.scoring.logistic import Logistic, fit_ridge
 from miner.scoring.quality import feature_names, features
 from miner.scoring.verifier import Verifier
@@ -171,8 +172,8 @@ def _corrupted(
 def _neighbours(encoder: Encoder, pairs: Sequence[Pair], generator: Generator) -> np.ndarray:
     """Draw for each pair another one whose target is near to its source: ``(n,) int64``."""
     left, right = (
-        VectorSet(encoder.encode(side).astype(np.float16), np.arange(len(pairs)))
-        for side in zip(*pairs, strict=True)
+        VectorSet(encoder.on_side(name).encode(side).astype(np.float16), np.arange(len(pairs)))
+        for name, side in zip(SIDES, zip(*pairs, strict=True), strict=True)
     )
     settings = SearchSettings(k=NEIGHBORS + 1, device="cpu", threads=encoder.threads)
     forward, _ = nearest_both(left, right, settings)

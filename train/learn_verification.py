@@ -1,5 +1,6 @@
 """Verification of candidates: lexicons, verifier, comparer, quality function, decoys of a model."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from miner.encoder import lexicon_file
@@ -12,17 +13,25 @@ from miner_train.language_texts import rows_by_languages, texts_by_languages
 from miner_train.learn_comparer import FEWEST, learn_comparer
 from miner_train.learn_lexicon import learn_lexicons
 from miner_train.learn_quality import learn_quality
-from miner_train.learn_verifier import ENOUGH, enough, learn_verifier
+from miner_train.learn_verifier import ALL_DISTRACTORS, ENOUGH, enough, learn_verifier
 from miner_train.stages import Report, stage
 
 
 def add_verification(
-    model: Model, split: SplitPairs, seed: int, report: Report, *, comparer: bool = True
+    model: Model,
+    split: SplitPairs,
+    seed: int,
+    report: Report,
+    *,
+    comparer: bool = True,
+    encoder_of: Callable[[Model], Encoder] = Encoder,
+    distractors: int = ALL_DISTRACTORS,
 ) -> Model:
     """Return the model with all that verification needs, or as it is where it cannot be learned.
 
     Lexicons and decoys that the model has are kept. ``comparer``: learn one, if the model reads
-    pieces and there is text enough.
+    pieces and there is text enough. ``encoder_of`` opens a model; ``distractors`` are the most
+    sentences of the training text that the verifier learns from.
     """
     if model.verifying is None:
         report("no verification: it compares pieces or words that both columns share")
@@ -44,16 +53,16 @@ def add_verification(
     with_lexicons = replace(model, lexicons=lexicons, comparer={})
     texts = texts_by_languages(split)
     with stage("learning to verify candidates", report):
-        verifier = learn_verifier(Encoder(with_lexicons), texts, seed)
+        verifier = learn_verifier(encoder_of(with_lexicons), texts, seed, distractors)
     if verifier is None:
         report("warning: held-out pairs are not found again; the model cannot verify candidates")
         return model
     if comparer and model.architecture.plain and len(translations) >= FEWEST:
         with stage("learning to compare tokens", report, silent=True):
-            arrays = learn_comparer(Encoder(with_lexicons), texts, seed, report)
+            arrays = learn_comparer(encoder_of(with_lexicons), texts, seed, report)
         with_lexicons = replace(with_lexicons, comparer=arrays)
     with stage("learning to tell good pairs from corrupted ones", report):
-        verifying = Encoder(replace(with_lexicons, verifier=verifier))
+        verifying = encoder_of(replace(with_lexicons, verifier=verifier))
         quality = learn_quality(verifying, texts, seed)
     return replace(
         with_lexicons,

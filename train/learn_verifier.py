@@ -16,6 +16,7 @@ from miner.knn.knn_search import nearest_both
 from miner.knn.neighbors import Neighbors
 from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
+from miner.names import SIDES
 from miner.scoring.context_features import CONTEXT_FEATURES, best_logits, context_features
 from miner.scoring.logistic import Logistic
 from miner.scoring.margin import Candidates, candidates
@@ -43,19 +44,23 @@ def enough(held: int) -> bool:
 
 
 def learn_verifier(
-    encoder: Encoder, texts: Sequence[LanguageText], seed: int
+    encoder: Encoder,
+    texts: Sequence[LanguageText],
+    seed: int,
+    all_distractors: int = ALL_DISTRACTORS,
 ) -> dict[str, Any] | None:
     """Learn the two logistic functions of :class:`miner.scoring.verifier.Verifier`, as JSON values.
 
     Each of ``texts`` is mined by itself, with the lexicon of its languages, and all candidates
-    together are learned from. The encoder's model has its lexicons, and was not trained on the
-    held-out pairs. Returns None where hardly any held-out pair is among the candidates: the text is
-    no bitext, or the encoder learned nothing.
+    together are learned from, with ``all_distractors`` sentences at most beside the held-out ones.
+    The encoder's model has its lexicons, and was not trained on the held-out pairs. Returns None
+    where hardly any held-out pair is among the candidates: the text is no bitext, or the encoder
+    learned nothing.
     """
     model = encoder.model
     assert model.verifying is not None and model.lexicons is not None
     generator = np.random.default_rng([seed, 5])
-    distractors = min(DISTRACTORS, ALL_DISTRACTORS // max(len(texts), 1))
+    distractors = min(DISTRACTORS, all_distractors // max(len(texts), 1))
     tokens: TokenTable | None = None
     mined = []
     for text in texts:
@@ -120,7 +125,10 @@ def _mine(
         unique = dict(zip(reversed(chosen), reversed(pair.tolist()), strict=True))
         sentences.append(list(unique))
         numbers.append(np.array(list(unique.values())))
-    vectors = [encoder.encode(side).astype(np.float16) for side in sentences]
+    vectors = [
+        encoder.on_side(name).encode(side).astype(np.float16)
+        for name, side in zip(SIDES, sentences, strict=True)
+    ]
     left, right = (VectorSet(side, np.flatnonzero(side.any(axis=1))) for side in vectors)
     settings = SearchSettings(k=NEIGHBORS, device="cpu", threads=encoder.threads)
     lists = nearest_both(left, right, settings)

@@ -28,6 +28,7 @@ class TextPair:
 
     Of one file, ``label_col`` is the column of labels, 1 for translations and 0 for other pairs,
     and ``score_col`` the column of scores, best highest, by which ``TrainConfig.keep`` ranks pairs.
+    ``named`` is the pair of languages (``de-en``), where names of files do not tell it.
     """
 
     source: str
@@ -35,6 +36,7 @@ class TextPair:
     bitext_format: BitextFormat = USUAL_FORMAT
     label_col: str | None = None
     score_col: str | None = None
+    named: str | None = None
 
     @property
     def name(self) -> str:
@@ -42,7 +44,9 @@ class TextPair:
 
     @property
     def languages(self) -> str | None:
-        """Language pair by the name of the folder (``de-en``), or in that of the file, if any."""
+        """Language pair as ``named``, or by the name of the folder (``de-en``) or of the file."""
+        if self.named is not None:
+            return self.named
         place = Path(self.source)
         found = LANGUAGES.fullmatch(place.parent.name) or LANGUAGES.search(place.name)
         return found.group() if found else None

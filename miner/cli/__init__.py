@@ -24,6 +24,7 @@ COMMANDS = (
     "train",
     "train-classifier",
     "train-verifier",
+    "fit",
     "index",
     "encode",
     "search",

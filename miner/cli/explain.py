@@ -31,13 +31,13 @@ def explain(
     probability comes from the two sentences alone. A search also compares rivals: does another
     sentence fit better?
     """
-    from miner.encoder.encoder import Encoder
+    from miner.encoder.open_encoder import open_encoder
     from miner.scoring.explain import explain as explain_pair
     from miner.scoring.language_notes import describe_both
     from miner.scoring.languages import identify
     from miner.scoring.verifier import Verifier
 
-    encoder = Encoder.load(model, side="source")
+    encoder = open_encoder(model, side="source")
     languages = identify([source], source_lang), identify([target], target_lang)
     verifier = Verifier(encoder, (languages[0].code, languages[1].code))
     click.echo(describe_both(languages), err=True)

@@ -76,12 +76,14 @@ def context(source_lang: str | None, target_lang: str | None, model: str) -> Con
 def identified(plan: Plan, rows: Rows) -> str:
     """Describe the languages of a bitext, and warn of those that are odd or weak."""
     from miner.cleaning.text_languages import identify_rows
+    from miner.encoder.loading import split_name
     from miner.encoder.model import load
     from miner.scoring.language_notes import describe_both, doubts
 
     languages = identify_rows(rows, plan.context.languages)
     model = None
-    if any(step.name == "quality" for step in plan.steps):
+    quality = any(step.name == "quality" for step in plan.steps)
+    if quality and split_name(plan.context.encoder) is None:
         model = load(plan.context.encoder)
     for doubt in doubts(languages, model):
         click.echo(f"warning: {doubt}", err=True)

@@ -122,7 +122,12 @@ class Encoder:
 
         Raises :class:`~miner.errors.ArtifactError` if it is damaged.
         """
-        return cls(models.load(path), threads, device, side)
+        model = models.load(path)
+        if model.vectors is not None and cls is Encoder:
+            raise ArtifactError(
+                f"{path}: has the vectors of {model.vectors.address}; open it with open_encoder"
+            )
+        return cls(model, threads, device, side)
 
     @property
     def dimension(self) -> int:

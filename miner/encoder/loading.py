@@ -45,3 +45,35 @@ def split_name(name: object) -> tuple[str, str] | None:
     """Split ``hf:PLACE`` or ``model2vec:PLACE``; None for names of this program's models."""
     kind, colon, place = str(name).partition(":")
     return (kind, place) if colon and kind in KINDS else None
+
+
+@dataclass(frozen=True)
+class ForeignVectors:
+    """The encoder of another library whose pairs a model of this program verifies.
+
+    ``address`` and ``loading`` open it, and ``fingerprint`` is the one that it must have.
+    ``prompts`` are those of source and target.
+    """
+
+    address: str
+    fingerprint: str
+    dimension: int
+    prompts: tuple[str, str] = ("", "")
+    backend: str = BACKENDS[0]
+
+    @property
+    def loading(self) -> Loading:
+        found = split_name(self.address)
+        return Loading(*self.prompts, self.backend) if found and found[0] == HF else USUAL
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "ForeignVectors":
+        """Read what ``dataclasses.asdict`` wrote. Raises KeyError, TypeError or ValueError."""
+        own, other = values["prompts"]
+        return cls(
+            str(values["address"]),
+            str(values["fingerprint"]),
+            int(values["dimension"]),
+            (str(own), str(other)),
+            str(values["backend"]),
+        )

@@ -16,7 +16,8 @@ share no embedding those of the target column (``target.sp.model``); and for eac
 A model that verifies candidates also has ``lexicon.npz`` (:mod:`miner.encoder.lexicon_file`),
 ``verifier.json`` (:mod:`miner.scoring.verifier`) and ``decoys.txt.xz``, sentences of its training
 text for the estimate of precision (:mod:`miner.mining.precision`), and ``comparer.npz`` if it has a
-comparer (:mod:`miner.scoring.comparer`). A classifier of sentences
+comparer (:mod:`miner.scoring.comparer`). A model of ``miner fit`` has ``vectors`` in
+its configuration, the encoder of another library that it verifies. A classifier of sentences
 (:mod:`miner.scoring.classifier`) is a model of one encoder with ``classifier.npz``, the layer that
 reads its vectors.
 
@@ -39,6 +40,7 @@ import numpy as np
 from miner.encoder import decoy_file, known_languages, lexicon_file
 from miner.encoder.architecture import ENCODERS, TARGET, VOCABULARIES, Architecture
 from miner.encoder.lexicons import Lexicons
+from miner.encoder.loading import ForeignVectors
 from miner.errors import ArtifactError
 from miner.npy import open_npy
 from miner.text.artifacts import atomic_directory
@@ -93,6 +95,8 @@ class Model:
     of the training, None without one. ``verifier`` and ``lexicons`` are present together or not at
     all; ``decoys`` are sentences by language (:mod:`miner.encoder.decoy_file`) to save with them,
     and ``decoys_digest`` is the SHA-256 of the file that holds those of a loaded model.
+    ``vectors`` names the encoder of another library whose vectors the model verifies; its own
+    embeddings then serve verification alone, and its fingerprint is that of the other encoder.
     ``languages`` are the facts that a training recorded about each language, by ISO 639 code
     (:mod:`miner.encoder.known_languages`). ``comparer`` has the arrays of
     :class:`miner.scoring.comparer.Comparer` by name, and may be empty; so may ``classifier``,
@@ -114,6 +118,7 @@ class Model:
     decoys_digest: str | None = None
     languages: Mapping[str, known_languages.KnownLanguage] = field(default_factory=dict)
     classifier: Mapping[str, np.ndarray] = field(default_factory=dict)
+    vectors: ForeignVectors | None = None
     fingerprint: str = ""
     path: Path | None = None
 
@@ -156,6 +161,9 @@ class Model:
             f"{len(part.weights)} {ENCODERS[name].units}s"
             for name, part in zip(self.architecture.encoders, self.parts, strict=True)
         )
+        if self.vectors is not None:
+            own = f"{self.vectors.dimension} dimensions, verified by {sizes}"
+            return f"vectors of {self.vectors.address}, {own}"
         encoder = "" if self.architecture.plain else f"{self.architecture.encoder}, "
         return f"{encoder}{sizes}, {self.dimension} dimensions, {self.parts[0].weights.dtype}"
 
@@ -211,6 +219,7 @@ class Model:
                 "verification": verifying,
                 **({"classification": classifying} if classifying else {}),
                 **({"languages": languages} if languages else {}),
+                **({"vectors": dataclasses.asdict(self.vectors)} if self.vectors else {}),
                 "training": dict(self.training),
             }
             (directory / CONFIG).write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
@@ -287,6 +296,14 @@ def load(path: str | Path = "default") -> Model:
     comparer: dict[str, np.ndarray] = {}
     if COMPARER in verifying:
         comparer = _arrays(directory / COMPARER, "a comparer")
+    vectors = None
+    if config.get("vectors") is not None:
+        try:
+            vectors = ForeignVectors.from_dict(config["vectors"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise ArtifactError(
+                f"{directory / CONFIG}: names no encoder ({error}); run 'miner fit' again"
+            ) from None
     classifier: dict[str, np.ndarray] = {}
     if classifying := _listed(directory, config, "classification"):
         _check(directory, classifying, [CLASSIFIER])
@@ -312,7 +329,8 @@ def load(path: str | Path = "default") -> Model:
         decoys_digest=verifying.get(DECOYS),
         languages=known_languages.read(config.get("languages"), str(directory / CONFIG)),
         classifier=classifier,
-        fingerprint=config["fingerprint"],
+        vectors=vectors,
+        fingerprint=vectors.fingerprint if vectors else config["fingerprint"],
         path=directory,
     )
 

@@ -1,12 +1,18 @@
 """The one opener of encoders: a model of this program, or one of another library, by its name."""
 
+from collections.abc import Generator, Iterable, Sequence
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from miner.encoder.encoder import Encoder
 from miner.encoder.foreign_encoder import ForeignEncoder
 from miner.encoder.loading import USUAL, Loading, split_name
+from miner.encoder.model import Model, load
+from miner.encoder.pretrained import open_pretrained
 from miner.encoder.sentence_encoder import SentenceEncoder
-from miner.errors import ArtifactError
+from miner.errors import ArtifactError, MismatchError
 
 
 def open_encoder(
@@ -22,11 +28,83 @@ def open_encoder(
     and ResourceError.
     """
     if split_name(name) is not None:
-        from miner.encoder.pretrained import open_pretrained
-
         return ForeignEncoder(open_pretrained(str(name), loading, threads, device), side)
     if loading != USUAL:
         raise ArtifactError(
             f"{name}: prompts and --backend are for encoders of other libraries (hf:NAME)"
         )
-    return Encoder.load(name, threads, device, side)
+    model = load(name)
+    if model.vectors is not None:
+        return FittedEncoder(model, threads, device, side)
+    return Encoder(model, threads, device, side)
+
+
+class FittedEncoder(Encoder):
+    """Model of ``miner fit``: the vectors of an encoder of another library, verified by ours.
+
+    The other encoder is opened when it is first used, unless ``foreign`` is given. Raises
+    ArtifactError, then, if it is gone, and MismatchError if it has changed.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        threads: int | None = None,
+        device: str = "cpu",
+        side: str | None = None,
+        foreign: ForeignEncoder | None = None,
+    ):
+        assert model.vectors is not None
+        super().__init__(model, threads)
+        self._vectors = model.vectors
+        self._opening = threads, device
+        own, other = model.vectors.prompts
+        self.side = side if own != other else None
+        self._given = foreign
+
+    @property
+    def foreign(self) -> ForeignEncoder:
+        """The encoder of the vectors."""
+        if self._given is None:
+            found = self._vectors
+            threads, device = self._opening
+            backend = open_pretrained(found.address, found.loading, threads, device)
+            self._given = ForeignEncoder(backend, self.side)
+            if self._given.fingerprint != found.fingerprint:
+                raise MismatchError(
+                    f"{self.name} was fitted to {found.address} ({found.fingerprint}), which has "
+                    f"changed since ({self._given.fingerprint}); run 'miner fit' again"
+                )
+        return self._given
+
+    @property
+    def dimension(self) -> int:
+        return self._vectors.dimension
+
+    @property
+    def averages(self) -> bool:
+        return False
+
+    def encode(self, sentences: Sequence[str]) -> np.ndarray:
+        return self.foreign.encode(sentences)
+
+    def encode_pieces(
+        self, ids: np.ndarray, offsets: np.ndarray, sentences: Sequence[str]
+    ) -> np.ndarray:
+        return self.foreign.encode(sentences)
+
+    def stream(
+        self, blocks: Iterable[Sequence[str]], dtype: Any = np.float32
+    ) -> Generator[np.ndarray, None, None]:
+        return self.foreign.stream(blocks, dtype)
+
+    def on_side(self, side: str | None) -> "FittedEncoder":
+        if self.side is None or side in (None, self.side):
+            return self
+        return FittedEncoder(self.model, *self._opening, side, self.foreign.on_side(side))
+
+    def facts(self) -> list[str]:
+        return self.foreign.facts()
+
+    def warnings(self) -> list[str]:
+        return [] if self._given is None else self._given.warnings()

@@ -75,7 +75,7 @@ class SentenceTransformerModel(Pretrained):
         self.device = resolve_device(device)
         with suppress(ImportError):  # a bar for each part of a model
             import_module("transformers.utils.logging").disable_progress_bar()
-        with _loads(f"hf:{place}"), self._own_threads():
+        with _loads(f"hf:{place}"), torch_threads(self._threads):
             self.model = library.SentenceTransformer(
                 place,
                 device=self.device,
@@ -101,7 +101,7 @@ class SentenceTransformerModel(Pretrained):
 
     def encode(self, sentences: list[str], prompt: str) -> Any:
         self.cut += self._count_cut(sentences, prompt)
-        with self._own_threads():
+        with torch_threads(self._threads):
             # Batches are made by length inside.
             return self.model.encode(
                 sentences,
@@ -140,18 +140,6 @@ class SentenceTransformerModel(Pretrained):
         except (TypeError, KeyError, AttributeError, ValueError):
             return 0  # a tokenizer of another kind, which does not tell
 
-    @contextmanager
-    def _own_threads(self) -> Iterator[None]:
-        import torch
-
-        before = torch.get_num_threads()
-        torch.set_num_threads(self._threads)
-        _quiet_tokenizers(self._threads)
-        try:
-            yield
-        finally:
-            torch.set_num_threads(before)
-
 
 class Model2VecModel(Pretrained):
     """Model of model2vec: a mean of embeddings. No sentence is cut."""
@@ -168,6 +156,20 @@ class Model2VecModel(Pretrained):
         _quiet_tokenizers(self._threads)
         # Its processes would each have threads of their own.
         return self.model.encode(sentences, max_length=None, use_multiprocessing=False)
+
+
+@contextmanager
+def torch_threads(threads: int) -> Iterator[None]:
+    """Let torch and ``tokenizers`` use so many threads."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    _quiet_tokenizers(threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def directory_digest(directory: Path, backend: str = "torch") -> str:

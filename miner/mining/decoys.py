@@ -154,7 +154,7 @@ def _of_model(found: Search) -> list[str]:
 def match(found: Search, decoys: Decoys) -> DecoyPairs:
     """Let each draw of decoys join the targets; return the pairs of those that are matched."""
     assert found.verifier is not None
-    encoder = found.verifier.encoder
+    encoder = found.verifier.encoder.on_side("target")
     parts = []
     for chosen in decoys.draws:
         text = decoys.text.take(chosen)

@@ -12,6 +12,7 @@ import numpy as np
 
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError
+from miner.names import SIDES
 from miner.scoring.logistic import Logistic, sigmoid
 from miner.scoring.pair_features import PAIR_FEATURES, PreparedText
 from miner.scoring.verifier import Languages, Verifier
@@ -83,8 +84,8 @@ def features(
     left, right = (verifier.prepare(side) for side in (source, target))
     rows = np.arange(len(left), dtype=np.int64)
     vectors = [
-        verifier.encoder.encode_pieces(text.ids, text.offsets, side)
-        for side, text in ((source, left), (target, right))
+        verifier.encoder.on_side(name).encode_pieces(text.ids, text.offsets, side)
+        for name, side, text in zip(SIDES, (source, target), (left, right), strict=True)
     ]
     known = (np.diff(left.offsets) > 0) & (np.diff(right.offsets) > 0)
     return features_of_rows(verifier, left, right, (rows, rows), cosines(*vectors)), known

@@ -22,7 +22,9 @@ from miner.scoring.logistic import Logistic, sigmoid
 from miner.scoring.pair_features import PAIR_FEATURES, PreparedText, TokenTable, prepare
 
 # Said of an encoder that is no model of this program.
-UNFITTED = "gives vectors and no token ids, so that pairs cannot be verified"
+UNFITTED = (
+    "gives vectors and no token ids, so that its pairs cannot be verified without 'miner fit'"
+)
 
 Languages = tuple[str | None, str | None]
 FEATURES = (*PAIR_FEATURES, *CONTEXT_FEATURES)

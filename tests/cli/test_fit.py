@@ -1,0 +1,138 @@
+"""``miner fit``: an encoder of another library becomes a model that verifies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("sklearn")
+
+from support.foreign import fake_directory, fake_library
+from support.invented import synthetic
+
+import miner_train.fit_encoder
+import miner_train.learn_verifier
+from miner.cli import main
+from miner.encoder.model import load
+
+Run = Callable[..., tuple[int, str, str]]
+FAST = [
+    *("--dimension", "16", "--batch", "64", "--epochs", "3", "--rate", "0.02", "--heldout", "70"),
+    *("--initial", "0.1", "--pieces", "120", "--no-verifier"),
+]
+
+
+@pytest.fixture(scope="module")
+def bitext(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("text") / "de-en.tsv"
+    rows = zip(*synthetic(900), strict=True)
+    path.write_text("".join(f"{one}\t{other}\n" for one, other in rows), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def plain_model(bitext: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The model that stands behind the fake of sentence-transformers."""
+    path = tmp_path_factory.mktemp("model") / "plain"
+    assert main(["train", "--bitext", str(bitext), *FAST, "-o", str(path)]) == 0
+    return path
+
+
+@pytest.fixture
+def corpora(tmp_path: Path) -> list[Path]:
+    """Text that was not learned from; line i of the one translates line i of the other."""
+    for name, side in zip("ab", synthetic(80, seed=9), strict=True):
+        (tmp_path / name).write_text("\n".join(side) + "\n", encoding="utf-8")
+    return [tmp_path / name for name in "ab"]
+
+
+@pytest.fixture
+def name(plain_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(miner_train.learn_verifier, "ENOUGH", 50)
+    fake_library(monkeypatch)
+    return fake_directory(tmp_path / "st", plain_model)
+
+
+def right(table: str) -> int:
+    rows = [line.split("\t") for line in table.splitlines()]
+    return sum(row[1] == row[2] for row in rows)
+
+
+def test_fitted_mined_scored(
+    miner: Run, name: str, bitext: Path, corpora: list[Path], plain_model: Path, tmp_path: Path
+) -> None:
+    for corpus in corpora:
+        assert miner("index", corpus, "--model", name, "-o", tmp_path / f"i{corpus.name}")[0] == 0
+    place = tmp_path / "fitted"
+    code, _, err = miner("fit", "--model", name, "--bitext", bitext, "--pieces", 120, "-o", place)
+    assert code == 0, err
+    assert "held-out mining by margin: F1" in err and f"vectors of {name}" in err
+    model = load(place)
+    assert model.vectors is not None and model.vectors.dimension == 16
+    assert model.fingerprint == model.vectors.fingerprint and model.read_decoys("en")
+    assert set(model.languages) == {"de", "en"} and model.threshold is not None
+    mining = ["mine", *corpora, "--model", place, "--ids", "--no-estimate", "--threshold", 0]
+    code, out, err = miner(*mining)
+    assert code == 0 and right(out) > 70 and "ranked by margin" not in err
+    assert f"{name}: licence apache-2.0" in err
+    # An index that the encoder built is verified by the model.
+    sides = tmp_path / "ia", tmp_path / "ib"
+    code, again, _ = miner("search", *sides, "--model", place, "--ids", "--no-estimate")
+    assert code == 0 and again == out
+    code, scores, _ = miner("score", bitext, "--model", place, "--score-only")
+    assert code == 0 and len(scores.splitlines()) == 900
+    assert miner("explain", place, *synthetic(1)[0], *synthetic(1)[1])[0] == 0
+    assert f"vectors of {name}" in miner("model", "info", place)[1]
+    # A changed encoder is refused.
+    (tmp_path / "st" / "vocab.txt").write_text(f"{plain_model}\nquery: ", encoding="utf-8")
+    code, _, err = miner(*mining)
+    assert code == 1 and "has changed since" in err and "miner fit" in err
+
+
+def test_fitted_to_what_it_finds_itself(
+    miner: Run,
+    name: str,
+    bitext: Path,
+    corpora: list[Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows = [line.split("\t") for line in bitext.read_text(encoding="utf-8").splitlines()]
+    for side, column in (("s", 0), ("t", 1)):
+        lines = "".join(f"{row[column]}\n" for row in rows)
+        (tmp_path / side).write_text(lines, encoding="utf-8")
+    monkeypatch.setattr("miner.mining.decoys.FEWEST", 80)
+    monkeypatch.setattr("miner.mining.margin_precision.FEWEST_MATCHED", 1)
+    decoys = {"en": synthetic(300, seed=5)[1]}
+
+    class Shipped:
+        def read_decoys(self, language: str | None) -> list[str]:
+            return decoys["en"]
+
+    monkeypatch.setattr("miner.mining.margin_precision.load", lambda name: Shipped())
+    fitting = ["fit", "--model", name, "--mined", tmp_path / "s", tmp_path / "t", "--pieces", 120]
+    languages = ["--source-lang", "de", "--target-lang", "en"]
+    code, _, err = miner(*fitting, *languages, "-o", tmp_path / "fitted")
+    assert code == 0, err
+    assert "no bitext was given" in err and set(load(tmp_path / "fitted").languages) == {"de", "en"}
+    mining = ["mine", *corpora, "--model", tmp_path / "fitted", "--ids", "--no-estimate"]
+    assert right(miner(*mining)[1]) > 60
+
+
+def test_wrong_usage(
+    miner: Run, name: str, bitext: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = ["-o", tmp_path / "m"]
+    code, _, err = miner("fit", "--model", "default", "--bitext", bitext, *out)
+    assert code == 2 and "is trained already" in err
+    code, _, err = miner("fit", "--model", name, *out)
+    assert code == 2 and "either --bitext or --mined" in err
+    code, _, err = miner("score", bitext, "--model", name)
+    assert code == 1 and "'miner fit'" in err
+    monkeypatch.undo()
+    fake_library(monkeypatch)
+    code, _, err = miner("fit", "--model", name, "--bitext", bitext, "--pieces", 120, *out)
+    assert code == 1 and "too few to learn" in err
