@@ -24,12 +24,15 @@ class Command:
 
     outputs: files or directories that an undisturbed run leaves.
     needs: commands of :data:`COMMANDS` whose outputs must be there before.
+    checkpoint: file or directory, removed in the end, from which a repeated command goes on. A run
+        that was refused may leave it.
     """
 
     name: str
     line: str
     outputs: tuple[str, ...]
     needs: tuple[str, ...] = ()
+    checkpoint: str | None = None
 
     @property
     def arguments(self) -> list[str]:
@@ -44,6 +47,7 @@ COMMANDS = {
             "train --bitext ../in/bitext.tsv --pieces 500 --dimension 32 --batch 64 --epochs 3"
             " --heldout 60 --no-verifier -o model",
             ("model",),
+            checkpoint=".model.training",
         ),
         Command("index", "index ../in/demo.de -o index", ("index",)),
         Command("index-en", "index ../in/demo.en -o index-en", ("index-en",)),

@@ -82,7 +82,12 @@ def full_disk(command: Command, root: Path, sizes: int) -> dict[str, Any]:
             else:
                 counts["badly refused"] += 1
                 failures.append(f"{size} bytes, exit code {done.code}: {done.err[-300:]}")
-            if done.code and (left := commands.entries(place) - had - kept):
+            left = {
+                name
+                for name in commands.entries(place) - had - kept
+                if command.checkpoint is None or not Path(name).is_relative_to(command.checkpoint)
+            }
+            if done.code and left:
                 counts["leftovers"] += 1
                 failures.append(f"{size} bytes: left behind {', '.join(sorted(left)[:5])}")
     return {**counts, "failures": failures[:5]}

@@ -23,19 +23,19 @@ INPUTS = {"exit code 0": "read", "exit code 1": "refused", "exit code 2": "refus
 
 def tables(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) -> list[str]:
     """Return a table of the disturbances and one of the damaged inputs, with the conditions."""
-    results = record["results"]
+    sections = record["sections"]
     lines = [
         "Runs of six commands that were disturbed and repeated. A fault is an output that differs",
         "from that of an undisturbed run, a traceback, an error of several lines, or a leftover.",
     ]
     rows = [
         (
-            name if section != "crashes" else f"{name}, power cut",
-            said(counts, words),
+            f"{name}{', power cut' * (kind == 'crashes')}{', again' * (section != kind)}",
+            said(counts, DISTURBED[kind]),
             faults(counts),
         )
-        for section, words in DISTURBED.items()
-        for name, counts in parts(results, section)
+        for section, kind, name, counts in parts(sections)
+        if kind in DISTURBED
     ]
     if rows:
         lines += ["", *table(("command and disturbance", "runs", "faults"), rows)]
@@ -47,20 +47,26 @@ def tables(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) 
             f"{counts['most memory, MB']} MB",
             faults(counts),
         )
-        for name, counts in parts(results, "fuzz")
+        for _, kind, name, counts in parts(sections)
+        if kind == "fuzz"
     ]
     if inputs:
         columns = "inputs", "runs", "longest", "most memory", "faults"
         lines += ["", *table(columns, inputs)]
-    minutes = sum(part["seconds"] for part in results.values()) / 60
-    return [*lines, "", f"{minutes:.0f} minutes. {conditions(record)}", ""]
+    for command in dict.fromkeys(part["command"] for part in sections.values()):
+        made = [part for part in sections.values() if part["command"] == command]
+        minutes = sum(part["results"]["seconds"] for part in made) / 60
+        lines += ["", f"{minutes:.0f} minutes. {conditions(made[0])}"]
+    return [*lines, ""]
 
 
-def parts(results: dict[str, Any], section: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the parts of a section, by name, with their counts."""
-    for name, counts in results.get(section, {}).items():
-        if isinstance(counts, dict):
-            yield name, counts
+def parts(sections: dict[str, Any]) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
+    """Yield section, kind of disturbance, name and counts of each part, by kind."""
+    for kind in (*DISTURBED, "fuzz"):
+        for section, part in sections.items():
+            for name, counts in part["results"].items():
+                if section.split(":")[0] == kind and isinstance(counts, dict):
+                    yield section, kind, name, counts
 
 
 def said(counts: dict[str, Any], words: dict[str, str]) -> str:

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -157,7 +158,13 @@ def test_the_tables_name_every_fault() -> None:
             "seconds": 60,
         },
     }  # fmt: skip
-    lines = reliability_tables.tables({"results": results}, lambda record: "by this command")
+    sections: dict[str, Any] = {
+        name: {"command": "this", "results": part} for name, part in results.items()
+    }
+    again = {"mine SIGKILL": {"stopped": 5, "failures": []}, "seconds": 30}
+    sections["kills: mine"] = {"command": "that", "results": again}
+    lines = reliability_tables.tables({"sections": sections}, lambda part: f"by {part['command']}")
     assert "| mine SIGKILL | 9 killed | leftovers 2 |" in lines
     assert "| mutated inputs, half 0 | 3 read, 4 refused | 0.4 s | 7 MB | 0 |" in lines
-    assert "2 minutes. by this command" in lines
+    assert "| mine SIGKILL, again | 5 killed | 0 |" in lines
+    assert "2 minutes. by this" in lines and "0 minutes. by that" in lines
