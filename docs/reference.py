@@ -43,6 +43,7 @@ FOLDERS = {
     "miner/knn": "nearest neighbours, both directions",
     "miner/scoring": "is this pair a translation",
     "miner/mining": "two indexes to pairs",
+    "miner/shards": "mining as tasks that many machines share",
     "miner/filters": "one family of filters a file",
     "miner/cleaning": "a run of filters over a bitext",
     "miner/datasets": "public data sets",

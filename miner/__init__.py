@@ -12,6 +12,8 @@ Names load when they are first used, so that ``import miner`` takes no time.
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from miner.names import VERSION
+
 if TYPE_CHECKING:
     from miner.encoder.encoder import Encoder
     from miner.encoder.open_encoder import open_encoder
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from miner.mining.pairs import Pairs
     from miner.mining.search import search
 
-__version__ = "0.1.0"
+__version__ = VERSION
 __all__ = [
     "Encoder",
     "Evaluation",

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+VERSION = "0.1.0"
 FORMATS = ("plain", "bucc", "tsv", "jsonl", "parquet")
 ON_ERROR = ("fail", "replace", "skip")
 SIDES = ("source", "target")
@@ -11,6 +12,7 @@ MARGINS = ("absolute", "distance", "ratio")
 RETRIEVALS = ("forward", "backward", "intersection", "max")
 DUPLICATES = ("first", "each")
 RANKS = ("probability", "margin")
+BACKENDS = ("serial", "processes", "ray", "slurm")
 
 _ALIASES = {"fwd": "forward", "bwd": "backward", "intersect": "intersection"}
 

@@ -112,10 +112,12 @@ def _run(function: Callable[[Item], Result], item: Item) -> Result:
     return function(item)
 
 
-def _begin(prepare: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-    global _failure
+def end_with_parent() -> None:
+    """Let a new process ignore Ctrl-C, which its parent handles, and end if its parent is killed.
+
+    A killed parent cannot stop its children, which would wait for work for ever.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # If the parent is killed, it cannot stop its children, which would wait for work for ever.
     parent = multiprocessing.parent_process()
     assert parent is not None
 
@@ -124,6 +126,11 @@ def _begin(prepare: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
         os._exit(1)
 
     threading.Thread(target=follow, daemon=True).start()
+
+
+def _begin(prepare: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    global _failure
+    end_with_parent()
     try:
         prepare(*arguments)
     except Exception as error:

@@ -48,6 +48,7 @@ ORDER = (
     "knn",
     "scoring",
     "mining",
+    "shards",
     "filters",
     "cleaning",
     "datasets",

@@ -19,6 +19,8 @@ from miner.errors import MinerError
 # In the order of ``miner --help``. Each is the command of its name in the module of its name.
 COMMANDS = (
     "mine",
+    "plan",
+    "status",
     "score",
     "filter",
     "train",

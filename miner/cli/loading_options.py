@@ -20,7 +20,8 @@ _OPTIONS = several(
         "--target-prompt", metavar="TEXT", help="Likewise before each sentence of the target."
     ),
     click.option(
-        "--backend",
+        "--runtime",
+        "backend",
         type=click.Choice(BACKENDS),
         default=BACKENDS[0],
         show_default=True,

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from miner.cli import guard, loading_options, options
-from miner.cli.mined import Output, say, take_keep, take_settings
+from miner.cli import guard, options
+from miner.cli.mined import Output, mining_arguments, say, take_keep, take_settings
+from miner.cli.sharding import Sharding, expanded, take_sharding
 from miner.encoder.loading import Loading
 from miner.names import SIDES
 
@@ -27,27 +28,10 @@ Examples:
   miner mine news.de news.en --model models/de-en --target-precision 0.9 -o pairs.parquet
   miner mine news.de news.en --top-n 1000 --work work -o pairs.tsv
   miner mine news.de news.en --model hf:encoders/LaBSE -o pairs.tsv
+  miner mine 'de/*.zst' 'en/*.zst' --work work --backend processes -o pairs/
   zcat crawl.de.gz | miner mine - crawl.en > pairs.tsv"""
 )
-@click.argument("source")
-@click.argument("target")
-@options.model
-@loading_options.loading
-@options.languages
-@options.keeping
-@options.estimating
-@click.option(
-    "--work",
-    metavar="DIR",
-    help="Keep the two indexes in DIR/source and DIR/target, for 'miner search', and the neighbour "
-    "lists in DIR/search.h5: a stopped search continues from there.",
-)
-@options.factory
-@options.mining
-@options.machine
-@options.threads
-@options.reading
-@options.output
+@mining_arguments
 def mine(
     source: str,
     target: str,
@@ -59,11 +43,19 @@ def mine(
 ) -> None:
     """Mine translation pairs from the text files SOURCE and TARGET.
 
+    Each is a file, a pattern such as 'de/*.zst', or - for standard input. -o DIR/ writes compressed
+    parts and a manifest.
+
     Does 'miner index' twice and 'miner search' once. Unless an option says how many to keep, it
     keeps the pairs with an estimated precision of 0.95; with --rank margin and the default margin,
     retrieval and k, those above the model's own threshold, which is only a start. --threshold 0
     keeps all.
     """
+    shards = take_sharding(given)
+    texts = expanded(source), expanded(target)
+    if shards is not None:
+        _mine_shards(texts, (model, loading), work, factory, shards, given)
+        return
     from miner.cli.index import describe
     from miner.cli.progress_bars import Progress
     from miner.knn.search_checkpoint import Checkpoint
@@ -88,23 +80,22 @@ def mine(
         settings, keep = take_settings(given), take_keep(given)
         output = Output.take(given)
         places = {"-o": output.output, "--report": output.page}
-        guard.check([source, target, model, decoys, embeddings], places)
+        guard.check([*texts[0], *texts[1], model, decoys, embeddings], places)
         with ExitStack() as stack:
             if work is not None:
                 Path(work).mkdir(parents=True, exist_ok=True)  # the pairs may go there, too
                 stack.enter_context(lock(Path(work) / MARKER))
             output.check()
-            options.warn_of_columns((source, target), given["format"])
+            options.warn_of_columns((*texts[0], *texts[1]), given["format"])
             encoder = load_encoder(model, settings, loading)
             checkpoint = None
             if work is not None:
-                _claim(Path(work), (source, target), encoder)
+                _claim(Path(work), texts, encoder)
                 checkpoint = Checkpoint(Path(work) / "search.h5", keep=True, note=say)
                 stack.enter_context(checkpoint)
             with Progress("sentences") as report:
                 mined = mine_texts(
-                    source,
-                    target,
+                    *texts,
                     keep=keep,
                     settings=settings,
                     encoder=encoder,
@@ -121,7 +112,56 @@ def mine(
         raise click.UsageError(str(error)) from None
 
 
-def _claim(work: Path, texts: tuple[str, str], encoder: "SentenceEncoder") -> None:
+def _mine_shards(
+    texts: tuple[list[str], list[str]],
+    model: tuple[str, Loading],
+    work: str | None,
+    factory: str,
+    shards: "Sharding",
+    given: dict[str, Any],
+) -> None:
+    """Mine by the tasks of a plan."""
+    from miner.cli.index import describe
+    from miner.cli.progress_bars import Progress
+    from miner.mining.keep import KeepError
+    from miner.mining.mine import load_encoder
+    from miner.shards.mine_shards import mine_shards
+
+    if work is None:
+        raise click.UsageError("mining by shards keeps its tasks' results: name a --work directory")
+    if factory != "flat":
+        raise click.UsageError("--index makes compressed indexes, which shards do without")
+    if ["-"] in texts:
+        raise click.UsageError("mining by shards needs files, not standard input")
+    try:
+        decoys = given["decoys"]
+        settings, keep = take_settings(given), take_keep(given)
+        output = Output.take(given)
+        places = {"-o": output.output, "--report": output.page}
+        guard.check([*texts[0], *texts[1], model[0], decoys], places)
+        output.check()
+        options.warn_of_columns((*texts[0], *texts[1]), given["format"])
+        encoder = load_encoder(model[0], settings, model[1])
+        with Progress("tasks") as report:
+            mined = mine_shards(
+                texts,
+                work,
+                encoder=encoder,
+                keep=keep,
+                settings=settings,
+                workers=shards.workers(settings),
+                shard_lines=shards.lines,
+                report=report,
+                note=report.say,
+                done=lambda index: report.say(describe(index, index.path.name)),
+                **given,
+            )
+        output.write(mined, None)
+    except KeepError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _claim(work: Path, texts: tuple[list[str], list[str]], encoder: "SentenceEncoder") -> None:
     """Refuse a directory with indexes that are not for this command to replace; mark a new one.
 
     Its indexes are replaced if an earlier run of the command marked the directory, or if they are
@@ -147,8 +187,8 @@ def _claim(work: Path, texts: tuple[str, str], encoder: "SentenceEncoder") -> No
             )
 
 
-def _is_of(place: Path, text: str, encoder: "SentenceEncoder") -> bool:
-    """Return True for an index of this file, which may have changed since, by this model."""
+def _is_of(place: Path, text: list[str], encoder: "SentenceEncoder") -> bool:
+    """Return True for an index of these files, which may have changed since, by this model."""
     from miner.errors import ArtifactError
     from miner.index.index import Index
 
@@ -156,7 +196,7 @@ def _is_of(place: Path, text: str, encoder: "SentenceEncoder") -> bool:
         index = Index.open(place)
     except ArtifactError:
         return False
-    if text == "-" or index.fingerprint != encoder.fingerprint:
+    if text == ["-"] or index.fingerprint != encoder.fingerprint:
         return False
     files = [Path(source.path).resolve() for source in index.sources]
-    return files == [Path(text).resolve()]
+    return files == [Path(path).resolve() for path in text]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from miner.cli import guard
+from miner.cli import guard, loading_options, options, sharding
 
 if TYPE_CHECKING:
     from miner.knn.search_checkpoint import Checkpoint
@@ -77,6 +80,31 @@ def take_settings(given: dict[str, Any]) -> SearchSettings:
     return SearchSettings(k=k, rank=rank, margin=margin or "ratio", languages=languages, **others)
 
 
+mining_arguments = options.several(
+    click.argument("source"),
+    click.argument("target"),
+    options.model,
+    loading_options.loading,
+    options.languages,
+    options.keeping,
+    options.estimating,
+    click.option(
+        "--work",
+        metavar="DIR",
+        help="Keep the two indexes in DIR/source and DIR/target, for 'miner search', and the "
+        "neighbour lists in DIR/search.h5: a stopped search continues from there. With shards, the "
+        "directory of all tasks' results, which all workers share.",
+    ),
+    sharding.options,
+    options.factory,
+    options.mining,
+    options.machine,
+    options.threads,
+    options.reading,
+    options.output,
+)
+
+
 @dataclass(frozen=True)
 class Output:
     """Where the pairs and the report go, and in which form."""
@@ -108,11 +136,21 @@ class Output:
         place = Path(self.output)
         return self.output != "-" and (place.is_file() or not place.exists())
 
+    @property
+    def is_directory(self) -> bool:
+        """True if the pairs go into a directory of compressed parts."""
+        return self.output.endswith(("/", os.sep))
+
     def check(self) -> None:
         """Refuse, before any work, a place that cannot be written."""
         from miner.reports import search_report
 
-        guard.check_writable([path for path in (self.output, self.page) if path is not None])
+        files = [self.page] if self.is_directory else [self.output, self.page]
+        guard.check_writable([path for path in files if path is not None])
+        if self.is_directory:
+            from miner.mining.pair_files import check_place
+
+            check_place(self.output)
         if self.page is not None:
             search_report.check(self.page)
 
@@ -123,7 +161,13 @@ class Output:
         kept, pairs = mined.pairs, mined.all_pairs
         for note in mined.notes:
             say(note)
-        kept.write(self.output, ids=self.ids, bucc=self.bucc)
+        if self.is_directory:
+            from miner.mining.pair_files import write_parts
+
+            command = shlex.join(["miner", *sys.argv[1:]])
+            write_parts(mined, self.output, ids=self.ids, bucc=self.bucc, command=command)
+        else:
+            kept.write(self.output, ids=self.ids, bucc=self.bucc)
         if self.page is not None:
             applied = mined.threshold
             if mined.keep.top_n is not None:

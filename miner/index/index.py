@@ -141,12 +141,7 @@ class Index:
             sources = read_corpus(writer, _paths(corpus), 0, reading, report)
             writer.close(encoder.dimension)
             encode_store(directory, encoder, report)
-            model: dict[str, Any] = {"name": encoder.address, "fingerprint": encoder.fingerprint}
-            if encoder.side is not None:
-                model["side"] = encoder.side
-            if loading := encoder.loading.as_dict():
-                model["loading"] = loading
-            _finish(directory, model, sources, index, report)
+            finish(directory, model_entry(encoder), sources, index, report)
         return cls._built(path)
 
     @classmethod
@@ -183,7 +178,7 @@ class Index:
             writer.close(array.shape[1])
             copy_vectors(directory, array, records, str(vectors), report)
             kind = f"{EXTERNAL}, {array.shape[1]} dimensions"
-            _finish(directory, {"name": kind, "fingerprint": kind}, sources, index, report)
+            finish(directory, {"name": kind, "fingerprint": kind}, sources, index, report)
         return cls._built(path)
 
     def add(
@@ -216,7 +211,7 @@ class Index:
                 writer.close(current.dimension)
                 encode_store(directory, encoder, report, current.store.vectors)
                 model = current.meta["model"]
-                _finish(directory, model, [*old, *more], current.factory, report)
+                finish(directory, model, [*old, *more], current.factory, report)
             return self._built(self.path)
 
     def _check_encoder(self, encoder: SentenceEncoder) -> None:
@@ -283,6 +278,16 @@ class Index:
         return faiss.read(self.path / ANN)
 
 
+def model_entry(encoder: SentenceEncoder) -> dict[str, Any]:
+    """Return what ``meta.json`` says about the model."""
+    model: dict[str, Any] = {"name": encoder.address, "fingerprint": encoder.fingerprint}
+    if encoder.side is not None:
+        model["side"] = encoder.side
+    if loading := encoder.loading.as_dict():
+        model["loading"] = loading
+    return model
+
+
 @contextmanager
 def _directory(path: str | Path, index: str) -> Iterator[Path]:
     """Yield the directory in which to build; a missing FAISS is an error before the work."""
@@ -296,14 +301,14 @@ def _paths(corpus: str | Path | Sequence[str | Path]) -> list[str | Path]:
     return [corpus] if isinstance(corpus, str | Path) else list(corpus)
 
 
-def _finish(
+def finish(
     directory: Path,
     model: dict[str, Any],
     sources: Sequence[Source],
     index: str,
     report: Reporter,
 ) -> None:
-    """Write the FAISS index of a compressed index, then ``meta.json``."""
+    """Write the FAISS index of a compressed index, then ``meta.json``, into a sealed store."""
     opened = store.Store(directory)
     rows = opened.distinct()
     if index != FLAT:

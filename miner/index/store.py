@@ -69,7 +69,7 @@ class TextWriter:
         self._own_ids |= own_ids
         n = len(encoded)
         self._rows += n
-        _check_rows(self._rows)
+        check_rows(self._rows)
         ends = self._end + np.cumsum(np.fromiter(map(len, encoded), dtype=np.int64, count=n))
         self._end = int(ends[-1]) if n else self._end
         self._offsets.append(ends)
@@ -219,7 +219,7 @@ class Store:
             len(self.line) == len(self.file) == len(self.first) == len(self.offset) - 1 == n
         ):
             raise ArtifactError(f"{path}: its tables differ in length; build the index again")
-        _check_rows(n)
+        check_rows(n)
         self.texts = Texts(directory / SENTENCES, self.offset)
         self._ids: list[str] | None = None
         self._id_path = directory / IDS
@@ -297,7 +297,7 @@ def first_rows(hashes: np.ndarray, texts: Texts) -> np.ndarray:
     return found
 
 
-def _check_rows(rows: int) -> None:
+def check_rows(rows: int) -> None:
     if rows > MOST:
         raise ResourceError(f"an index holds at most {MOST:,} sentences; split the corpus")
 

@@ -38,3 +38,17 @@ def merge_block(
                     put(f_similarity, f_position, f_least, s + i, value, t + j)
                 if value >= b_least[t + j]:
                     put(b_similarity, b_position, b_least, t + j, value, s + i)
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def merge_lists(similarity, position, first, f_similarity, f_position, f_least):
+    """Merge lists ``(b, c)`` of the rows from ``first`` into running lists; -1 is an empty place.
+
+    ``f_*`` are the running lists, as in :func:`miner.kernels.fused.merge`.
+    """
+    for i in range(len(position)):
+        row = first + i
+        for j in range(position.shape[1]):
+            value = similarity[i, j]
+            if position[i, j] >= 0 and value >= f_least[row]:
+                put(f_similarity, f_position, f_least, row, value, position[i, j])

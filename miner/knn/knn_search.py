@@ -68,6 +68,27 @@ def nearest_both(
     Raises ResourceError for too little memory, for a GPU that is not there, and for ``exact`` with
     a compressed index or the hybrid engine.
     """
+    compressed = source.ann is not None or target.ann is not None
+    if compressed and checkpoint is not None and checkpoint.keep:
+        checkpoint.note(
+            f"{checkpoint.path} is not used: a search of compressed indexes has no checkpoint"
+        )
+    chosen = engine_for(source, target, settings)
+    memory = memory_budget() if settings.memory is None else settings.memory
+    search = BlockSearch(source, target, settings.neighbors, memory, chosen, report, checkpoint)
+    if isinstance(chosen, Int8Engine) and leaves_out(source, target, settings):
+        search.leave_out(chosen, tokens)
+    found = list(search.candidates())
+    # Candidates go as soon as they are settled.
+    forward = search.settle(source, target, found.pop(0))
+    return forward, search.settle(target, source, found.pop(0))
+
+
+def engine_for(source: VectorSet, target: VectorSet, settings: SearchSettings) -> Engine:
+    """Choose the engine of a search by its settings, the machine, and a probe of the vectors.
+
+    Sets the thread counts of the libraries, too. Errors are those of :func:`nearest_both`.
+    """
     if settings.exact and settings.engine == "hybrid":
         raise ResourceError("--engine hybrid is not exact; leave out either it or --exact")
     threads, engine = thread_count(settings.threads), settings.engine
@@ -80,16 +101,12 @@ def nearest_both(
         engine = "faiss"  # no other engine reads its indexes
         if device == "cuda" and not faiss.gpu_count():
             device = "cpu"  # torch sees a GPU, FAISS does not
-        if checkpoint is not None and checkpoint.keep:
-            checkpoint.note(
-                f"{checkpoint.path} is not used: a search of compressed indexes has no checkpoint"
-            )
     if device == "cuda" and not gpu_agrees(
         lambda: choose_engine(engine, "cuda", settings.exact, threads), source, target
     ):
         engine, device = ("faiss" if engine == "faiss" else "fused"), "cpu"
     chosen = choose_engine(engine, device, settings.exact, threads)
-    _use_threads(threads, chosen)
+    use_threads(threads, chosen)
     k = settings.neighbors
     if isinstance(chosen, Int8Engine) and not (
         len(source) * len(target) > SMALL
@@ -97,14 +114,7 @@ def nearest_both(
         and int8_suffices(target, source, k)
     ):
         chosen = Float32Engine(threads)
-    memory = memory_budget() if settings.memory is None else settings.memory
-    search = _Search(source, target, k, memory, chosen, report, checkpoint)
-    if isinstance(chosen, Int8Engine) and leaves_out(source, target, settings):
-        search.leave_out(chosen, tokens)
-    found = list(search.candidates())
-    # Candidates go as soon as they are settled.
-    forward = search.settle(source, target, found.pop(0))
-    return forward, search.settle(target, source, found.pop(0))
+    return chosen
 
 
 def leaves_out(source: VectorSet, target: VectorSet, settings: SearchSettings) -> bool:
@@ -117,7 +127,7 @@ def leaves_out(source: VectorSet, target: VectorSet, settings: SearchSettings) -
     return settings.engine == "hybrid" and len(source) * len(target) >= HYBRID
 
 
-class _Search:
+class BlockSearch:
     """One search of two sides against each other, block by block."""
 
     def __init__(
@@ -320,7 +330,7 @@ class _Search:
         return settle(queries, base, lists, self.k, engine, self.settled_block)
 
 
-def _use_threads(threads: int, engine: Engine) -> None:
+def use_threads(threads: int, engine: Engine) -> None:
     """Set the thread counts of numba and, for its engine, of FAISS."""
     import numba
 

@@ -27,6 +27,7 @@ from miner.mining.verification import (
 from miner.ragged import take_lists
 from miner.scoring.margin import CandidateBlocks
 from miner.scoring.pair_features import PreparedText, prepare
+from miner.scoring.verifier import Verifier
 from miner.text.language_codes import describe
 
 # Decoys in all, and draws of them at most: a draw has no more decoys than there are targets, since
@@ -92,7 +93,7 @@ def choose(found: Search, sentences: Sequence[str] | None = None) -> Decoys:
     """
     assert found.verifier is not None and found.target_text is not None
     return choose_among(
-        list(dict.fromkeys(_of_model(found) if sentences is None else sentences)),
+        list(dict.fromkeys(of_model(found.verifier) if sentences is None else sentences)),
         found.target_text,
         found.sides[1].rows,
         found.verifier.encoder.tokenizer,
@@ -138,10 +139,9 @@ def choose_among(
     return Decoys(pool, text, draws, float(alike.mean()))
 
 
-def _of_model(found: Search) -> list[str]:
+def of_model(verifier: Verifier) -> list[str]:
     """Return the model's decoys in the target's language; all of them if that is unknown."""
-    assert found.verifier is not None
-    model, language = found.verifier.encoder.model, found.verifier.languages[1]
+    model, language = verifier.encoder.model, verifier.languages[1]
     decoys = model.read_decoys(language)
     if not decoys and language is not None:
         raise ResourceError(
@@ -154,15 +154,24 @@ def _of_model(found: Search) -> list[str]:
 def match(found: Search, decoys: Decoys) -> DecoyPairs:
     """Let each draw of decoys join the targets; return the pairs of those that are matched."""
     assert found.verifier is not None
-    encoder = found.verifier.encoder.on_side("target")
     parts = []
     for chosen in decoys.draws:
-        text = decoys.text.take(chosen)
-        vectors = encoder.encode_pieces(
-            text.ids, text.offsets, [decoys.sentences[i] for i in chosen]
-        ).astype(found.sides[0].vectors.dtype)
-        pairs = _compete(found, vectors, text)
+        vectors = encoded(decoys, chosen, found.verifier).astype(found.sides[0].vectors.dtype)
+        pairs = _compete(found, vectors, decoys.text.take(chosen))
         parts.append(replace(pairs, decoy=chosen[pairs.decoy]))
+    return joined(parts)
+
+
+def encoded(decoys: Decoys, chosen: np.ndarray, verifier: Verifier) -> np.ndarray:
+    """Encode the decoys of one draw, ``(n, d) float32``."""
+    text = decoys.text.take(chosen)
+    sentences = [decoys.sentences[i] for i in chosen]
+    encoder = verifier.encoder.on_side("target")
+    return encoder.encode_pieces(text.ids, text.offsets, sentences)
+
+
+def joined(parts: Sequence[DecoyPairs]) -> DecoyPairs:
+    """Join the pairs of several draws."""
     columns = ([getattr(part, field.name) for part in parts] for field in fields(DecoyPairs))
     return DecoyPairs(*map(np.concatenate, columns))
 
@@ -238,8 +247,7 @@ def match_by_margin(
                 chosen[pairs.target_row - first],
             )
         )
-    columns = ([getattr(part, field.name) for part in parts] for field in fields(DecoyPairs))
-    return DecoyPairs(*map(np.concatenate, columns))
+    return joined(parts)
 
 
 def _joined(found: Search, vectors: np.ndarray) -> tuple[CandidateBlocks, int]:
@@ -262,14 +270,15 @@ def _joined(found: Search, vectors: np.ndarray) -> tuple[CandidateBlocks, int]:
         decoys,
         replace(settings, memory=memory, engine=exhaustive),
     )
-    joined = Neighbors(
+    both = Neighbors(
         np.concatenate([found.backward.similarity, backward.similarity]),
         np.concatenate([found.backward.row, backward.row]),
     )
-    return CandidateBlocks(_merged(found.forward, forward, first), joined, settings.margin), memory
+    lists = merged_lists(found.forward, forward, first)
+    return CandidateBlocks(lists, both, settings.margin), memory
 
 
-def _merged(lists: Neighbors, more: Neighbors, first: int) -> Neighbors:
+def merged_lists(lists: Neighbors, more: Neighbors, first: int) -> Neighbors:
     """Merge lists into the k nearest of both, in place of ``more``.
 
     Row ``i`` of the lists of ``more`` becomes ``first + i``.

@@ -1,21 +1,20 @@
 """Mining in one call: search two corpora, estimate precision, choose a threshold."""
 
 import math
-import weakref
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from miner.encoder.foreign_encoder import as_encoder
-from miner.encoder.loading import USUAL, Loading, split_name
-from miner.encoder.open_encoder import open_encoder
+from miner.encoder.loading import split_name
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import MinerError
 from miner.index.index import Index
 from miner.knn.search_checkpoint import Checkpoint
 from miner.knn.settings import SearchSettings
+from miner.mining.index_texts import Text, encoding_device, index_texts, load_encoder
 from miner.mining.keep import Keep
 from miner.mining.margin_precision import (
     DecoyPool,
@@ -27,11 +26,10 @@ from miner.mining.margin_precision import (
 from miner.mining.pairs import Pairs, each_duplicate
 from miner.mining.precision import Estimate, Row, calibrate, rounded
 from miner.mining.search import Search, languages_of, require_one_model, run, verifier_for
-from miner.names import SIDES
 from miner.progress import Reporter, silent
 from miner.scoring.language_notes import describe_both, doubts, one_language
+from miner.scoring.languages import Identified
 from miner.scoring.verifier import UNFITTED, Verifier
-from miner.text.durable import scratch_directory
 
 # Threshold on probabilities where a precision is wanted and cannot be estimated.
 CAUTIOUS = 0.5
@@ -39,7 +37,8 @@ CAUTIOUS = 0.5
 SHOWN = (0.99, 0.98, 0.95, 0.9, 0.8, 0.7, 0.5)
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 
-Corpus = Index | str | Path
+Corpus = Index | Text
+Calibrate = Callable[[Search, Keep], tuple[Search, Estimate]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,12 +100,12 @@ def mine(
 
     >>> mine("news.de", "news.en", keep=Keep(target_precision=0.9)).pairs.write("pairs.tsv")
 
-    Both corpora are text files, or both are indexes. ``encoder`` is a model or its directory, or
-    any object with ``encode(sentences) -> (n, d)``: by default the model that ships for text, and
-    for indexes the one that built them. ``checkpoint``
-    keeps the neighbour search on disk. ``note`` receives, before the search, lines about the
-    languages of both corpora. ``indexing`` goes to :func:`index_texts`: where to keep the indexes
-    of text files, and how to read them.
+    Both corpora are text files, one or several a side, or both are indexes. ``encoder`` is a model
+    or its directory, or any object with ``encode(sentences) -> (n, d)``: by default the model that
+    ships for text, and for indexes the one that built them. ``checkpoint`` keeps the neighbour
+    search on disk. ``note`` receives, before the search, lines about the languages of both corpora.
+    ``indexing`` goes to :func:`index_texts`: where to keep the indexes of text files, and how to
+    read them.
 
     Raises KeepError for pairs to keep that the scores cannot serve; CorpusError, ArtifactError,
     MismatchError, ResourceError and DependencyError of :mod:`miner.errors`.
@@ -117,36 +116,59 @@ def mine(
     if isinstance(source, Index) and isinstance(target, Index):
         indexes = source, target
         require_one_model(*indexes)
-        verifier, reason = _verifier(encoder, settings, source)
+        verifier, reason = chosen_verifier(encoder, settings, source)
         foreign = split_name(source.model_name) is not None or (encoder and not encoder.model)
-        by_margin = _by_margin(verifier, keep, settings, bool(foreign), source.external)
+        by_margin = calibrates_margins(verifier, keep, settings, bool(foreign), source.external)
     elif isinstance(source, Index) or isinstance(target, Index):
         raise TypeError("source and target must both be indexes, or both be text files")
     else:
         encoder = encoder or load_encoder("default", settings)
-        verifier, reason = _verifier(encoder, settings, None)
-        by_margin = _by_margin(verifier, keep, settings, encoder.model is None, False)
+        verifier, reason = chosen_verifier(encoder, settings)
+        by_margin = calibrates_margins(verifier, keep, settings, encoder.model is None, False)
         for fact in encoder.facts():
             note(fact)
         indexes = index_texts((source, target), encoder, settings, report=report, **indexing)
     by = verifier.encoder if verifier is not None else encoder
-    model = None if by is None else by.model
-    languages = languages_of(*indexes, settings.languages)
-    note(describe_both(languages))
-    for doubt in (*one_language(languages), *doubts(languages, model)):
-        note(f"warning: {doubt}")
-    notes, warnings = [], []
-    decoy_encoder = None
-    if by_margin and not indexes[1].external:
-        try:
-            decoy_encoder = _decoy_encoder(indexes[1], encoder, settings)
-        except MinerError as error:
-            if keep.asks or keep.threshold is not None:
-                raise
-            by_margin = False
-            warnings.append(f"precision is not estimated: {error}")
+    note_languages(languages_of(*indexes, settings.languages), by, note)
+    by_margin, decoy_encoder, warnings = decoy_encoder_of(
+        indexes[1], by_margin, encoder, keep, settings
+    )
     estimating = keep.estimate if verifier is not None else by_margin
     found = run(*indexes, verifier, settings, report, checkpoint, estimating=estimating)
+    if not estimating:
+        return conclude(found, keep, encoder, reason, warnings)
+    calibrate = partial(calibrated, decoy_encoder)
+    return conclude(found, keep, encoder, reason, warnings, calibrate)
+
+
+def note_languages(
+    languages: tuple[Identified, Identified],
+    encoder: SentenceEncoder | None,
+    note: Callable[[str], None],
+) -> None:
+    """Tell the languages of both sides, and doubts whether the model suits them."""
+    note(describe_both(languages))
+    model = None if encoder is None else encoder.model
+    for doubt in (*one_language(languages), *doubts(languages, model)):
+        note(f"warning: {doubt}")
+
+
+def conclude(
+    found: Search,
+    keep: Keep,
+    encoder: SentenceEncoder | None,
+    reason: str | None = None,
+    warnings: Sequence[str] = (),
+    calibrate: Calibrate | None = None,
+) -> Mined:
+    """Estimate the precision of a search's pairs, choose a threshold, and keep the best pairs.
+
+    ``reason``: why there is no verifier. ``calibrate(found, keep)`` estimates precision; None
+    leaves that out. Raises MinerError where an estimate was asked for by name and cannot be made.
+    """
+    settings, indexes = found.settings, (found.pairs.source, found.pairs.target)
+    notes: list[str] = []
+    warnings = [*warnings]
     if reason is not None and not indexes[0].external:
         notes.append(f"ranked by margin: {reason}")
     if encoder is not None:
@@ -157,8 +179,8 @@ def mine(
         compressed = any(side.ann is not None for side in found.sides)
         notes.append(f"{'compressed indexes' if compressed else 'hybrid engine'}: {found.recall}")
     guess = None
-    if estimating and len(found.pairs):
-        found, guess = _calibrated(found, keep, decoy_encoder, notes, warnings)
+    if calibrate is not None and len(found.pairs):
+        found, guess = _estimated(found, keep, calibrate, notes, warnings)
     pairs = found.pairs if settings.duplicates == "first" else each_duplicate(found.pairs)
     threshold = _threshold(keep, guess, found, encoder, notes)
     kept = pairs if threshold is None else pairs.at_least(threshold)
@@ -168,53 +190,8 @@ def mine(
     return Mined(keep, kept, pairs, found, guess, threshold, tuple(notes), tuple(warnings))
 
 
-def load_encoder(
-    model: str | Path, settings: SearchSettings, loading: Loading = USUAL
-) -> SentenceEncoder:
-    """Open a model to encode both sides with, by the threads and the device of a search."""
-    return open_encoder(model, settings.threads, _encoding_device(settings), "source", loading)
-
-
-def _encoding_device(settings: SearchSettings) -> str:
-    """Return the device to encode on. One asked for is to search on; torch may not be there."""
-    return "cpu" if settings.device == "cpu" else "auto"
-
-
-def index_texts(
-    texts: tuple[str | Path, str | Path],
-    encoder: SentenceEncoder,
-    settings: SearchSettings,
-    *,
-    work: str | Path | None = None,
-    factory: str = "flat",
-    report: Reporter = silent,
-    done: Callable[[Index], None] = lambda index: None,
-    **reading: Any,
-) -> tuple[Index, Index]:
-    """Index two text files with one model, which may have a vocabulary for each side.
-
-    The indexes are ``work/source`` and ``work/target``; without ``work`` they are temporary and go
-    with the returned objects. ``factory`` is ``flat`` or a FAISS factory string; ``reading`` goes
-    to :class:`miner.text.corpus.Reader`. ``done`` is called with each index once it is there.
-    """
-    encoders = encoder, encoder.on_side("target")
-    indexes = []
-    for side, text, one in zip(SIDES, texts, encoders, strict=True):
-        if work is not None:
-            place = Path(work) / side
-        else:
-            scratch = ExitStack()
-            place = scratch.enter_context(scratch_directory()) / side
-        index = Index.build(one, text, place, index=factory, report=report, **reading)
-        if work is None:
-            weakref.finalize(index, scratch.close)
-        done(index)
-        indexes.append(index)
-    return indexes[0], indexes[1]
-
-
-def _verifier(
-    encoder: SentenceEncoder | None, settings: SearchSettings, index: Index | None
+def chosen_verifier(
+    encoder: SentenceEncoder | None, settings: SearchSettings, index: Index | None = None
 ) -> tuple[Verifier | None, str | None]:
     """Return the verifier to rank by, or the reason why there is none although none was refused."""
     if settings.rank == "margin":
@@ -231,19 +208,25 @@ def _verifier(
     return Verifier(encoder), None
 
 
-def _calibrated(
+def calibrated(
+    encoder: SentenceEncoder | None, found: Search, keep: Keep
+) -> tuple[Search, Estimate]:
+    """Calibrate probabilities, or else margins by decoys that ``encoder`` encodes."""
+    if found.verifier is not None:
+        return calibrate(found, keep.decoys, refitting=keep.refit)
+    return calibrate_by_margin(found, _pool(found, keep, encoder))
+
+
+def _estimated(
     found: Search,
     keep: Keep,
-    encoder: SentenceEncoder | None,
+    calibrate: Calibrate,
     notes: list[str],
     warnings: list[str],
 ) -> tuple[Search, Estimate | None]:
     """Calibrate scores; where they cannot be, raise if that was asked for by name, else warn."""
     try:
-        if found.verifier is not None:
-            found, guess = calibrate(found, keep.decoys, refitting=keep.refit)
-        else:
-            found, guess = calibrate_by_margin(found, _pool(found, keep, encoder))
+        found, guess = calibrate(found, keep)
     except MinerError as error:
         margins = found.verifier is None and (keep.asks or keep.threshold is not None)
         if keep.target_precision is not None or keep.decoys is not None or margins:
@@ -255,7 +238,7 @@ def _calibrated(
     return found, guess
 
 
-def _by_margin(
+def calibrates_margins(
     verifier: Verifier | None, keep: Keep, settings: SearchSettings, foreign: bool, external: bool
 ) -> bool:
     """Decide if margins are calibrated; raise KeepError for what the scores cannot serve."""
@@ -273,11 +256,26 @@ def _pool(found: Search, keep: Keep, encoder: SentenceEncoder | None) -> DecoyPo
     return encoded_pool(encoder, keep.decoys, found.languages[1].code)
 
 
-def _decoy_encoder(
-    index: Index, encoder: SentenceEncoder | None, settings: SearchSettings
-) -> SentenceEncoder:
-    """Return the encoder of the target's index, before the search: it may be missing."""
-    return encoder_of(index, encoder, settings.threads, _encoding_device(settings))
+def decoy_encoder_of(
+    index: Index,
+    by_margin: bool,
+    encoder: SentenceEncoder | None,
+    keep: Keep,
+    settings: SearchSettings,
+) -> tuple[bool, SentenceEncoder | None, list[str]]:
+    """Return whether margins are calibrated, the encoder of the decoys if so, and warnings.
+
+    The encoder of the target's index is asked for before the search: it may be missing.
+    """
+    if not by_margin or index.external:
+        return by_margin, None, []
+    try:
+        device = encoding_device(settings)
+        return True, encoder_of(index, encoder, settings.threads, device), []
+    except MinerError as error:
+        if keep.asks or keep.threshold is not None:
+            raise
+        return False, None, [f"precision is not estimated: {error}"]
 
 
 def _threshold(

@@ -19,7 +19,7 @@ import numpy as np
 
 from miner.errors import ResourceError
 from miner.mining import decoy_weights, refit
-from miner.mining.decoys import FEWEST, DecoyPairs, choose, match
+from miner.mining.decoys import FEWEST, DecoyPairs, Decoys, choose, match
 from miner.mining.faults import faultless
 from miner.mining.posterior import interval
 from miner.mining.search import Search
@@ -151,20 +151,28 @@ def rounded(threshold: float) -> float:
 
 
 def calibrate(
-    found: Search, sentences: Sequence[str] | None = None, *, refitting: bool = True
+    found: Search,
+    sentences: Sequence[str] | None = None,
+    *,
+    refitting: bool = True,
+    competed: tuple[Decoys, DecoyPairs] | None = None,
 ) -> tuple[Search, Estimate]:
     """Score a search's pairs by their probability of being right on this corpus.
 
     Returned are the search with its pairs in the new order and the estimate of their precision and
     recall. ``sentences`` are the decoys, in the target's language, none a translation of any
     source; by default those of the model, as far as they resemble the targets. Without
-    ``refitting`` the order is that of the model's own function.
+    ``refitting`` the order is that of the model's own function. ``competed``: decoys that were
+    chosen and matched before.
     Raises :class:`~miner.errors.ResourceError` where there are too few decoys.
     """
     assert found.target_text is not None
     pairs = found.pairs
-    decoys = choose(found, sentences)
-    matched = match(found, decoys)
+    if competed is None:
+        decoys = choose(found, sentences)
+        matched = match(found, decoys)
+    else:
+        decoys, matched = competed
     used = np.concatenate(decoys.draws)
     matched, used, dropped = _without_translations(matched, used)
     lengths = decoys.text.characters

@@ -12,6 +12,7 @@ from miner.encoder.encoder import CHUNK
 from miner.encoder.tokenizer import Tokenizer
 from miner.errors import ResourceError
 from miner.index.sentence_file import Texts
+from miner.knn.neighbors import Neighbors
 from miner.machine import release_pages
 from miner.parallel import in_order
 from miner.ragged import offsets_of
@@ -22,6 +23,7 @@ from miner.scoring.verifier import FEATURES, Verifier
 from miner.text.output import resource_error
 
 Context = Callable[[Candidates], np.ndarray]
+LogitsOf = Callable[[np.ndarray, np.ndarray], np.ndarray]
 # Types of the columns of PreparedText.
 DTYPES = (np.int32, np.int64, np.int64, np.uint64, np.int64)
 # Memory of a pair and its features; and what choosing pairs takes for a sentence of either side:
@@ -90,7 +92,7 @@ def choose_by_probability(
     blocks: CandidateBlocks,
     retrieval: str,
     verifier: Verifier,
-    logits_of: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    logits_of: LogitsOf,
     memory: int,
 ) -> tuple[Candidates, PairLogits, Context]:
     """Return the pairs that the retrieval keeps by probability, best first.
@@ -101,35 +103,71 @@ def choose_by_probability(
     ``memory`` bytes the logits are in temporary files. Raises
     ResourceError for more targets, decoys included, than an int32 counts.
     """
+    best = BestLogits(len(blocks.forward)), BestLogits(len(blocks.backward))
+
+    def add(block: Candidates, logit: np.ndarray) -> None:
+        best[0].add(block.source_row, logit)
+        best[1].add(block.target_row, logit)
+
+    logits = candidate_logits(blocks, logits_of, memory, add)
+    context_of = context_function(blocks.forward, blocks.backward, logits, best)
+    kept = Retrieval(len(blocks.backward), retrieval)
+    for block in scored_blocks(blocks, verifier, context_of):
+        kept.add(block)
+    return kept.result(), logits, context_of
+
+
+def candidate_logits(
+    blocks: CandidateBlocks,
+    logits_of: LogitsOf,
+    memory: int,
+    add: Callable[[Candidates, np.ndarray], None] = lambda block, logit: None,
+) -> PairLogits:
+    """Compute the logits of the pair features of all candidates, block by block.
+
+    ``add`` is called with each block and its logits. Other arguments and errors are those of
+    :func:`choose_by_probability`.
+    """
     if len(blocks.backward) > np.iinfo(np.int32).max:
         raise ResourceError(
             f"{len(blocks.backward):,} targets and decoys are too many to verify; split the corpus"
         )
-    spans = blocks.spans(BLOCK)
     sides = blocks.forward, blocks.backward
-    best = BestLogits(len(sides[0])), BestLogits(len(sides[1]))
     counts = np.zeros(len(sides[0]), dtype=np.int64)
     most = 12 * (sides[0].row.size + sides[1].row.size)
     targets, found = (Column(dtype, most > memory * SHARE) for dtype in (np.int32, np.float64))
-    for start, end in spans:
+    for start, end in blocks.spans(BLOCK):
         block = blocks.block(start, end)
         logit = logits_of(block.source_row, block.target_row)
-        best[0].add(block.source_row, logit)
-        best[1].add(block.target_row, logit)
+        add(block, logit)
         counts[start:end] = np.bincount(block.source_row - start, minlength=end - start)
         targets.append(block.target_row)
         found.append(logit)
-    logits = PairLogits(offsets_of(counts), targets.array(), found.array())
+    return PairLogits(offsets_of(counts), targets.array(), found.array())
+
+
+def context_function(
+    forward: Neighbors,
+    backward: Neighbors,
+    logits: PairLogits,
+    best: tuple[BestLogits, BestLogits],
+) -> Context:
+    """Return the function that computes the context features of candidates of these lists."""
 
     def context_of(block: Candidates) -> np.ndarray:
         logit = logits.of(block.source_row, block.target_row)
-        return context_features(block, *sides, logit, best)
+        return context_features(block, forward, backward, logit, best)
 
-    kept = Retrieval(len(sides[1]), retrieval)
-    for span in spans:
+    return context_of
+
+
+def scored_blocks(
+    blocks: CandidateBlocks, verifier: Verifier, context_of: Context
+) -> Iterator[Candidates]:
+    """Yield the blocks of candidates, each with its probability as the score."""
+    for span in blocks.spans(BLOCK):
         block = blocks.block(*span)
-        kept.add(replace(block, score=verifier.probability(context_of(block))))
-    return kept.result(), logits, context_of
+        yield replace(block, score=verifier.probability(context_of(block)))
 
 
 def features(

@@ -146,22 +146,37 @@ class CandidateBlocks:
 
     Every pair is in the block of its source. The blocks of all sources, in order, are what
     :func:`candidates` returns, whose arguments and errors these are.
+
+    With ``first``, ``forward`` has the lists of only some sources, those from row ``first`` on, as
+    ``backward`` counts them. Source rows of the blocks then count from there. ``mean`` is
+    :func:`neighborhood_mean` of ``backward``, where it is known.
     """
 
-    def __init__(self, forward: Neighbors, backward: Neighbors, margin: str = "ratio"):
+    def __init__(
+        self,
+        forward: Neighbors,
+        backward: Neighbors,
+        margin: str = "ratio",
+        *,
+        first: int | None = None,
+        mean: NDArray[np.float32] | None = None,
+    ):
         self.margin = canonical(margin, MARGINS)
-        self.forward, self.backward = forward, backward
+        self.forward, self.backward, self.first = forward, backward, first or 0
         for name, neighbors, size in (
             ("forward", forward, len(backward)),
             ("backward", backward, len(forward)),
-        ):
+        )[: 1 if first is not None else 2]:
             if neighbors.row.size and neighbors.row.max() >= size:
                 raise ValueError(
                     f"the {name} neighbours name row {neighbors.row.max()}, "
                     f"but the other side has {size} sentences"
                 )
-        self.means = neighborhood_mean(forward), neighborhood_mean(backward)
-        self._starts, self._places = _by_source(backward.row.ravel(), len(forward))
+        self.means = (
+            neighborhood_mean(forward),
+            neighborhood_mean(backward) if mean is None else mean,
+        )
+        self._starts, self._places = _by_source(backward.row.ravel(), len(forward), self.first)
 
     def spans(self, size: int) -> list[tuple[int, int]]:
         """Cut the sources into blocks of about ``size`` candidates, of one source at least."""
@@ -184,7 +199,7 @@ class CandidateBlocks:
 
         flat = self._places[self._starts[start] : self._starts[end]].astype(np.int64)
         target, place = np.divmod(flat, max(width, 1))
-        backward_key = self.backward.row[target, place] * n_target + target
+        backward_key = (self.backward.row[target, place] - self.first) * n_target + target
         backward_key, first = np.unique(backward_key, return_index=True)
         backward_place = place[first]
         backward_similarity = self.backward.similarity[target[first], backward_place]
@@ -215,23 +230,30 @@ class CandidateBlocks:
 
 
 def _by_source(
-    listed: NDArray[np.int64], sources: int
+    listed: NDArray[np.int64], sources: int, lowest: int = 0
 ) -> tuple[NDArray[np.int64], NDArray[np.integer]]:
     """Sort the places of ``listed (l,)`` by the source there, then by place; -1 is no source.
 
-    Returns ``starts (sources + 1,)`` and the places; those of source ``i`` are from ``starts[i]``
-    to ``starts[i + 1]``. A counting sort, since the result alone is large.
+    Sources count from row ``lowest``; others than the ``sources`` from there are left out. Returns
+    ``starts (sources + 1,)`` and the places; those of source ``i`` are from ``starts[i]`` to
+    ``starts[i + 1]``. A counting sort, since the result alone is large.
     """
+
+    def numbered(start: int) -> NDArray[np.int64]:
+        part = listed[start : start + PLACES] - lowest
+        part[part >= sources] = -1
+        return part
+
     starts = np.zeros(sources + 1, dtype=np.int64)
     for start in range(0, len(listed), PLACES):
-        found, count = np.unique(listed[start : start + PLACES], return_counts=True)
+        found, count = np.unique(numbered(start), return_counts=True)
         starts[found[found >= 0] + 1] += count[found >= 0]
     np.cumsum(starts, out=starts)
     small = listed.size < np.iinfo(np.int32).max
     places = np.empty(starts[-1], dtype=np.int32 if small else np.int64)
     free = starts[:-1].copy()
     for start in range(0, len(listed), PLACES):
-        part = listed[start : start + PLACES]
+        part = numbered(start)
         order = np.argsort(part, kind="stable")
         order = order[np.count_nonzero(part < 0) :]
         source = part[order]
@@ -283,13 +305,16 @@ class Retrieval:
 
     def add(self, block: Candidates) -> None:
         """Take in one block."""
-        self._forward.append(block.take(_forward_best(block)))
-        block = block.take(_backward_best(block))
-        row, best = block.target_row, self._best
+        self.add_best(*best_pairs(block))
+
+    def add_best(self, forward: Candidates, backward: Candidates) -> None:
+        """Take in :func:`best_pairs` of one block."""
+        self._forward.append(forward)
+        row, best = backward.target_row, self._best
         # Of equal scores the lower source stays, which came first.
-        better = (best.source_row[row] < 0) | (block.score > best.score[row])
+        better = (best.source_row[row] < 0) | (backward.score > best.score[row])
         for field in fields(best):
-            getattr(best, field.name)[row[better]] = getattr(block, field.name)[better]
+            getattr(best, field.name)[row[better]] = getattr(backward, field.name)[better]
 
     def result(self) -> Candidates:
         """Return what :func:`retrieve` does for all candidates. No block can be added after it."""
@@ -320,6 +345,11 @@ class Retrieval:
             del key, order, first
         arrange = match_one_to_one if self.retrieval == "max" else _order
         return chosen.take(arrange(chosen.score, chosen.source_row, chosen.target_row))
+
+
+def best_pairs(block: Candidates) -> tuple[Candidates, Candidates]:
+    """Return the best target of each source in its own list, and the best source of each target."""
+    return block.take(_forward_best(block)), block.take(_backward_best(block))
 
 
 def match_one_to_one(

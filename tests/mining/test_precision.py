@@ -20,7 +20,7 @@ from miner.index.store import Store
 from miner.knn.neighbors import Neighbors
 from miner.knn.settings import SearchSettings
 from miner.mining import decoys, precision
-from miner.mining.decoys import _alike, _merged
+from miner.mining.decoys import _alike, merged_lists
 from miner.mining.pairs import Pairs
 from miner.mining.precision import Estimate, calibrate, counted_wrong, expected_wrong, rounded
 from miner.mining.search import Search, run, verifier_for
@@ -93,7 +93,7 @@ def test_merged_lists_are_those_of_the_union(seed: int) -> None:
             np.pad(order, ((0, 0), (0, missing)), constant_values=-1),
         )
 
-    merged = _merged(nearest(similarity[:, :first]), nearest(similarity[:, first:]), first)
+    merged = merged_lists(nearest(similarity[:, :first]), nearest(similarity[:, first:]), first)
     whole = nearest(similarity)
     assert (merged.row == whole.row).all() and (merged.similarity == whole.similarity).all()
 

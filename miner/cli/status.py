@@ -1,0 +1,43 @@
+"""`miner status`: how far a mining by shards is, and what went wrong."""
+
+import click
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  miner status work"""
+)
+@click.argument("directory", metavar="DIR")
+def status(directory: str) -> None:
+    """Show the tasks of a mining by shards in its work directory DIR.
+
+    Lists them by kind: done, running and failed, with their mean time and largest memory; then the
+    rate, the time left with the workers that run now, and the last error of each failed task.
+    """
+    from miner.shards.status import status as read_status
+    from miner.text_table import aligned
+
+    found = read_status(directory)
+    rows = [("tasks", "done", "running", "failed", "mean time", "peak memory")]
+    for kind in found.kinds:
+        done, running, failed = f"{kind.done:,} of {kind.total:,}", kind.running, kind.failed
+        seconds = f"{kind.seconds:.1f} s" if kind.done else ""
+        peak = f"{kind.peak >> 20:,} MB" if kind.peak else ""
+        rows.append((kind.name, done, str(running or ""), str(failed or ""), seconds, peak))
+    click.echo("\n".join(aligned(rows)))
+    finished = sum(kind.done for kind in found.kinds)
+    total = sum(kind.total for kind in found.kinds)
+    line = f"{finished:,} of {total:,} tasks done"
+    if not found.known:
+        line += "; the others are known when all files are read"
+    elif finished < total:
+        line += f", {60 * found.rate:.1f} a minute"
+        if found.left is None:
+            line += "; no worker runs: repeat the command that began it"
+        else:
+            hours, minutes = divmod(round(found.left / 60), 60)
+            line += f", {hours}:{minutes:02} hours left"
+    click.echo(line)
+    for name, error in found.errors.items():
+        click.echo(f"failed: {name}: {error}")

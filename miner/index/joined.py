@@ -1,0 +1,85 @@
+"""Parts of an index: the files of a corpus, read one by one, and joined to the index of all."""
+
+import shutil
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from miner.index.embed_corpus import Source
+from miner.index.index import FLAT, finish
+from miner.index.sentence_file import Texts
+from miner.index.store import BLOCK, IDS, SENTENCES, TextWriter, VectorWriter, check_rows
+from miner.progress import silent
+
+# Files of a part of a corpus: the line, the end in `sentences.txt` and the hash of each row; and
+# one that is there if a row has an id other than its line number.
+PART, OWN_IDS = ("line", "end", "hash"), "own_ids"
+
+
+class PartWriter(TextWriter):
+    """Writer of the sentences of a part, or of an index that joins parts."""
+
+    def append_part(self, part: Path, number: int) -> None:
+        """Append the rows of a part, written by :meth:`close_part`, as those of file ``number``."""
+        with open(part / SENTENCES, "rb") as file:
+            shutil.copyfileobj(file, self._sentences)
+        with open(part / IDS, "rb") as file:
+            shutil.copyfileobj(file, self._id_file)
+        lines, ends, hashes = (np.load(part / f"{name}.npy", mmap_mode="r") for name in PART)
+        self._own_ids |= (part / OWN_IDS).exists()
+        for start in range(0, len(lines), BLOCK):
+            rows = slice(start, start + BLOCK)
+            self._offsets.append(self._end + ends[rows])
+            self._lines.append(lines[rows])
+            self._files.append(np.full(len(lines[rows]), number))
+            self._hashes.append(hashes[rows])
+        self._end += int(ends[-1]) if len(ends) else 0
+        self._rows += len(lines)
+        check_rows(self._rows)
+
+    def close_part(self) -> int:
+        """Write the row tables of a part of a corpus, for :meth:`append_part`; return its rows."""
+        self._sentences.close()
+        self._id_file.close()
+        if self._own_ids:
+            (self.directory / OWN_IDS).touch()
+        columns = (self._lines, self._offsets, self._hashes)
+        for name, column in zip(PART, columns, strict=True):
+            values = column.map()
+            np.save(self.directory / f"{name}.npy", values[1:] if name == "end" else values)
+        for column in (*columns, self._files):
+            column.remove()
+        return self._rows
+
+
+def part_texts(part: Path) -> Texts:
+    """Open the sentences of a part of a corpus."""
+    return Texts(part / SENTENCES, np.concatenate([[0], np.load(part / "end.npy")]))
+
+
+def join_parts(
+    directory: Path,
+    parts: Sequence[tuple[Path, Source]],
+    vectors: Iterable[np.ndarray],
+    model: dict[str, Any],
+) -> None:
+    """Write the flat index of a corpus whose files were read one by one into ``directory``.
+
+    ``parts`` are directories of :meth:`PartWriter.close_part`, one for each file;
+    ``vectors`` are blocks ``(b, d)`` of all rows in order, at least one; ``model`` is its
+    :func:`~miner.index.index.model_entry`. The result equals that of
+    :meth:`~miner.index.index.Index.build`.
+    """
+    writer = PartWriter(directory)
+    for number, (part, _) in enumerate(parts):
+        writer.append_part(part, number)
+    blocks = iter(vectors)
+    first = next(blocks)
+    writer.close(first.shape[1])
+    with VectorWriter(directory) as output:
+        for block in chain([first], blocks):
+            output.append(block)
+    finish(directory, model, [source for _, source in parts], FLAT, silent)

@@ -1,0 +1,74 @@
+"""Directory of mined pairs: compressed parts of equal size, and a manifest that describes them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from pathlib import Path
+
+from miner.mining.mine import Mined
+from miner.names import VERSION
+from miner.text.artifacts import atomic_directory, replaceable
+from miner.text.output import StrPath
+
+MANIFEST = "manifest.json"
+FORMAT = "bitext-miner pairs"
+# Pairs of a part.
+PART = 1_000_000
+
+
+def check_place(path: StrPath) -> None:
+    """Raise ArtifactError for a directory that is not for this program to replace."""
+    replaceable(path, MANIFEST)
+
+
+def write_parts(
+    mined: Mined,
+    path: StrPath,
+    *,
+    ids: bool = False,
+    bucc: bool = False,
+    command: str | None = None,
+    size: int = PART,
+) -> None:
+    """Write the pairs kept into the directory ``path``: `pairs-00000.tsv.zst` and so on.
+
+    A part has at most ``size`` pairs; the best are in the first. `manifest.json` has the inputs and
+    the parts with their sizes and SHA-256, the model, the threshold with its estimated precision,
+    the version of this program and the ``command``. The directory appears whole or not at all; one
+    from before is replaced. Raises ArtifactError, ResourceError and DependencyError (zstd).
+    """
+    pairs = mined.pairs
+    with atomic_directory(path, marker=MANIFEST) as directory:
+        parts = []
+        for number in range(-(-len(pairs) // size)):
+            part = pairs.take(slice(number * size, (number + 1) * size))
+            place = directory / f"pairs-{number:05}.{'bucc' if bucc else 'tsv'}.zst"
+            part.write(place, ids=ids, bucc=bucc)
+            parts.append(_entry(place) | {"pairs": len(part)})
+        sides = {"source": pairs.source, "target": pairs.target}
+        threshold = mined.threshold
+        manifest = {
+            "format": FORMAT,
+            "version": VERSION,
+            "command": command,
+            "model": pairs.source.meta["model"],
+            "inputs": {
+                side: [vars(source) for source in index.sources] for side, index in sides.items()
+            },
+            "sentences": {side: len(index) for side, index in sides.items()},
+            "candidates": len(mined.all_pairs),
+            "pairs": len(pairs),
+            "threshold": threshold if threshold is None or math.isfinite(threshold) else None,
+            "precision": mined.precision,
+            "parts": parts,
+        }
+        text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
+        (directory / MANIFEST).write_text(text, encoding="utf-8")
+
+
+def _entry(path: Path) -> dict[str, object]:
+    with open(path, "rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"file": path.name, "bytes": path.stat().st_size, "sha256": digest}

@@ -1,0 +1,232 @@
+"""Backends: where tasks run. Each takes orders and hands back records, in any order.
+
+A worker that dies takes no other task with it: its task is handed back as lost, and
+:mod:`miner.shards.run_tasks` gives it out again.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from collections.abc import Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Protocol
+
+from miner.errors import DependencyError, ResourceError
+from miner.names import BACKENDS
+from miner.parallel import end_with_parent
+from miner.shards.work import Order, execute
+
+Outcome = tuple[Order, dict[str, Any] | None]
+# Seconds between two looks at the jobs of Slurm.
+PAUSE = 0.5
+
+
+class Backend(Protocol):
+    """Protocol of the backends. ``slots`` is the number of tasks that may be out at a time."""
+
+    slots: int
+
+    def submit(self, orders: Sequence[Order]) -> None:
+        """Give out tasks."""
+
+    def results(self) -> list[Outcome]:
+        """Wait for tasks that end; return their records, None for a task whose worker died."""
+
+    def close(self) -> None:
+        """Stop all workers."""
+
+
+def open_backend(
+    name: str, workers: int, work: Path, *, address: str | None = None, **means: int
+) -> Backend:
+    """Return a backend of this name. ``means`` are ``memory`` and ``threads`` of a task.
+
+    Raises DependencyError for a backend whose extra is missing, ResourceError where none answers.
+    """
+    if name == "processes":
+        return Processes(workers)
+    if name == "ray":
+        return Ray(workers, address, means["threads"])
+    if name == "slurm":
+        return Slurm(workers, work, **means)
+    assert name in BACKENDS
+    return Serial()
+
+
+class Serial:
+    """This process, one task after the other."""
+
+    slots = 1
+
+    def __init__(self) -> None:
+        self._orders: list[Order] = []
+
+    def submit(self, orders: Sequence[Order]) -> None:
+        self._orders += orders
+
+    def results(self) -> list[Outcome]:
+        order = self._orders.pop(0)
+        return [(order, execute(order))]
+
+    def close(self) -> None:
+        pass
+
+
+class Processes:
+    """Processes of this machine. One that is killed is replaced, and its task handed back."""
+
+    def __init__(self, workers: int):
+        self.slots = workers
+        self._out: dict[Future[dict[str, Any]], Order] = {}
+        self._pool: ProcessPoolExecutor | None = None
+
+    def submit(self, orders: Sequence[Order]) -> None:
+        for order in orders:
+            try:
+                self._submit(order)
+            except BrokenProcessPool:  # a process died while it had nothing to do
+                self._drop()
+                self._submit(order)
+
+    def _submit(self, order: Order) -> None:
+        if self._pool is None:
+            context = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(self.slots, context, end_with_parent)
+        self._out[self._pool.submit(execute, order)] = order
+
+    def results(self) -> list[Outcome]:
+        done, _ = wait(self._out, return_when=FIRST_COMPLETED)
+        found: list[Outcome] = []
+        broken = False
+        for future in done:
+            order = self._out.pop(future)
+            try:
+                found.append((order, future.result()))
+            except BrokenProcessPool:
+                broken = True
+                found.append((order, None))
+        if broken:  # the others of this pool are lost, too
+            found += [(order, None) for order in self._out.values()]
+            self._out.clear()
+            self._drop()
+        return found
+
+    def _drop(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+        self._pool = None
+
+    def close(self) -> None:
+        if self._pool is not None:
+            processes = list((self._pool._processes or {}).values())
+            self._pool.shutdown(wait=False, cancel_futures=True)
+            for process in processes:  # what they do can be done again
+                process.terminate()
+            for process in processes:
+                process.join()
+
+
+class Ray:
+    """Remote tasks on a Ray cluster, which repeats those of nodes that die."""
+
+    def __init__(self, workers: int, address: str | None, threads: int):
+        try:
+            import ray
+        except ImportError:
+            raise DependencyError(
+                '--backend ray needs Ray; run: pip install "bitext-miner[ray]"'
+            ) from None
+        self._ray = ray
+        self._started = not ray.is_initialized()
+        try:
+            if self._started:
+                ray.init(address=address, log_to_driver=False, logging_level="error")
+        except (ConnectionError, OSError, RuntimeError, ValueError) as error:
+            first = str(error).splitlines()[0]
+            raise ResourceError(
+                f"--address {address or 'local'}: no Ray cluster ({first}); start one with 'ray "
+                "start --head'"
+            ) from None
+        self.slots = workers
+        self._call = ray.remote(num_cpus=threads, max_retries=0)(execute)
+        self._out: dict[Any, Order] = {}
+
+    def submit(self, orders: Sequence[Order]) -> None:
+        for order in orders:
+            self._out[self._call.remote(order)] = order
+
+    def results(self) -> list[Outcome]:
+        done, _ = self._ray.wait(list(self._out), num_returns=1)
+        found: list[Outcome] = []
+        for reference in done:
+            order = self._out.pop(reference)
+            try:
+                found.append((order, self._ray.get(reference)))
+            except self._ray.exceptions.RayTaskError:
+                raise
+            except self._ray.exceptions.RayError:  # the worker or its node died
+                found.append((order, None))
+        return found
+
+    def close(self) -> None:
+        for reference in self._out:
+            with suppress(self._ray.exceptions.RayError):
+                self._ray.cancel(reference, force=True)
+        if self._started:
+            self._ray.shutdown()
+
+
+class Slurm:
+    """Job arrays of Slurm, by submitit; where there is no Slurm, processes that submitit starts."""
+
+    # All tasks that are ready go into one array; Slurm runs ``workers`` of them at a time.
+    slots = 1000
+
+    def __init__(self, workers: int, work: Path, memory: int, threads: int):
+        try:
+            import submitit
+        except ImportError:
+            raise DependencyError(
+                '--backend slurm needs submitit; run: pip install "bitext-miner[slurm]"'
+            ) from None
+        self._lost = submitit.core.utils.UncompletedJobError
+        self._executor = submitit.AutoExecutor(folder=work / "slurm")
+        if self._executor.cluster != "slurm":
+            self.slots = workers
+        self._executor.update_parameters(
+            name="miner",
+            cpus_per_task=threads,
+            mem_gb=max(2, -(-2 * memory // (1 << 30))),
+            timeout_min=24 * 60,
+            slurm_array_parallelism=workers,
+        )
+        self._out: list[tuple[Any, Order]] = []
+
+    def submit(self, orders: Sequence[Order]) -> None:
+        if orders:
+            jobs = self._executor.map_array(execute, list(orders))
+            self._out += zip(jobs, orders, strict=True)
+
+    def results(self) -> list[Outcome]:
+        while True:
+            done = [entry for entry in self._out if entry[0].done()]
+            if done:
+                break
+            time.sleep(PAUSE)
+        found: list[Outcome] = []
+        for job, order in done:
+            self._out.remove((job, order))
+            try:
+                found.append((order, job.result()))
+            except self._lost:  # no result was written
+                found.append((order, None))
+        return found
+
+    def close(self) -> None:
+        for job, _ in self._out:
+            with suppress(Exception):
+                job.cancel()

@@ -1,0 +1,265 @@
+"""Mining by shards: the same pairs as :func:`miner.mining.mine.mine`, by tasks that can be resumed.
+
+What is global runs in this process at the end: the estimate of precision, the threshold, and the
+output. It takes 150 bytes a pair, and 200 bytes a sentence that are mapped from disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from miner.encoder.sentence_encoder import SentenceEncoder
+from miner.errors import ResourceError
+from miner.index.index import Index
+from miner.knn.settings import SearchSettings
+from miner.machine import memory_budget, thread_count
+from miner.mining.decoys import DecoyPairs, Decoys
+from miner.mining.decoys import joined as joined_decoys
+from miner.mining.keep import Keep, KeepError
+from miner.mining.mine import (
+    Calibrate,
+    Mined,
+    calibrated,
+    calibrates_margins,
+    chosen_verifier,
+    conclude,
+    decoy_encoder_of,
+    note_languages,
+)
+from miner.mining.pairs import Pairs
+from miner.mining.precision import Estimate, calibrate
+from miner.mining.search import Search, languages_of
+from miner.names import SIDES
+from miner.progress import Reporter, silent
+from miner.scoring.margin import Candidates
+from miner.scoring.verifier import FEATURES
+from miner.shards.backends import open_backend
+from miner.shards.context import Context, load_candidates
+from miner.shards.run_tasks import run
+from miner.shards.shard_plan import PLAN, Plan
+from miner.shards.task import Task, remove_leftovers
+from miner.shards.verify_tasks import in_span
+from miner.shards.work import FUNCTIONS
+from miner.text.locks import lock
+from miner.text.output import resource_error
+
+SHARD_LINES = 1_000_000
+# Memory of a task elsewhere, where this machine's says nothing.
+MEMORY = 2 << 30
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Where tasks run.
+
+    ``backend`` is one of :data:`miner.names.BACKENDS`. ``workers`` is the number of tasks at a time
+    [all cores], ``address`` that of a Ray cluster. ``memory`` and ``threads`` are those of a task:
+    by default this machine's are divided among the workers; one thread, and 2 GB, elsewhere.
+    """
+
+    backend: str = "serial"
+    workers: int | None = None
+    address: str | None = None
+    memory: int | None = None
+    threads: int | None = None
+
+    @property
+    def count(self) -> int:
+        return 1 if self.backend == "serial" else self.workers or thread_count()
+
+    @property
+    def means(self) -> dict[str, int]:
+        """Memory and threads of a task."""
+        here = self.backend in ("serial", "processes")
+        threads = max(1, thread_count() // self.count) if here else 1
+        memory = memory_budget() // self.count if here else MEMORY
+        return {
+            "memory": memory if self.memory is None else memory_budget(self.memory),
+            "threads": self.threads or threads,
+        }
+
+
+def plan_for(
+    texts: tuple[Sequence[str], Sequence[str]],
+    encoder: SentenceEncoder,
+    keep: Keep,
+    settings: SearchSettings,
+    shard_lines: int = SHARD_LINES,
+    **reading: Any,
+) -> tuple[Plan, str | None]:
+    """Return the plan for these files and settings, and the reason why margins rank, if any.
+
+    Raises KeepError and CorpusError.
+    """
+    if settings.engine == "hybrid":
+        raise KeepError("shards are compared pair by pair; leave out --engine hybrid")
+    verifier, reason = chosen_verifier(encoder, settings)
+    calibrates_margins(verifier, keep, settings, encoder.model is None, False)
+    rank = "margin" if verifier is None else "probability"
+    plan = Plan.of(
+        texts,
+        (encoder, encoder.on_side("target")),
+        replace(settings, rank=rank, memory=None, threads=None),
+        shard_lines,
+        reading=reading,
+        estimating=verifier is not None and keep.estimate,
+        decoys=None if keep.decoys is None else tuple(keep.decoys),
+    )
+    return plan, reason
+
+
+def mine_shards(
+    texts: tuple[Sequence[str], Sequence[str]],
+    work: str | Path,
+    *,
+    encoder: SentenceEncoder,
+    keep: Keep = Keep(),
+    settings: SearchSettings = SearchSettings(),
+    workers: Workers = Workers(),
+    shard_lines: int = SHARD_LINES,
+    report: Reporter = silent,
+    note: Callable[[str], None] = lambda line: None,
+    done: Callable[[Index], None] = lambda index: None,
+    **reading: Any,
+) -> Mined:
+    """Mine the translation pairs of two corpora of many files, by tasks in the directory ``work``.
+
+    The result is that of :func:`miner.mining.mine.mine`, bit for bit, for every backend, number of
+    workers and ``shard_lines``, which are the sentences of a shard. Stopped or killed, the same
+    call goes on. ``done`` is called with each index once both are there. ``reading`` goes to
+    :class:`miner.text.corpus.Reader`.
+
+    Raises the errors of :func:`miner.mining.mine.mine`, and MismatchError or CorpusError where
+    ``work`` holds another plan.
+    """
+    work = Path(work).absolute()
+    plan, reason = plan_for(texts, encoder, keep, settings, shard_lines, **reading)
+    try:
+        work.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise resource_error(error, work) from error
+    with lock(work / PLAN):
+        plan.write(work)
+        remove_leftovers(work, FUNCTIONS)
+        means = workers.means
+        context = Context(work, plan, means["memory"], means["threads"])
+        backend = open_backend(
+            workers.backend, workers.count, work, address=workers.address, **means
+        )
+
+        def do(tasks: Sequence[Task]) -> None:
+            run(work, plan, tasks, backend, report=report, note=note, **means)
+
+        try:
+            for fact in encoder.facts():
+                note(fact)
+            do(plan.reading_tasks())
+            tasks = plan.tasks(plan.rows(work))
+            do([task for task in tasks if task.kind in ("read", "encode", "index")])
+            indexes = context.index(0), context.index(1)
+            for index in indexes:
+                done(index)
+            languages = languages_of(*indexes, settings.languages)
+            note_languages(languages, encoder, note)
+            by_margin = not plan.verifying and calibrates_margins(
+                None, keep, settings, encoder.model is None, False
+            )
+            by_margin, decoy_encoder, warnings = decoy_encoder_of(
+                indexes[1], by_margin, encoder, keep, settings
+            )
+            do(tasks)
+        finally:
+            backend.close()
+        found = _search(context, tasks, settings, languages)
+        calibrate: Calibrate | None = None
+        if plan.estimating:
+            calibrate = partial(_calibrate, context, tasks)
+        elif by_margin:
+            calibrate = partial(calibrated, decoy_encoder)
+        return conclude(found, keep, encoder, reason, warnings, calibrate)
+
+
+def _search(
+    context: Context, tasks: Sequence[Task], settings: SearchSettings, languages: Any
+) -> Search:
+    """Return the search that the tasks have done, its large arrays mapped from disk."""
+    left, right = context.index(0), context.index(1)
+    found = _matched(context, 0)
+    verifying = context.plan.verifying
+    columns = _features(context, tasks, 0, found) if verifying else None
+    pairs = Pairs(
+        found.score,
+        found.source_row,
+        found.target_row,
+        found.similarity,
+        found.margin_ratio,
+        found.forward_rank,
+        found.backward_rank,
+        left,
+        right,
+        columns,
+    )
+    forward, backward = (context.neighbors([f"lists/{side}"]) for side in SIDES)
+    return Search(
+        pairs,
+        replace(context.settings, languages=settings.languages),
+        (context.vectors(0), context.vectors(1)),
+        forward,
+        backward,
+        context.verifier if verifying else None,
+        context.text(0) if verifying else None,
+        context.text(1) if verifying else None,
+        languages=languages,
+    )
+
+
+def _calibrate(
+    context: Context, tasks: Sequence[Task], found: Search, keep: Keep
+) -> tuple[Search, Estimate]:
+    """Calibrate scores by the decoys that took part in the tasks."""
+    noted = context.result("decoys/all")
+    if "error" in noted:
+        raise ResourceError(noted["error"])
+    competed = _competed(context, tasks)
+    return calibrate(found, keep.decoys, refitting=keep.refit, competed=competed)
+
+
+def _competed(context: Context, tasks: Sequence[Task]) -> tuple[Decoys, DecoyPairs]:
+    """Return the decoys and their pairs of all draws."""
+    size = int(context.result("index/target")["rows"])
+    decoys, parts = context.decoys, []
+    for draw, chosen in enumerate(decoys.draws):
+        pairs = _matched(context, draw + 1)
+        parts.append(
+            DecoyPairs(
+                pairs.score,
+                _features(context, tasks, draw + 1, pairs),
+                pairs.similarity,
+                pairs.margin_ratio,
+                pairs.source_row,
+                chosen[pairs.target_row - size],
+            )
+        )
+    return decoys, joined_decoys(parts)
+
+
+def _matched(context: Context, number: int) -> Candidates:
+    return load_candidates(context.array("match/all", f"{number}-pairs"))
+
+
+def _features(
+    context: Context, tasks: Sequence[Task], number: int, pairs: Candidates
+) -> np.ndarray:
+    """Collect the features of the pairs of a round from all shards, ``(m, f) float32``."""
+    found = np.empty((len(pairs), len(FEATURES)), dtype=np.float32)
+    for task in tasks:
+        if task.kind == "features":
+            own = in_span(pairs.source_row, task.arguments["span"])
+            found[own] = context.array(task.name, f"{number}-features")
+    return found

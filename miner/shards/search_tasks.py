@@ -1,0 +1,178 @@
+"""Tasks of the neighbour search: probe, decoys, search, against, merge, lists."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from miner.errors import MinerError
+from miner.kernels.blocks import merge_lists
+from miner.knn.engines import Engine
+from miner.knn.knn_search import engine_for
+from miner.knn.lists import Lists
+from miner.knn.neighbors import Neighbors
+from miner.knn.search_parts import block_candidates, settle_part
+from miner.knn.vector_set import VectorSet
+from miner.machine import release_pages
+from miner.mining import decoys as choice
+from miner.scoring.languages import identify, sample
+from miner.scoring.margin import neighborhood_mean
+from miner.shards.context import Context, save, save_text
+
+# Rows of lists that are joined at a time.
+BLOCK = 1 << 16
+# Lists on disk: a similarity and a position in each place.
+PLACE = np.dtype([("similarity", np.float32), ("position", np.int32)])
+
+
+def probe(context: Context, out: Path) -> dict[str, Any]:
+    """Identify the languages of both sides, and choose the engine of the search."""
+    given = context.plan.settings.languages
+    languages = []
+    for side in (0, 1):
+        index = context.index(side)
+        languages.append(identify(index.sentences(sample(len(index))), given[side]).code)
+    engine = engine_for(context.vectors(0), context.vectors(1), context.settings)
+    return {"languages": languages, "engine": _name(engine)}
+
+
+def decoys(context: Context, out: Path) -> dict[str, Any]:
+    """Choose and encode the decoys; where there are too few, note why.
+
+    Memory: 9 bytes a target.
+    """
+    targets, rows, verifier = context.text(1), context.vectors(1).rows, context.verifier
+    given, tokenizer = context.plan.decoys, verifier.encoder.tokenizer
+    try:
+        pool = list(dict.fromkeys(choice.of_model(verifier) if given is None else given))
+        found = choice.choose_among(
+            pool, targets, rows, tokenizer, context.threads, resembling=given is None
+        )
+    except MinerError as error:
+        return {"error": str(error)}
+    source, engines = context.vectors(0), []
+    for number, chosen in enumerate(found.draws):
+        vectors = choice.encoded(found, chosen, verifier).astype(source.vectors.dtype)
+        save(out, **{f"vectors-{number}": vectors})
+        drawn = VectorSet(vectors, np.flatnonzero(vectors.any(axis=1)))
+        engines.append(_name(engine_for(source, drawn, context.settings)))
+    save_text(out, found.text)
+    save(out, draws=np.concatenate(found.draws))
+    return {
+        "sentences": found.sentences,
+        "alike": found.alike,
+        "sizes": [len(chosen) for chosen in found.draws],
+        "engines": engines,
+    }
+
+
+def search(context: Context, out: Path, source: list[int], target: list[int]) -> None:
+    """Search a block of the similarity matrix, once for both directions."""
+    engine = context.engine(context.result("probe/all")["engine"])
+    (left, first), (right, start) = context.part(0, *source), context.part(1, *target)
+    k = context.plan.settings.neighbors
+    forward, backward = block_candidates(left, right, k, context.memory, engine)
+    _save_lists(out, "forward", forward, start)
+    _save_lists(out, "backward", backward, first)
+
+
+def merge(context: Context, out: Path, side: int, span: list[int], blocks: list[str]) -> None:
+    """Merge the candidates of a shard from all blocks, and rank them exactly."""
+    engine = context.engine(context.result("probe/all")["engine"])
+    queries, _ = context.part(side, *span)
+    base = context.vectors(1 - side)
+    name = ("forward", "backward")[side]
+    found = _settled(context, queries, base, [(block, name) for block in blocks], engine)
+    save(out, similarity=found.similarity, row=found.row)
+
+
+def against(context: Context, out: Path, span: list[int]) -> None:
+    """Search a shard of sources against the decoys, once for both directions."""
+    queries, first = context.part(0, *span)
+    k = context.plan.settings.neighbors
+    for draw in range(len(context.decoys.draws)):
+        engine = context.engine(context.result("decoys/all")["engines"][draw])
+        base = context.decoy_set(draw)
+        forward, backward = block_candidates(queries, base, k, context.memory, engine)
+        found = settle_part(queries, base, forward, k, context.memory, engine)
+        arrays: dict[str, np.ndarray] = {"similarity": found.similarity, "row": found.row}
+        save(out, **{f"{draw}-{name}": array for name, array in arrays.items()})
+        _save_lists(out, f"{draw}-backward", backward, first)
+
+
+def lists(context: Context, out: Path, parts: list[str], against: list[str] | None = None) -> None:
+    """Join the neighbour lists of all shards of a side; with decoys, once for each draw of them.
+
+    A draw's lists are those of the targets, then those of its decoys.
+    """
+    if against is None:
+        _join(context, out, "", parts)
+        return
+    base = context.vectors(0)
+    for draw in range(len(context.decoys.draws)):
+        engine = context.engine(context.result("decoys/all")["engines"][draw])
+        blocks = [(task, f"{draw}-backward") for task in against]
+        found = _settled(context, context.decoy_set(draw), base, blocks, engine)
+        _join(context, out, f"{draw}-", parts, found)
+
+
+def _settled(
+    context: Context,
+    queries: VectorSet,
+    base: VectorSet,
+    blocks: list[tuple[str, str]],
+    engine: Engine,
+) -> Neighbors:
+    """Merge the candidate lists of ``blocks``, tasks and names of arrays, and rank them."""
+    k = context.plan.settings.neighbors
+    merged = Lists.empty(len(queries), max(1, min(k + engine.slack, len(base))))
+    for task, name in blocks:
+        found = context.array(task, name)
+        for start in range(0, len(found), BLOCK):
+            part = found[start : start + BLOCK]
+            similarity = np.ascontiguousarray(part["similarity"])
+            position = np.ascontiguousarray(part["position"])
+            merge_lists(similarity, position, start, *merged.arrays)
+        release_pages(found)
+    return settle_part(queries, base, merged, k, context.memory, engine)
+
+
+def _save_lists(out: Path, name: str, found: Lists, first: int) -> None:
+    """Write candidate lists whose positions count from ``first``."""
+    places = np.empty(found.position.shape, dtype=PLACE)
+    places["similarity"] = found.similarity
+    places["position"] = np.where(found.position >= 0, found.position + first, -1)
+    save(out, **{name: places})
+
+
+def _join(
+    context: Context, out: Path, prefix: str, parts: list[str], more: Neighbors | None = None
+) -> None:
+    """Join neighbour lists of ``parts``, and ``more``, with the means of their similarities."""
+    found = [(context.array(task, "similarity"), context.array(task, "row")) for task in parts]
+    if more is not None:
+        found.append((more.similarity, more.row))
+    size, k = sum(len(row) for _, row in found), found[0][1].shape[1]
+    shapes = (("similarity", np.float32, (size, k)), ("row", np.int64, (size, k)))
+    shapes += (("mean", np.float32, (size,)),)  # type: ignore[assignment]
+    similarity, row, mean = (
+        np.lib.format.open_memmap(out / f"{prefix}{name}.npy", "w+", dtype, shape)
+        for name, dtype, shape in shapes
+    )
+    done = 0
+    for values, rows in found:
+        for start in range(0, len(rows), BLOCK):
+            part = Neighbors(values[start : start + BLOCK], rows[start : start + BLOCK])
+            place = slice(done, done + len(part))
+            similarity[place], row[place] = part.similarity, part.row
+            mean[place] = neighborhood_mean(part)
+            done += len(part)
+        release_pages(values)
+        release_pages(rows)
+
+
+def _name(engine: Engine) -> str:
+    device = getattr(engine, "device", "")
+    return f"{engine.name} {device}".strip()

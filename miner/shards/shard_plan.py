@@ -1,0 +1,306 @@
+"""Plan of a sharded mining: its inputs and settings, kept on disk, and the tasks that follow.
+
+A shard are the rows ``i · shard_lines`` to ``(i + 1) · shard_lines`` of one side. Tasks know each
+other by name; the number of shards is known when all files are read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from miner.encoder.sentence_encoder import SentenceEncoder
+from miner.errors import ArtifactError, CorpusError, MismatchError
+from miner.index.index import model_entry
+from miner.knn.settings import SearchSettings
+from miner.names import SIDES, VERSION
+from miner.shards.task import Task, record
+from miner.text.output import atomic_file
+
+PLAN = "plan.json"
+FORMAT = "bitext-miner plan"
+Texts = tuple[tuple[str, ...], tuple[str, ...]]
+# Settings that a task's result depends on, by the kinds of task. Threads and memory change nothing.
+SEARCHING = ("k", "engine", "exact", "device", "rank")
+SCORING = (*SEARCHING, "margin", "retrieval", "languages")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that the tasks of one work directory need to know.
+
+    ``texts`` are the files of both sides, absolute, and ``stamps`` the size and time of change of
+    each. ``entries`` are what an index of each side says about the model. ``decoys`` are sentences
+    that the user gave. ``estimating``: decoys take part.
+    """
+
+    texts: Texts
+    stamps: tuple[tuple[tuple[int, int], ...], ...]
+    reading: dict[str, Any]
+    entries: tuple[dict[str, Any], dict[str, Any]]
+    settings: SearchSettings
+    shard_lines: int
+    estimating: bool
+    decoys: tuple[str, ...] | None = None
+    version: str = field(default=VERSION)
+
+    @classmethod
+    def of(
+        cls,
+        texts: tuple[Sequence[str], Sequence[str]],
+        encoders: tuple[SentenceEncoder, SentenceEncoder],
+        settings: SearchSettings,
+        shard_lines: int,
+        **others: Any,
+    ) -> Plan:
+        """Return the plan for these files. Raises CorpusError for one that cannot be read."""
+        paths = [tuple(str(Path(path).absolute()) for path in side) for side in texts]
+        left, right = encoders
+        return cls(
+            (paths[0], paths[1]),
+            tuple(tuple(map(_stamp, side)) for side in paths),
+            entries=(model_entry(left), model_entry(right)),
+            settings=settings,
+            shard_lines=shard_lines,
+            **others,
+        )
+
+    @classmethod
+    def read(cls, work: Path) -> Plan:
+        """Read the plan of a work directory. Raises ArtifactError and MismatchError."""
+        path = work / PLAN
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+            if found.pop("format", None) != FORMAT:
+                raise ValueError("another format")
+        except (OSError, ValueError, AttributeError) as error:
+            raise ArtifactError(
+                f"{path}: not the plan of a sharded mining ({error}); name the --work of one"
+            ) from None
+        if found.get("version") != VERSION:
+            raise MismatchError(
+                f"{path}: made by bitext-miner {found.get('version')}, this worker has "
+                f"{VERSION}; install one version everywhere, or name another --work"
+            )
+        settings = found["settings"]
+        settings["languages"] = tuple(settings["languages"])
+        found["settings"] = SearchSettings(**settings)
+        for name in ("texts", "stamps"):
+            found[name] = tuple(
+                tuple(tuple(part) if isinstance(part, list) else part for part in side)
+                for side in found[name]
+            )
+        found["entries"] = tuple(found["entries"])
+        if found["decoys"] is not None:
+            found["decoys"] = tuple(found["decoys"])
+        return cls(**found)
+
+    def write(self, work: Path) -> None:
+        """Write the plan, or check that the one in the directory is the same.
+
+        Raises MismatchError that names the first difference, CorpusError for a changed file, and
+        ResourceError.
+        """
+        path = work / PLAN
+        if path.exists():
+            self._compare(Plan.read(work), work)
+        with atomic_file(path) as temporary:
+            temporary.write_text(json.dumps({"format": FORMAT, **asdict(self)}), encoding="utf-8")
+
+    def _compare(self, old: Plan, work: Path) -> None:
+        for side, paths in enumerate(self.texts):
+            if paths != old.texts[side]:
+                odd = sorted(set(paths) ^ set(old.texts[side])) or ["their order"]
+                raise MismatchError(
+                    f"{work}: its plan has other {SIDES[side]} files ({odd[0]}"
+                    f"{' and others' * (len(odd) > 1)}); restore them, or name another --work"
+                )
+            for path, stamp, before in zip(paths, self.stamps[side], old.stamps[side], strict=True):
+                if stamp != before:
+                    raise CorpusError(
+                        f"{path}: changed since the plan in {work} was made; restore it, or name "
+                        "another --work"
+                    )
+        if (self.entries, self.reading) != (old.entries, old.reading):
+            raise MismatchError(
+                f"{work}: its plan has another model or reads the files in another way; name "
+                "another --work"
+            )
+        if self.shard_lines != old.shard_lines:
+            raise MismatchError(
+                f"{work}: its plan has --shard-lines {old.shard_lines}, not {self.shard_lines}; "
+                "give that, or name another --work"
+            )
+
+    def check_texts(self) -> None:
+        """Raise CorpusError for a file that is not what it was when the plan was made."""
+        for paths, stamps in zip(self.texts, self.stamps, strict=True):
+            for path, stamp in zip(paths, stamps, strict=True):
+                if _stamp(path) != stamp:
+                    raise CorpusError(
+                        f"{path}: changed since the plan was made; restore it, or name another "
+                        "--work"
+                    )
+
+    @cached_property
+    def verifying(self) -> bool:
+        """True if probabilities rank, not margins."""
+        return self.settings.rank == "probability"
+
+    def digest(self, kind: str) -> str:
+        """Return a digest of the settings on which results of tasks of this kind depend."""
+        settings = asdict(self.settings)
+        names = SCORING if kind not in ("read", "encode", "index") else ("rank",)
+        content: list[Any] = [self.version, self.entries, self.reading, self.shard_lines]
+        content += [[settings[name] for name in names]]
+        if kind == "read":
+            content += [self.texts, self.stamps]
+        if kind == "decoys":
+            content += [self.decoys]
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+    # --- tasks ---------------------------------------------------------------------------------
+
+    def reading_tasks(self) -> list[Task]:
+        """Return the tasks that read the files: one for each."""
+        return [
+            Task(f"read/{name}-{number:04}", (), {"side": side, "number": number}, float(size))
+            for side, name in enumerate(SIDES)
+            for number, (size, _) in enumerate(self.stamps[side])
+        ]
+
+    def rows(self, work: Path) -> tuple[list[int], list[int]]:
+        """Return the number of sentences of each file, once all are read."""
+        counts: tuple[list[int], list[int]] = ([], [])
+        for task in self.reading_tasks():
+            counts[task.arguments["side"]].append(record(work, task.name)["result"]["rows"])
+        return counts
+
+    def tasks(self, rows: tuple[list[int], list[int]]) -> list[Task]:
+        """Return all tasks, given the number of sentences of each file; inputs come first."""
+        shards = self.shards((sum(rows[0]), sum(rows[1])))
+        tasks = self.reading_tasks()
+        for side, name in enumerate(SIDES):
+            reads, encodes = [], []
+            for number, size in enumerate(rows[side]):
+                reads.append(f"read/{name}-{number:04}")
+                for part, (start, end) in enumerate(cut(size, self.shard_lines)):
+                    task = Task(
+                        f"encode/{name}-{number:04}-{part:04}",
+                        (reads[-1],),
+                        {"side": side, "number": number, "start": start, "end": end},
+                        float(end - start),
+                    )
+                    encodes.append(task.name)
+                    tasks.append(task)
+            inputs = (*reads, *encodes)
+            tasks.append(Task(f"index/{name}", inputs, {"side": side}, float(sum(rows[side]))))
+        return tasks + self._search_tasks(*shards)
+
+    def shards(self, sizes: tuple[int, int]) -> tuple[list[Span], list[Span]]:
+        """Return the rows (start, end) of the shards of both sides; at least one each."""
+        left, right = (cut(size, self.shard_lines) or [(0, 0)] for size in sizes)
+        return left, right
+
+    def _search_tasks(self, sources: list[Span], targets: list[Span]) -> list[Task]:
+        indexes = tuple(f"index/{name}" for name in SIDES)
+        n, m = sources[-1][1], targets[-1][1]
+        tasks = [Task("probe/all", indexes)]
+        base = (*indexes, "probe/all")
+        if self.estimating:
+            tasks.append(Task("decoys/all", base, {}, float(m)))
+        for s, (start, end) in enumerate(sources):
+            for t, (first, last) in enumerate(targets):
+                arguments = {"source": [start, end], "target": [first, last]}
+                work = float((end - start) * (last - first))
+                tasks.append(Task(f"search/{s:04}-{t:04}", base, arguments, work))
+        merges: tuple[list[str], list[str]] = ([], [])
+        for side, spans in enumerate((sources, targets)):
+            others = range(len(targets if side == 0 else sources))
+            for i, span in enumerate(spans):
+                blocks = tuple(
+                    f"search/{i:04}-{j:04}" if side == 0 else f"search/{j:04}-{i:04}"
+                    for j in others
+                )
+                name = f"merge/{SIDES[side]}-{i:04}"
+                merges[side].append(name)
+                given = {"side": side, "span": list(span), "blocks": list(blocks)}
+                tasks.append(Task(name, (*base, *blocks), given, float(span[1] - span[0])))
+        lists = []
+        for side in (0, 1):
+            name = f"lists/{SIDES[side]}"
+            lists.append(name)
+            size = float(n if side == 0 else m)
+            tasks.append(Task(name, tuple(merges[side]), {"parts": merges[side]}, size))
+        own = [list(span) for span in sources]
+        if self.estimating:
+            against = []
+            for s, part in enumerate(own):
+                against.append(f"against/{s:04}")
+                inputs = (*base, "decoys/all")
+                tasks.append(Task(against[-1], inputs, {"span": part}, float(part[1] - part[0])))
+            inputs = (*base, "decoys/all", *against, *merges[1])
+            parts = {"parts": merges[1], "against": against}
+            tasks.append(Task("lists/decoys", inputs, parts, float(m)))
+            lists.append("lists/decoys")
+            base = (*base, "decoys/all", *against)
+        return tasks + self._scoring_tasks(own, targets, (*base, *lists))
+
+    def _scoring_tasks(
+        self, sources: list[list[int]], targets: list[Span], base: tuple[str, ...]
+    ) -> list[Task]:
+        tasks = []
+        inputs = base
+        verifies = []
+        if self.verifying:
+            rivals = []
+            for s, span in enumerate(sources):
+                verifies.append(f"verify/{s:04}")
+                arguments = {"shard": s, "span": span}
+                tasks.append(Task(verifies[-1], base, arguments, float(span[1] - span[0])))
+            for t, (start, end) in enumerate(targets):
+                rivals.append(f"rivals/{t:04}")
+                last = t == len(targets) - 1
+                arguments = {"span": [start, end], "last": last, "parts": verifies}
+                inputs = (*base, *verifies)
+                tasks.append(Task(rivals[-1], inputs, arguments, float(end - start)))
+            tasks.append(Task("contest/all", (*base, *rivals), {"parts": rivals}))
+            inputs = (*base, *verifies, "contest/all")
+        scores, columns = [], []
+        for s, span in enumerate(sources):
+            scores.append(f"score/{s:04}")
+            arguments = {"shard": s, "span": span}
+            tasks.append(Task(scores[-1], inputs, arguments, float(span[1] - span[0])))
+        size = float(sources[-1][1] + targets[-1][1])
+        tasks.append(Task("match/all", (*base, *scores), {"parts": scores}, size))
+        if self.verifying:
+            for s, span in enumerate(sources):
+                columns.append(f"features/{s:04}")
+                arguments = {"shard": s, "span": span}
+                after = (*inputs, "match/all")
+                tasks.append(Task(columns[-1], after, arguments, float(span[1] - span[0])))
+        return tasks
+
+
+Span = tuple[int, int]
+
+
+def cut(size: int, lines: int) -> list[Span]:
+    """Cut ``size`` rows into spans (start, end) of ``lines`` rows; the last may be shorter."""
+    return [(start, min(size, start + lines)) for start in range(0, size, lines)]
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    """Return size and time of change of a file. Raises CorpusError if it is not there."""
+    try:
+        found = Path(path).stat()
+    except OSError as error:
+        raise CorpusError(f"{path}: cannot be read: {error.strerror}") from None
+    if not Path(path).is_file():
+        raise CorpusError(f"{path}: not a file; sharded mining reads each input by name")
+    return found.st_size, found.st_mtime_ns

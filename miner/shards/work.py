@@ -1,0 +1,67 @@
+"""One task, from its description to its result: what every backend calls, wherever it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from miner.errors import MinerError, MismatchError
+from miner.names import VERSION
+from miner.shards import search_tasks, text_tasks, verify_tasks
+from miner.shards.context import Context
+from miner.shards.shard_plan import Plan
+from miner.shards.task import Task, perform
+
+FUNCTIONS: dict[str, Callable[..., dict[str, Any] | None]] = {
+    "read": text_tasks.read,
+    "encode": text_tasks.encode,
+    "index": text_tasks.index,
+    "probe": search_tasks.probe,
+    "decoys": search_tasks.decoys,
+    "search": search_tasks.search,
+    "against": search_tasks.against,
+    "merge": search_tasks.merge,
+    "lists": search_tasks.lists,
+    "verify": verify_tasks.verify,
+    "rivals": verify_tasks.rivals,
+    "contest": verify_tasks.contest,
+    "score": verify_tasks.score,
+    "match": verify_tasks.match,
+    "features": verify_tasks.features,
+}
+
+
+@dataclass(frozen=True)
+class Order:
+    """A task for a worker: which, where, and by what means. ``version`` is that of the plan."""
+
+    work: str
+    task: Task
+    memory: int
+    threads: int
+    version: str = VERSION
+
+
+def execute(order: Order) -> dict[str, Any]:
+    """Do a task unless its result stands; return its record.
+
+    A fault of the input or the machine is returned, too, as ``error``: backends differ in the
+    exceptions that they can carry. Any other exception is raised.
+    """
+    try:
+        if order.version != VERSION:
+            raise MismatchError(
+                f"a worker has bitext-miner {VERSION}, the plan was made by "
+                f"{order.version}; install one version everywhere"
+            )
+        work = Path(order.work)
+        plan = Plan.read(work)
+        context = Context(work, plan, order.memory, order.threads)
+        task = order.task
+        function = partial(FUNCTIONS[task.kind], context, **task.arguments)
+        return perform(work, task, plan.digest(task.kind), function)
+    except MinerError as error:
+        return {"error": str(error), "type": type(error).__name__}
