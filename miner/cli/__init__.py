@@ -37,6 +37,7 @@ COMMANDS = (
     "stats",
     "data",
     "model",
+    "export",
     "doctor",
 )
 

@@ -1,0 +1,84 @@
+"""``miner export``: an encoder in the format of other libraries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from miner.cli import guard
+
+# Those of miner.encoder.export, which loads numpy.
+FORMATS = ("sentence-transformers", "model2vec", "onnx", "safetensors")
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  miner export default --to model2vec -o exported
+  miner export models/de-en --to sentence-transformers --licence cc-by-4.0 -o exported
+  miner export models/de-en --to onnx --check news.de -o exported"""
+)
+@click.argument("model")
+@click.option(
+    "--to",
+    type=click.Choice(FORMATS),
+    required=True,
+    help="Library or format. safetensors is the plain table with its tokenizers.",
+)
+@click.option("-o", "--output", required=True, metavar="DIR", help="The directory to make.")
+@click.option(
+    "--dtype",
+    type=click.Choice(["float32", "float16"]),
+    default="float32",
+    show_default=True,
+    help="Type of the table.",
+)
+@click.option(
+    "--licence",
+    metavar="NAME",
+    help="Licence that the card's head states, such as cc-by-4.0: that of the training text.",
+)
+@click.option(
+    "--check",
+    metavar="FILE",
+    help="Count the sentences of a text that the exported tokenizer cuts otherwise, which rare "
+    "Unicode may cause; needs the library tokenizers.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace an export that is in DIR already.")
+def export(
+    model: str,
+    to: str,
+    output: str,
+    dtype: str,
+    licence: str | None,
+    check: str | None,
+    overwrite: bool,
+) -> None:
+    """Write the encoder of MODEL in the format of another library.
+
+    MODEL is a model directory, or 'default', whose encoder is a mean of pieces. DIR gets the table
+    of embeddings, a tokenizer with the same ids, and a model card; the libraries need not be
+    installed. Verification stays behind: it is no part of an encoder.
+    """
+    from miner.encoder import export as exporting
+    from miner.encoder.export_card import card
+    from miner.encoder.model import load
+    from miner.errors import ArtifactError
+    from miner.text.corpus import read
+
+    guard.check([model, check], {"-o": output})
+    place = Path(output)
+    if place.exists() and not (overwrite and (place / exporting.MARKERS[to]).is_file()):
+        raise ArtifactError(f"-o {output}: exists; name another directory, or give --overwrite")
+    found = load(model)
+    exporting.export(found, place, to, card(found, to, licence), dtype)
+    click.echo(f"{output}: {found.describe()}, for {to}", err=True)
+    if check is not None:
+        sentences = read(check).sentences
+        count = exporting.differing_sentences(place, found, sentences)
+        click.echo(
+            f"{check}: the exported tokenizer cuts {count:,} of {len(sentences):,} sentences "
+            "otherwise",
+            err=True,
+        )

@@ -1,0 +1,111 @@
+"""``miner export``: files of other libraries, read back by hand and, where installed, by them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from miner.encoder.encoder import Encoder
+from miner.encoder.export import FORMATS, normalizer_spec
+from miner.encoder.model import load
+from miner.errors import ArtifactError
+
+Run = Callable[..., tuple[int, str, str]]
+ODD = ["", "  zwei   Worte ", "ﬁne ½", "Ünïcödé", "図書館  に", "tab\there", "a\u00a0b 😀"]
+
+
+def read_safetensors(path: Path) -> dict[str, np.ndarray]:
+    data = path.read_bytes()
+    size = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8 : 8 + size])
+    return {
+        name: np.frombuffer(
+            data[8 + size :][slice(*one["data_offsets"])],
+            {"F32": "<f4", "F16": "<f2"}[one["dtype"]],
+        ).reshape(one["shape"])
+        for name, one in header.items()
+    }
+
+
+@pytest.mark.parametrize("to", [one for one in FORMATS if one != "onnx"])
+def test_table_and_tokenizer(miner: Run, tiny_model: Path, tmp_path: Path, to: str) -> None:
+    place = tmp_path / "out"
+    code, _, err = miner("export", tiny_model, "--to", to, "--licence", "cc0-1.0", "-o", place)
+    assert code == 0 and f"for {to}" in err
+    inside = place / "0_StaticEmbedding" if to == "sentence-transformers" else place
+    own = Encoder.load(tiny_model)
+    (table,) = read_safetensors(inside / "model.safetensors").values()
+    assert table.dtype == np.float32 and not table[~own.tokenizer.meaningful].any()
+    known = own.tokenizer.meaningful
+    np.testing.assert_array_equal(table[known], own.model.parts[0].table()[known])
+    tokenizer = json.loads((inside / "tokenizer.json").read_text(encoding="utf-8"))
+    assert len(tokenizer["model"]["vocab"]) == len(table)
+    card = (place / "README.md").read_text(encoding="utf-8")
+    assert card.startswith("---\n") and "license: cc0-1.0" in card and own.fingerprint in card
+    code, _, err = miner("export", tiny_model, "--to", to, "-o", place)
+    assert code == 1 and "--overwrite" in err
+    more = ["--dtype", "float16", "--overwrite"]
+    assert miner("export", tiny_model, "--to", to, *more, "-o", place)[0] == 0
+    (table,) = read_safetensors(inside / "model.safetensors").values()
+    assert table.dtype == np.float16
+
+
+def test_ids_of_the_library_tokenizers(
+    miner: Run, german_file: Path, tiny_model: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("tokenizers")
+    (tmp_path / "odd").write_text("\n".join(ODD) + "\n", encoding="utf-8")
+    for number, text in enumerate((german_file, tmp_path / "odd")):
+        place = tmp_path / f"out{number}"
+        code, _, err = miner(
+            "export", tiny_model, "--to", "safetensors", "--check", text, "-o", place
+        )
+        assert code == 0 and "cuts 0 of" in err
+
+
+def test_back_through_the_libraries(
+    miner: Run, german: list[str], tiny_model: Path, tmp_path: Path
+) -> None:
+    model2vec = pytest.importorskip("model2vec")
+    pytest.importorskip("sentence_transformers")
+    from miner.encoder.open_encoder import open_encoder
+
+    vectors = Encoder.load(tiny_model).encode(german)
+    for to in ("sentence-transformers", "model2vec"):
+        assert miner("export", tiny_model, "--to", to, "-o", tmp_path / to)[0] == 0
+        encoder = open_encoder(f"hf:{tmp_path / to}")
+        np.testing.assert_allclose(encoder.encode(german), vectors, atol=1e-6)
+    static = model2vec.StaticModel.from_pretrained(str(tmp_path / "model2vec"))
+    np.testing.assert_allclose(static.encode(german), vectors, atol=1e-6)
+    encoder = open_encoder(f"model2vec:{tmp_path / 'model2vec'}")
+    np.testing.assert_allclose(encoder.encode(german), vectors, atol=1e-6)
+
+
+def test_a_graph(miner: Run, german: list[str], tiny_model: Path, tmp_path: Path) -> None:
+    reference = pytest.importorskip("onnx.reference")
+    assert miner("export", tiny_model, "--to", "onnx", "-o", tmp_path / "out")[0] == 0
+    own = Encoder.load(tiny_model)
+    ids, offsets = own.tokenizer(german[:5])
+    longest = int(np.diff(offsets).max())
+    rows = [ids[offsets[i] : offsets[i + 1]] for i in range(5)]
+    padded = np.array([np.pad(row, (0, longest - len(row))) for row in rows]).astype(np.int64)
+    mask = np.array([np.arange(longest) < len(row) for row in rows]).astype(np.int64)
+    graph = reference.ReferenceEvaluator(str(tmp_path / "out" / "model.onnx"))
+    (found,) = graph.run(None, {"input_ids": padded, "attention_mask": mask})
+    np.testing.assert_allclose(found, own.encode(german[:5]), atol=1e-6)
+
+
+def test_what_cannot_be_exported(miner: Run, separate_model: Path, tmp_path: Path) -> None:
+    code, _, err = miner("export", separate_model, "--to", "model2vec", "-o", tmp_path / "x")
+    assert code == 1 and "only means of piece embeddings" in err
+    with pytest.raises(ArtifactError, match="not a SentencePiece model"):
+        normalizer_spec(b"\xff\xff")
+
+
+def test_the_normalisation_is_read(tiny_model: Path) -> None:
+    spec = normalizer_spec(load(tiny_model).vocabularies["piece"])
+    assert len(spec.charsmap) > 1000 and spec.add_dummy_prefix and spec.remove_extra_whitespaces
