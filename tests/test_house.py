@@ -51,6 +51,7 @@ ORDER = (
     "shards",
     "filters",
     "cleaning",
+    "paraphrases",
     "datasets",
     "evaluation",
     "analysis",

@@ -33,6 +33,7 @@ COMMANDS = (
     "explain",
     "neighbors",
     "negatives",
+    "paraphrase",
     "evaluate",
     "stats",
     "data",

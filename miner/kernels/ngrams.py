@@ -53,3 +53,23 @@ def surprise(ids, offsets, words, pairs, triples, out):
                     total -= word_backoff[before] + word_log[word]
             before, context = word, pair
         out[i] = total / (offsets[i + 1] - offsets[i] + 1)
+
+
+@numba.njit(nogil=True, cache=True)
+def conditional(before, middle, word, words, pairs, triples):
+    """Return log P(word | before middle); ids as in :func:`surprise`, which sums these."""
+    word_log, word_backoff = words
+    pair_slots, pair_places, pair_log, pair_backoff = pairs
+    triple_slots, triple_places, triple_log = triples
+    context = find((np.uint64(before) << _HALF) | np.uint64(middle), pair_slots, pair_places)
+    total = 0.0
+    if context >= 0:
+        key = (np.uint64(context) << _HALF) | np.uint64(word)
+        triple = find(key, triple_slots, triple_places)
+        if triple >= 0:
+            return triple_log[triple]
+        total = pair_backoff[context]
+    pair = find((np.uint64(middle) << _HALF) | np.uint64(word), pair_slots, pair_places)
+    if pair >= 0:
+        return total + pair_log[pair]
+    return total + word_backoff[middle] + word_log[word]

@@ -1,0 +1,305 @@
+"""``miner paraphrase``: paraphrases from bitext, by back-translation or by shared translations."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from miner.cli import filtering, guard, options
+from miner.cli.progress_bars import Progress
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from miner.paraphrases.translators import Translation, Translator
+
+
+@click.group(
+    epilog="""\b
+Examples:
+  miner paraphrase build de-en.tsv -o paraphrases.tsv
+  miner paraphrase pivot de-en.tsv fr-en.tsv -o paraphrases.tsv"""
+)
+def paraphrase() -> None:
+    """Make paraphrases of bitext: by back-translation, or by shared translations."""
+
+
+@paraphrase.command(
+    epilog="""\b
+Examples:
+  miner paraphrase build de-en.tsv -o paraphrases.tsv
+  miner paraphrase build de-en.tsv --learn other.de-en.tsv --best 5 -o paraphrases.tsv
+  miner paraphrase build a.tsv --translator http://host:5000 --source-lang de --target-lang en -o p
+  miner paraphrase build with-translations.tsv --translator column:3 -o paraphrases.tsv
+  miner paraphrase build de-en.tsv --config bounds.toml --rejected out.tsv -o paraphrases.tsv
+  miner train --bitext paraphrases.tsv --recipe p18 -o models/english"""
+)
+@click.argument("bitext")
+@click.option("--scol", metavar="N|NAME", help="Column of the foreign sentences [1].")
+@click.option("--tcol", metavar="N|NAME", help="Column of the references [2].")
+@options.header
+@click.option(
+    "--translator",
+    default="phrases",
+    show_default=True,
+    metavar="phrases|URL|column:N",
+    help="phrases: the built-in phrase-based translator; URL: a server with the interface of "
+    "LibreTranslate; column:N: translations that stand in the bitext (column:N,M for more).",
+)
+@click.option(
+    "--learn",
+    metavar="FILE",
+    help="Bitext that phrases are learned from [each half of BITEXT for the other half].",
+)
+@click.option("--cost-col", metavar="N|NAME", help="Column with the cost of column:N.")
+@click.option("--api-key", envvar="LIBRETRANSLATE_API_KEY", help="Key for the server at URL.")
+@click.option(
+    "--best",
+    type=click.IntRange(1, 100),
+    default=1,
+    show_default=True,
+    help="Translations of each sentence, each a row.",
+)
+@click.option(
+    "--config",
+    metavar="FILE",
+    help="Filters of the paraphrases, in TOML as for 'miner filter'; the reference is the source, "
+    "and column 3 the cost [at most 30 words, no copies, no duplicates].",
+)
+@click.option("--rejected", metavar="FILE", help="Rejected rows, each with the filter and score.")
+@click.option("--json", "json_file", metavar="FILE", help="Write counts and means to FILE.")
+@click.option("--restart", is_flag=True, help="Discard the translations of a stopped run.")
+@click.option("-o", "--output", required=True, metavar="FILE", help="Kept rows, a TSV.")
+@filtering.languages
+@options.threads
+def build(
+    bitext: str,
+    scol: str | None,
+    tcol: str | None,
+    header: bool,
+    translator: str,
+    learn: str | None,
+    cost_col: str | None,
+    api_key: str | None,
+    best: int,
+    config: str | None,
+    rejected: str | None,
+    json_file: str | None,
+    restart: bool,
+    output: str,
+    source_lang: str | None,
+    target_lang: str | None,
+    threads: int | None,
+) -> None:
+    """Pair the references of BITEXT with translations of its foreign side (P17, P18).
+
+    Writes reference, translation and cost, a row for each translation that the filters keep. The
+    built-in translator writes words in lower case; it never translates a sentence that it has
+    learned from. Repeat a stopped run to go on from its translations.
+    """
+    from miner.paraphrases import build as work
+    from miner.text.bitext import parse_scores, read_bitext
+    from miner.text.bitext_format import BitextFormat
+
+    by_column = translator.startswith("column:")
+    by_server = translator.startswith(("http://", "https://"))
+    if not (by_column or by_server or translator == "phrases"):
+        raise click.UsageError(f"--translator {translator}: give phrases, a URL or column:N")
+    if by_server and not (source_lang and target_lang):
+        raise click.UsageError("a server needs --source-lang and --target-lang")
+    if learn and translator != "phrases":
+        raise click.UsageError("--learn is for the translator 'phrases'")
+    if cost_col and not by_column:
+        raise click.UsageError("--cost-col is for translations in a column (column:N)")
+    guard.check(
+        [bitext, learn, config], {"-o": output, "--rejected": rejected, "--json": json_file}
+    )
+    columns = translator.removeprefix("column:").split(",") if by_column else []
+    layout = BitextFormat(scol, tcol, header)
+    pairs = read_bitext(bitext, None, layout, more=[*columns, *([cost_col] if cost_col else [])])
+    checkpoint = Path(f"{output}.translations")
+    if restart:
+        checkpoint.unlink(missing_ok=True)
+    translations: list[list[Translation]]
+    if by_column:
+        texts = [row[: len(columns)] for row in pairs.more]
+        costs = None
+        if cost_col:
+            costs = parse_scores([row[-1] for row in pairs.more], bitext, pairs.lines).tolist()
+        translations = [own[:best] for own in work.given_translations(texts, costs)]
+    else:
+        key = {"translator": translator, "learn": learn, "languages": [source_lang, target_lang]}
+        with Progress("sentences") as progress:
+            if by_server:
+                translations = _by_server(
+                    pairs.source, translator, (str(source_lang), str(target_lang)), api_key, best,
+                    checkpoint, key, progress,
+                )  # fmt: skip
+            else:
+                learner = _learner(pairs, learn, progress)
+                parts = (
+                    work.halves(len(pairs), learner)
+                    if learn is None
+                    else [work.Part(_every(len(pairs)), lambda: learner(_every(0)))]
+                )
+                translations = work.translate_all(
+                    pairs.source, parts, best, checkpoint, key, progress
+                )
+    facts = _filtered(work.paired(pairs.target, translations), config, output, rejected, threads)
+    record = {"translator": translator, "sentences": len(pairs), **facts}
+    for name, value in facts["kept"].items():
+        click.echo(f"{name}: {value:,.3f}".removesuffix(".000"), err=True)
+    if json_file is not None:
+        from miner.text.output import open_output
+
+        with open_output(json_file) as file:
+            file.write(json.dumps(record, indent=1) + "\n")
+    checkpoint.unlink(missing_ok=True)
+
+
+def _every(count: int) -> np.ndarray:
+    import numpy as np
+
+    return np.arange(count)
+
+
+def _by_server(
+    sentences: list[str],
+    address: str,
+    languages: tuple[str, str],
+    api_key: str | None,
+    best: int,
+    checkpoint: Path,
+    key: dict[str, Any],
+    progress: Progress,
+) -> list[list[Translation]]:
+    from miner.paraphrases import build as work
+    from miner.paraphrases.translators import LibreTranslate
+
+    server = LibreTranslate(address, *languages, api_key)
+    parts = [work.Part(_every(len(sentences)), lambda: server)]
+    return work.translate_all(sentences, parts, best, checkpoint, key, progress)
+
+
+def _learner(pairs: Any, learn: str | None, progress: Progress) -> Callable[[Any], Translator]:
+    """Return a function that learns a translator from rows of ``pairs``, or from a file."""
+
+    def made(rows: np.ndarray) -> Translator:
+        from miner.paraphrases.phrase_decoder import PhraseTranslator
+        from miner.paraphrases.phrase_table import learn_phrases
+        from miner.scoring.trigram_lm import Trigrams
+        from miner.text.bitext import read_bitext
+        from miner.text.words import tokens
+
+        source, target = (
+            [[side[row] for row in rows.tolist()] for side in (pairs.source, pairs.target)]
+            if learn is None
+            else (lambda found: [found.source, found.target])(read_bitext(learn))
+        )
+        left, right = ([tokens(text) for text in side] for side in (source, target))
+        progress.say(f"learning phrases from {len(left):,} pairs")
+        table = learn_phrases(left, right, progress)
+        progress.say(f"{table.size:,} phrase pairs")
+        return PhraseTranslator(table, Trigrams.train(right, learn or "the references"))
+
+    return made
+
+
+def _filtered(
+    lines: Any, config: str | None, output: str, rejected: str | None, threads: int | None
+) -> dict[str, Any]:
+    """Filter paraphrase pairs as ``miner filter`` does; print the funnel, return counts."""
+    from miner.cleaning import funnel
+    from miner.cleaning.clean import clean
+    from miner.cleaning.plan import read_plan
+    from miner.cleaning.run_checkpoint import Checkpoint
+    from miner.cleaning.write import write
+    from miner.machine import thread_count
+    from miner.paraphrases import build as work
+    from miner.text.bitext import read_bitext
+    from miner.text.bitext_format import BitextFormat
+    from miner.text.output import open_output
+    from miner.text.rows import Rows
+
+    place = Path(tempfile.mkdtemp(prefix="paraphrases-"))
+    try:
+        raw = place / "pairs.tsv"
+        with open_output(raw) as file:
+            file.writelines(lines)
+        if config is None:
+            (place / "filters.toml").write_text(work.FILTERS, encoding="utf-8")
+        plan = read_plan(config or place / "filters.toml", filtering.context(None, None, "default"))
+        rows = Rows(str(raw), None, BitextFormat(), more=plan.columns, rewritable=True)
+        with Checkpoint(str(place / "scores")) as scores, Progress() as report:
+            found = clean(rows, plan, scores, threads=thread_count(threads), report=report)
+            write(found, [output], rejected, None, report)
+            click.echo(funnel.table(found), err=True)
+            facts = funnel.as_dict(found)
+        kept = read_bitext(output, None, BitextFormat(format="tsv"))
+        both = list(zip(kept.source, kept.target, strict=True))
+        return {"funnel": facts, "kept": work.statistics(both)}
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+@paraphrase.command(
+    epilog="""\b
+Examples:
+  miner paraphrase pivot de-en.tsv fr-en.tsv -o paraphrases.tsv
+  miner paraphrase pivot de-en.tsv --least 2 -o sure.tsv
+  miner train --bitext p.tsv --scol 2 --tcol 3 --score-col 1 --keep 0.8 --recipe s18 -o models/en"""
+)
+@click.argument("bitexts", nargs=-1, required=True, metavar="BITEXT...")
+@click.option("--scol", metavar="N|NAME", help="Column of the foreign sentences [1].")
+@click.option("--tcol", metavar="N|NAME", help="Column of the sentences to pair [2].")
+@options.header
+@click.option(
+    "--least",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Fewest common translations of a pair.",
+)
+@click.option("-o", "--output", default="-", metavar="FILE", help="Ranked pairs [standard output].")
+def pivot(
+    bitexts: tuple[str, ...],
+    scol: str | None,
+    tcol: str | None,
+    header: bool,
+    least: int,
+    output: str,
+) -> None:
+    """Pair sentences that share translations in any BITEXT, as PPDB and Opusparcus do.
+
+    Writes pointwise mutual information, both sentences, both conditional probabilities and the
+    number of common translations, the best first. Text whose sentences have several translations,
+    such as Tatoeba, gives many pairs.
+    """
+    from miner.paraphrases.shared_translations import pivot_pairs
+    from miner.text.bitext import read_bitext
+    from miner.text.bitext_format import BitextFormat
+    from miner.text.output import one_line, open_output
+
+    guard.check(list(bitexts), {"-o": output})
+
+    def rows() -> Any:
+        for number, bitext in enumerate(bitexts):
+            pairs = read_bitext(bitext, None, BitextFormat(scol, tcol, header))
+            # Sentences of different languages that look alike are no common translation.
+            for source, target in zip(pairs.source, pairs.target, strict=True):
+                yield f"{number} {source}", target
+
+    count = 0
+    with open_output(output) as file:
+        for pair in pivot_pairs(rows(), least):
+            cells = (f"{pair.pmi:.4f}", one_line(pair.first), one_line(pair.second))
+            shares = f"{pair.forward:.4g}", f"{pair.backward:.4g}", str(pair.pivots)
+            file.write("\t".join((*cells, *shares)) + "\n")
+            count += 1
+    click.echo(f"{count:,} pairs", err=True)

@@ -1,0 +1,206 @@
+"""Phrase-based translation: a beam search over the phrase table and a trigram language model.
+
+Hypotheses cover words of the source in any order within a window; those with as many words covered
+share a stack (Koehn 2004, Pharaoh). Made to be had on any machine, for paraphrases by
+back-translation, where neural systems translate better.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from miner.paraphrases.phrase_table import LONGEST, PhraseTable, Words
+from miner.paraphrases.translators import Translation
+from miner.scoring.trigram_lm import Trigrams
+from miner.text.words import tokens
+
+# Log of the probability by which an unknown word is translated as itself.
+COPIED = -6.0
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weights of the log-linear model: table both ways, language model, distance, words."""
+
+    forward: float = 0.3
+    backward: float = 0.3
+    language: float = 0.5
+    distance: float = 0.5
+    word: float = 0.5
+
+
+@dataclass(frozen=True)
+class Search:
+    """Limits of the search: hypotheses of a stack, and words that a phrase may jump."""
+
+    beam: int = 20
+    jump: int = 4
+
+
+USUAL_WEIGHTS, USUAL_SEARCH = Weights(), Search()
+# Translation of a span of the source: its end, words, and score without the language model.
+Option = tuple[int, Words, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Hypothesis:
+    """Part of a translation: words covered, by bits; end of the last phrase; last two word ids."""
+
+    covered: int
+    end: int
+    context: tuple[int, int]
+    score: float
+    words: Words
+    before: Hypothesis | None
+
+    def text(self) -> Words:
+        """Words from the start of the sentence."""
+        found: list[Words] = []
+        here: Hypothesis | None = self
+        while here is not None:
+            found.append(here.words)
+            here = here.before
+        return tuple(word for words in reversed(found) for word in words)
+
+
+class PhraseTranslator:
+    """Translator by a phrase table and a language model of the target language.
+
+    Text is split into words and becomes lower case. The cost of a translation is the negative score
+    of the model per word.
+    """
+
+    def __init__(
+        self,
+        table: PhraseTable,
+        language: Trigrams,
+        weights: Weights = USUAL_WEIGHTS,
+        search: Search = USUAL_SEARCH,
+    ):
+        self.table, self.weights, self.search = table, weights, search
+        self._number = language.numbers.get
+        self._log = lru_cache(1 << 20)(_log_of(language))
+
+    def translate(self, sentences: Sequence[str], k: int) -> list[list[Translation]]:
+        """Return the ``k`` best translations of each sentence, the best first."""
+        return [self._translate(tokens(sentence), k) for sentence in sentences]
+
+    def _translate(self, source: Sequence[str], k: int) -> list[Translation]:
+        if not source:
+            return []
+        from miner.kernels.ngrams import END, START
+
+        n = len(source)
+        options = [list(self._options(source, start)) for start in range(n)]
+        future = FutureScores(options, n)
+        stacks: list[dict[tuple[int, int, tuple[int, int]], list[Hypothesis]]] = [
+            {} for _ in range(n + 1)
+        ]
+        first = Hypothesis(0, 0, (START, START), 0.0, (), None)
+        stacks[0][first.covered, first.end, first.context] = [first]
+        whole = (1 << n) - 1
+        for count in range(n):
+            every = [one for same in stacks[count].values() for one in same]
+            for here in heapq.nlargest(
+                self.search.beam, every, key=lambda one: one.score + future[one.covered]
+            ):
+                for longer in self._longer(here, options, n):
+                    stack = stacks[longer.covered.bit_count()]
+                    same = stack.setdefault((longer.covered, longer.end, longer.context), [])
+                    # Of hypotheses that go on alike, k are enough for the k best.
+                    if len(same) < k:
+                        same.append(longer)
+                    else:
+                        worst = min(range(k), key=lambda i: same[i].score)
+                        if same[worst].score < longer.score:
+                            same[worst] = longer
+        found: dict[Words, float] = {}
+        for one in (one for same in stacks[n].values() for one in same):
+            assert one.covered == whole
+            score = one.score + self.weights.language * self._log(*one.context, END)
+            text = one.text()
+            if text:
+                found[text] = max(score, found.get(text, score))
+        best = sorted(found.items(), key=lambda item: (-item[1], item[0]))[:k]
+        return [Translation(" ".join(words), -score / len(words)) for words, score in best]
+
+    def _options(self, source: Sequence[str], start: int) -> Iterator[Option]:
+        """Yield the translations of the phrases that begin at a word."""
+        weights, known = self.weights, False
+        for end in range(start + 1, min(len(source), start + LONGEST) + 1):
+            for words, forward, backward in self.table.choices.get(tuple(source[start:end]), ()):
+                score = weights.forward * forward + weights.backward * backward
+                known |= end == start + 1
+                yield end, words, score + weights.word * len(words)
+        if not known:
+            score = (weights.forward + weights.backward) * COPIED
+            yield start + 1, (source[start],), score + weights.word
+
+    def _longer(
+        self, here: Hypothesis, options: Sequence[Sequence[Option]], n: int
+    ) -> Iterator[Hypothesis]:
+        """Yield the hypotheses that cover one phrase more."""
+        gap = 0
+        while here.covered >> gap & 1:
+            gap += 1
+        # No word stays further behind than a jump can reach.
+        for start in range(gap, min(n, gap + self.search.jump + 1)):
+            for end, words, score in options[start]:
+                span = (1 << end) - (1 << start)
+                if here.covered & span:
+                    continue
+                context, total = here.context, here.score + score
+                total -= self.weights.distance * abs(start - here.end)
+                for word in words:
+                    number = self._number(word, 0)
+                    total += self.weights.language * self._log(*context, number)
+                    context = (context[1], number)
+                yield Hypothesis(here.covered | span, end, context, total, words, here)
+
+
+def _log_of(language: Trigrams) -> Callable[[int, int, int], float]:
+    """Return log P(word | two words before it), by ids."""
+    from miner.kernels.ngrams import conditional
+
+    def log(before: int, middle: int, word: int) -> float:
+        return float(
+            conditional(before, middle, word, language.words, language.pairs, language.triples)
+        )
+
+    return log
+
+
+class FutureScores:
+    """Best scores of the words that a hypothesis has not covered, by its bits."""
+
+    def __init__(self, options: Sequence[Sequence[Option]], n: int):
+        # best[i][j]: of the span from i to j, whole.
+        self.best = [[float("-inf")] * (n + 1) for _ in range(n + 1)]
+        for start in range(n):
+            for end, _, score in options[start]:
+                self.best[start][end] = max(self.best[start][end], score)
+        for width in range(2, n + 1):
+            for start in range(n - width + 1):
+                end = start + width
+                for middle in range(start + 1, end):
+                    both = self.best[start][middle] + self.best[middle][end]
+                    self.best[start][end] = max(self.best[start][end], both)
+        self.n = n
+        self.known: dict[int, float] = {}
+
+    def __getitem__(self, covered: int) -> float:
+        found = self.known.get(covered)
+        if found is None:
+            found, start = 0.0, None
+            for place in range(self.n + 1):
+                free = place < self.n and not covered >> place & 1
+                if free and start is None:
+                    start = place
+                elif not free and start is not None:
+                    found += self.best[start][place]
+                    start = None
+            self.known[covered] = found
+        return found

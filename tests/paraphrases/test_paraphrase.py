@@ -1,0 +1,225 @@
+"""``miner paraphrase``: back-translation by each translator, stopped runs, and pivots."""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from miner.errors import ArtifactError, DownloadError
+from miner.paraphrases import build
+from miner.paraphrases.shared_translations import pivot_pairs
+from miner.paraphrases.translators import LibreTranslate, Translation
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+def write(path: Path, rows: list[list[str]]) -> Path:
+    path.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+# --- a server ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def server() -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """A server with LibreTranslate's interface, which turns text round; what it was asked."""
+    asked: list[dict[str, Any]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            asked.append({**body, "path": self.path})
+            q = body["q"]
+            if body.get("api_key") == "wrong":
+                self.send_response(403)
+                answer: dict[str, Any] = {"error": "Invalid API key"}
+            else:
+                self.send_response(200)
+                turned = [text[::-1] for text in q] if isinstance(q, list) else q[::-1]
+                answer = {"translatedText": turned}
+                if "alternatives" in body:
+                    answer["alternatives"] = [f"{q} {n}" for n in range(body["alternatives"])]
+            self.end_headers()
+            self.wfile.write(json.dumps(answer).encode())
+
+        def log_message(self, *arguments: Any) -> None:
+            pass
+
+    made = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=made.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{made.server_port}", asked
+    made.shutdown()
+
+
+def test_libretranslate(server: tuple[str, list[dict[str, Any]]]) -> None:
+    address, asked = server
+    translator = LibreTranslate(address, "de", "en", "key")
+    assert [own[0].text for own in translator.translate(["ab", "cd"], 1)] == ["ba", "dc"]
+    assert asked[0]["q"] == ["ab", "cd"] and asked[0]["path"] == "/translate"
+    assert (asked[0]["source"], asked[0]["target"], asked[0]["api_key"]) == ("de", "en", "key")
+    several = translator.translate(["ab"], 3)[0]
+    assert [one.text for one in several] == ["ba", "ab 0", "ab 1"]
+    assert math.isnan(several[0].cost) and translator.translate([], 1) == []
+    with pytest.raises(DownloadError, match="answer 403: .*Invalid API key"):
+        LibreTranslate(address + "/translate", "de", "en", "wrong").translate(["a"], 1)
+    with pytest.raises(DownloadError, match="is the server running"):
+        LibreTranslate("http://127.0.0.1:9", "de", "en").translate(["a"], 1)
+
+
+def test_build_by_a_server(
+    server: tuple[str, list[dict[str, Any]]], tmp_path: Path, miner: Run
+) -> None:
+    bitext = write(tmp_path / "a.tsv", [["eb ro", "be or"], ["ton", "so"], ["emas", "same"]])
+    out = tmp_path / "out.tsv"
+    arguments = ["paraphrase", "build", bitext, "--translator", server[0], "-o", out]
+    code, _, err = miner(*arguments, "--source-lang", "de", "--target-lang", "en")
+    assert code == 0, err
+    assert out.read_text() == "be or\tor be\t\nso\tnot\t\n"  # a copy is left out
+    assert not (tmp_path / "out.tsv.translations").exists()
+    code, _, err = miner(*arguments)
+    assert code == 2 and "needs --source-lang and --target-lang" in err
+
+
+# --- columns and the built-in translator ---------------------------------------------------------
+
+
+def test_build_from_columns(tmp_path: Path, miner: Run) -> None:
+    rows = [["x", "a b c", "a b d", "0.5", "b c a"], ["y", "e f", "e f", "0.1", ""]]
+    bitext = write(tmp_path / "a.tsv", rows)
+    config = tmp_path / "f.toml"
+    config.write_text('[[filter]]\nname = "cost"\ncolumn = "3"\nmaximum = 0.2\n')
+    out, facts = tmp_path / "out.tsv", tmp_path / "f.json"
+    base = ["paraphrase", "build", bitext, "-o", out, "--json", facts]
+    code, _, err = miner(*base, "--translator", "column:3,5", "--best", 2)
+    assert code == 0, err
+    assert out.read_text() == "a b c\ta b d\t\na b c\tb c a\t\n"
+    found = json.loads(facts.read_text())
+    assert found["kept"]["pairs"] == 2 and found["kept"]["1-gram overlap"] == pytest.approx(5 / 6)
+    code, _, err = miner(*base, "--translator", "column:3", "--cost-col", 4, "--config", config)
+    assert code == 0, err
+    assert out.read_text() == "e f\te f\t0.1000\n"
+    for wrong, said in (
+        (["--translator", "deepl"], "give phrases, a URL or column:N"),
+        (["--cost-col", 4], "--cost-col is for translations in a column"),
+        (["--translator", "column:3", "--learn", bitext], "--learn is for"),
+    ):
+        code, _, err = miner(*base, *wrong)
+        assert code == 2 and said in err
+
+
+def test_build_by_phrases(tmp_path: Path, miner: Run) -> None:
+    nouns, verbs = ("hund", "katze", "fisch", "vogel"), ("schläft", "isst", "läuft")
+    english = dict(
+        zip((*nouns, *verbs), ["dog", "cat", "fish", "bird", "sleeps", "eats", "runs"], strict=True)
+    )
+    rows = [[f"der {n} {v}", f"the {english[n]} {english[v]} ."] for n in nouns for v in verbs]
+    bitext = write(tmp_path / "a.tsv", rows)
+    out = tmp_path / "out.tsv"
+    code, _, err = miner("paraphrase", "build", bitext, "--best", 2, "-o", out)
+    assert code == 0, err
+    assert "learning phrases from 6 pairs" in err  # a half, twice
+    pairs = [line.split("\t") for line in out.read_text().splitlines()]
+    assert {reference for reference, _, _ in pairs} <= {row[1] for row in rows}
+    assert all(float(cost) > 0 for _, _, cost in pairs)
+    assert any(set(english.values()) & set(other.split()) for _, other, _ in pairs)
+    code, _, err = miner("paraphrase", "build", bitext, "--learn", bitext, "-o", out)
+    # From its own text it repeats the references.
+    assert code == 1 and "learning phrases from 12 pairs" in err and "no paraphrase is left" in err
+
+
+# --- stopped runs --------------------------------------------------------------------------------
+
+
+class Counting:
+    """Translator that counts the sentences, and is killed after some of them."""
+
+    def __init__(self, most: int = 1000):
+        self.asked: list[str] = []
+        self.most = most
+
+    def translate(self, sentences: list[str], k: int) -> list[list[Translation]]:
+        if len(self.asked) >= self.most:
+            raise KeyboardInterrupt
+        self.asked += sentences
+        return [[Translation(text.upper(), 0.5), Translation(text)][:k] for text in sentences]
+
+
+def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
+    sentences = [f"s{n}" for n in range(200)]
+    place = tmp_path / "out.translations"
+
+    def run(translator: Counting, key: str = "a") -> list[list[Translation]]:
+        every = np.arange(200)
+        parts = [
+            build.Part(every[::2], lambda: translator),
+            build.Part(every[1::2], lambda: translator),
+        ]
+        return build.translate_all(sentences, parts, 2, place, {"translator": key})
+
+    stopped = Counting(most=100)
+    with pytest.raises(KeyboardInterrupt):
+        run(stopped)
+    with place.open("ab") as file:
+        file.write(b'[[1, 3], [[["cut sh')  # as a kill leaves it
+    rest = Counting()
+    found = run(rest)
+    assert not set(stopped.asked) & set(rest.asked)
+    assert len(stopped.asked) + len(rest.asked) == 200
+    assert [own[0].text for own in found] == [text.upper() for text in sentences]
+    assert found[0][0].cost == 0.5 and math.isnan(found[0][1].cost)
+    again = Counting()
+    assert [[one.text for one in own] for own in run(again)] == [
+        [one.text for one in own] for own in found
+    ]
+    assert not again.asked
+    with pytest.raises(ArtifactError, match="another text, or by another translator; give --rest"):
+        run(Counting(), "b")
+
+
+def test_halves_learn_from_each_other() -> None:
+    learned: list[list[int]] = []
+
+    def learn(rows: np.ndarray) -> Counting:
+        learned.append(rows.tolist())
+        return Counting()
+
+    for part in build.halves(5, learn):  # type: ignore[arg-type]
+        part.translator()
+        assert not set(part.rows.tolist()) & set(learned[-1])
+    assert sorted(sum(learned, [])) == [0, 1, 2, 3, 4]
+
+
+# --- pivots --------------------------------------------------------------------------------------
+
+
+def test_pivots_by_hand() -> None:
+    rows = [("f", "A."), ("f", "b"), ("f", "b"), ("g", "a"), ("g", "b"), ("h", "b"), ("h", "c")]
+    found = {(pair.first, pair.second): pair for pair in pivot_pairs(rows)}
+    assert set(found) == {("A.", "b"), ("b", "c")}
+    pair = found["A.", "b"]
+    # p(b | a): half by f, of which two thirds are b, half by g, of which half is b.
+    assert pair.forward == pytest.approx(1 / 2 * 2 / 3 + 1 / 2 * 1 / 2)
+    # p(a | b): two of four by f, one by g.
+    assert pair.backward == pytest.approx(2 / 4 * 1 / 3 + 1 / 4 * 1 / 2)
+    assert pair.pivots == 2 and pair.pmi == pytest.approx(math.log(pair.forward / (4 / 7)))
+    assert [one.pivots for one in pivot_pairs(rows, least=2)] == [2]
+    assert list(pivot_pairs([])) == []
+
+
+def test_the_command_pivot(tmp_path: Path, miner: Run) -> None:
+    one = write(tmp_path / "de.tsv", [["Hallo", "Hello"], ["Hallo", "Hi"], ["Ja", "Yes"]])
+    other = write(tmp_path / "fr.tsv", [["Ja", "No"], ["Salut", "Hi"], ["Salut", "Hello"]])
+    code, out, err = miner("paraphrase", "pivot", one, other)
+    assert code == 0 and "1 pairs" in err
+    cells = out.strip().split("\t")
+    assert cells[1:3] == ["Hello", "Hi"] and cells[5] == "2"
