@@ -11,7 +11,8 @@ OTHERS = ("STS 12–16", "STS-B", "sentences/s", "parameters", "training")
 HEADS = {
     "bilingual": "Encoders by the P19 objective, on {pairs:,} pairs of French and English",
     "softmax": "Encoders by the in-batch softmax, on the same {pairs:,} pairs",
-    "questions": "The `p19-tuned` recipe with pieces, on the same {pairs:,} pairs, one change at a time",
+    "questions": "The `p19-tuned` recipe with pieces, "
+    "on the same {pairs:,} pairs, one change at a time",
     "english": "Encoders by the P19 objective, on {pairs:,} pairs of English paraphrases",
 }
 KEY = [

@@ -27,7 +27,7 @@ FIRST = {
     "languages": "language",
 }
 KEY = [
-    "All rows use the recipe `p19-tuned`, unless they say `fast`, in 5 passes over text of at most 30",
+    "All rows use `p19-tuned`, unless they say `fast`, in 5 passes over text of at most 30",
     "words a side. BUCC F1: bucc-style fr-en test split, by ratio margin, the threshold from the",
     "training split. Tatoeba: accuracy of both directions, by margin. STS 12–16: mean of",
     "Pearson × 100 over the data sets of those years. STS-B: its English test set. In brackets:",
