@@ -18,9 +18,6 @@ import numpy as np
 
 from miner.scoring.logistic import sigmoid
 
-# Share of the weight of decoys below the scores that are modelled; for intervals it is drawn from
-# a range, as nothing says where exactly poor matches begin to follow one law.
-START, STARTS = 0.5, (0.35, 0.65)
 # Bins of equal numbers and bins of equal width.
 BINS = 200
 # Centre and standard deviation of the parameters, before anything is seen: the logarithm of the
@@ -35,6 +32,23 @@ STEPS, GAIN, ROUGH = 60, 1e-6, 1e-2
 RESAMPLES, INSIDE = 100, 0.9
 SEED = 1
 LIMIT = 30.0
+
+
+@dataclass(frozen=True)
+class Law:
+    """Scores that the mixture models, and how far wrong pairs may fall off otherwise than decoys.
+
+    ``start`` is the share of the weight of decoys below the scores that are modelled; for intervals
+    it is drawn from ``starts``, as nothing says where exactly poor matches begin to follow one law.
+    ``tilt`` is the standard deviation of the tilt.
+    """
+
+    start: float = 0.5
+    starts: tuple[float, float] = (0.35, 0.65)
+    tilt: float = SPREAD[1]
+
+
+USUAL = Law()
 
 
 @dataclass(frozen=True)
@@ -89,9 +103,14 @@ class Histogram:
     """
 
     def __init__(
-        self, logit: np.ndarray, decoy_logit: np.ndarray, weight: np.ndarray, slope: float
+        self,
+        logit: np.ndarray,
+        decoy_logit: np.ndarray,
+        weight: np.ndarray,
+        slope: float,
+        law: Law = USUAL,
     ):
-        self.slope = slope
+        self.slope, self.law = slope, law
         both = np.concatenate([logit, decoy_logit])
         edges = np.unique(
             np.concatenate(
@@ -113,11 +132,11 @@ class Histogram:
 
     def fit(
         self,
-        start: float = START,
+        start: float | None = None,
         drawn: tuple[np.ndarray, np.ndarray] | None = None,
         near: Mixture | None = None,
     ) -> Mixture:
-        """Fit the mixture above the quantile ``start`` of the decoys.
+        """Fit the mixture above the quantile ``start`` of the decoys [that of the law].
 
         ``drawn`` are numbers of pairs and decoys in each bin, in place of those seen; ``near`` is a
         mixture to begin with.
@@ -125,6 +144,7 @@ class Histogram:
         pairs, decoys = (self.pairs, self.decoys) if drawn is None else drawn
         weights = self.weights / np.maximum(self.decoys, 1) * decoys
         total = np.cumsum(weights)
+        start = self.law.start if start is None else start
         first = int(np.searchsorted(total, start * total[-1]))
         inside = slice(min(first, len(self.x) - 1), None)
         pairs, weights, x = pairs[inside], weights[inside], self.x[inside]
@@ -138,7 +158,7 @@ class Histogram:
             shift, ratio = (low - near.low) / near.spread, spread / near.spread
             begin, gain = near.moved(shift, ratio), ROUGH
         scale, tilt, intercept, slope = _climb(
-            pairs, weights, (x - low) / spread, center, begin, gain
+            pairs, weights, (x - low) / spread, (center, self.law.tilt), begin, gain
         )
         return Mixture(low, spread, scale, tilt, intercept, float(np.exp(slope)))
 
@@ -153,7 +173,7 @@ class Histogram:
         recall = np.empty((RESAMPLES, len(kept)))
         seen = np.cumsum(np.concatenate([[0.0], self.pairs[::-1]]))
         for number in range(RESAMPLES):
-            start = generator.uniform(*STARTS)
+            start = generator.uniform(*self.law.starts)
             drawn = generator.poisson(self.pairs), generator.poisson(self.decoys)
             own = self.fit(start, drawn, mixture) if drawn[1].any() else mixture
             right = self.pairs * own.probability(self.x)
@@ -176,12 +196,16 @@ def _climb(
     pairs: np.ndarray,
     weights: np.ndarray,
     x: np.ndarray,
-    center: np.ndarray,
+    prior: tuple[np.ndarray, float],
     start: np.ndarray,
     gain: float,
 ) -> list[float]:
-    """Minimise the penalised negative log-likelihood by Fisher scoring with damping."""
-    precision = 1 / np.square(SPREAD)
+    """Minimise the penalised negative log-likelihood by Fisher scoring with damping.
+
+    ``prior`` is the centre of the parameters ``(4,)`` and the standard deviation of the tilt.
+    """
+    center, tilt = prior
+    precision = 1 / np.square((SPREAD[0], tilt, *SPREAD[2:]))
 
     def loss(at: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         slope = np.exp(np.clip(at[3], -5, 5))

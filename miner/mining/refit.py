@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from miner.mining.posterior import Histogram, Mixture
+from miner.mining.posterior import USUAL, Histogram, Law, Mixture
 from miner.ragged import take_lists
 from miner.scoring.logistic import fit_ridge
 from miner.scoring.pair_features import PreparedText
@@ -44,10 +44,14 @@ class Scored:
 
 
 def scored(
-    logit: np.ndarray, decoy_logit: np.ndarray, weight: np.ndarray, slope: float = MODEL_SLOPE
+    logit: np.ndarray,
+    decoy_logit: np.ndarray,
+    weight: np.ndarray,
+    slope: float = MODEL_SLOPE,
+    law: Law = USUAL,
 ) -> Scored:
     """Fit a mixture to log-odds; ``weight (n,)`` are those of the decoys."""
-    histogram = Histogram(logit, decoy_logit, weight, slope)
+    histogram = Histogram(logit, decoy_logit, weight, slope, law)
     return Scored(logit, decoy_logit, histogram, histogram.fit())
 
 
