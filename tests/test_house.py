@@ -32,10 +32,16 @@ TRAINING = (
     "miner.cli.train_classifier",
     "miner.cli.train_verifier",
     "miner.cli.negatives",
+    "miner.cli.paraphrase_tune",
 )
 # Light modules of train that make options, and the modules that import them at their heads.
 SETTINGS = ("miner_train.config", "miner_train.config_fields", "miner_train.recipes")
-WITH_SETTINGS = ("miner.cli.train", "miner.cli.train_classifier", "miner.cli.config_options")
+WITH_SETTINGS = (
+    "miner.cli.train",
+    "miner.cli.train_classifier",
+    "miner.cli.paraphrase_tune",
+    "miner.cli.config_options",
+)
 
 # Folders in the order in which data passes them. A module imports modules of its own folder or of
 # folders before it; "base" stands for the modules beside the folders.

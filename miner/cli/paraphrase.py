@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from miner.cli import filtering, guard, options
+from miner.cli.paraphrase_tune import tune
 from miner.cli.progress_bars import Progress
 
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     epilog="""\b
 Examples:
   miner paraphrase build de-en.tsv -o paraphrases.tsv
-  miner paraphrase pivot de-en.tsv fr-en.tsv -o paraphrases.tsv"""
+  miner paraphrase pivot de-en.tsv fr-en.tsv -o paraphrases.tsv
+  miner paraphrase tune paraphrases.tsv --by overlap1 --grades dev.tsv"""
 )
 def paraphrase() -> None:
     """Make paraphrases of bitext: by back-translation, or by shared translations."""
@@ -303,3 +305,6 @@ def pivot(
             file.write("\t".join((*cells, *shares)) + "\n")
             count += 1
     click.echo(f"{count:,} pairs", err=True)
+
+
+paraphrase.add_command(tune)

@@ -1,0 +1,130 @@
+"""``miner paraphrase tune``: bounds of a filter by training on what they keep."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from miner.cli import guard
+from miner.cli.config_options import Grouped, config_options, configured
+from miner.cli.progress_bars import Progress
+from miner_train.config import TrainConfig
+from miner_train.recipes import RECIPES
+from miner_train.recipes import recipe as start_of
+
+# Scores of a paraphrase whose bounds can be tuned, with the grid that P17 has for them.
+BY = ("length", "overlap1", "overlap2", "overlap3", "bleu", "cost", "perplexity")
+
+
+@click.command(
+    cls=Grouped,
+    params=config_options(TrainConfig),
+    epilog="""\b
+Examples:
+  miner paraphrase tune paraphrases.tsv --by overlap1 --grades stsb.dev.tsv
+  miner paraphrase tune paraphrases.tsv --by cost --grades dev.tsv --pairs 5000 --recipe p17
+  miner paraphrase tune p.tsv --by perplexity --references news.en --grades dev.tsv""",
+)
+@click.argument("pairs_file", metavar="PARAPHRASES")
+@click.option("--by", type=click.Choice(BY), required=True, help="Score whose bounds are tried.")
+@click.option(
+    "--grades", required=True, metavar="FILE", help="Human grades: grade, sentence, sentence."
+)
+@click.option(
+    "--pairs",
+    "count",
+    type=click.IntRange(2),
+    default=24_000,
+    show_default=True,
+    help="Pairs to train each model on.",
+)
+@click.option("--references", metavar="FILE", help="Sentences for --by perplexity.")
+@click.option(
+    "--recipe",
+    type=click.Choice(list(RECIPES)),
+    default="p17",
+    show_default=True,
+    help="Settings to start from, which other options override.",
+)
+@click.option("--json", "json_file", metavar="FILE", help="Write the rows to FILE as JSON.")
+def tune(
+    pairs_file: str,
+    by: str,
+    grades: str,
+    count: int,
+    references: str | None,
+    recipe: str,
+    json_file: str | None,
+    **settings: Any,
+) -> None:
+    """Try bounds of a filter on PARAPHRASES by training on what they keep (P17).
+
+    Reads reference, translation and, for the cost, column 3. For each pair of bounds of P17's grid
+    it draws the same number of pairs from those within, trains a model, and prints the correlation
+    of its cosines with human grades. Length and perplexity are those of the translation. Take
+    grades of a development set: the best of many bounds is tuned on them.
+    """
+    import numpy as np
+
+    from miner.filters import ngram_overlap
+    from miner.text.bitext import parse_scores, read_bitext
+    from miner.text.bitext_format import BitextFormat
+    from miner.text.output import open_output
+    from miner.text.words import tokens
+    from miner.text_table import aligned
+
+    if (by == "perplexity") != (references is not None):
+        raise click.UsageError("--references belongs to --by perplexity, which needs it")
+    guard.check([pairs_file, grades, references], {"--json": json_file})
+    given = {name: value for name, value in settings.items() if value is not None}
+    config = configured(start_of(recipe, given.get("encoder")), {"heldout": 0, **given})
+    if config.architecture.separate:
+        raise click.UsageError("--vocabularies separate is for two languages")
+    from miner_train import tune_bounds as work
+    from miner_train.development import read_graded
+
+    graded = read_graded(f"sts:{grades}")
+    assert graded is not None
+    more = ["3"] if by == "cost" else []
+    read = read_bitext(pairs_file, None, BitextFormat(), more=more)
+    words = [[tokens(text) for text in side] for side in (read.source, read.target)]
+    grid, values = work.SHARES, np.empty(len(read))
+    if by == "length":
+        grid, values = work.LENGTHS, np.array([len(own) for own in words[1]], dtype=np.float64)
+    elif by == "cost":
+        grid = work.COSTS
+        values = parse_scores([row[0] for row in read.more], pairs_file, read.lines)
+    elif by == "perplexity":
+        from miner.filters.perplexity import spread
+        from miner.scoring.trigram_lm import Trigrams
+
+        path = Path(str(references))
+        language = Trigrams.train(map(tokens, spread(path, 40_000)), str(path))
+        grid, values = work.PERPLEXITIES, language.perplexity(words[1])
+    else:
+        for row, both in enumerate(zip(*words, strict=True)):
+            values[row] = (
+                ngram_overlap.sentence_bleu(both[1], both[0])
+                if by == "bleu"
+                else ngram_overlap.overlap(both[0], both[1], int(by[-1]))
+            )
+    with Progress("bounds") as progress:
+        sides = read.source, read.target
+        found = work.tune(sides, values, grid, graded, config, count, progress.say)
+    rows = [["bounds", "pairs within", "correlation"]]
+    for one in found:
+        value = "–" if one.correlation is None else f"{one.correlation:.4f}"
+        rows.append([f"{one.bounds[0]:g} to {one.bounds[1]:g}", f"{one.within:,}", value])
+    click.echo("\n".join(aligned(rows)))
+    if json_file is not None:
+        record = [
+            {"bounds": [f"{edge:g}" for edge in one.bounds], "within": one.within,
+             "correlation": one.correlation}
+            for one in found
+        ]  # fmt: skip
+        with open_output(json_file) as file:
+            text = {"by": by, "pairs": count, "config": config.as_dict(), "rows": record}
+            file.write(json.dumps(text, indent=1) + "\n")

@@ -1,0 +1,81 @@
+"""Bounds of a filter by what they teach: rows of a grid, and the command."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from support.invented import synthetic  # noqa: E402
+
+from miner.errors import CorpusError  # noqa: E402
+from miner_train.config import TrainConfig  # noqa: E402
+from miner_train.development import GradedPairs  # noqa: E402
+from miner_train.tune_bounds import SHARES, tune  # noqa: E402
+
+CONFIG = TrainConfig(
+    encoder="word", dimension=16, batch=20, epochs=6, rate=0.03, heldout=0, negatives_from="either"
+)
+
+
+def paraphrases() -> tuple[list[str], list[str], np.ndarray]:
+    """Good pairs with high scores, and shuffled ones with low scores."""
+    source, target = synthetic(200)
+    order = np.random.default_rng(1).permutation(100)
+    bad = [target[row] for row in order]
+    scores = np.r_[np.full(100, 0.2), np.full(100, 0.8)]
+    return source, [*bad, *target[100:]], scores
+
+
+def graded() -> GradedPairs:
+    source, target = synthetic(200)
+    first, second = source[100:160] * 2, [*target[100:160], *target[130:160], *target[100:130]]
+    return GradedPairs(first, second, np.r_[np.full(60, 5.0), np.zeros(60)])
+
+
+def test_good_pairs_teach_more() -> None:
+    source, target, scores = paraphrases()
+    said: list[str] = []
+    grid = [(0.0, 0.5), (0.5, 1.0), (0.9, 1.0)]
+    found = tune((source, target), scores, grid, graded(), CONFIG, 80, said.append)
+    assert [one.bounds for one in found] == grid
+    assert [one.within for one in found] == [100, 100, 0]
+    worse, better, none = (one.correlation for one in found)
+    assert none is None and worse is not None and better is not None and better > worse + 0.3
+    assert said[2] == "0.9 to 1: 0 pairs, too few pairs"
+    again = tune((source, target), scores, grid[1:2], graded(), CONFIG, 80)
+    assert again[0].correlation == better
+    scores[:] = np.nan
+    with pytest.raises(CorpusError, match="no bounds hold 80 pairs, at most 0 do"):
+        tune((source, target), scores, grid, graded(), CONFIG, 80)
+
+
+def test_the_grid_of_shares_is_the_papers() -> None:
+    assert len(SHARES) == 20 and (0.3, 0.6) in SHARES and (0.0, 1.0) in SHARES
+
+
+def test_the_command(tmp_path: Path, miner: Callable[..., tuple[int, str, str]]) -> None:
+    source, target, _ = paraphrases()
+    table, dev = tmp_path / "p.tsv", tmp_path / "dev.tsv"
+    rows = zip(source[100:], target[100:], strict=True)
+    table.write_text("".join(f"{s}\t{t}\t0.{len(s) % 9}\n" for s, t in rows), encoding="utf-8")
+    grades = graded()
+    lines = zip(grades.score, grades.first, grades.second, strict=True)
+    dev.write_text("".join(f"{g}\t{s}\t{t}\n" for g, s, t in lines), encoding="utf-8")
+    base = ["paraphrase", "tune", table, "--grades", dev, "--epochs", 1, "--dimension", 8]
+    code, out, err = miner(*base, "--by", "length", "--pairs", 60, "--json", tmp_path / "f.json")
+    assert code == 0, err
+    assert "0 to 10" in out and "10 to 20" in out
+    record = json.loads((tmp_path / "f.json").read_text())
+    assert record["rows"][0]["within"] == 100 and record["rows"][0]["correlation"] is not None
+    code, out, err = miner(*base, "--by", "cost", "--pairs", 5, "--recipe", "p18", "--types", 99)
+    assert code == 0 and "0 to inf" in out, err
+    code, _, err = miner(*base, "--by", "bleu", "--pairs", 5000)
+    assert code == 1 and "no bounds hold 5,000 pairs, at most 100 do" in err
+    code, _, err = miner(*base, "--by", "perplexity")
+    assert code == 2 and "--references belongs to --by perplexity" in err

@@ -1,0 +1,104 @@
+"""Bounds of a filter by their effect on training: P17's grids (sections 5.5 to 5.7), on STS.
+
+For each pair of bounds a fixed number of paraphrases is drawn from those within them, a model is
+trained, and its correlation with human grades is the result. As many pairs in every row, so that
+quality is compared and not quantity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from miner.encoder.architecture import VOCABULARIES
+from miner.encoder.model import SEGMENTATION
+from miner.encoder.tokenizer import open_tokenizer
+from miner.errors import CorpusError
+from miner_train.config import TrainConfig
+from miner_train.data import prepare
+from miner_train.development import GradedPairs, prepare_graded
+from miner_train.loop import Trainer
+from miner_train.vocabulary import learn_vocabularies
+
+Report = Callable[[str], None]
+Bounds = tuple[float, float]
+INFINITY = float("inf")
+# Bounds of each kind of score in P17: lengths; shares (overlap, BLEU); costs; perplexities.
+LENGTHS: tuple[Bounds, ...] = ((0, 10), (0, 15), (0, 20), (0, 30), (10, 20), (10, 30), (10, 100))
+SHARES: tuple[Bounds, ...] = tuple(
+    (low, high) for low in (0.0, 0.1, 0.2, 0.3) for high in (0.6, 0.7, 0.8, 0.9, 1.0)
+)
+COSTS: tuple[Bounds, ...] = tuple((0.0, high) for high in (0.2, 0.4, 0.6, 0.8, 1.0, INFINITY))
+PERPLEXITIES: tuple[Bounds, ...] = tuple(
+    (0.0, high) for high in (25.0, 50.0, 75.0, 100.0, 150.0, 200.0, INFINITY)
+)
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One row of a grid: bounds, both inclusive, the pairs within them, and the correlation.
+
+    ``correlation`` is None where fewer pairs are within the bounds than are compared.
+    """
+
+    bounds: Bounds
+    within: int
+    correlation: float | None
+
+
+def tune(
+    pairs: tuple[Sequence[str], Sequence[str]],
+    scores: np.ndarray,
+    grid: Sequence[Bounds],
+    graded: GradedPairs,
+    config: TrainConfig,
+    count: int,
+    report: Report = lambda line: None,
+) -> list[Tried]:
+    """Train on ``count`` of the paraphrases within each of the bounds; return all rows in order.
+
+    ``scores (n,)`` are those of the pairs; NaN is within no bounds. The draw follows from the
+    config's seed and is the same for equal bounds; ``config.heldout`` pairs are none, since the
+    grades judge. Raises CorpusError where no bounds hold enough pairs.
+    """
+    found = []
+    for low, high in grid:
+        rows = np.flatnonzero((scores >= low) & (scores <= high))
+        value = None
+        if len(rows) >= count:
+            generator = np.random.default_rng([config.seed, 9])
+            chosen = np.sort(generator.permutation(rows)[:count]).tolist()
+            own = tuple([side[row] for row in chosen] for side in pairs)
+            value = correlation(own, graded, config)
+        found.append(Tried((low, high), len(rows), value))
+        shown = "too few pairs" if value is None else f"correlation {value:.4f}"
+        report(f"{low:g} to {high:g}: {len(rows):,} pairs, {shown}")
+    if all(one.correlation is None for one in found):
+        most = max((one.within for one in found), default=0)
+        raise CorpusError(
+            f"no bounds hold {count:,} pairs, at most {most:,} do; compare fewer (--pairs)"
+        )
+    return found
+
+
+def correlation(pairs: tuple[list[str], ...], graded: GradedPairs, config: TrainConfig) -> float:
+    """Train on both columns; return the correlation of the last epoch with the grades."""
+    source, target = pairs
+    files = learn_vocabularies([source, target], config, [], lambda line: None)
+    architecture = config.architecture
+    tokenizers: Mapping[str, Callable] = {
+        units: open_tokenizer(
+            units, files[VOCABULARIES[units]], architecture, files.get(SEGMENTATION)
+        )
+        for units in architecture.units
+    }
+    views = list(tokenizers.values())
+    data = prepare((views, views), source, target)
+    if len(data) < 2:
+        raise CorpusError("too few pairs with known words to train on")
+    sizes = {units: one.size for units, one in tokenizers.items()}  # type: ignore[attr-defined]
+    trainer = Trainer(config, sizes, data, None)
+    trainer.run()
+    return prepare_graded(graded, views).correlation(trainer.encoders.encode)
