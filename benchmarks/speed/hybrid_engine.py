@@ -47,7 +47,7 @@ SEED = 1
 
 def quality(data: Path, pair: str, threads: int) -> dict[str, Any]:
     """Compare both engines on one BUCC-style set."""
-    task = located(data, pair)
+    task = located(data / "bucc-style", pair)
     row: dict[str, Any] = {"pair": pair}
     model = MinerModel("default")
     for engine in ENGINES:
@@ -87,7 +87,7 @@ def sides(data: Path, most: int) -> tuple[list[str], list[str], list[int]]:
             if pair == "fr-en":
                 found[0].update(dict.fromkeys(bitext.source))
             found[1].update(dict.fromkeys(bitext.target))
-    task = located(data, "fr-en")
+    task = located(data / "bucc-style", "fr-en")
     for split in ("training", "test"):
         found[0].update(dict.fromkeys(read(task.need(f"{split}.fr"), format="bucc").sentences))
     generator = np.random.default_rng(SEED)

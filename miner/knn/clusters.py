@@ -1,8 +1,8 @@
 """Clusters of both sides of a search: spherical k-means, and the clusters nearest to each vector.
 
-The centroids are learned from a sample of both sides, each centred by its own mean: else clusters
-part the two languages. Products are those of the int8 engine, which are exact integers, and means
-are summed in the order of the sample: clusters are the same for every thread count and block.
+The centroids are learned from a sample of both sides. Products are those of the int8 engine, which
+are exact integers, and means are summed in the order of the sample: clusters are the same for every
+thread count and block.
 """
 
 from dataclasses import dataclass
@@ -54,10 +54,7 @@ def learn(sides: tuple[VectorSet, VectorSet], number: int, threads: int) -> np.n
     sample = np.empty((sum(map(len, rows)), sides[0].vectors.shape[1]), np.float32)
     start = 0
     for side, part in zip(sides, rows, strict=True):
-        own = sample[start : start + len(part)]
-        own[:] = side.take(part)
-        own -= mean(own)
-        _normalise(own)
+        sample[start : start + len(part)] = side.take(part)
         start += len(part)
     number = min(number, len(sample))
     chosen = np.random.default_rng(SEED).choice(len(sample), number, replace=False)
@@ -97,17 +94,6 @@ def nearest(vectors: np.ndarray, centroids: np.ndarray, probes: int, threads: in
         engine.merge(engine.prepare(part, columns=False), 0, columns, 0, (lists, closed))
         out[start : start + BLOCK] = lists.position
     return out
-
-
-def mean_of(side: VectorSet) -> np.ndarray:
-    """Return the mean of a sample of a side, ``(d,) float32``."""
-    return mean(side.take(side.sample(BLOCK)))
-
-
-def mean(vectors: np.ndarray) -> np.ndarray:
-    """Return the mean of ``vectors (n, d)``, summed row by row in order: ``(d,) float32``."""
-    total = np.add.reduce(vectors, axis=0, dtype=np.float64)
-    return (total / max(len(vectors), 1)).astype(np.float32)
 
 
 def _normalise(vectors: np.ndarray) -> None:

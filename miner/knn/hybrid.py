@@ -35,7 +35,7 @@ from miner.machine import release_pages
 
 # Clusters for each side of n sentences: PER_ROOT times the root of n, rounded to a power of two;
 # and clusters that each sentence probes, its own included.
-PER_ROOT, PROBES = 4, 16
+PER_ROOT, PROBES = 4, 8
 # Sentences found by tokens for each query, and queries of one step.
 RETRIEVED, QUERIES = 64, 8192
 
@@ -134,10 +134,8 @@ class HybridSearch:
         own, probing = self._groups()
         for kind, cluster in steps:
             if kind == "cluster":
-                members = own[0].of(cluster), own[1].of(cluster)
-                self._compare(members[0], members[1])
-                self._compare(probing[0].of(cluster), members[1])
-                self._compare(members[0], probing[1].of(cluster))
+                self._compare(probing[0].of(cluster), own[1].of(cluster))
+                self._compare(own[0].of(cluster), probing[1].of(cluster))
                 yield
 
     def _codes(self, side: VectorSet) -> Codes:
@@ -205,19 +203,21 @@ class HybridSearch:
         self._release()
 
     def _groups(self) -> tuple[tuple[Groups, Groups], tuple[Groups, Groups]]:
-        """Return the members of each cluster on both sides, and those that probe it besides."""
+        """Return the members of each cluster on both sides, and those that probe it.
+
+        Sources probe the cluster that they belong to; targets need not, as all is compared then.
+        """
         centroids = clusters.learn(self.sides, self.number, self.engine.threads)
         own, probing = [], []
         for side in self.sides:
             keys = self.room.empty((len(side), min(PROBES, len(centroids))), np.int32)
-            mean = clusters.mean_of(side)
             for start in range(0, len(side), self.block):
-                vectors = side.float32_block(start, start + self.block) - mean
+                vectors = side.block(start, start + self.block)
                 keys[start : start + self.block] = clusters.nearest(
                     vectors, centroids, PROBES, self.engine.threads
                 )
             own.append(Groups.by(keys[:, :1], self.number, self.room))
-            probing.append(Groups.by(keys[:, 1:], self.number, self.room))
+            probing.append(Groups.by(keys[:, len(probing) :], self.number, self.room))
             self.room.free(keys)
         return (own[0], own[1]), (probing[0], probing[1])
 
