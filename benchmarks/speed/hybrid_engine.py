@@ -4,7 +4,7 @@
 
 ``quality``: the BUCC-style sets. Pairs kept are those that the exhaustive search finds with a
 probability of 0.05 or more by the model's own function; a pair counts if it is among the candidates
-of the hybrid search. F1 is that of the BUCC protocol, with the estimate of precision.
+of the hybrid search. F1 is that of the BUCC protocol, by those probabilities.
 
 ``growth``: from two text files to a file of pairs, with the estimate, at 100,000 to a million lines
 a side; the exhaustive engine at the smaller sizes. The source is all French training text and the
@@ -26,10 +26,11 @@ from benchmarks.mining.bucc_protocol import located
 from benchmarks.speed import hybrid_tables, mine_speed, speed_text
 from benchmarks.speed.process import Job, Meter, run
 from miner import Encoder, Index
-from miner.evaluation import bucc
-from miner.evaluation.evaluated_model import MinerModel
+from miner.evaluation.metrics import best_threshold, evaluate
+from miner.evaluation.mining_sets import SPLITS
 from miner.knn.settings import SearchSettings
 from miner.machine import thread_count
+from miner.mining.pairs import each_duplicate
 from miner.mining.search import run as mine
 from miner.mining.search import verifier_for
 from miner.text.bitext import read_bitext
@@ -48,33 +49,39 @@ SEED = 1
 def quality(data: Path, pair: str, threads: int) -> dict[str, Any]:
     """Compare both engines on one BUCC-style set."""
     task = located(data / "bucc-style", pair)
-    row: dict[str, Any] = {"pair": pair}
-    model = MinerModel("default")
-    for engine in ENGINES:
-        settings = SearchSettings(engine=engine, threads=threads)
-        (found,) = bucc.mine_set(model, task, ("probability",), settings=settings)
-        row[engine] = found.as_dict()
     encoder = Encoder.load("default", threads)
-    language = pair.split("-")[0]
-    with tempfile.TemporaryDirectory(prefix="hybrid-") as work:
-        for split in ("training", "test"):
+    row: dict[str, Any] = {"pair": pair, "fused": {}, "hybrid": {}}
+    mined: dict[tuple[str, str], list[tuple[float, str, str]]] = {}
+    for split in SPLITS:
+        with tempfile.TemporaryDirectory(prefix="hybrid-") as work:
             left, right = (
-                Index.build(encoder, task.need(f"{split}.{side}"), Path(work) / f"{split}.{side}")
-                for side in (language, "en")
+                Index.build(encoder, task.need(f"{split}.{side}"), Path(work) / side, format="bucc")
+                for side in (pair.split("-")[0], "en")
             )
             verifier = verifier_for(left, "probability", encoder)
-            both = [
-                mine(left, right, verifier, SearchSettings(engine=engine, threads=threads))
-                for engine in ENGINES
-            ]
-            pairs = both[0].pairs
+            both = []
+            for engine in ENGINES:
+                meter = Meter()
+                with meter:
+                    both.append(
+                        mine(left, right, verifier, SearchSettings(engine=engine, threads=threads))
+                    )
+                row[engine][split] = {"cpu seconds": round(meter.cpu, 1)}
+                mined[engine, split] = list(each_duplicate(both[-1].pairs).ids())
+            pairs, found = both[0].pairs, both[1]
             good = pairs.score >= KEPT
             source, target = pairs.source_row[good], pairs.target_row[good]
-            inside = (both[1].forward.row[source] == target[:, None]).any(axis=1)
-            inside |= (both[1].backward.row[target] == source[:, None]).any(axis=1)
+            inside = (found.forward.row[source] == target[:, None]).any(axis=1)
+            inside |= (found.backward.row[target] == source[:, None]).any(axis=1)
             row[split] = {"kept": len(source), "found": int(inside.sum())}
-            if both[1].recall is not None:
-                row[split]["recall"] = asdict(both[1].recall)
+            if found.recall is not None:
+                row[split]["recall"] = asdict(found.recall)
+            print(f"  {pair} {split}: {row[split]}", flush=True)
+    for engine in ENGINES:
+        tuned = best_threshold(mined[engine, "training"], task.gold("training"))
+        test = evaluate(mined[engine, "test"], task.gold("test"), tuned.threshold)
+        row[engine]["training"] |= tuned.as_dict()
+        row[engine]["test"] |= test.as_dict()
     return row
 
 

@@ -42,7 +42,7 @@ def settle(
     def search_again(positions: np.ndarray) -> None:
         vectors = queries.take(positions)
         if isinstance(engine, Int8Engine):
-            store(positions, _search_float32(vectors, base, k, engine.threads, block))
+            store(positions, search_float32(vectors, base, k, engine.threads, block))
         else:
             store(positions, scan(vectors.astype(np.float32), base, k, block))
 
@@ -91,10 +91,14 @@ def rank(vectors: np.ndarray, base: VectorSet, found: np.ndarray, k: int) -> Ran
     return np.take_along_axis(scores, order, axis=1), np.take_along_axis(found, order, axis=1)
 
 
-def _search_float32(
+def search_float32(
     vectors: np.ndarray, base: VectorSet, k: int, threads: int, block: int
 ) -> Ranked:
-    """Search ``vectors (c, d)`` in ``base`` in float32, and exactly what float32 cannot decide."""
+    """Find the k nearest of ``base`` for each of ``vectors (c, d)``: in float32, then exactly.
+
+    Returns exact similarities and positions in ``base``, ``(c, min(k, m))``, best first. An exact
+    scan decides what float32 cannot. ``block`` bounds the rows of ``base`` in memory.
+    """
     engine = Float32Engine(threads)
     lists = Lists.empty(len(vectors), min(k + SECOND_SLACK, len(base)))
     # No similarity reaches infinity: the lists of the base stay closed.

@@ -6,19 +6,18 @@ translations by their pair features, nearly all should be among the candidates.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from miner.knn.knn_search import nearest_both
 from miner.knn.neighbors import Neighbors
 from miner.knn.settings import SearchSettings
+from miner.knn.settle import search_float32
 from miner.knn.vector_set import VectorSet
-from miner.machine import memory_budget
-from miner.mining.verification import held_bytes
+from miner.machine import thread_count
 
-# Sentences of either side that are searched exhaustively, and memory for the blocks of that.
-SAMPLE, LEAST_MEMORY = 2000, 48 << 20
+# Sentences of either side that are compared with everything, and rows of a block of that.
+SAMPLE, BLOCK = 1000, 8192
 
 LogitsOf = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -54,25 +53,21 @@ def measure(
 
     ``logits_of(source_row, target_row)`` computes the logits of pair features; sources ascend.
     """
-    held = held_bytes((len(lists[0]), len(lists[1])), settings.neighbors)
-    least = (20 * settings.neighbors + 100) * sum(map(len, lists)) + LEAST_MEMORY
-    memory = max(memory_budget(settings.memory) - held, least)
-    settings = replace(settings, engine="fused", exact=False, memory=memory)
+    threads, k = thread_count(settings.threads), settings.neighbors
     recall, likely, found = [], 0, 0
     for here in (0, 1):
-        queries, base = (replace(side, ann=None) for side in (sides[here], sides[1 - here]))
-        part = replace(queries, rows=queries.rows[queries.sample(SAMPLE)])
-        # The lists of the sample; those of the other side are not needed.
-        true = nearest_both(part, base, settings)[0]
-        listed, wanted = lists[here].similarity[part.rows], true.similarity[part.rows]
-        exists = true.row[part.rows] >= 0  # (s, k)
-        last = np.where(exists, wanted, np.inf).min(axis=1, initial=np.inf, keepdims=True)
-        hits = (listed >= last) & exists
-        recall.append(float(hits.sum() / max(exists.sum(), 1)))
+        queries, base = sides[here], sides[1 - here]
+        sample = queries.sample(SAMPLE)
+        if not len(sample) or not len(base):
+            recall.append(1.0)
+            continue
+        true, place = search_float32(queries.take(sample), base, k, threads, BLOCK)  # (s, k)
+        row = queries.rows[sample]
+        hits = lists[here].similarity[row, : true.shape[1]] >= true[:, -1:]
+        recall.append(float(hits.mean()))
         if logits_of is None:
             continue
-        query, place = np.nonzero(exists)
-        pair = [part.rows[query], true.row[part.rows][query, place]]
+        pair = [np.repeat(row, true.shape[1]), base.rows[place.ravel()]]
         source, target = pair if here == 0 else pair[::-1]
         order = np.argsort(source, kind="stable")
         source, target = source[order], target[order]
