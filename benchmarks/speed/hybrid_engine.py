@@ -1,16 +1,16 @@
 """Compare the hybrid engine with the exhaustive one: pairs kept, F1, time and memory.
 
-    python -m benchmarks hybrid --data DIR [--only quality growth] [--quick]
+    python -m benchmarks hybrid --data DIR [--only quality search growth] [--quick]
 
 ``quality``: the BUCC-style sets. Pairs kept are those that the exhaustive search finds with a
 probability of 0.05 or more by the model's own function; a pair counts if it is among the candidates
 of the hybrid search. F1 is that of the BUCC protocol, by those probabilities.
 
-``growth``: from two text files to a file of pairs, with the estimate, at 100,000 to a million lines
-a side; the exhaustive engine at the smaller sizes. The source is all French training text and the
-French of the BUCC-style sets, the target all English of French, German and Spanish training text.
-Where this is too little, sentences come again without one of their words. Each run has a process of
-its own.
+``search``: the neighbour search alone, at 100,000 to a million lines a side; the exhaustive engine
+at the smaller sizes. ``growth``: from two text files to a file of pairs, with the estimate. The
+source is all French training text and the French of the BUCC-style sets, the target all English of
+French, German and Spanish training text. Where this is too little, sentences come again without one
+of their words. Each run has a process of its own.
 """
 
 import tempfile
@@ -23,16 +23,20 @@ import numpy as np
 
 from benchmarks import report
 from benchmarks.mining.bucc_protocol import located
-from benchmarks.speed import hybrid_tables, mine_speed, speed_text
+from benchmarks.speed import hybrid_tables, mine_speed, search_speed, speed_text
 from benchmarks.speed.process import Job, Meter, run
 from miner import Encoder, Index
 from miner.evaluation.metrics import best_threshold, evaluate
 from miner.evaluation.mining_sets import SPLITS
+from miner.knn.knn_search import nearest_both
+from miner.knn.postings import SideTokens, Tokens
 from miner.knn.settings import SearchSettings
 from miner.machine import thread_count
 from miner.mining.pairs import each_duplicate
+from miner.mining.search import languages_of, side, verifier_for
 from miner.mining.search import run as mine
-from miner.mining.search import verifier_for
+from miner.mining.verification import prepare_texts
+from miner.scoring.verifier import Verifier
 from miner.text.bitext import read_bitext
 from miner.text.corpus import read
 
@@ -43,6 +47,8 @@ SIZES = (100_000, 300_000, 1_000_000)
 # Largest size that the exhaustive engine searches.
 MOST = 300_000
 QUICK = 0.02
+# Jobs of the sections that grow.
+CALLS = {"search": "search_job", "growth": "job"}
 SEED = 1
 
 
@@ -55,8 +61,8 @@ def quality(data: Path, pair: str, threads: int) -> dict[str, Any]:
     for split in SPLITS:
         with tempfile.TemporaryDirectory(prefix="hybrid-") as work:
             left, right = (
-                Index.build(encoder, task.need(f"{split}.{side}"), Path(work) / side, format="bucc")
-                for side in (pair.split("-")[0], "en")
+                Index.build(encoder, task.need(f"{split}.{one}"), Path(work) / one, format="bucc")
+                for one in (pair.split("-")[0], "en")
             )
             verifier = verifier_for(left, "probability", encoder)
             both = []
@@ -99,8 +105,8 @@ def sides(data: Path, most: int) -> tuple[list[str], list[str], list[int]]:
         found[0].update(dict.fromkeys(read(task.need(f"{split}.fr"), format="bucc").sentences))
     generator = np.random.default_rng(SEED)
     texts, real = [], []
-    for side in found:
-        own = [line for line in side if "\t" not in line]
+    for distinct in found:
+        own = [line for line in distinct if "\t" not in line]
         own = [own[i] for i in generator.permutation(len(own)).tolist()]
         real.append(min(len(own), most))
         more = altered(own, set(own), generator)
@@ -138,16 +144,38 @@ def job(engine: str, paths: list[str], work: str, threads: int) -> dict[str, Any
     return meter.result(2, pairs=len(found.pairs), stages=stages, recall=recall)
 
 
-def growth(data: Path, sizes: list[int], threads: int, work: Path) -> dict[str, Any]:
-    """Mine at several sizes with each engine; fit the exponents of n in the seconds."""
+def search_job(engine: str, paths: list[str], work: str, threads: int) -> dict[str, Any]:
+    """Measure the neighbour search of one engine once."""
+    encoder = Encoder.load("default", threads)
+    left, right = (Index.build(encoder, path, Path(work) / Path(path).stem) for path in paths)
+    languages = [language.code for language in languages_of(left, right)]
+    verifier = Verifier(encoder, (languages[0], languages[1]))
+    texts = [
+        prepare_texts(index.store.texts, encoder.tokenizer, threads, search_speed.MEMORY)
+        for index in (left, right)
+    ]
+    first, second = (SideTokens(text.ids, text.offsets) for text in texts)
+    tokens = Tokens(first, second, verifier.tokens.lexicon)
+    settings = SearchSettings(
+        k=8, engine=engine, memory=search_speed.MEMORY, threads=threads, device="cpu"
+    )
+    both = side(left), side(right)
+    meter = Meter()
+    with meter:
+        nearest_both(*both, settings, tokens=tokens)
+    return meter.result(2, stages={})
+
+
+def growth(data: Path, call: str, sizes: list[int], threads: int, work: Path) -> dict[str, Any]:
+    """Run a job at several sizes with each engine; fit the exponents of n in the seconds."""
     source, target, real = sides(data, max(sizes))
     rows = []
     for engine in ENGINES:
-        points = []
+        points: list[dict[str, Any]] = []
         for n in sizes if engine == "hybrid" else [n for n in sizes if n <= MOST]:
             paths = [
-                speed_text.write(work / f"side{number}.txt", side[:n])
-                for number, side in enumerate((source, target))
+                speed_text.write(work / f"side{number}.txt", texts[:n])
+                for number, texts in enumerate((source, target))
             ]
             arguments = {
                 "engine": engine,
@@ -155,19 +183,25 @@ def growth(data: Path, sizes: list[int], threads: int, work: Path) -> dict[str, 
                 "work": str(work),
                 "threads": threads,
             }
-            found = run(Job(engine, "hybrid_engine:job", arguments), threads)
+            found = run(Job(engine, f"hybrid_engine:{call}", arguments), threads)
             if "count" in found:
+                more = {
+                    name: found[name] for name in ("stages", "pairs", "recall") if name in found
+                }
                 found = {
                     "seconds": round(found["seconds"], 2),
-                    "stages": found["stages"],
                     "cpu seconds": round(found["cpu seconds"], 2),
                     "peak MiB": round(found["peak"] / 2**20),
-                    "pairs": found["pairs"],
-                    "recall": found["recall"],
                 }
+                found.update(more)
             points.append({"a side": n, **found})
             print(f"  {engine}, {n:,} a side: {points[-1]}", flush=True)
-        rows.append({"name": engine, "points": points, "exponents": mine_speed.exponents(points)})
+        cpu = [{**point, "seconds": point["cpu seconds"]} for point in points if "seconds" in point]
+        grown = {
+            "seconds": mine_speed.exponents(points).get("all"),
+            "CPU seconds": mine_speed.exponents(cpu).get("all"),
+        }
+        rows.append({"name": engine, "points": points, "exponents": grown})
     return {"real": real, "rows": rows}
 
 
@@ -184,9 +218,9 @@ def main() -> None:
             pairs = PAIRS[:1] if arguments.quick else PAIRS
             found["rows"] = [quality(arguments.data, pair, threads) for pair in pairs]
         else:
-            scale = QUICK if arguments.quick else 1.0
+            scale, call = QUICK if arguments.quick else 1.0, CALLS[name]
             sizes = [round(size * scale) for size in arguments.sizes]
             with tempfile.TemporaryDirectory(prefix="hybrid-") as work:
-                found |= growth(arguments.data, sizes, threads, Path(work))
+                found |= growth(arguments.data, call, sizes, threads, Path(work))
         print("\n".join(hybrid_tables.SECTIONS[name](found)), flush=True)
         report.merge(path, "hybrid", name, found)

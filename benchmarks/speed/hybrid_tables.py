@@ -42,6 +42,32 @@ def quality(results: dict[str, Any]) -> list[str]:
     ]
 
 
+def search(results: dict[str, Any]) -> list[str]:
+    rows = [
+        (
+            f"{point['a side']:,}",
+            NAMES[row["name"]],
+            *(
+                (
+                    f"{point['cpu seconds']:,.0f}",
+                    f"{point['seconds']:,.0f}",
+                    f"{point['peak MiB']:,} MiB",
+                )
+                if "seconds" in point
+                else (f"failed: {point.get('failed')}", "", "")
+            ),
+        )
+        for row in results["rows"]
+        for point in row["points"]
+    ]
+    return [
+        f"The neighbour search alone, k = 8, {results['threads']} threads, one run each.",
+        "",
+        *table(("lines a side", "engine", "CPU seconds", "seconds", "peak"), rows),
+        *grown(results),
+    ]
+
+
 def growth(results: dict[str, Any]) -> list[str]:
     rows = []
     for row in results["rows"]:
@@ -60,22 +86,29 @@ def growth(results: dict[str, Any]) -> list[str]:
         *("lines a side", "engine", "neighbours", "scores", "estimate", "all, seconds", "peak"),
         *("pairs", "likely neighbours found, of a sample"),
     )
-    lines = [
+    return [
         f"From two text files to a file of pairs, {results['threads']} threads, one run each.",
         "{:,} sources and {:,} targets are real sentences, the others lack a word of one.".format(
             *results["real"]
         ),
         "",
         *table(columns, rows),
+        *grown(results),
     ]
+
+
+def grown(results: dict[str, Any]) -> list[str]:
+    """Return a line for each engine that was measured at several sizes."""
+    lines = []
     for row in results["rows"]:
-        if row["exponents"]:
-            grown = "; ".join(f"{name} n^{value}" for name, value in row["exponents"].items())
-            lines += ["", f"{NAMES[row['name']].capitalize()}: seconds grow by {grown}."]
+        slopes = [f"{name} n^{value}" for name, value in row["exponents"].items() if value]
+        if slopes:
+            lines += ["", f"{NAMES[row['name']].capitalize()}: growth of {', '.join(slopes)}."]
     return lines
 
 
 SECTIONS: dict[str, Callable[[dict[str, Any]], list[str]]] = {
     "quality": quality,
+    "search": search,
     "growth": growth,
 }

@@ -208,8 +208,9 @@ class HybridSearch:
         Sources probe the cluster that they belong to; targets need not, as all is compared then.
         """
         centroids = clusters.learn(self.sides, self.number, self.engine.threads)
-        own, probing = [], []
-        for side in self.sides:
+        own: list[Groups] = []
+        probing: list[Groups] = []
+        for side, first in zip(self.sides, (0, 1), strict=True):
             keys = self.room.empty((len(side), min(PROBES, len(centroids))), np.int32)
             for start in range(0, len(side), self.block):
                 vectors = side.block(start, start + self.block)
@@ -217,7 +218,7 @@ class HybridSearch:
                     vectors, centroids, PROBES, self.engine.threads
                 )
             own.append(Groups.by(keys[:, :1], self.number, self.room))
-            probing.append(Groups.by(keys[:, len(probing) :], self.number, self.room))
+            probing.append(Groups.by(keys[:, first:], self.number, self.room))
             self.room.free(keys)
         return (own[0], own[1]), (probing[0], probing[1])
 
