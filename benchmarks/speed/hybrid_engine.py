@@ -47,6 +47,8 @@ SIZES = (100_000, 300_000, 1_000_000)
 # Largest size that the exhaustive engine searches.
 MOST = 300_000
 QUICK = 0.02
+# What a job may report beside its time and memory.
+MORE = ("stages", "pairs", "recall")
 # Jobs of the sections that grow.
 CALLS = {"search": "search_job", "growth": "job"}
 SEED = 1
@@ -185,15 +187,12 @@ def growth(data: Path, call: str, sizes: list[int], threads: int, work: Path) ->
             }
             found = run(Job(engine, f"hybrid_engine:{call}", arguments), threads)
             if "count" in found:
-                more = {
-                    name: found[name] for name in ("stages", "pairs", "recall") if name in found
-                }
                 found = {
                     "seconds": round(found["seconds"], 2),
                     "cpu seconds": round(found["cpu seconds"], 2),
                     "peak MiB": round(found["peak"] / 2**20),
+                    **{name: value for name, value in found.items() if name in MORE},
                 }
-                found.update(more)
             points.append({"a side": n, **found})
             print(f"  {engine}, {n:,} a side: {points[-1]}", flush=True)
         cpu = [{**point, "seconds": point["cpu seconds"]} for point in points if "seconds" in point]
