@@ -21,6 +21,7 @@ BENCHMARKS = {
     "filtering": "benchmarks.filtering.filter_quality",
     "speed": "benchmarks.speed.speed_sections",
     "hybrid": "benchmarks.speed.hybrid_engine",
+    "shards": "benchmarks.scale.shard_overhead",
     "training": "benchmarks.speed.training_steps",
     "reliability": "benchmarks.reliability.campaign",
     "pages": "benchmarks.pages",

@@ -58,6 +58,7 @@ FOLDERS = {
     "benchmarks/models": "encoders, evaluations, training text",
     "benchmarks/filtering": "quality and throughput of filters",
     "benchmarks/reliability": "kills, power cuts, faulty inputs, full disks",
+    "benchmarks/scale": "shards: overhead, memory, many workers",
     "benchmarks/speed": "throughput beside other systems",
 }
 

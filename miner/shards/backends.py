@@ -181,10 +181,14 @@ class Ray:
 
 
 class Slurm:
-    """Job arrays of Slurm, by submitit; where there is no Slurm, processes that submitit starts."""
+    """Job arrays of Slurm, by submitit; where there is no Slurm, processes that submitit starts.
 
-    # All tasks that are ready go into one array; Slurm runs ``workers`` of them at a time.
-    slots = 1000
+    Tasks that are ready together go into one array, several to a job where they are many: a job
+    takes seconds to start.
+    """
+
+    # Jobs of an array, for each worker.
+    ROUNDS = 4
 
     def __init__(self, workers: int, work: Path, memory: int, threads: int):
         try:
@@ -195,8 +199,8 @@ class Slurm:
             ) from None
         self._lost = submitit.core.utils.UncompletedJobError
         self._executor = submitit.AutoExecutor(folder=work / "slurm")
-        if self._executor.cluster != "slurm":
-            self.slots = workers
+        self.slots = 1000 * workers
+        self._jobs = workers * (self.ROUNDS if self._executor.cluster == "slurm" else 1)
         self._executor.update_parameters(
             name="miner",
             cpus_per_task=threads,
@@ -204,12 +208,12 @@ class Slurm:
             timeout_min=24 * 60,
             slurm_array_parallelism=workers,
         )
-        self._out: list[tuple[Any, Order]] = []
+        self._out: list[tuple[Any, list[Order]]] = []
 
     def submit(self, orders: Sequence[Order]) -> None:
         if orders:
-            jobs = self._executor.map_array(execute, list(orders))
-            self._out += zip(jobs, orders, strict=True)
+            parts = [list(orders[i :: self._jobs]) for i in range(min(self._jobs, len(orders)))]
+            self._out += zip(self._executor.map_array(_execute_all, parts), parts, strict=True)
 
     def results(self) -> list[Outcome]:
         while True:
@@ -218,15 +222,20 @@ class Slurm:
                 break
             time.sleep(PAUSE)
         found: list[Outcome] = []
-        for job, order in done:
-            self._out.remove((job, order))
+        for job, orders in done:
+            self._out.remove((job, orders))
             try:
-                found.append((order, job.result()))
-            except self._lost:  # no result was written
-                found.append((order, None))
+                found += zip(orders, job.result(), strict=True)
+            except self._lost:  # no result was written; tasks that are done are not done again
+                found += [(order, None) for order in orders]
         return found
 
     def close(self) -> None:
         for job, _ in self._out:
             with suppress(Exception):
                 job.cancel()
+
+
+def _execute_all(orders: list[Order]) -> list[dict[str, Any]]:
+    """Do the tasks of one job."""
+    return [execute(order) for order in orders]

@@ -7,12 +7,12 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
+from support.sharded import Corpus, same
 
 from miner.encoder.encoder import Encoder
 from miner.errors import (
@@ -25,76 +25,29 @@ from miner.errors import (
 )
 from miner.knn.settings import SearchSettings
 from miner.mining.keep import Keep
-from miner.mining.mine import Mined, mine
+from miner.mining.mine import Mined
 from miner.shards import run_tasks as runner
-from miner.shards.mine_shards import Workers, mine_shards
+from miner.shards.mine_shards import Workers
 from miner.shards.shard_plan import PLAN, Plan, cut
+from miner.shards.status import status
 from miner.shards.task import DONE, FAILED, Task, notes, perform, record
 from miner.shards.work import Order, execute
 from miner.text.locks import lock
 
 MEANS = 256 << 20
-SERIAL = Workers()
 
 
-@dataclass(frozen=True)
-class Corpus:
-    """Two texts of several files, with repeats across them, and their encoder."""
-
-    texts: tuple[list[str], list[str]]
-    encoder: Encoder
-
-    def whole(self, settings: SearchSettings = SearchSettings(), keep: Keep = Keep()) -> Mined:
-        return mine(*self.texts, keep=keep, settings=settings, encoder=self.encoder)
-
-    def shards(self, work: Path, lines: int = 25, workers: Workers = SERIAL, **more: Any) -> Mined:
-        return mine_shards(
-            self.texts, work, encoder=self.encoder, shard_lines=lines,
-            workers=replace(workers, memory=MEANS), **more,
-        )  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def corpus(
-    verifying_model: Path,
-    german: list[str],
-    english: list[str],
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Corpus:
-    place = tmp_path_factory.mktemp("corpus")
-    parts = {
-        "a.de": german[:20], "b.de": ["", *german[20:], german[3], "Unbekannt 漢字"], "c.de": [],
-        "a.en": [*english[40:], english[50].upper()], "b.en": [*english[:40], english[0]],
-    }  # fmt: skip
-    for name, lines in parts.items():
-        (place / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    texts = [str(place / name) for name in parts]
-    return Corpus((texts[:3], texts[3:]), Encoder.load(verifying_model, threads=2))
-
-
-@pytest.fixture(scope="module")
-def expected(corpus: Corpus) -> Mined:
-    return corpus.whole()
-
-
-def same(found: Mined, wanted: Mined, place: Path) -> bool:
-    """All columns of all pairs, the threshold, the table and the words about them agree."""
-    place.mkdir(exist_ok=True)
-    found.all_pairs.write(place / "found.parquet")
-    wanted.all_pairs.write(place / "wanted.parquet")
-    assert (place / "found.parquet").read_bytes() == (place / "wanted.parquet").read_bytes()
-    assert len(found.pairs) == len(wanted.pairs)
-    assert found.threshold == wanted.threshold
-    assert found.table() == wanted.table()
-    return (found.notes, found.warnings) == (wanted.notes, wanted.warnings)
-
-
-@pytest.mark.parametrize("lines", [9, 1000])
-def test_shards_of_any_size(corpus: Corpus, expected: Mined, tmp_path: Path, lines: int) -> None:
-    found = corpus.shards(tmp_path / "work", lines)
+def test_shards_of_a_few_lines(
+    finished: tuple[Path, Mined], expected: Mined, tmp_path: Path
+) -> None:
+    _, found = finished
     assert same(found, expected, tmp_path)
     assert len(expected.all_pairs) > 40 and expected.estimate is not None
     assert found.estimate is not None and found.estimate.matched == expected.estimate.matched
+
+
+def test_one_shard(corpus: Corpus, expected: Mined, tmp_path: Path) -> None:
+    assert same(corpus.shards(tmp_path / "work", 1000), expected, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -232,14 +185,18 @@ def test_faults_are_noted(tmp_path: Path) -> None:
         perform(tmp_path, Task("encode/x", ("read/source-0001",)), "", lambda out: None)
 
 
-def test_tasks_follow_their_inputs(corpus: Corpus, tmp_path: Path) -> None:
-    corpus.shards(tmp_path, keep=Keep(estimate=True))
-    plan = Plan.read(tmp_path)
-    tasks = plan.tasks(plan.rows(tmp_path))
+def test_tasks_follow_their_inputs(finished: tuple[Path, Mined]) -> None:
+    work, _ = finished
+    plan = Plan.read(work)
+    tasks = plan.tasks(plan.rows(work))
     seen: set[str] = set()
     for task in tasks:
         assert set(task.inputs) <= seen, task.name
         seen.add(task.name)
-        assert (tmp_path / task.name / DONE).exists()
+        assert (work / task.name / DONE).exists()
     assert len(seen) == len(tasks)
+    found = status(work)
+    assert found.known and not found.errors and found.left is None
+    assert [kind.done for kind in found.kinds] == [kind.total for kind in found.kinds]
+    assert sum(kind.total for kind in found.kinds) == len(tasks)
     assert cut(5, 2) == [(0, 2), (2, 4), (4, 5)] and cut(0, 2) == []

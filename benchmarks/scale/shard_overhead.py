@@ -1,0 +1,94 @@
+"""Measure what shards cost: time beside the unsharded search, two workers, memory of each task.
+
+    python -m benchmarks shards --data DIR [--lines 40000] [--quick]
+
+The text is the BUCC-style German and English training split. Every run is a process of its own:
+unsharded, then 4 shards a side (16 blocks) one after the other, then the same by one and by two
+processes of one thread each. CPU seconds are those of a run and all its children, so that they mean
+the same on a machine that others use, too; wall seconds are given beside them.
+"""
+
+import hashlib
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from benchmarks import report
+from miner.shards.status import status
+from miner.text.corpus import Reader
+
+MINER = "import sys; from miner.cli import main; sys.exit(main())"
+SHARDS = 4
+QUICK = 400
+
+
+def timed(arguments: list[str], threads: int) -> dict[str, float]:
+    """Run a command; return its wall seconds and the CPU seconds of it and its children."""
+    environment = os.environ | {"OMP_NUM_THREADS": str(threads), "NUMBA_NUM_THREADS": str(threads)}
+    before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    subprocess.run(
+        [sys.executable, "-c", MINER, *arguments], check=True, env=environment, capture_output=True
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {"wall": round(time.perf_counter() - begun, 2), "cpu": round(cpu, 2)}
+
+
+def measure(data: Path, lines: int) -> dict[str, Any]:
+    """Measure all runs on so many lines a side."""
+    results: dict[str, Any] = {"lines": lines, "shards": SHARDS * 2, "blocks": SHARDS**2}
+    with tempfile.TemporaryDirectory(prefix="shards-") as name:
+        place = Path(name)
+        for side in ("de", "en"):
+            text = Reader(data / "bucc-style/de-en" / f"de-en.training.{side}", format="bucc")
+            sentences = (sentence for block in text for sentence in block.sentences)
+            with open(place / side, "w", encoding="utf-8") as file:
+                file.writelines(f"{sentence}\n" for sentence in islice(sentences, lines))
+        base = ["mine", str(place / "de"), str(place / "en"), "--threshold", "0", "--threads", "1"]
+        runs = {
+            "unsharded": [],
+            "serial": ["--backend", "serial"],
+            "1 process": ["--backend", "processes", "--workers", "1"],
+            "2 processes": ["--backend", "processes", "--workers", "2"],
+        }
+        digests = set()
+        timed([*base, "--top-n", "1", "-o", str(place / "warm.tsv")], 1)
+        for run, extra in runs.items():
+            work, output = place / run.replace(" ", "-"), place / f"{run.replace(' ', '-')}.tsv"
+            more = [*extra, "--work", str(work)]
+            if extra:
+                more += ["--shard-lines", str(-(-lines // SHARDS))]
+            results[run] = timed([*base, *more, "-o", str(output)], 1)
+            digests.add(hashlib.sha256(output.read_bytes()).hexdigest())
+            if run == "1 process":
+                kinds = status(work).kinds
+                results["tasks"] = {
+                    kind.name: {
+                        "tasks": kind.total,
+                        "seconds": round(kind.seconds * kind.total, 2),
+                        "peak MB": kind.peak >> 20,
+                    }
+                    for kind in kinds
+                }
+    results["equal"] = len(digests) == 1
+    results["overhead"] = round(results["serial"]["cpu"] / results["unsharded"]["cpu"] - 1, 4)
+    results["speedup"] = round(results["1 process"]["wall"] / results["2 processes"]["wall"], 3)
+    return results
+
+
+def main() -> None:
+    parser = report.parser(__doc__, "shards.json", quick=True)
+    parser.add_argument("--lines", type=int, default=40_000, help="lines of each side [40000]")
+    arguments = parser.parse_args()
+    results = measure(arguments.data, QUICK if arguments.quick else arguments.lines)
+    for name, value in results.items():
+        print(f"{name}: {value}")
+    destination = report.destination(arguments)
+    if destination is not None:
+        report.write(destination, "shards", results)

@@ -1,0 +1,53 @@
+"""Clusters: Ray with two nodes of this machine, one of which is killed; Slurm by submitit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.sharded import Corpus, same
+
+from miner.errors import ResourceError
+from miner.knn.settings import SearchSettings
+from miner.mining.mine import Mined
+from miner.shards.mine_shards import Workers
+
+
+def test_ray_of_which_a_node_is_killed(
+    corpus: Corpus, expected: Mined, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("ray")
+    from ray.cluster_utils import Cluster
+
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    size = 80 << 20
+    cluster = Cluster(
+        initialize_head=True,
+        head_node_args={"num_cpus": 1, "object_store_memory": size, "include_dashboard": False},
+    )
+    try:
+        nodes = [cluster.add_node(num_cpus=1, object_store_memory=size)]
+
+        def report(stage: str, done: int, total: int | None) -> None:
+            if done >= 20 and nodes:
+                cluster.remove_node(nodes.pop(), allow_graceful=False)
+
+        workers = Workers("ray", 2, cluster.address)
+        found = corpus.shards(tmp_path / "work", 30, workers, report=report)
+        assert not nodes
+        assert same(found, expected, tmp_path)
+    finally:
+        cluster.shutdown()
+
+
+def test_no_ray_cluster(corpus: Corpus, tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    with pytest.raises(ResourceError, match=r"--address 127\.0\.0\.1:1: no Ray cluster"):
+        corpus.shards(tmp_path / "work", workers=Workers("ray", 2, "127.0.0.1:1"))
+
+
+def test_slurm_by_local_jobs(corpus: Corpus, tmp_path: Path) -> None:
+    pytest.importorskip("submitit")
+    settings = SearchSettings(rank="margin")
+    found = corpus.shards(tmp_path / "work", 1000, Workers("slurm", 2), settings=settings)
+    assert same(found, corpus.whole(settings), tmp_path)
