@@ -14,7 +14,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from miner.encoder.loading import split_name
 from miner.encoder.model import model_digest, resolve
+from miner.encoder.pretrained import directory_digest
 from miner.errors import ArtifactError
 from miner.filters.filter_types import GLOBAL, MODEL, Context, Filter
 from miner.filters.registry import FILTERS
@@ -109,7 +111,9 @@ class Plan:
 
     def files(self) -> list[Path]:
         """The model, and the files and directories that settings name."""
-        return [resolve(self.context.encoder)] + [
+        foreign = split_name(self.context.encoder)
+        model = Path(foreign[1]) if foreign else resolve(self.context.encoder)
+        return [model] + [
             self.context.directory / step.settings[name]
             for step in self.steps
             for name, setting in step.filter.settings.items()
@@ -128,6 +132,7 @@ class Plan:
             "languages": self.context.languages,
             "files": [[str(path), contents[path]] for path in paths],
             "repair": self.repair,
+            **_foreign_digest(self.context.encoder),
         }
         return json.dumps(record, sort_keys=True)
 
@@ -140,6 +145,14 @@ class Plan:
             with suppress(PackageNotFoundError):  # reported when the filter is built
                 found[name] = version(name)
         return found
+
+
+def _foreign_digest(encoder: str) -> dict[str, str]:
+    """Digest of the files of an encoder of another library, if it is in a directory."""
+    found = split_name(encoder)
+    if found is None or not Path(found[1]).is_dir():
+        return {}
+    return {"encoder": f"{found[0]} {directory_digest(Path(found[1]))}"}
 
 
 def _content(path: Path) -> str | None:
@@ -212,7 +225,7 @@ def read_plan(path: str | Path, context: Context) -> Plan:
         source_lang=context.source_lang or record.get("source_lang"),
         target_lang=context.target_lang or record.get("target_lang"),
         directory=path.parent,
-        model=context.model or (model if model == "default" else str(path.parent / model)),
+        model=context.model or _beside(path, model),
     )
     steps = [_step(f"{path}, filter {number}", table) for number, table in enumerate(tables, 1)]
     labels = [step.label for step in steps]
@@ -232,6 +245,13 @@ def read_plan(path: str | Path, context: Context) -> Plan:
             where = f"{path}, filter {number} ({step.name}): {name}"
             _refuse_score(where, step.settings[name], scoring)
     return _plan(steps, context, rank, record.get("repair", False))
+
+
+def _beside(path: Path, model: str) -> str:
+    """Find the model that a configuration names, from the place of its file."""
+    if model == "default" or split_name(model) is not None:
+        return model
+    return str(path.parent / model)
 
 
 def _plan(steps: Iterable[Step], context: Context, rank: str | None, repair: bool) -> Plan:

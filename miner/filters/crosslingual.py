@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from miner.encoder.loading import split_name
 from miner.encoder.model import model_digest
 from miner.encoder.open_encoder import open_encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
@@ -58,7 +59,9 @@ def _model(settings: Mapping[str, Any], context: Context) -> str:
     name = settings["model"]
     if not name:
         return context.encoder
-    return name if name == "default" else str(context.directory / name)
+    if name == "default" or split_name(name) is not None:
+        return name
+    return str(context.directory / name)
 
 
 class _Margin:

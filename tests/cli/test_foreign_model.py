@@ -11,7 +11,9 @@ import pytest
 from support.foreign import fake_directory, fake_library
 
 import miner as package
+from miner.cleaning.plan import read_plan, scores_plan
 from miner.encoder.model import load
+from miner.filters.filter_types import Context
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -86,3 +88,24 @@ def test_precision_of_vectors_without_a_model(miner: Run, tmp_path: Path) -> Non
     search[-1] = tmp_path / ".de4.npy"
     code, _, err = miner(*search)
     assert code == 1 and "400 vectors" in err and "1399 lines" in err
+
+
+def test_scores_follow_the_encoder(
+    miner: Run, name: str, german: list[str], english: list[str], other_model: Path, tmp_path: Path
+) -> None:
+    """The filter of cosines takes any encoder; a plan is another one once it has changed."""
+    text = "".join(f"{one}\t{other}\n" for one, other in zip(german, english, strict=True))
+    (tmp_path / "pairs.tsv").write_text(text, encoding="utf-8")
+    scoring = ["score", tmp_path / "pairs.tsv", "--score", "cosine", "--score-only"]
+    code, out, err = miner(*scoring, "--model", name, "--threads", 1)
+    assert code == 0, err
+    assert len(out.splitlines()) == 60
+    context = Context(model=name)
+    before = scores_plan(["cosine"], context).fingerprint()
+    assert before == scores_plan(["cosine"], context).fingerprint()
+    (tmp_path / "st" / "vocab.txt").write_text(f"{other_model}\n", encoding="utf-8")
+    assert scores_plan(["cosine"], context).fingerprint() != before
+    (tmp_path / "plan.toml").write_text(
+        f"model = '{name}'\n[[filter]]\nname = 'cosine'\n", encoding="utf-8"
+    )
+    assert read_plan(tmp_path / "plan.toml", Context()).context.encoder == name
