@@ -46,7 +46,7 @@ def measure(data: Path, lines: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="shards-") as name:
         place = Path(name)
         for side in ("de", "en"):
-            text = Reader(data / "bucc-style/de-en" / f"de-en.training.{side}", format="bucc")
+            text = Reader(data / "bucc-style/de-en" / f"de-en.training.{side}.xz", format="bucc")
             sentences = (sentence for block in text for sentence in block.sentences)
             with open(place / side, "w", encoding="utf-8") as file:
                 file.writelines(f"{sentence}\n" for sentence in islice(sentences, lines))

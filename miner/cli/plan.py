@@ -48,10 +48,11 @@ def plan(
     texts = expanded(source), expanded(target)
     if ["-"] in texts:
         raise click.UsageError("a plan reads the files twice, and standard input only once")
-    for name in ("work", "factory", "output", "page", "ids", "bucc"):
+    for name in ("work", "factory", "output", "ids", "bucc"):
         given.pop(name)
     try:
         settings, keep = take_settings(given), take_keep(given)
+        del given["page"]
         encoder = load_encoder(model, settings, loading)
         model_verifies = encoder.model is not None and encoder.model.verifier is not None
         verifying = settings.rank != "margin" and model_verifies

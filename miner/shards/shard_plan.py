@@ -20,7 +20,7 @@ from miner.index.index import model_entry
 from miner.knn.settings import SearchSettings
 from miner.names import SIDES, VERSION
 from miner.shards.task import Task, record
-from miner.text.output import atomic_file
+from miner.text.output import atomic_file, one_line
 
 PLAN = "plan.json"
 FORMAT = "bitext-miner plan"
@@ -87,18 +87,27 @@ class Plan:
                 f"{path}: made by bitext-miner {found.get('version')}, this worker has "
                 f"{VERSION}; install one version everywhere, or name another --work"
             )
-        settings = found["settings"]
-        settings["languages"] = tuple(settings["languages"])
-        found["settings"] = SearchSettings(**settings)
-        for name in ("texts", "stamps"):
-            found[name] = tuple(
-                tuple(tuple(part) if isinstance(part, list) else part for part in side)
-                for side in found[name]
-            )
-        found["entries"] = tuple(found["entries"])
-        if found["decoys"] is not None:
-            found["decoys"] = tuple(found["decoys"])
-        return cls(**found)
+        try:
+            return cls._of_json(found)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ArtifactError(
+                f"{path}: not a whole plan ({one_line(str(error))}); name another --work"
+            ) from None
+
+    @classmethod
+    def _of_json(cls, found: dict[str, Any]) -> Plan:
+        settings = found["settings"] | {"languages": tuple(found["settings"]["languages"])}
+        stamps = tuple(tuple((size, time) for size, time in side) for side in found["stamps"])
+        left, right = found["texts"]
+        decoys = found["decoys"]
+        changed = {
+            "texts": (tuple(left), tuple(right)),
+            "stamps": stamps,
+            "entries": tuple(found["entries"]),
+            "settings": SearchSettings(**settings),
+            "decoys": None if decoys is None else tuple(decoys),
+        }
+        return cls(**(found | changed))
 
     def write(self, work: Path) -> None:
         """Write the plan, or check that the one in the directory is the same.

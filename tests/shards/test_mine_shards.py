@@ -150,6 +150,9 @@ def test_another_plan(corpus: Corpus, tmp_path: Path, tiny_model: Path) -> None:
     (work / PLAN).write_text(json.dumps(plan | {"version": "0.0.1"}))
     with pytest.raises(MismatchError, match=r"0\.0\.1.* install one version everywhere"):
         corpus.shards(work)
+    (work / PLAN).write_text(json.dumps(plan | {"more": 1}))
+    with pytest.raises(ArtifactError, match="not a whole plan"):
+        corpus.shards(work)
     (work / PLAN).write_text("{}")
     with pytest.raises(ArtifactError, match="not the plan of a sharded mining"):
         corpus.shards(work)
