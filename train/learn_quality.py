@@ -21,7 +21,7 @@ from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
 from miner.names import SIDES
 from miner.scoring.logistic import Logistic, fit_ridge
-from miner.scoring.quality import feature_names, features
+from miner.scoring.quality import COMPARED, FEATURES, features
 from miner.scoring.verifier import Verifier
 from miner_train.language_texts import LanguageText
 from miner_train.learn_verifier import INVERSE_PENALTY, fit
@@ -31,6 +31,9 @@ from miner_train.quality_contrasts import contrast_cases
 PAIRS, SHORTEST = 12_000, 15
 # Weight of all contrast cases beside that of all single pairs.
 CONTRASTS = 4.0
+# Weight of the comparer's logit beside that of the other features. It is given, not fitted: a
+# fitted one is five times as large, too large for other text than that of the training.
+COMPARER = 0.15
 # Share of pairs joined to another one: corpora from the web have whole paragraphs in a line.
 JOINED = 0.4
 # Nearest sentences among which the wrong partner of a misaligned pair is drawn.
@@ -63,12 +66,11 @@ def learn_quality(encoder: Encoder, texts: Sequence[LanguageText], seed: int) ->
         values.append(columns[known])
         good.append(labels[known])
         contrasts.append(_contrasts(verifier, text, seed, most))
-    return fit_contrasts(
-        np.concatenate(values),
-        np.concatenate(good),
-        np.concatenate(contrasts),
-        feature_names(verifier),
-    ).as_dict()
+    every, true, count = np.concatenate(values), np.concatenate(good), len(FEATURES)
+    function = fit_contrasts(every[:, :count], true, np.concatenate(contrasts)[:, :count], FEATURES)
+    if verifier.comparer is not None:
+        function = with_comparer(function, every, true)
+    return function.as_dict()
 
 
 def _contrasts(verifier: Verifier, text: LanguageText, seed: int, most: int) -> np.ndarray:
@@ -116,11 +118,28 @@ def fit_contrasts(
         penalty,
         np.zeros(design.shape[1]),
     )
-    function = Logistic(names, float(weights[0]), weights[1:] / spread, mean)
+    return calibrated(
+        Logistic(names, float(weights[0]), weights[1:] / spread, mean), features, true
+    )
+
+
+def with_comparer(function: Logistic, features: np.ndarray, true: np.ndarray) -> Logistic:
+    """Add the comparer's logit, the last column of ``features``, with the weight `COMPARER`."""
+    weight, mean = np.append(function.weight, COMPARER), features[true, -1].mean(dtype=np.float64)
+    names = (*function.names, COMPARED)
+    both = Logistic(names, function.intercept, weight, np.append(function.mean, mean))
+    return calibrated(both, features, true)
+
+
+def calibrated(function: Logistic, features: np.ndarray, true: np.ndarray) -> Logistic:
+    """Scale and shift the logits of a function so that they are right for these pairs.
+
+    The order of pairs does not change.
+    """
     scale = fit(function.logit(features)[:, None], true, ("logit",))
     slope = float(scale.weight[0])
     intercept = scale.intercept + slope * (function.intercept - float(scale.mean[0]))
-    return Logistic(names, intercept, slope * function.weight, mean)
+    return Logistic(function.names, intercept, slope * function.weight, function.mean)
 
 
 def corrupt(

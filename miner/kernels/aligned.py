@@ -28,22 +28,25 @@ CHUNK = 256
 @numba.njit(error_model="numpy")
 def _probability(offsets, translations, probability, token, other):
     """Return the probability of ``other`` as a translation of ``token``; 0 where not listed."""
-    low, end = offsets[token], offsets[token + 1]
-    high = end
-    while low < high:
-        middle = (low + high) // 2
-        if translations[middle] < other:
-            low = middle + 1
-        else:
-            high = middle
-    if low < end and translations[low] == other:
-        return probability[low]
-    return np.float32(0.0)
+    low, size = offsets[token], offsets[token + 1] - offsets[token]
+    if size == 0:
+        return np.float32(0.0)
+    # Binary search without branches, whose outcome no processor foresees.
+    while size > 1:
+        half = size // 2
+        low += half if translations[low + half] <= other else 0
+        size -= half
+    return probability[low] if translations[low] == other else np.float32(0.0)
 
 
 @numba.njit(error_model="numpy")
-def _relate(a, b, codes, scale, frequency, lexicon, rows, similar, forward, backward, score, eight):
-    """Write cosines, probabilities and scores of all pairs of tokens, ``(m, n) float32`` each."""
+def _relate(a, b, codes, scale, frequency, lexicon, rows, tables, eight):
+    """Write tables of all pairs of tokens, ``(m, n) float32`` each.
+
+    They are cosines, the probabilities of ``b (m,)`` given ``a (n,)`` and of ``a`` given ``b``, how
+    much likelier than chance the likelier of both is, and scores.
+    """
+    similar, forward, backward, chance, score = tables
     offsets, translations, probability = lexicon
     n, m = len(a), len(b)
     for i in range(n):
@@ -58,6 +61,7 @@ def _relate(a, b, codes, scale, frequency, lexicon, rows, similar, forward, back
             back = _probability(offsets, translations, probability, b[j], a[i])
             forward[j, i], backward[j, i] = there, back
             ratio = max(there / frequency[b[j]], back / frequency[a[i]])
+            chance[j, i] = ratio
             distance = abs((i + 0.5) / n - (j + 0.5) / m)
             evidence = np.log(1.0 + ratio) / EVIDENCE if ratio > 0 else 0.0
             score[j, i] = similar[j, i] + evidence - DISTANCE * distance
@@ -65,11 +69,12 @@ def _relate(a, b, codes, scale, frequency, lexicon, rows, similar, forward, back
 
 @numba.njit(error_model="numpy")
 def _describe(
-    own, others, similar, forward, backward, score, weight, frequency, partner, mutual, out
+    own, others, similar, forward, backward, chance, score, weight, frequency, partner, mutual, out
 ):
     """Write `COLUMNS` numbers of each token of ``own (n,)`` to ``out (n, COLUMNS) float32``.
 
-    The matrices are ``(m, n)``, ``forward`` the probabilities of ``others (m,)`` given ``own``.
+    The tables are those of `_relate`, ``(m, n)``, ``forward`` being the probabilities of ``others
+    (m,)`` given ``own``.
     ``partner (n,) int64`` gets the positions of the counterparts; ``mutual (m,)`` those of the
     other side, or -1 where they are not known yet.
     """
@@ -91,8 +96,7 @@ def _describe(
         j = partner[i]
         a, b, row = own[i], others[j], out[i]
         row[0] = similar[j, i]
-        ratio = max(forward[j, i] / frequency[b], backward[j, i] / frequency[a])
-        row[1] = np.log(1.0 + ratio) / EVIDENCE
+        row[1] = np.log(1.0 + chance[j, i]) / EVIDENCE
         row[2], row[3] = forward[j, i], backward[j, i]
         row[4] = 1.0 if a == b else 0.0
         row[5] = (j + 0.5) / m - (i + 0.5) / n
@@ -106,7 +110,7 @@ def _describe(
         most, total = np.float32(0.0), np.float32(0.0)
         for k in range(m):
             total += forward[k, i]
-            most = max(most, forward[k, i] / frequency[others[k]], backward[k, i] / frequency[a])
+            most = max(most, chance[k, i])
         row[12] = np.log(1.0 + most) / EVIDENCE
         row[13] = weight[a]
         row[14] = -np.log(frequency[a]) / EVIDENCE
@@ -123,19 +127,23 @@ def _align(a, b, table, lexicon, rows, tables, eight, places, out):
     ``places (2, MOST) int64`` gets the positions of the counterparts of both sides.
     """
     codes, scale, weight, frequency = table
-    similar, forward, backward, score = tables
+    similar, forward, backward, chance, score = tables
     n, m = len(a), len(b)
-    _relate(a, b, codes, scale, frequency, lexicon, rows, similar, forward, backward, score, eight)
+    _relate(a, b, codes, scale, frequency, lexicon, rows, tables, eight)
     for j in range(m):
         best, place = np.float32(-np.inf), 0
         for i in range(n):
             if score[j, i] > best:
                 best, place = score[j, i], i
         places[1, j] = place
-    matrices = similar[:m, :n], forward[:m, :n], backward[:m, :n], score[:m, :n]
-    _describe(a, b, *matrices, weight, frequency, places[0], places[1], out[:n])
-    back = similar[:m, :n].T, backward[:m, :n].T, forward[:m, :n].T, score[:m, :n].T
-    _describe(b, a, *back, weight, frequency, places[1], places[0], out[n : n + m])
+    there, back, odds = forward[:m, :n], backward[:m, :n], chance[:m, :n]
+    alike, value = similar[:m, :n], score[:m, :n]
+    _describe(
+        a, b, alike, there, back, odds, value, weight, frequency, places[0], places[1], out[:n]
+    )
+    alike, there, back, odds, value = alike.T, there.T, back.T, odds.T, value.T
+    own = out[n : n + m]
+    _describe(b, a, alike, back, there, odds, value, weight, frequency, places[1], places[0], own)
 
 
 @numba.njit(parallel=True, cache=True, error_model="numpy")
@@ -152,7 +160,7 @@ def describe(source, target, source_row, target_row, table, lexicon, starts, ids
     for chunk in numba.prange((m + CHUNK - 1) // CHUNK):
         rows = np.zeros((MOST, table[0].shape[1]), dtype=np.int16)
         similar = np.empty((MOST, MOST), dtype=np.float32)
-        tables = similar, similar.copy(), similar.copy(), similar.copy()
+        tables = similar, similar.copy(), similar.copy(), similar.copy(), similar.copy()
         eight, places = np.empty(8, dtype=np.int32), np.zeros((2, MOST), dtype=np.int64)
         for c in range(chunk * CHUNK, min(m, (chunk + 1) * CHUNK)):
             a, b = _tokens(source, source_row[c]), _tokens(target, target_row[c])
@@ -194,7 +202,7 @@ def compare_pairs(source, target, source_row, target_row, table, lexicon, networ
     for chunk in numba.prange((m + CHUNK - 1) // CHUNK):
         rows = np.zeros((MOST, table[0].shape[1]), dtype=np.int16)
         similar = np.empty((MOST, MOST), dtype=np.float32)
-        tables = similar, similar.copy(), similar.copy(), similar.copy()
+        tables = similar, similar.copy(), similar.copy(), similar.copy(), similar.copy()
         eight, places = np.empty(8, dtype=np.int32), np.zeros((2, MOST), dtype=np.int64)
         numbers = np.empty((2 * MOST, COLUMNS), dtype=np.float32)
         given = np.zeros(COLUMNS + 6 * size, dtype=np.float32)

@@ -13,10 +13,12 @@ pytest.importorskip("sklearn")
 from support.tiny import sentences
 
 from miner.encoder.encoder import Encoder
-from miner.scoring.quality import FEATURES, NAME, Quality
+from miner.scoring.logistic import sigmoid
+from miner.scoring.quality import COMPARED, FEATURES, NAME, Quality
 from miner_train import learn_quality as learning
 from miner_train.language_texts import LanguageText
-from miner_train.learn_quality import KINDS, corrupt, learn_quality
+from miner_train.learn_quality import KINDS, corrupt, learn_quality, with_comparer
+from miner_train.learn_verifier import fit
 
 PAIR = (
     "Am Montag fuhr Anna mit 3 Freunden nach Berlin",
@@ -75,3 +77,16 @@ def test_a_learned_function_recognises_corrupted_pairs(verifying_model):
     )
     german, english = sentences("de"), sentences("en")
     assert quality.score(german, english).mean() > 2 * quality.score(german, english[::-1]).mean()
+
+
+def test_the_comparer_moves_the_order_by_its_weight():
+    generator = np.random.default_rng(1)
+    features = generator.normal(size=(4000, len(FEATURES) + 1)).astype(np.float32)
+    true = generator.random(4000) < sigmoid(3 * features[:, 0] + features[:, -1])
+    function = fit(features[:, :-1], true, FEATURES)
+    both = with_comparer(function, features, true)
+    assert both.names == (*FEATURES, COMPARED)
+    total = function.logit(features) + learning.COMPARER * features[:, -1]
+    assert (np.argsort(both.logit(features)) == np.argsort(total)).mean() > 0.999
+    # Calibrated: as many are right as it says, however large the sum is.
+    assert sigmoid(both.logit(features)).mean() == pytest.approx(true.mean(), abs=0.005)
