@@ -102,7 +102,7 @@ def _rates(work: Path) -> Rates:
     disk: dict[str, float] = {}
     for task in plan.tasks(rows):
         entry = record(work, task.name)
-        seconds[task.kind] = seconds.get(task.kind, 0.0) + entry["seconds"]
+        seconds[task.kind] = seconds.get(task.kind, 0.0) + entry["core seconds"]
         disk[task.kind] = disk.get(task.kind, 0.0) + sum(entry["files"].values())
     return Rates(
         {kind: value / max(units[kind], 1.0) for kind, value in seconds.items()},
@@ -140,7 +140,7 @@ def costs(
         disk = rates.disk[kind] * units[kind]
         if kind == "search":  # lists grow with the rows of a block, not with its cells
             disk = PLACE.itemsize * width * float(sizes[0] * right + sizes[1] * left)
-        rows = sum(sizes) if kind in ("index", "match") else min(lines, max(sizes))
+        rows = {"index": max(sizes), "match": sum(sizes)}.get(kind, min(lines, max(sizes)))
         memory = BASE + ROW.get(kind, 100) * rows
         found.append(Cost(kind, counts[kind], seconds * units[kind], disk, memory))
     return found

@@ -98,7 +98,7 @@ def perform(
     temporary = final.with_name(f".{final.name}.{uuid.uuid4().hex}{PARTIAL}")
     running = work / RUNNING / task.name.replace("/", " ")
     failed = work / FAILED / task.name.replace("/", " ")
-    begun = time.time()
+    begun, busy = time.time(), time.process_time()
     reset_peak()
     try:
         temporary.mkdir(parents=True)
@@ -108,6 +108,7 @@ def perform(
             "fingerprint": fingerprint(work, task, settings),
             "files": {path.name: path.stat().st_size for path in sorted(temporary.iterdir())},
             "seconds": time.time() - begun,
+            "core seconds": time.process_time() - busy,
             "ended": time.time(),
             "peak": peak_memory(),
             "host": socket.gethostname(),
