@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -18,6 +18,7 @@ from miner.scoring.margin import (
     CandidateBlocks,
     Candidates,
     Retrieval,
+    best_pairs,
     candidates,
     margin_score,
     match_one_to_one,
@@ -173,6 +174,25 @@ def test_blocks_of_sources_change_nothing(search, margin, retrieval, size):
     whole = candidates(*search, margin)
     assert found == as_rows(whole)
     assert as_rows(kept.result()) == as_rows(retrieve(whole, retrieval))
+
+
+@settings(max_examples=60)
+@given(searches(exact=True), st.sampled_from(RETRIEVALS), st.integers(1, 4))
+def test_shards_of_sources_change_nothing(search, retrieval, size):
+    """Candidates of some sources, whose rows count from the first of them."""
+    forward, backward = search
+    pairs = candidates(forward, backward)
+    kept, found = Retrieval(len(backward), retrieval), []
+    for first in range(0, len(forward), size):
+        part = slice(first, first + size)
+        own = Neighbors(forward.similarity[part], forward.row[part])
+        blocks = CandidateBlocks(own, backward, first=first, mean=neighborhood_mean(backward))
+        block = blocks.block(0, len(own))
+        block = replace(block, source_row=block.source_row + first)
+        found += as_rows(block)
+        kept.add_best(*best_pairs(block))
+    assert found == as_rows(pairs)
+    assert as_rows(kept.result()) == as_rows(retrieve(pairs, retrieval))
 
 
 @given(searches(), st.sampled_from(RETRIEVALS), st.randoms(use_true_random=False))
