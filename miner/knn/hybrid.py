@@ -35,7 +35,7 @@ from miner.machine import release_pages
 
 # Clusters for each side of n sentences: PER_ROOT times the root of n, rounded to a power of two;
 # and clusters that each sentence probes, its own included.
-PER_ROOT, PROBES = 4, 16
+PER_ROOT, PROBES = 4, 32
 # Sentences found by tokens for each query, and queries of one step.
 RETRIEVED, QUERIES = 64, 8192
 

@@ -24,7 +24,7 @@ COMMON = 0.05
 OWN, PROBABLE = 0.5, 0.05
 # Postings that a query reads at most, those of its rarest tokens. It bounds the time of a query,
 # however large the corpus is.
-BUDGET = 5000
+BUDGET = 10_000
 
 
 @dataclass(frozen=True, eq=False)
