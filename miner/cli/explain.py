@@ -29,7 +29,8 @@ def explain(
 
     SOURCE and TARGET are the sentences, in quotes; MODEL is a model directory, or 'default'. The
     probability comes from the two sentences alone. A search also compares rivals: does another
-    sentence fit better?
+    sentence fit better? Of a model with a comparer, the objection is how much a token speaks
+    against the pair, in log-odds; below 0 it speaks for it.
     """
     from miner.encoder.open_encoder import open_encoder
     from miner.scoring.explain import explain as explain_pair
