@@ -68,7 +68,8 @@ def similarities(a, a_scale, b, b_scale, rows, columns, first, last, swapped, ou
             right = b[column]
             total = np.int32(0)
             for k in range(len(left)):
-                total += np.int32(left[k]) * np.int32(right[k])
+                product = np.int32(np.int32(left[k]) * np.int32(right[k]))  # numba widens it
+                total = np.int32(total + product)
             if swapped:
                 out[i, j] = np.float32(total) * a_scale[rows[i]] * b_scale[column]
             else:
