@@ -1,6 +1,6 @@
 """Kill, cut off, fuzz and starve every command that writes; all counts of faults should be 0.
 
-    python -m benchmarks reliability [--only kills,crashes,fuzz,places] [--command train,index]
+    python -m benchmarks reliability [--only kills crashes fuzz places] [--command train ...]
         [--scale 0.01]
 
 Works on the demo text, so it needs no data. ``--scale`` 1 is the whole campaign: 100 kills of each
@@ -36,31 +36,26 @@ FINE = (
 
 def main() -> None:
     options = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    options.add_argument("--only", default=",".join(SECTIONS))
-    options.add_argument("--command", default=",".join(DISTURBED), help="disturb only these")
+    options.add_argument("--only", nargs="+", choices=SECTIONS, default=SECTIONS, help="[all]")
+    options.add_argument(
+        "--command", nargs="+", choices=DISTURBED, default=DISTURBED, help="disturb only these"
+    )
     options.add_argument("--scale", type=float, default=1.0)
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--json", type=Path, default=report.RESULTS / "reliability.json")
     given = options.parse_args()
-    wanted = given.only.split(",")
-    if unknown := [name for name in wanted if name not in SECTIONS]:
-        options.error(f"no such section: {', '.join(unknown)}; there are {', '.join(SECTIONS)}")
-    chosen = given.command.split(",")
-    if unknown := [name for name in chosen if name not in DISTURBED]:
-        options.error(f"no such command: {', '.join(unknown)}; there are {', '.join(DISTURBED)}")
     found: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(prefix="miner-reliability-") as temporary:
         root = Path(temporary)
         commands.write_inputs(root)
-        for name in wanted:
+        for name in given.only:
             begun = time.monotonic()
-            results = globals()[f"run_{name}"](root, chosen, given.scale, given.seed)
+            results = globals()[f"run_{name}"](root, given.command, given.scale, given.seed)
             results["seconds"] = round(time.monotonic() - begun)
             found[name] = results
             # Each section as it ends: it is an hour.
-            section = (
-                name if name == "fuzz" or chosen == list(DISTURBED) else f"{name}: {given.command}"
-            )
+            whole = name == "fuzz" or set(given.command) == set(DISTURBED)
+            section = name if whole else f"{name}: {' '.join(given.command)}"
             report.merge(given.json, "reliability", section, results)
             faulty = faults({name: results}) or "no fault"
             print(f"{name}, {results['seconds']} s: {json.dumps(faulty, indent=1)}", flush=True)

@@ -185,16 +185,15 @@ def forked(
     """Run the program in a fork; returns exit code, messages, seconds, and bytes of memory.
 
     A run that outlasts ``seconds`` is killed, with exit code -9. Memory is the growth of the
-    resident set over the parent's.
+    resident set. A fork has less than its parent, by what is mapped from files.
     """
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    before = pages * resource.getpagesize() >> 10  # the fork's peak begins at the parent's present
-    messages = place / ".stderr"
+    messages, resident = place / ".stderr", place / ".resident"
     begun = time.monotonic()
     child = os.fork()
     if not child:
         code = 70
         try:
+            resident.write_text(Path("/proc/self/statm").read_text().split()[1])
             os.chdir(place)
             with open(messages, "wb") as log, open(os.devnull, "r+b") as null:
                 os.dup2(null.fileno(), 0)
@@ -212,6 +211,7 @@ def forked(
     status, usage = _awaited(child, begun + seconds)
     code = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
     err = messages.read_text(encoding="utf-8", errors="replace") if messages.exists() else ""
+    before = int(resident.read_text()) * resource.getpagesize() >> 10 if resident.exists() else 0
     return code, err, time.monotonic() - begun, max(0, usage.ru_maxrss - before) << 10
 
 

@@ -115,7 +115,8 @@ def test_fuzz(tmp_path: Path) -> None:
         cwd=Path(__file__).parents[2],
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    parts = json.loads(result.read_text(encoding="utf-8"))["results"]["fuzz"]
+    parts = json.loads(result.read_text(encoding="utf-8"))["sections"]["fuzz"]["results"]
+    assert max(parts[half]["most memory, MB"] for half in ("half 0", "half 1")) > 0
     assert sum(parts[half]["exit code 1"] for half in ("half 0", "half 1")) > 10
 
 
