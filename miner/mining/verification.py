@@ -103,6 +103,7 @@ def choose_by_probability(
     ``memory`` bytes the logits are in temporary files. Raises
     ResourceError for more targets, decoys included, than an int32 counts.
     """
+    _require_countable(blocks)  # before memory for each of them is taken
     best = BestLogits(len(blocks.forward)), BestLogits(len(blocks.backward))
 
     def add(block: Candidates, logit: np.ndarray) -> None:
@@ -117,6 +118,14 @@ def choose_by_probability(
     return kept.result(), logits, context_of
 
 
+def _require_countable(blocks: CandidateBlocks) -> None:
+    """Raise ResourceError for more targets, decoys included, than an int32 counts."""
+    if len(blocks.backward) > np.iinfo(np.int32).max:
+        raise ResourceError(
+            f"{len(blocks.backward):,} targets and decoys are too many to verify; split the corpus"
+        )
+
+
 def candidate_logits(
     blocks: CandidateBlocks,
     logits_of: LogitsOf,
@@ -128,10 +137,7 @@ def candidate_logits(
     ``add`` is called with each block and its logits. Other arguments and errors are those of
     :func:`choose_by_probability`.
     """
-    if len(blocks.backward) > np.iinfo(np.int32).max:
-        raise ResourceError(
-            f"{len(blocks.backward):,} targets and decoys are too many to verify; split the corpus"
-        )
+    _require_countable(blocks)
     sides = blocks.forward, blocks.backward
     counts = np.zeros(len(sides[0]), dtype=np.int64)
     most = 12 * (sides[0].row.size + sides[1].row.size)

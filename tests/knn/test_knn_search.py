@@ -261,7 +261,7 @@ def test_int8_lists_do_not_depend_on_the_machine(
     """Some rows are in doubt and searched again, some are not."""
     monkeypatch.setattr(knn_search, "int8_suffices", lambda *arguments: True)
     again: list[int] = []
-    original = settling._search_float32
+    original = settling.search_float32
 
     def counted(vectors: np.ndarray, *rest: Any) -> Any:
         again.append(len(vectors))
@@ -272,7 +272,7 @@ def test_int8_lists_do_not_depend_on_the_machine(
     near[::2] = units(generator, 450, 32)
     source, target = side(near[:400].astype(np.float16)), side(near[400:].astype(np.float16))
     with monkeypatch.context() as patch:
-        patch.setattr(settling, "_search_float32", counted)
+        patch.setattr(settling, "search_float32", counted)
         wanted = nearest("int8", source, target, 4)
     assert 300 < sum(again) < 800, "of 900"
     monkeypatch.setattr(knn_search, "BLOCK", settings.pop("block", knn_search.BLOCK))

@@ -89,8 +89,10 @@ def test_every_encoder_learns_fifty_pairs(
 
 def test_the_dimension_of_a_mixed_model(text: TextPair, tmp_path: Path) -> None:
     added = fit(text, tmp_path / "a", encoder="word+trigram", epochs=1)
-    joined = fit(text, tmp_path / "b", encoder="word+blstm", combine="concat", hidden=8, epochs=1)
-    assert (added.dimension, joined.dimension) == (32, 32 + 2 * 8)
+    recurrent = {"encoder": "word+blstm", "combine": "concat", "hidden": 8, "epochs": 1}
+    averaged = fit(text, tmp_path / "b", **recurrent)
+    joined = fit(text, tmp_path / "c", **recurrent, directions="concat")
+    assert (added.dimension, averaged.dimension, joined.dimension) == (32, 32 + 8, 32 + 2 * 8)
 
 
 def test_an_empty_part_of_a_mixed_model(tmp_path: Path) -> None:
