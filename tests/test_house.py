@@ -31,6 +31,7 @@ TRAINING = (
     "miner.cli.train",
     "miner.cli.train_classifier",
     "miner.cli.train_verifier",
+    "miner.cli.training_text",
     "miner.cli.negatives",
     "miner.cli.paraphrase_tune",
 )
@@ -193,7 +194,9 @@ def inside_and_everywhere(name: str, tops: tuple[str, ...]) -> tuple[list[str], 
     tree = ast.parse(MINER[name].read_text(encoding="utf-8"))
     # Imports for annotations are never run.
     tree.body = [node for node in tree.body if not ast.unparse(node).startswith("if TYPE_CHECKING")]
-    bodies = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    members = [node for one in (tree, *classes) for node in one.body]
+    bodies = [node for node in members if isinstance(node, ast.FunctionDef)]
     return sorted(other for body in bodies for other in found(body)), sorted(found(tree))
 
 

@@ -5,7 +5,6 @@ One group of ten commands with common options and one run; its 400 lines stay to
 """
 
 import inspect
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,11 @@ import click
 from miner.cli import guard, loading_options, options
 from miner.cli.evaluate_contrast import contrast
 from miner.cli.evaluate_senteval import senteval
+from miner.cli.evaluated import write_json
 from miner.cli.progress_bars import Progress
 from miner.encoder.loading import Loading
 from miner.errors import ArtifactError, CorpusError, NoTestSetError
-from miner.text.output import open_output, resource_error
+from miner.text.output import resource_error
 
 TASKS = ("sts", "tatoeba", "bucc", "paraphrase", "noisy", "speed")
 # Tasks with sentences of their own; speed encodes those of the others.
@@ -112,7 +112,7 @@ def mined(pairs: str, gold: str, threshold: float | None, json_file: str | None)
         click.echo(f"warning: {warning}", err=True)
     if json_file:
         record = {name: result.as_dict() for name, result in results.items()}
-        _write_json(json_file, record, indent=2)
+        write_json(json_file, record, indent=2)
 
 
 def model_task(name: str, examples: str) -> Callable[[Any], click.Command]:
@@ -335,7 +335,7 @@ def languages(
     found = overlap.compare_languages(scores, distances, dict(models), dict(texts))
     click.echo("\n".join(overlap.table(found)))
     if json_file:
-        _write_json(json_file, found.as_dict(), indent=2, ensure_ascii=False)
+        write_json(json_file, found.as_dict(), indent=2, ensure_ascii=False)
 
 
 evaluate.add_command(contrast)
@@ -402,14 +402,9 @@ def _run(
             record["left out"] = [one.as_dict() for one in left_out]
         if against is not None:
             record["differences"] = [one.as_dict() for one in differences]
-        _write_json(json_file, record, indent=1)
+        write_json(json_file, record, indent=1)
     for left in left_out:
         if isinstance(left.error, CorpusError) and not isinstance(left.error, NoTestSetError):
             raise left.error
     if not any(result.metrics for result in found[0]) and several:
         raise CorpusError(f"{data}: nothing could be evaluated; the reasons are above")
-
-
-def _write_json(path: str, record: dict[str, Any], **layout: Any) -> None:
-    with open_output(path) as file:
-        file.write(json.dumps(record, **layout) + "\n")

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import click
 
 from miner.cli import guard, options
-from miner.cli.progress_bars import Progress
-from miner.text.output import open_output
+from miner.cli.evaluated import run_task
 
 
 @click.command(
@@ -70,11 +66,7 @@ def contrast(
     another gender or tense. Cases are made from --bitext, or read from --cases, for example those
     of DEMETR, whose severities are reported too. The choice of cases depends on the text alone.
     """
-    import miner
     from miner.evaluation import contrast as task
-    from miner.evaluation import suite, summary
-    from miner.evaluation.bootstrap import RESAMPLES
-    from miner.evaluation.evaluated_model import MinerModel
     from miner.text.bitext import read_bitext
     from miner.text.bitext_format import BitextFormat
 
@@ -94,23 +86,12 @@ def contrast(
         chosen = task.make_cases(read.source, read.target, count=count)
     if write is not None:
         task.write_cases(chosen, write)
-    opened = [MinerModel(one, threads, device) for one in (model, against) if one is not None]
-    found = []
-    for one in opened:
-        with Progress("cases") as bar:
-            found.append(task.evaluate(one, chosen, bar))
-    for one, result in zip(opened, found, strict=True):
-        click.echo(f"{one.name}\n\n{summary.task_text(result)}\n")
-    click.echo(f"Intervals hold 95% of {RESAMPLES:,} bootstrap resamples of the translations.")
-    record: dict[str, Any] = {
-        "miner": miner.__version__,
-        "models": [suite.record(one, [result]) for one, result in zip(opened, found, strict=True)],
-    }
-    if against is not None:
-        differences = summary.compare([found[0]], [found[1]])
-        table = summary.difference_table(differences)
-        click.echo(f"\n{model} minus {against}, on the same resamples:\n\n{table}")
-        record["differences"] = [one.as_dict() for one in differences]
-    if json_file is not None:
-        with open_output(json_file) as file:
-            file.write(json.dumps(record, indent=1) + "\n")
+    run_task(
+        lambda one, progress: task.evaluate(one, chosen, progress),
+        (model, against),
+        units="cases",
+        resampled="translations",
+        json_file=json_file,
+        device=device,
+        threads=threads,
+    )

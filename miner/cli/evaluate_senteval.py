@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import click
 
 from miner.cli import guard, options
-from miner.cli.progress_bars import Progress
-from miner.text.output import open_output
+from miner.cli.evaluated import run_task
 
 SETS = ("MR", "CR", "SUBJ", "MPQA", "SST2", "SST5", "TREC", "MRPC", "SICK-E", "SICK-R", "STS-B")
 
@@ -54,32 +51,15 @@ def senteval(
     too. Accuracy, or Pearson's correlation of SICK-R and STS-B. Ten folds of MR, CR, SUBJ and MPQA
     take minutes each.
     """
-    import miner
     from miner.evaluation import senteval as task
-    from miner.evaluation import suite, summary
-    from miner.evaluation.bootstrap import RESAMPLES
-    from miner.evaluation.evaluated_model import MinerModel
 
     guard.check([], {"--json": json_file})
-    opened = [MinerModel(one, threads, device) for one in (model, against) if one is not None]
-    found = []
-    for one in opened:
-        with Progress("sets") as bar:
-            found.append(task.evaluate(one, directory, bar, only or SETS, folds))
-    for one, result in zip(opened, found, strict=True):
-        click.echo(f"{one.name}\n\n{summary.task_text(result)}\n")
-    click.echo(f"Intervals hold 95% of {RESAMPLES:,} bootstrap resamples of the test items.")
-    record: dict[str, Any] = {
-        "miner": miner.__version__,
-        "models": [suite.record(one, [result]) for one, result in zip(opened, found, strict=True)],
-    }
-    if against is not None:
-        differences = summary.compare([found[0]], [found[1]])
-        click.echo(
-            f"\n{model} minus {against}, on the same resamples:\n\n"
-            f"{summary.difference_table(differences)}"
-        )
-        record["differences"] = [one.as_dict() for one in differences]
-    if json_file is not None:
-        with open_output(json_file) as file:
-            file.write(json.dumps(record, indent=1) + "\n")
+    run_task(
+        lambda one, progress: task.evaluate(one, directory, progress, only or SETS, folds),
+        (model, against),
+        units="sets",
+        resampled="test items",
+        json_file=json_file,
+        device=device,
+        threads=threads,
+    )

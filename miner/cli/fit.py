@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from miner.cli import guard, loading_options, options
+from miner.cli import guard, loading_options, options, training_text
 from miner.cli.progress_bars import Progress
+from miner.cli.training_text import ParallelText
 from miner.encoder.loading import Loading, split_name
-from miner.errors import DependencyError
-from miner.names import FORMATS
 from miner.text.bitext_format import BitextFormat
 
 # Estimated precision of the pairs that are taken for bitext.
@@ -33,14 +32,7 @@ Examples:
     metavar="NAME",
     help="hf:DIR_OR_NAME of sentence-transformers, or model2vec:DIR_OR_NAME.",
 )
-@click.option(
-    "--bitext",
-    "bitexts",
-    multiple=True,
-    metavar="FILE",
-    help="Translations to learn from, 10,000 or more: TSV, JSONL or Parquet, or a pattern in "
-    "quotes; repeatable. Names of folders or files tell the languages (de-en).",
-)
+@training_text.parallel_text(sides=False)
 @click.option(
     "--mined",
     nargs=2,
@@ -49,17 +41,6 @@ Examples:
     f"estimated precision of {PRECISION} are learned from.",
 )
 @options.languages
-@click.option("--scol", help="Source column of --bitext [1, or source of JSONL and Parquet].")
-@click.option("--tcol", help="Target column of --bitext [2, or target of JSONL and Parquet].")
-@options.header
-@click.option("--format", type=click.Choice(FORMATS), help="Format of --bitext [by suffix].")
-@options.on_error("Rows of the text")
-@click.option(
-    "--exclude",
-    multiple=True,
-    metavar="FILE",
-    help="Sentences not to learn from, for example a test set; repeatable.",
-)
 @click.option("--pieces", default=32_000, show_default=True, help="Size of the vocabulary.")
 @click.option(
     "--comparer/--no-comparer",
@@ -75,16 +56,10 @@ Examples:
 @click.option("--overwrite", is_flag=True, help="Replace a model that is in DIR already.")
 def fit(
     model: str,
-    bitexts: tuple[str, ...],
+    text: ParallelText,
     mined: tuple[str, str] | None,
     source_lang: str | None,
     target_lang: str | None,
-    scol: str | None,
-    tcol: str | None,
-    header: bool,
-    format: str | None,
-    on_error: str,
-    exclude: tuple[str, ...],
     pieces: int,
     comparer: bool,
     loading: Loading,
@@ -97,51 +72,44 @@ def fit(
 
     DIR becomes a model that has the encoder's vectors, by reference, and a vocabulary, lexicon,
     verifier, quality score and decoys of its own. It works wherever a model does: mine, search,
-    score, filter, explain. Indexes that the encoder built stay valid.
+    score, filter, explain. Indexes that the encoder built stay valid. Give 10,000 translations
+    or more, or two texts to mine them from.
     """
-    from miner.cli.train import matching
-
     if split_name(model) is None:
         raise click.UsageError(
             f"--model {model}: a model of this program is trained already; name an encoder of "
             "another library (hf:NAME)"
         )
-    if bool(bitexts) == bool(mined):
+    if text.empty != bool(mined):
         raise click.UsageError("give either --bitext or --mined, to learn from")
     if (source_lang is None) != (target_lang is None):
         raise click.UsageError("give both --source-lang and --target-lang, or neither")
     named = None if source_lang is None else f"{source_lang}-{target_lang}".lower()
-    files = [path for pattern in bitexts for path in matching(pattern)]
-    guard.check([*files, *(mined or ()), *exclude], {"-o": output})
+    guard.check([*text.files, *(mined or ())], {"-o": output})
     guard.check_directory("-o", output, "a model", overwrite)
-    if not all(importlib.util.find_spec(library) for library in ("torch", "sklearn")):
-        raise DependencyError(
-            'a fit needs torch and scikit-learn; run: pip install "bitext-miner[train]"'
-        )
+    training_text.require_training("a fit")
     from miner.encoder.foreign_encoder import ForeignEncoder
     from miner.encoder.open_encoder import open_encoder
     from miner.text.durable import scratch_directory
     from miner_train.fit_encoder import fit_encoder
-    from miner_train.read import TextPair
 
     encoder = open_encoder(model, threads, device, "source", loading)
     assert isinstance(encoder, ForeignEncoder)
     for fact in encoder.facts():
         click.echo(fact, err=True)
-    layout = BitextFormat(scol, tcol, header, format, on_error)
     with ExitStack() as stack:
         if mined:
             place = stack.enter_context(scratch_directory()) / "mined.tsv"
             found = mined_bitext(encoder, mined, (source_lang, target_lang), threads, place)
-            named, files, layout = named or found, [str(place)], BitextFormat("2", "3")
-        texts = [TextPair(file, None, layout, named=named) for file in files]
+            named = named or found
+            text = replace(text, bitexts=(str(place),), layout=BitextFormat("2", "3"))
         with Progress("pairs") as progress:
             fitted = fit_encoder(
                 encoder,
-                texts,
+                text.pairs(named=named),
                 output,
                 pieces=pieces,
-                exclude=exclude,
+                exclude=text.exclude,
                 comparer=comparer,
                 report=progress.say,
             )

@@ -1,19 +1,15 @@
 """``miner train``: bitext to a model directory."""
 
-import glob
-import importlib.util
 from pathlib import Path
 from typing import Any
 
 import click
 
-from miner.cli import guard, options
+from miner.cli import guard, training_text
 from miner.cli.config_options import Grouped, config_options, configured
 from miner.cli.options import Number
 from miner.cli.progress_bars import Progress
-from miner.errors import DependencyError
-from miner.names import FORMATS
-from miner.text.bitext_format import BitextFormat
+from miner.cli.training_text import ParallelText
 from miner_train.config import TrainConfig
 from miner_train.recipes import RECIPES
 from miner_train.recipes import recipe as start_of
@@ -47,21 +43,7 @@ Examples:
   miner train --bitext msrpc.tsv --recipe s18 --label-col 1 --scol 2 --tcol 3 -o models/labelled
   miner train --list""",
 )
-@click.option("--source", "sources", multiple=True, metavar="FILE", help="Source side; repeatable.")
-@click.option(
-    "--target", "targets", multiple=True, metavar="FILE", help="Target side, line by line."
-)
-@click.option(
-    "--bitext",
-    "bitexts",
-    multiple=True,
-    metavar="FILE",
-    help="Both sides in one TSV, JSONL or Parquet file, or a pattern in quotes ('de-en/*.tsv.xz'); "
-    "repeatable, any language pairs. Where names of folders or files tell pairs (de-en) and there "
-    "are several, each epoch shows the held-out F1 of each.",
-)
-@click.option("--scol", help="Source column of --bitext [1, or source of JSONL and Parquet].")
-@click.option("--tcol", help="Target column of --bitext [2, or target of JSONL and Parquet].")
+@training_text.parallel_text()
 @click.option(
     "--label-col",
     metavar="N|NAME",
@@ -72,17 +54,6 @@ Examples:
     "--score-col",
     metavar="N|NAME",
     help="Column of --bitext with scores, best highest, by which --keep and --clean rank pairs.",
-)
-@options.header
-@click.option("--format", type=click.Choice(FORMATS), help="Format of all files [by suffix].")
-@options.on_error("Rows of the text")
-@click.option(
-    "--exclude",
-    multiple=True,
-    metavar="FILE",
-    help="Sentences not to learn from, for example a test set. Pairs with one of them are left "
-    "out; case and punctuation do not count. All columns of a TSV are read, of JSONL and Parquet "
-    "'text'; repeatable.",
 )
 @click.option("-o", "--output", required=True, metavar="DIR", help="The model directory.")
 @click.option(
@@ -144,17 +115,9 @@ Examples:
     help="Explain encoders, objectives and recipes, with all their settings.",
 )
 def train(
-    sources: tuple[str, ...],
-    targets: tuple[str, ...],
-    bitexts: tuple[str, ...],
-    scol: str | None,
-    tcol: str | None,
+    text: ParallelText,
     label_col: str | None,
     score_col: str | None,
-    header: bool,
-    format: str | None,
-    on_error: str,
-    exclude: tuple[str, ...],
     output: str,
     recipe: str | None,
     like: str | None,
@@ -172,30 +135,27 @@ def train(
 
     Several bitexts, of one language pair or many, make one model with one vocabulary. After each
     epoch the model mines held-out pairs, most of whose partners are hidden, and the best epoch is
-    kept. Repeat the command of a killed training to continue it: the result is the same.
+    kept; where there are several language pairs, the F1 of each is shown. Repeat the command of a
+    killed training to continue it: the result is the same.
 
     Values in brackets are those of the recipe 'fast'; --list shows the other recipes'.
     """
-    if len(sources) != len(targets):
-        raise click.UsageError(f"{len(sources)} --source but {len(targets)} --target")
-    if (label_col or score_col) and not bitexts:
+    if (label_col or score_col) and not text.bitexts:
         raise click.UsageError("--label-col and --score-col are columns of --bitext")
     if recipe and like:
         raise click.UsageError("--recipe and --like are two starting points; give one")
-    if not sources and not bitexts:
+    if text.empty:
         raise click.UsageError("nothing to train on: give --source and --target, or --bitext")
-    bitexts = tuple(path for pattern in bitexts for path in matching(pattern))
     if select != "mining" and not select.startswith("sts:"):
         raise click.UsageError(
             f"--select {select}: give mining, or sts: and a file of graded pairs"
         )
     graded = select.removeprefix("sts:") if select != "mining" else None
-    guard.check([*sources, *targets, *bitexts, *exclude, embeddings, graded], {"-o": output})
+    guard.check([*text.files, embeddings, graded], {"-o": output})
     if restart or not unfinished(output):
         guard.check_directory("-o", output, "a model", overwrite)
-    layout = BitextFormat(scol, tcol, header, format, on_error)
-    for bitext in bitexts:
-        columns = [*map(str, layout.columns(bitext)), *filter(None, (label_col, score_col))]
+    for bitext in text.bitexts:
+        columns = [*map(str, text.layout.columns(bitext)), *filter(None, (label_col, score_col))]
         if len(set(columns)) < len(columns):
             raise click.UsageError(
                 f"two of --scol {columns[0]}, --tcol {columns[1]}, --label-col and --score-col are "
@@ -206,7 +166,7 @@ def train(
         "labels": not label_col,
         "scores": not score_col,
         "embeddings": not embeddings,
-        "excluded": not exclude,
+        "excluded": not text.exclude,
     }
     if like is not None:
         start = settings_of(like, missing)
@@ -220,24 +180,15 @@ def train(
         raise click.UsageError("--score-col ranks pairs for --keep or --clean; both are missing")
     if config.clean and not score_col:
         raise click.UsageError("--clean needs a column of probabilities (--score-col)")
-    # Found, not imported: scikit-learn takes two seconds, and not every training needs it.
-    if not all(importlib.util.find_spec(library) for library in ("torch", "sklearn")):
-        raise DependencyError(
-            'training needs torch and scikit-learn; run: pip install "bitext-miner[train]"'
-        )
+    training_text.require_training()
     from miner_train.pipeline import train_model
-    from miner_train.read import TextPair
 
-    texts = [
-        TextPair(source, target, layout) for source, target in zip(sources, targets, strict=True)
-    ]
-    texts += [TextPair(bitext, None, layout, label_col, score_col) for bitext in bitexts]
     with Progress("pairs") as progress:
         model = train_model(
-            texts,
+            text.pairs(label_col=label_col, score_col=score_col),
             config,
             output,
-            exclude=exclude,
+            exclude=text.exclude,
             embeddings=embeddings,
             threshold=threshold,
             select=select,
@@ -249,15 +200,6 @@ def train(
             progress=progress,
         )
     click.echo(f"{output}: {model.describe()}; fingerprint {model.fingerprint}", err=True)
-
-
-def matching(pattern: str) -> list[str]:
-    """Files that match a pattern, sorted, or the file of that very name. Raises UsageError."""
-    if not glob.has_magic(pattern) or Path(pattern).exists():
-        return [pattern]
-    if found := sorted(path for path in glob.glob(pattern, recursive=True) if Path(path).is_file()):
-        return found
-    raise click.UsageError(f"--bitext {pattern}: no file matches")
 
 
 def unfinished(output: str) -> bool:

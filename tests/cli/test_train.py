@@ -223,7 +223,7 @@ def test_patterns_and_the_f1_of_each_language_pair(run, pairs, tmp_path):
             rf"epoch {epoch} of 2: .*, aa-bb [01]\.\d{{4}}, cc-bb [01]\.\d{{4}}\n", said
         )
     code, said = run("--bitext", tmp_path / "*-zz" / "*.tsv", *FAST, output="none")
-    assert code == 2 and "no file matches" in said
+    assert code == 2 and "no file has such a name" in said
 
 
 # --- what is at fault ---------------------------------------------------------------------------

@@ -87,7 +87,7 @@ def test_other_text_is_recorded(trained: Path) -> None:
     [
         ((), "nothing to learn from: give --source and --target, or --bitext"),
         (("--source", "a"), "1 --source but 0 --target"),
-        (("--bitext", "*.none"), "no file matches"),
+        (("--bitext", "*.none"), "no file has such a name"),
     ],
 )
 def test_faults(miner, tiny_model: Path, tmp_path: Path, arguments, words: str) -> None:

@@ -1,0 +1,112 @@
+"""Options of parallel text to learn from, which commands receive as one ``ParallelText``."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from miner.cli import options
+from miner.cli.sharding import expanded
+from miner.errors import DependencyError
+from miner.names import FORMATS
+from miner.text.bitext_format import BitextFormat
+
+if TYPE_CHECKING:
+    from miner_train.read import TextPair
+
+_SIDES = options.several(
+    click.option("--source", "sources", multiple=True, metavar="FILE", help="Source; repeatable."),
+    click.option(
+        "--target", "targets", multiple=True, metavar="FILE", help="Its target, line by line."
+    ),
+)
+_BITEXT = options.several(
+    click.option(
+        "--bitext",
+        "bitexts",
+        multiple=True,
+        metavar="FILE",
+        help="Both sides in one TSV, JSONL or Parquet file, or a pattern in quotes "
+        "('de-en/*.tsv.xz'); repeatable, of any language pairs. Names of folders or files tell the "
+        "languages (de-en).",
+    ),
+    click.option("--scol", help="Source column of --bitext [1, or source of JSONL and Parquet]."),
+    click.option("--tcol", help="Target column of --bitext [2, or target of JSONL and Parquet]."),
+    options.header,
+    click.option("--format", type=click.Choice(FORMATS), help="Format of all files [by suffix]."),
+    options.on_error("Rows of the text"),
+    click.option(
+        "--exclude",
+        multiple=True,
+        metavar="FILE",
+        help="Sentences not to learn from, for example a test set. Pairs with one of them are left "
+        "out; case and punctuation do not count. All columns of a TSV are read, of JSONL and "
+        "Parquet 'text'; repeatable.",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class ParallelText:
+    """Files to learn from: sources beside their targets, files with both sides, and a layout."""
+
+    sources: tuple[str, ...]
+    targets: tuple[str, ...]
+    bitexts: tuple[str, ...]
+    layout: BitextFormat
+    exclude: tuple[str, ...]
+
+    @property
+    def files(self) -> list[str]:
+        """All files that are read."""
+        return [*self.sources, *self.targets, *self.bitexts, *self.exclude]
+
+    @property
+    def empty(self) -> bool:
+        return not self.sources and not self.bitexts
+
+    def pairs(self, **of_bitext: str | None) -> list[TextPair]:
+        """List what to read; ``of_bitext`` are further fields of ``TextPair`` for bitexts."""
+        from miner_train.read import TextPair
+
+        sides = zip(self.sources, self.targets, strict=True)
+        return [
+            *(TextPair(source, target, self.layout) for source, target in sides),
+            *(TextPair(bitext, None, self.layout, **of_bitext) for bitext in self.bitexts),
+        ]
+
+
+def parallel_text(sides: bool = True) -> options.Decorator:
+    """Add the options; the command receives ``text``. ``sides``: --source and --target, too."""
+
+    def decorate(function: Any) -> Any:
+        @functools.wraps(function)
+        def told(*arguments: Any, **named: Any) -> Any:
+            sources, targets = named.pop("sources", ()), named.pop("targets", ())
+            if len(sources) != len(targets):
+                raise click.UsageError(f"{len(sources)} --source but {len(targets)} --target")
+            bitexts = tuple(file for one in named.pop("bitexts") for file in expanded(one))
+            columns = (named.pop(name) for name in ("scol", "tcol", "header", "format", "on_error"))
+            layout = BitextFormat(*columns)
+            text = ParallelText(sources, targets, bitexts, layout, named.pop("exclude"))
+            return function(*arguments, text=text, **named)
+
+        decorated = _BITEXT(told)
+        return _SIDES(decorated) if sides else decorated
+
+    return decorate
+
+
+def require_training(work: str = "training") -> None:
+    """Raise DependencyError where a library of the extra ``train`` is missing.
+
+    They are found, not imported: scikit-learn takes two seconds, and not every training needs it.
+    """
+    if not all(importlib.util.find_spec(library) for library in ("torch", "sklearn")):
+        raise DependencyError(
+            f'{work} needs torch and scikit-learn; run: pip install "bitext-miner[train]"'
+        )
