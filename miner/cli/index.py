@@ -24,7 +24,8 @@ Examples:
   miner index crawl.jsonl.zst --column text -o work/crawl
   miner index more.de --add -o work/de
   miner index news.de --model hf:encoders/LaBSE -o work/de-labse
-  miner index news.de --embeddings laser.raw --dim 1024 -o work/de-laser"""
+  miner index news.de --embeddings laser.raw --dim 1024 -o work/de-laser
+  miner index more.de --embeddings more.raw --dim 1024 --add -o work/de-laser"""
 )
 @click.argument("corpus", nargs=-1, required=True)
 @click.option("-o", "--output", required=True, metavar="DIR", help="The index directory.")
@@ -67,8 +68,8 @@ def index(
     from miner.encoder.open_encoder import open_encoder
     from miner.index.index import Index
 
-    if embeddings and (add or len(corpus) != 1 or model != "default"):
-        raise click.UsageError("--embeddings takes one CORPUS, and neither --add nor --model")
+    if embeddings and (len(corpus) != 1 or model != "default"):
+        raise click.UsageError("--embeddings takes one CORPUS, and no --model")
     if add and overwrite:
         raise click.UsageError("--add appends to an index, --overwrite replaces it; give one")
     if embeddings and side:
@@ -83,7 +84,11 @@ def index(
     options.warn_of_columns(corpus, reading["format"])
     warnings: list[str] = []
     with Progress() as report:
-        if embeddings:
+        if embeddings and add:
+            built = Index.open(output).add_vectors(
+                embeddings, corpus[0], dimension=dim, report=report, **reading
+            )
+        elif embeddings:
             built = Index.build_from_vectors(
                 embeddings,
                 corpus[0],

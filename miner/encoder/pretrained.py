@@ -6,6 +6,7 @@ Both libraries are imported when an encoder is opened. A directory is never look
 import hashlib
 import os
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
@@ -46,7 +47,7 @@ def open_pretrained(name: str, loading: Loading, threads: int | None, device: st
     return Model2VecModel(local or place, local, threads)
 
 
-class Pretrained:
+class Pretrained(ABC):
     """Encoder of another library: name, fingerprint and licence from its directory."""
 
     prompts = ("", "")
@@ -57,8 +58,9 @@ class Pretrained:
         self.fingerprint = directory_digest(directory, backend)
         self.licence = stated_licence(directory)
 
+    @abstractmethod
     def encode(self, sentences: list[str], prompt: str) -> Any:
-        raise NotImplementedError
+        """Return ``(n, d)`` numbers; ``prompt`` is put before each sentence."""
 
     def warnings(self) -> list[str]:
         return []

@@ -78,25 +78,38 @@ def encode_store(
             yield texts.slice(start, min(start + CHUNK, len(texts)))
 
     with store.VectorWriter(directory) as output:
-        for start in range(0, done, store.BLOCK):
-            assert old is not None
-            output.append(old[start : start + store.BLOCK])
+        _copy(output, old)
         for vectors in encoder.stream(sentences(), np.float16):
             output.append(vectors)
             report("encoding", output.rows, len(texts))
 
 
 def copy_vectors(
-    directory: Path, array: np.ndarray, records: np.ndarray, name: str, report: Reporter
+    directory: Path,
+    array: np.ndarray,
+    records: np.ndarray,
+    name: str,
+    report: Reporter,
+    old: np.ndarray | None = None,
 ) -> None:
     """Fill the store in ``directory`` with the rows ``records`` of ``array``, normalised; seal it.
 
-    Raises ArtifactError, naming the file ``name``, for a row with NaN or infinity.
+    ``old (m, d)`` has the vectors of the first m sentences, which come before. Raises
+    ArtifactError, naming the file ``name``, for a row with NaN or infinity.
     """
     with store.VectorWriter(directory) as output:
+        _copy(output, old)
+        done = output.rows
         for block in unit_blocks(array, records, name):
             output.append(block)
-            report("copying vectors", output.rows, len(records))
+            report("copying vectors", output.rows - done, len(records))
+
+
+def _copy(output: store.VectorWriter, old: np.ndarray | None) -> None:
+    """Append the vectors of an older store."""
+    for start in range(0, 0 if old is None else len(old), store.BLOCK):
+        assert old is not None
+        output.append(old[start : start + store.BLOCK])
 
 
 def _stamp(path: str | Path) -> tuple[int, int] | None:

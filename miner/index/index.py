@@ -166,19 +166,10 @@ class Index:
         array = open_vectors(vectors, dimension)
         with _directory(path, index) as directory:
             writer = store.TextWriter(directory)
-            sources = read_corpus(writer, [corpus], 0, reading, report)
-            if len(array) != sources[0].records:
-                raise MismatchError(
-                    f"{vectors} has {len(array)} vectors but {corpus} has {sources[0].records} "
-                    "lines; there must be one vector for every line, empty lines included"
-                )
-            # Vector i is of record i; a header is a line but no record.
-            header = bool(reading.get("header")) and Reader(corpus, **reading).format == "tsv"
-            records = writer.lines() - 1 - header
-            writer.close(array.shape[1])
+            source, records = _read_with_vectors(writer, corpus, array, vectors, 0, reading, report)
             copy_vectors(directory, array, records, str(vectors), report)
             kind = f"{EXTERNAL}, {array.shape[1]} dimensions"
-            finish(directory, {"name": kind, "fingerprint": kind}, sources, index, report)
+            finish(directory, {"name": kind, "fingerprint": kind}, [source], index, report)
         return cls._built(path)
 
     def add(
@@ -199,23 +190,78 @@ class Index:
         """
         encoder = as_encoder(encoder)
         self._check_encoder(encoder)
+        with self._growing() as (current, directory, writer):
+            current._check_encoder(encoder)
+            old = current.sources
+            more = read_corpus(writer, _paths(corpus), len(old), reading, report)
+            writer.close(current.dimension)
+            encode_store(directory, encoder, report, current.store.vectors)
+            model = current.meta["model"]
+            finish(directory, model, [*old, *more], current.factory, report)
+        return self._built(self.path)
+
+    def add_vectors(
+        self,
+        vectors: str | Path,
+        corpus: str | Path,
+        *,
+        dimension: int | None = None,
+        report: Reporter = silent,
+        **reading: Any,
+    ) -> "Index":
+        """Append text and its vectors to an index of vectors from another program, as :meth:`add`.
+
+        Files are as in :meth:`build_from_vectors`. Only the user can know whether one encoder made
+        the old vectors and the new ones. Raises MismatchError for an index that a model built, for
+        another dimension, and for another number of lines than of vectors.
+        """
+        array = open_vectors(vectors, dimension)
+        self._check_vectors(array, vectors)
+        with self._growing() as (current, directory, writer):
+            current._check_vectors(array, vectors)
+            old = current.sources
+            source, records = _read_with_vectors(
+                writer, corpus, array, vectors, len(old), reading, report
+            )
+            copy_vectors(directory, array, records, str(vectors), report, current.store.vectors)
+            model = current.meta["model"]
+            finish(directory, model, [*old, source], current.factory, report)
+        return self._built(self.path)
+
+    @contextmanager
+    def _growing(self) -> Iterator[tuple["Index", Path, store.TextWriter]]:
+        """Lock the index; yield it as it is now, and a new directory with its sentences.
+
+        The new directory takes its place at the end.
+        """
         with lock(self.path):
             current = Index.open(self.path)  # another process may have added text meanwhile
-            current._check_encoder(encoder)
             current.verify()
             with atomic_directory(self.path, marker=META) as directory:
                 writer = store.TextWriter(directory)
                 writer.append_store(current.store)
-                old = current.sources
-                more = read_corpus(writer, _paths(corpus), len(old), reading, report)
-                writer.close(current.dimension)
-                encode_store(directory, encoder, report, current.store.vectors)
-                model = current.meta["model"]
-                finish(directory, model, [*old, *more], current.factory, report)
-            return self._built(self.path)
+                yield current, directory, writer
+
+    def _check_vectors(self, array: np.ndarray, name: str | Path) -> None:
+        """Raise MismatchError for vectors that cannot follow those of this index."""
+        if not self.external:
+            raise MismatchError(
+                f"{self.path} was built by {self.model_name}; add text with it (--model "
+                f"{self.model_name}), without --embeddings"
+            )
+        if array.shape[1] != self.dimension:
+            raise MismatchError(
+                f"{name} has vectors of {array.shape[1]} dimensions, {self.path} of "
+                f"{self.dimension}; add vectors of the encoder that made those"
+            )
 
     def _check_encoder(self, encoder: SentenceEncoder) -> None:
         """Raise MismatchError for an encoder that did not build this index."""
+        if self.external:
+            raise MismatchError(
+                f"{self.path} was built of vectors from another program; add the vectors of the "
+                "text, too (--embeddings)"
+            )
         if encoder.fingerprint != self.fingerprint and encoder.address == self.model_name:
             raise MismatchError(
                 f"{self.path} was built by {self.model_name} ({self.fingerprint}), which has "
@@ -295,6 +341,34 @@ def _directory(path: str | Path, index: str) -> Iterator[Path]:
         faiss.faiss()
     with atomic_directory(path, marker=META) as directory:
         yield directory
+
+
+def _read_with_vectors(
+    writer: store.TextWriter,
+    corpus: str | Path,
+    array: np.ndarray,
+    name: str | Path,
+    number: int,
+    reading: dict[str, Any],
+    report: Reporter,
+) -> tuple[Source, np.ndarray]:
+    """Write the sentences of a file that has the vectors ``array (records, d)``; close the writer.
+
+    The file gets ``number``. Returns its description and the row of ``array`` of each sentence.
+    Raises MismatchError for another number of lines.
+    """
+    before = len(writer.lines())
+    [source] = read_corpus(writer, [corpus], number, reading, report)
+    if len(array) != source.records:
+        raise MismatchError(
+            f"{name} has {len(array)} vectors but {corpus} has {source.records} lines; there must "
+            "be one vector for every line, empty lines included"
+        )
+    # Vector i is of record i; a header is a line but no record.
+    header = bool(reading.get("header")) and Reader(corpus, **reading).format == "tsv"
+    records = writer.lines()[before:] - 1 - header
+    writer.close(array.shape[1])
+    return source, records
 
 
 def _paths(corpus: str | Path | Sequence[str | Path]) -> list[str | Path]:

@@ -220,7 +220,7 @@ def test_a_compressed_index_that_cannot_be(miner: Miner, german_file: Path, fact
         "index -o out",
         "index de/sentences.txt",
         "index a b --embeddings v.npy -o out",
-        "index a --add --embeddings v.npy -o de",
+        "index a b --add --embeddings v.npy -o de",
         "train -o out",
         "train --source a --source b --target c -o out",
     ],

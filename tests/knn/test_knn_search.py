@@ -213,6 +213,17 @@ def test_int8_misses_few_neighbours(k: int, d: int) -> None:
         assert (np.diff(lists.similarity, axis=1) <= 0).all()
 
 
+def test_int8_of_4096_dimensions_finds_the_neighbours() -> None:
+    """As many dimensions as the vectors of large language models have."""
+    source, target = (side(part) for part in realistic(np.random.default_rng(25), 400, 300, 4096))
+    found = nearest_both(source, target, searching(8))
+    for one, other, lists in ((source, target, found[0]), (target, source, found[1])):
+        wanted = brute(one, other, 8)
+        assert (lists.row == wanted.row).mean() >= 0.9995
+        exact = rescore_reference(one.vectors, other.vectors, lists.row)
+        np.testing.assert_array_equal(lists.similarity, exact)
+
+
 @pytest.mark.parametrize("shared", [0.0, 0.8, 0.95])
 def test_huge_components_that_all_share_cost_no_neighbour(shared: float) -> None:
     """Vectors of some transformers have them; rounding to int8 erases the other components."""
