@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -29,6 +31,11 @@ DIMENSION = 32
 # The first call of a kernel compiles it, which no deadline allows for.
 hypothesis.settings.register_profile("miner", deadline=None)
 hypothesis.settings.load_profile("miner")
+
+
+# The tests start hundreds of processes, which would compile every module anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 
 # Files of few tests that take long: begun last, they would leave all processes but one idle.
