@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import sentencepiece
 from support.downloads import get, server, unchecked  # noqa: F401 (fixtures)
+from support.kernel_locks import compile_in_turn
 from support.tiny import DATA, sentences
 
 from miner.cli import main
@@ -36,6 +37,10 @@ hypothesis.settings.load_profile("miner")
 # The tests start hundreds of processes, which would compile every module anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# Several processes of pytest-xdist share numba's cache.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    compile_in_turn()
 
 
 # Files of few tests that take long: begun last, they would leave all processes but one idle.
