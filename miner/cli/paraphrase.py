@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     from miner.paraphrases.translators import Translation, Translator
 
+# Beginnings of the names of translators that are opened, not learned.
+NAMED = ("ctranslate2:", "hf:", "http://", "https://")
+
 
 @click.group(
     epilog="""\b
@@ -38,6 +41,8 @@ Examples:
   miner paraphrase build de-en.tsv -o paraphrases.tsv
   miner paraphrase build de-en.tsv --learn other.de-en.tsv --best 5 -o paraphrases.tsv
   miner paraphrase build a.tsv --translator http://host:5000 --source-lang de --target-lang en -o p
+  miner paraphrase build de-en.tsv --translator ctranslate2:opus-mt-de-en -o paraphrases.tsv
+  miner paraphrase build a.tsv --translator hf:m2m --source-lang de --target-lang en -o p.tsv
   miner paraphrase build with-translations.tsv --translator column:3 -o paraphrases.tsv
   miner paraphrase build de-en.tsv --config bounds.toml --rejected out.tsv -o paraphrases.tsv
   miner train --bitext paraphrases.tsv --recipe p18 -o models/english"""
@@ -50,9 +55,10 @@ Examples:
     "--translator",
     default="phrases",
     show_default=True,
-    metavar="phrases|URL|column:N",
-    help="phrases: the built-in phrase-based translator; URL: a server with the interface of "
-    "LibreTranslate; column:N: translations that stand in the bitext (column:N,M for more).",
+    metavar="phrases|ctranslate2:DIR|hf:DIR|URL|column:N",
+    help="phrases: the built-in phrase-based translator; ctranslate2:DIR: a model of CTranslate2 "
+    "with its SentencePiece files; hf:DIR: an encoder-decoder of transformers; URL: a server with "
+    "the interface of LibreTranslate; column:N: translations in the bitext (column:N,M for more).",
 )
 @click.option(
     "--learn",
@@ -78,7 +84,17 @@ Examples:
 @click.option("--json", "json_file", metavar="FILE", help="Write counts and means to FILE.")
 @click.option("--restart", is_flag=True, help="Discard the translations of a stopped run.")
 @click.option("-o", "--output", required=True, metavar="FILE", help="Kept rows, a TSV.")
-@filtering.languages
+@click.option(
+    "--source-lang",
+    type=options.Language(),
+    metavar="CODE",
+    help="Language of the foreign side, for a server or a multilingual model, as that writes it: "
+    "de, deu_Latn (NLLB).",
+)
+@click.option(
+    "--target-lang", type=options.Language(), metavar="CODE", help="Language to translate into."
+)
+@options.device
 @options.threads
 def build(
     bitext: str,
@@ -97,6 +113,7 @@ def build(
     output: str,
     source_lang: str | None,
     target_lang: str | None,
+    device: str,
     threads: int | None,
 ) -> None:
     """Pair the references of BITEXT with translations of its foreign side (P17, P18).
@@ -106,14 +123,16 @@ def build(
     learned from. Repeat a stopped run to go on from its translations.
     """
     from miner.paraphrases import build as work
+    from miner.paraphrases.open_translator import fingerprint, open_translator
     from miner.text.bitext import parse_scores, read_bitext
     from miner.text.bitext_format import BitextFormat
 
-    by_column = translator.startswith("column:")
-    by_server = translator.startswith(("http://", "https://"))
-    if not (by_column or by_server or translator == "phrases"):
-        raise click.UsageError(f"--translator {translator}: give phrases, a URL or column:N")
-    if by_server and not (source_lang and target_lang):
+    by_column, languages = translator.startswith("column:"), (source_lang, target_lang)
+    if not (by_column or translator == "phrases" or translator.startswith(NAMED)):
+        raise click.UsageError(
+            f"--translator {translator}: give phrases, ctranslate2:DIR, hf:DIR, a URL or column:N"
+        )
+    if translator.startswith("http") and None in languages:
         raise click.UsageError("a server needs --source-lang and --target-lang")
     if learn and translator != "phrases":
         raise click.UsageError("--learn is for the translator 'phrases'")
@@ -136,23 +155,23 @@ def build(
             costs = parse_scores([row[-1] for row in pairs.more], bitext, pairs.lines).tolist()
         translations = [own[:best] for own in work.given_translations(texts, costs)]
     else:
-        key = {"translator": translator, "learn": learn, "languages": [source_lang, target_lang]}
+        key: dict[str, Any] = {"translator": translator, "learn": learn, "languages": languages}
         with Progress("sentences") as progress:
-            if by_server:
-                translations = _by_server(
-                    pairs.source, translator, (str(source_lang), str(target_lang)), api_key, best,
-                    checkpoint, key, progress,
-                )  # fmt: skip
-            else:
+            if translator == "phrases":
                 learner = _learner(pairs, learn, progress)
                 parts = (
                     work.halves(len(pairs), learner)
                     if learn is None
                     else [work.Part(_every(len(pairs)), lambda: learner(_every(0)))]
                 )
-                translations = work.translate_all(
-                    pairs.source, parts, best, checkpoint, key, progress
-                )
+            else:
+                key["fingerprint"] = fingerprint(translator)
+
+                def opened() -> Translator:
+                    return open_translator(translator, languages, api_key, device, threads)
+
+                parts = [work.Part(_every(len(pairs)), opened)]
+            translations = work.translate_all(pairs.source, parts, best, checkpoint, key, progress)
     facts = _filtered(work.paired(pairs.target, translations), config, output, rejected, threads)
     record = {"translator": translator, "sentences": len(pairs), **facts}
     for name, value in facts["kept"].items():
@@ -169,24 +188,6 @@ def _every(count: int) -> np.ndarray:
     import numpy as np
 
     return np.arange(count)
-
-
-def _by_server(
-    sentences: list[str],
-    address: str,
-    languages: tuple[str, str],
-    api_key: str | None,
-    best: int,
-    checkpoint: Path,
-    key: dict[str, Any],
-    progress: Progress,
-) -> list[list[Translation]]:
-    from miner.paraphrases import build as work
-    from miner.paraphrases.translators import LibreTranslate
-
-    server = LibreTranslate(address, *languages, api_key)
-    parts = [work.Part(_every(len(sentences)), lambda: server)]
-    return work.translate_all(sentences, parts, best, checkpoint, key, progress)
 
 
 def _learner(pairs: Any, learn: str | None, progress: Progress) -> Callable[[Any], Translator]:

@@ -1,4 +1,4 @@
-"""Translators by adapter: a protocol, and an HTTP endpoint with the interface of LibreTranslate."""
+"""Translators by name: a protocol, and an HTTP endpoint with the interface of LibreTranslate."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ SECONDS = 60.0  # that an answer may take
 
 @dataclass(frozen=True)
 class Translation:
-    """Translation with its cost, the negative log-likelihood per word; NaN where it is unknown."""
+    """Translation with its cost, the negative log-likelihood per token; NaN where it is unknown.
+
+    Tokens are the translator's own: words, or pieces of a neural system.
+    """
 
     text: str
     cost: float = math.nan

@@ -109,7 +109,7 @@ def test_build_from_columns(tmp_path: Path, miner: Run) -> None:
     assert code == 0, err
     assert out.read_text() == "e f\te f\t0.1000\n"
     for wrong, said in (
-        (["--translator", "deepl"], "give phrases, a URL or column:N"),
+        (["--translator", "deepl"], "give phrases, ctranslate2:DIR, hf:DIR, a URL or column:N"),
         (["--cost-col", 4], "--cost-col is for translations in a column"),
         (["--translator", "column:3", "--learn", bitext], "--learn is for"),
     ):
