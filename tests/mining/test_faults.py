@@ -11,22 +11,14 @@ import pytest
 import miner
 from miner.encoder.encoder import Encoder
 from miner.evaluation.gold import read_gold
-from miner.index.index import Index
 from miner.mining import faults
 from miner.mining.faults import FAULTLESS, POSSIBLE, faultless
-from miner.mining.precision import calibrate
-from miner.mining.search import Search, run, verifier_for
+from miner.mining.precision import Estimate
+from miner.mining.search import Search, verifier_for
 from miner.scoring.logistic import sigmoid
 from miner.scoring.quality import NAME, Quality
 
 DEMO = Path(miner.__file__).parent / "demo"
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Search:
-    encoder, work = Encoder.load("default"), tmp_path_factory.mktemp("demo")
-    sides = [Index.build(encoder, DEMO / f"demo.{code}", work / code) for code in ("de", "en")]
-    return run(sides[0], sides[1], verifier_for(sides[0], "probability", encoder))
 
 
 def test_a_pair_is_read_by_itself(demo: Search, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,8 +36,8 @@ def test_a_pair_is_read_by_itself(demo: Search, monkeypatch: pytest.MonkeyPatch)
     assert (faultless(demo, score) == found).all()
 
 
-def test_the_best_pairs_of_the_demo_are_right(demo: Search) -> None:
-    calibrated, _ = calibrate(demo)
+def test_the_best_pairs_of_the_demo_are_right(calibrated_demo: tuple[Search, Estimate]) -> None:
+    calibrated, _ = calibrated_demo
     gold = read_gold(DEMO / "demo.gold")
     best = [(source, target) for _, source, target in calibrated.pairs.top(10).ids()]
     assert [pair for pair in best if pair not in gold] == []

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import miner
 from miner.encoder.encoder import Encoder
 from miner.encoder.tokenizer import Tokenizer
 from miner.errors import ResourceError
@@ -26,8 +25,6 @@ from miner.mining.precision import Estimate, calibrate, counted_wrong, expected_
 from miner.mining.search import Search, run, verifier_for
 from miner.scoring.pair_features import PreparedText, TokenTable, prepare
 from miner.scoring.verifier import FEATURES, Verifier
-
-DEMO = Path(miner.__file__).parent / "demo"
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 300))
@@ -109,19 +106,8 @@ def test_decoys_of_another_language_go(
     assert alike[:20].sum() >= 12 and alike[20:].sum() <= 6
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Search:
-    """The demo text, searched with the model that ships."""
-    encoder, work = Encoder.load("default"), tmp_path_factory.mktemp("demo")
-    sides = [
-        Index.build(encoder, DEMO / name, work / name, format="plain")
-        for name in ("demo.de", "demo.en")
-    ]
-    return run(sides[0], sides[1], verifier_for(sides[0], "probability", encoder))
-
-
-def test_calibrating_a_search(demo: Search) -> None:
-    calibrated, guess = calibrate(demo)
+def test_calibrating_a_search(demo: Search, calibrated_demo: tuple[Search, Estimate]) -> None:
+    calibrated, guess = calibrated_demo
     pairs = calibrated.pairs
     assert guess.decoys >= 500 and len(guess.q_value) == len(pairs) == len(demo.pairs)
     assert (np.diff(pairs.score) <= 0).all() and (pairs.score == guess.score).all()
@@ -131,14 +117,11 @@ def test_calibrating_a_search(demo: Search) -> None:
     assert own == {(s, t): (score, row) for s, t, score, row in rows(pairs, pairs.raw_score)}
     kept = guess.count(guess.threshold(0.9) or 2.0)
     assert kept >= 100 and guess.precision(kept) == pytest.approx(pairs.score[:kept].mean())
-    again, _ = calibrate(demo)
-    assert (again.pairs.score == pairs.score).all()
 
 
-def test_the_demo_has_near_copies(demo: Search) -> None:
+def test_the_demo_has_near_copies(calibrated_demo: tuple[Search, Estimate]) -> None:
     """Its wrong pairs differ from translations in one word, and the estimate says so."""
-    _, guess = calibrate(demo)
-    assert any("near-copies" in doubt for doubt in guess.doubts)
+    assert any("near-copies" in doubt for doubt in calibrated_demo[1].doubts)
 
 
 def test_targets_cannot_be_the_decoys(verifying: tuple[Index, Index], english: list[str]) -> None:
@@ -168,12 +151,12 @@ def test_without_a_refit_the_order_is_the_models(demo: Search) -> None:
     assert guess.intervals([100]) != [None]
 
 
-def test_scores_do_not_depend_on_threads(demo: Search) -> None:
-    one, other = (
-        calibrate(replace(demo, settings=replace(demo.settings, threads=number)))[0]
-        for number in (1, 3)
-    )
-    assert (one.pairs.score == other.pairs.score).all()
+def test_scores_do_not_depend_on_threads(
+    demo: Search, calibrated_demo: tuple[Search, Estimate]
+) -> None:
+    """Neither the number of threads nor a repetition changes a score."""
+    one, _ = calibrate(replace(demo, settings=replace(demo.settings, threads=1)))
+    assert (one.pairs.score == calibrated_demo[0].pairs.score).all()
 
 
 def test_only_decoys_are_scored_anew(
