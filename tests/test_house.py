@@ -27,6 +27,7 @@ TORCH = (
 )
 # The commands that train, or show what a training does, in their bodies.
 TRAINING = (
+    "miner.cli.distill",
     "miner.cli.fit",
     "miner.cli.train",
     "miner.cli.train_classifier",
@@ -38,6 +39,7 @@ TRAINING = (
 # Light modules of train that make options, and the modules that import them at their heads.
 SETTINGS = ("miner_train.config", "miner_train.config_fields", "miner_train.recipes")
 WITH_SETTINGS = (
+    "miner.cli.distill",
     "miner.cli.train",
     "miner.cli.train_classifier",
     "miner.cli.paraphrase_tune",

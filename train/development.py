@@ -1,8 +1,9 @@
-"""Choice of the best epoch by semantic similarity, as P19 chooses by STS 2017."""
+"""Choice of the best epoch: by semantic similarity, as P19 by STS 2017, or by a teacher."""
 
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -16,6 +17,14 @@ from miner_train.data import Sentences, Tokenise, tokenize
 MINING, STS = "mining", "sts:"
 # Unit vectors of sentences by the current parameters.
 Encode = Callable[[Sentences], np.ndarray]
+
+
+class Development(Protocol):
+    """Protocol of a measure, the higher the better, by which the best epoch is chosen."""
+
+    name: str
+
+    def score(self, encode: Encode) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -34,21 +43,35 @@ class GradedPairs:
         return found.hexdigest()[:16]
 
 
-@dataclass(frozen=True)
-class Development:
-    """Graded pairs, tokenised."""
+class Grades:
+    """Graded pairs, tokenised. Their ``grades (n,)`` are to be those of the cosines."""
 
-    first: Sentences
-    second: Sentences
-    score: np.ndarray
+    name = "correlation with grades"
 
-    def correlation(self, encode: Encode) -> float:
+    def __init__(self, first: Sentences, second: Sentences, grades: np.ndarray):
+        self.first, self.second, self.grades = first, second, grades
+
+    def score(self, encode: Encode) -> float:
         """Pearson's correlation of the cosines with the grades, -1 to 1.
 
         A sentence without a known token has a cosine of 0.
         """
         cosines = np.einsum("nd,nd->n", encode(self.first), encode(self.second), dtype=np.float64)
-        return value_of(pearson(cosines, self.score), len(self.score))
+        return value_of(pearson(cosines, self.grades), len(self.grades))
+
+
+class Agreement:
+    """Sentences, tokenised, and a teacher's vectors of them, unit rows ``(n, d)``."""
+
+    name = "cosine with the teacher"
+
+    def __init__(self, sentences: Sentences, vectors: np.ndarray):
+        self.sentences, self.vectors = sentences, vectors
+
+    def score(self, encode: Encode) -> float:
+        """Mean cosine of student and teacher, -1 to 1."""
+        found = np.einsum("nd,nd->n", encode(self.sentences), self.vectors, dtype=np.float64)
+        return float(found.mean())
 
 
 def read_graded(select: str) -> GradedPairs | None:
@@ -71,7 +94,7 @@ def read_graded(select: str) -> GradedPairs | None:
     return GradedPairs(pairs.source, pairs.target, scores)
 
 
-def prepare_graded(graded: GradedPairs, tokenizers: Sequence[Tokenise]) -> Development:
+def prepare_graded(graded: GradedPairs, tokenizers: Sequence[Tokenise]) -> Grades:
     """Tokenise graded pairs; ``tokenizers`` are those of their language's column, by unit."""
     first, second = (tokenize(tokenizers, side) for side in (graded.first, graded.second))
-    return Development(first, second, graded.score)
+    return Grades(first, second, graded.score)

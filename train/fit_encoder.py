@@ -17,11 +17,10 @@ from miner.encoder.foreign_encoder import ForeignEncoder
 from miner.encoder.loading import ForeignVectors
 from miner.encoder.model import CONFIG, Model, quantise
 from miner.encoder.open_encoder import FittedEncoder
-from miner.encoder.pieces import SPACE_MARK, PieceTokenizer
+from miner.encoder.pieces import PieceTokenizer
 from miner.errors import CorpusError
 from miner.text.artifacts import replaceable
 from miner_train.config import TrainConfig
-from miner_train.data import PairData
 from miner_train.heldout import mining_f1
 from miner_train.language_record import recorded_languages
 from miner_train.learn_verification import add_verification
@@ -29,16 +28,13 @@ from miner_train.learn_verifier import ENOUGH, enough
 from miner_train.pipeline import hold_out, open_tokenizers, tokenise
 from miner_train.read import TextPair, read_texts
 from miner_train.stages import Report, stage
+from miner_train.teacher_vectors import Axes, piece_vectors
 from miner_train.vocabulary import learn_vocabularies
 
 # Dimensions of the pieces' vectors: verification compares directions, and these are enough.
 DIMENSION = 256
-# Weight of a piece of probability p: RARE / (RARE + p) (Arora et al. 2017).
-RARE = 1e-3
 # Most held-out pairs, and most other sentences, that the encoder has to encode.
 HELD_OUT, DISTRACTORS = 4000, 20_000
-# Pieces that are encoded at a time.
-BLOCK = 4096
 
 
 def fit_encoder(
@@ -76,7 +72,8 @@ def fit_encoder(
         )
     vocabulary = vocabularies["piece"]
     with stage("encoding the pieces of the vocabulary", report):
-        table = piece_vectors(encoder, PieceTokenizer(vocabulary), pairs.pairs)
+        ids = np.concatenate([pairs.pairs.source.ids, pairs.pairs.target.ids])
+        table = piece_vectors(encoder, PieceTokenizer(vocabulary), ids, principal)
     backend = encoder.backend
     model = Model.of_pieces(
         vocabulary,
@@ -120,33 +117,6 @@ def fit_encoder(
     return fitted.save(output)
 
 
-def piece_vectors(
-    encoder: ForeignEncoder, tokenizer: PieceTokenizer, pairs: PairData
-) -> np.ndarray:
-    """Return vectors ``(V, d) float32`` of pieces, d at most :data:`DIMENSION`.
-
-    A piece's vector is the encoder's vector of its text, without the mark of a space, centred and
-    reduced by PCA. Its length falls with the frequency of the piece in ``pairs``. Pieces that
-    cannot occur have zero rows.
-    """
-    processor = tokenizer.processor
-    rows = np.flatnonzero(tokenizer.meaningful)
-    texts = [processor.id_to_piece(int(row)).replace(SPACE_MARK, " ").strip() for row in rows]
-    known = np.empty((len(rows), encoder.dimension), dtype=np.float32)
-    for start in range(0, len(rows), BLOCK):
-        known[start : start + BLOCK] = encoder.encode(texts[start : start + BLOCK])
-    reduced = principal(known, DIMENSION)
-    ids = np.concatenate([pairs.source.ids, pairs.target.ids])
-    count = np.bincount(ids, minlength=tokenizer.size)[rows]
-    weight = RARE / (RARE + count / max(len(ids), 1))
-    length = np.maximum(np.linalg.norm(reduced, axis=1), 1e-9)
-    table = np.zeros((tokenizer.size, reduced.shape[1]), dtype=np.float32)
-    table[rows] = reduced * (weight / length)[:, None]
-    return table
-
-
-def principal(vectors: np.ndarray, most: int) -> np.ndarray:
-    """Reduce ``(n, d) float32`` by PCA to ``(n, min(d, most)) float32``."""
-    centred = vectors - vectors.mean(axis=0)
-    _, axes = np.linalg.eigh(centred.T.astype(np.float64) @ centred)
-    return (centred @ axes[:, ::-1][:, :most]).astype(np.float32)
+def principal(vectors: np.ndarray) -> np.ndarray:
+    """Reduce ``(n, d) float32`` by PCA to at most :data:`DIMENSION` numbers, as float32."""
+    return Axes.of([vectors], DIMENSION).reduce(vectors)

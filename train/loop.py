@@ -3,7 +3,7 @@
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -20,7 +20,7 @@ from miner_train.development import Development
 from miner_train.encoders.embedding_table import inside
 from miner_train.encoders.mixed_encoder import Encoders
 from miner_train.heldout import enough, mining_f1
-from miner_train.objectives import Loss, batches, labelled_batch
+from miner_train.objectives import Batch, Loss, batches, labelled_batch, taught_batch
 from miner_train.sampling import epoch_order
 from miner_train.training_checkpoint import Checkpoint
 
@@ -42,8 +42,8 @@ class Progress:
 class EpochEnd:
     """Reported after every epoch; ``f1`` and ``threshold`` are None without a held-out task.
 
-    ``f1_of`` are the F1 of groups of held-out pairs, for example language pairs. ``correlation`` is
-    that with human grades, where epochs are chosen by it.
+    ``f1_of`` are the F1 of groups of held-out pairs, for example language pairs. ``development`` is
+    the measure, with its name, that epochs are chosen by in place of F1.
     """
 
     epoch: int
@@ -52,7 +52,7 @@ class EpochEnd:
     threshold: float | None
     best: bool
     f1_of: Mapping[str, float] = field(default_factory=dict)
-    correlation: float | None = None
+    development: tuple[str, float] | None = None
 
 
 Report = Callable[[Progress | EpochEnd], None]
@@ -92,8 +92,9 @@ class Trainer:
     ``sizes`` are the sizes of the vocabularies by unit, in the order of the sentences' views, and
     ``start`` their initial embeddings (:class:`~miner_train.encoders.mixed_encoder.Encoders`).
     ``resample(epoch)`` returns the data of an epoch under subword sampling. ``groups`` are rows of
-    ``held`` whose F1 is reported too. The best epoch has the highest F1, or the highest correlation
-    on the attribute ``development`` if it is set.
+    ``held`` whose F1 is reported too. The best epoch has the highest F1, or the highest score of
+    the attribute ``development`` if it is set. With ``teacher``, vectors ``(s, d)`` by text id, the
+    objective is to have these (:func:`~miner_train.objectives.taught_batch`).
 
     Everything random follows from the seed, the epoch and the position in it, so that a training
     continued from a checkpoint takes the same steps.
@@ -117,6 +118,7 @@ class Trainer:
         self.state = State()
         self.resample, self.groups = resample, groups or {}
         self.development: Development | None = None
+        self.teacher: np.ndarray | None = None
         # With pairs of both labels no negatives are chosen.
         self.labelled = config.objective == "contrastive" and not data.same.all()
 
@@ -167,12 +169,7 @@ class Trainer:
             rows = order[state.position : min(state.position + size, end)]
             generator = np.random.default_rng([config.seed, 4, state.epoch, state.position])
             pool = data.take(rows)
-            found = (
-                [labelled_batch(config, pool)]
-                if self.labelled
-                else batches(config, pool, self.encoders.encode, generator)
-            )
-            for sentences, loss in found:
+            for sentences, loss in self._batches(pool, generator):
                 done = (state.epoch * n + state.position) / (config.epochs * n)
                 rate = config.rate * (1 - (1 - config.final_rate) * done)
                 state.loss_sum += self._step(sentences, loss, rate, generator)
@@ -182,6 +179,13 @@ class Trainer:
             yield Progress(
                 state.epoch + 1, state.epoch * n + state.position, config.epochs * n, mean
             )
+
+    def _batches(self, pool: PairData, generator: np.random.Generator) -> Iterable[Batch]:
+        if self.teacher is not None:
+            return [taught_batch(self.config, pool, self.teacher)]
+        if self.labelled:
+            return [labelled_batch(self.config, pool)]
+        return batches(self.config, pool, self.encoders.encode, generator)
 
     def _megabatch(self) -> int:
         """Number of mini-batches to pool in this step, by P19's schedule, which spans epochs."""
@@ -232,9 +236,10 @@ class Trainer:
             for name, rows in self.groups.items():
                 f1_of[name] = mining_f1(source[rows], target[rows]).f1
             f1, threshold, score = mined.f1, mined.threshold, mined.f1
-        correlation = None
+        development = None
         if self.development is not None:
-            score = correlation = self.development.correlation(self.encoders.encode)
+            score = self.development.score(self.encoders.encode)
+            development = self.development.name, score
         # The later of equals: on an easy task F1 reaches 1 before the training is done.
         best = score is None or score >= state.best_score
         if best:
@@ -243,7 +248,7 @@ class Trainer:
                 state.best_score = score
             if f1 is not None and threshold is not None:
                 state.best_f1, state.threshold = f1, threshold
-        return EpochEnd(state.epoch, loss, f1, threshold, best, f1_of, correlation)
+        return EpochEnd(state.epoch, loss, f1, threshold, best, f1_of, development)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from miner_train.losses import (
     softmax_either,
     softmax_loss,
     softmax_with_negatives,
+    teacher_loss,
 )
 from miner_train.negatives import choose_negatives, forbidden_pairs
 
@@ -72,6 +73,34 @@ def labelled_batch(config: TrainConfig, pairs: PairData) -> Batch:
     return join([pairs.source, pairs.target]), _contrastive(config, pairs.same)
 
 
+def taught_batch(config: TrainConfig, pool: PairData, teacher: np.ndarray) -> Batch:
+    """Make a mini-batch of both sides whose vectors are to be the teacher's.
+
+    ``teacher (s, d)`` are unit rows by text id. Sides that are translations (``pool.same``) must
+    find each other, too, by the in-batch softmax over them; its weight is their share.
+    """
+    sides = pool.source_text, pool.target_text
+    wanted = [torch.from_numpy(teacher[text].astype(np.float32)) for text in sides]
+    equal = [_related_texts(np.stack([text, text], axis=1)) for text in sides]
+    pairs = np.flatnonzero(pool.same)
+    chosen, related = torch.from_numpy(pairs), _related(pool.take(pairs))
+
+    def loss(vectors: Tensor) -> Tensor:
+        both = vectors.chunk(2)
+        losses = [
+            teacher_loss(own, to, same, config.scale)
+            for own, to, same in zip(both, wanted, equal, strict=True)
+        ]
+        value = 0.5 * (losses[0] + losses[1])
+        if len(pairs) > 1:
+            source, target = (own[chosen] for own in both)
+            across = softmax_loss(source, target, related, config.scale, config.margin)
+            value = value + across * (len(pairs) / len(pool))
+        return value
+
+    return join([pool.source, pool.target]), _by_autograd(loss)
+
+
 def _margin(config: TrainConfig) -> Loss:
     def loss(vectors: np.ndarray) -> tuple[float, np.ndarray]:
         gradient = np.empty_like(vectors)
@@ -105,7 +134,12 @@ def _in_batch(config: TrainConfig, pool: PairData) -> Loss:
 
 def _related(pool: PairData) -> Tensor | None:
     """Pairs of rows ``(p, 2) int64`` that are no negatives of each other, in both orders."""
-    found = forbidden_pairs(pool.text, pool.text)
+    return _related_texts(pool.text)
+
+
+def _related_texts(text: np.ndarray) -> Tensor | None:
+    """Find pairs of rows of text ids ``(n, 2)`` that share one: :func:`forbidden_pairs`."""
+    found = forbidden_pairs(text, text)
     return torch.from_numpy(found) if len(found) else None
 
 

@@ -88,7 +88,7 @@ def train_model(
     with Checkpoint(output, key) as checkpoint:
         if restart:
             checkpoint.remove()
-        files = _vocabularies(text, config, vectors, checkpoint, report)
+        files = load_or_learn_vocabularies(text, config, vectors, checkpoint, report)
         vocabularies = {units: files[VOCABULARIES[units]] for units in config.architecture.units}
         segmentation = files.get(SEGMENTATION)
         of_target = _of_target(files, config)
@@ -110,11 +110,12 @@ def train_model(
             report(
                 f"{embeddings}: {word_vectors.describe_coverage(start, _words_of(pairs, config))}"
             )
-        trainer = _trainer(pairs, config, tokenizers, device, start)
-        del vectors, start
+        initial = {} if start is None else {"word": start}
+        trainer = make_trainer(pairs, config, tokenizers, device, initial)
+        del vectors, start, initial
         if graded is not None:
             trainer.development = prepare_graded(graded, list(tokenizers[1].values()))
-        state = _run(trainer, checkpoint, len(pairs.held), report, progress)
+        state = run_training(trainer, checkpoint, len(pairs.held), report, progress)
         if threshold is None and not np.isnan(state.threshold):
             threshold = state.threshold
         record = {
@@ -160,7 +161,7 @@ def _key(text: Text, config: TrainConfig, vectors: Vectors | None) -> dict[str, 
     return key if vectors is None else {**key, "embeddings": word_vectors.digest(*vectors)}
 
 
-def _vocabularies(
+def load_or_learn_vocabularies(
     text: Text,
     config: TrainConfig,
     vectors: Vectors | None,
@@ -247,26 +248,25 @@ def _held_by_language(pairs: SplitPairs) -> dict[str, np.ndarray]:
     return {name: rows for name, rows in pairs.by_language(pairs.held).items() if enough(rows)}
 
 
-def _trainer(
+def make_trainer(
     pairs: SplitPairs,
     config: TrainConfig,
     tokenizers: Tokenizers,
     device: str,
-    start: np.ndarray | None,
+    start: Mapping[str, np.ndarray],
 ) -> Trainer:
-    """Make the trainer; ``start (V, d) float32`` are initial embeddings of words."""
+    """Make the trainer; ``start`` are initial embeddings ``(V, d) float32`` by unit."""
     sizes = {units: tokenizer.size for units, tokenizer in tokenizers[0].items()}
     data = pairs.pairs.take(pairs.training)
     resample = None
     if config.sampling:
         resample = partial(resampled, data, pairs.sentences, tokenizers, config)
     held = pairs.pairs.take(pairs.held)
-    initial = None if start is None else {"word": start}
     groups = _held_by_language(pairs)
-    return Trainer(config, sizes, data, held, device, initial, resample, groups)
+    return Trainer(config, sizes, data, held, device, start, resample, groups)
 
 
-def _run(
+def run_training(
     trainer: Trainer, checkpoint: Checkpoint, held: int, report: Report, progress: Reporter
 ) -> State:
     """Train to the end, and report each epoch."""
@@ -286,8 +286,8 @@ def _run(
             progress("training", event.done, event.total)
             return
         mined = "" if event.f1 is None else f", held-out mining F1 {event.f1:.4f}"
-        if event.correlation is not None:
-            mined += f", correlation with grades {event.correlation:.4f}"
+        if event.development is not None:
+            mined += f", {event.development[0]} {event.development[1]:.4f}"
         kept = " (best so far)" if event.best and mined else ""
         groups = "".join(f", {name} {f1:.4f}" for name, f1 in event.f1_of.items())
         report(

@@ -101,4 +101,4 @@ def correlation(pairs: tuple[list[str], ...], graded: GradedPairs, config: Train
     sizes = {units: one.size for units, one in tokenizers.items()}  # type: ignore[attr-defined]
     trainer = Trainer(config, sizes, data, None)
     trainer.run()
-    return prepare_graded(graded, views).correlation(trainer.encoders.encode)
+    return prepare_graded(graded, views).score(trainer.encoders.encode)

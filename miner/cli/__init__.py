@@ -27,6 +27,7 @@ COMMANDS = (
     "train-classifier",
     "train-verifier",
     "fit",
+    "distill",
     "index",
     "encode",
     "search",

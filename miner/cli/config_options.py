@@ -1,6 +1,7 @@
 """Options generated from the fields of a training configuration (see train/config_fields.py)."""
 
 import dataclasses
+from collections.abc import Container
 from typing import Any
 
 import click
@@ -41,9 +42,13 @@ class ConfigOption(click.Option):
         )
 
 
-def config_options(config: type) -> list[click.Parameter]:
-    """Options for the fields of the dataclass ``config``; their help names the defaults."""
-    return [ConfigOption(field) for field in dataclasses.fields(config)]
+def config_options(config: type, names: Container[str] | None = None) -> list[click.Parameter]:
+    """Options for the fields of the dataclass ``config``, or for those of ``names``.
+
+    Their help names the defaults.
+    """
+    fields = dataclasses.fields(config)
+    return [ConfigOption(field) for field in fields if names is None or field.name in names]
 
 
 def configured(config: Any, given: dict[str, Any]) -> Any:

@@ -63,12 +63,18 @@ def facts(name: str) -> list[str]:
 def _training(model: Model) -> Iterator[list[str]]:
     """Yield rows on the training text and the metrics that the training recorded."""
     training = model.training
-    if "pairs" in training:
+    if "teacher" in training:
+        count = sum(one["sentences"] for one in training.get("sentences", []))
+        own = f", {count:,} sentences" if count else ""
+        yield ["student of", f"{training['teacher']['name']}{own}"]
+    if training.get("pairs"):
         text = training.get("text", [])
         each = "; ".join(f"{one['name']} {one['pairs']:,}" for one in text)
         yield ["trained on", f"{training['pairs']:,} pairs" + (f": {each}" if each else "")]
     if training.get("held-out mining F1") is not None:
         yield ["held-out mining F1", f"{training['held-out mining F1']:.3f}"]
+    if training.get("cosine with the teacher") is not None:
+        yield ["cosine with the teacher", f"{training['cosine with the teacher']:.3f}"]
     if model.threshold is not None:
         yield ["margin threshold", f"{model.threshold:.2f}"]
 

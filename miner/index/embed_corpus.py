@@ -10,7 +10,7 @@ import numpy as np
 
 from miner.encoder.encoder import CHUNK
 from miner.encoder.sentence_encoder import SentenceEncoder
-from miner.errors import CorpusError
+from miner.errors import CorpusError, MismatchError
 from miner.index import store
 from miner.index.vectors import unit_blocks
 from miner.progress import Reporter
@@ -61,6 +61,34 @@ def read_corpus(
         counts = (reader.lines, reader.empty, reader.undecodable, reader.replaced)
         sources.append(Source(str(path), *counts, own_ids, size, digest))
     return sources
+
+
+def read_with_vectors(
+    writer: store.TextWriter,
+    corpus: str | Path,
+    array: np.ndarray,
+    name: str | Path,
+    number: int,
+    reading: dict[str, Any],
+    report: Reporter,
+) -> tuple[Source, np.ndarray]:
+    """Write the sentences of a file that has the vectors ``array (records, d)``; close the writer.
+
+    The file gets ``number``. Returns its description and the row of ``array`` of each sentence.
+    Raises MismatchError for another number of lines.
+    """
+    before = len(writer.lines())
+    [source] = read_corpus(writer, [corpus], number, reading, report)
+    if len(array) != source.records:
+        raise MismatchError(
+            f"{name} has {len(array)} vectors but {corpus} has {source.records} lines; there must "
+            "be one vector for every line, empty lines included"
+        )
+    # Vector i is of record i; a header is a line but no record.
+    header = bool(reading.get("header")) and Reader(corpus, **reading).format == "tsv"
+    records = writer.lines()[before:] - 1 - header
+    writer.close(array.shape[1])
+    return source, records
 
 
 def encode_store(

@@ -3,7 +3,8 @@
 It holds a store (:mod:`miner.index.store`), ``meta.json`` and, for a compressed index,
 ``faiss.index`` over the distinct rows. ``meta.json`` lists size and SHA-256 of every other file,
 and a digest of itself. Opening compares sizes and that digest; :meth:`Index.verify`, which a search
-calls first, compares the content. Indexes of older versions have no digests, and open without.
+calls first, compares the content. Indexes of older versions have no digests, and open without. All
+that builds or extends an index shares its description, so that these 390 lines stay together.
 """
 
 import hashlib
@@ -20,11 +21,16 @@ from miner.encoder.loading import Loading
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError, MismatchError
 from miner.index import faiss, store
-from miner.index.embed_corpus import Source, copy_vectors, encode_store, read_corpus
+from miner.index.embed_corpus import (
+    Source,
+    copy_vectors,
+    encode_store,
+    read_corpus,
+    read_with_vectors,
+)
 from miner.index.vectors import open_vectors
 from miner.progress import Reporter, silent
 from miner.text.artifacts import atomic_directory
-from miner.text.corpus import Reader
 from miner.text.locks import lock
 
 FORMAT = "bitext-miner index"
@@ -166,7 +172,7 @@ class Index:
         array = open_vectors(vectors, dimension)
         with _directory(path, index) as directory:
             writer = store.TextWriter(directory)
-            source, records = _read_with_vectors(writer, corpus, array, vectors, 0, reading, report)
+            source, records = read_with_vectors(writer, corpus, array, vectors, 0, reading, report)
             copy_vectors(directory, array, records, str(vectors), report)
             kind = f"{EXTERNAL}, {array.shape[1]} dimensions"
             finish(directory, {"name": kind, "fingerprint": kind}, [source], index, report)
@@ -220,7 +226,7 @@ class Index:
         with self._growing() as (current, directory, writer):
             current._check_vectors(array, vectors)
             old = current.sources
-            source, records = _read_with_vectors(
+            source, records = read_with_vectors(
                 writer, corpus, array, vectors, len(old), reading, report
             )
             copy_vectors(directory, array, records, str(vectors), report, current.store.vectors)
@@ -341,34 +347,6 @@ def _directory(path: str | Path, index: str) -> Iterator[Path]:
         faiss.faiss()
     with atomic_directory(path, marker=META) as directory:
         yield directory
-
-
-def _read_with_vectors(
-    writer: store.TextWriter,
-    corpus: str | Path,
-    array: np.ndarray,
-    name: str | Path,
-    number: int,
-    reading: dict[str, Any],
-    report: Reporter,
-) -> tuple[Source, np.ndarray]:
-    """Write the sentences of a file that has the vectors ``array (records, d)``; close the writer.
-
-    The file gets ``number``. Returns its description and the row of ``array`` of each sentence.
-    Raises MismatchError for another number of lines.
-    """
-    before = len(writer.lines())
-    [source] = read_corpus(writer, [corpus], number, reading, report)
-    if len(array) != source.records:
-        raise MismatchError(
-            f"{name} has {len(array)} vectors but {corpus} has {source.records} lines; there must "
-            "be one vector for every line, empty lines included"
-        )
-    # Vector i is of record i; a header is a line but no record.
-    header = bool(reading.get("header")) and Reader(corpus, **reading).format == "tsv"
-    records = writer.lines()[before:] - 1 - header
-    writer.close(array.shape[1])
-    return source, records
 
 
 def _paths(corpus: str | Path | Sequence[str | Path]) -> list[str | Path]:

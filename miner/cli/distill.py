@@ -1,0 +1,125 @@
+"""``miner distill``: an encoder becomes the teacher of a model of this program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from miner.cli import guard, loading_options, options, training_text
+from miner.cli.config_options import Grouped, config_options, configured
+from miner.cli.progress_bars import Progress
+from miner.cli.sharding import expanded
+from miner.cli.train import unfinished
+from miner.cli.training_text import ParallelText
+from miner.encoder.loading import Loading
+from miner_train.config import TrainConfig
+
+# Settings of a training that a distillation has, too.
+SETTINGS = (
+    *("pieces", "coverage", "vocabulary_sample", "fold_case", "dimension", "scale", "margin"),
+    *("batch", "epochs", "rate", "final_rate", "dropout", "sample", "heldout", "seed", "dtype"),
+)
+
+
+@click.command(
+    cls=Grouped,
+    params=config_options(TrainConfig, SETTINGS),
+    epilog="""\b
+Examples:
+  miner distill --teacher hf:encoders/LaBSE --text mono.zst -o models/static
+  miner distill --teacher hf:encoders/e5 --text 'news/*.zst' --bitext de-en.tsv.xz -o models/e5
+  miner distill --teacher models/lstm --text mono.zst --epochs 3 --cache work/lstm -o models/fast
+  miner mine news.de news.en --model models/static -o pairs.tsv""",
+)
+@click.option(
+    "--teacher",
+    required=True,
+    metavar="NAME",
+    help="hf:DIR_OR_NAME of sentence-transformers, model2vec:DIR_OR_NAME, or a model directory.",
+)
+@click.option(
+    "--text",
+    "mono",
+    multiple=True,
+    metavar="FILE",
+    help="Sentences of any language, plain, JSONL or Parquet, or a pattern in quotes; repeatable.",
+)
+@training_text.parallel_text(sides=False)
+@click.option("-o", "--output", required=True, metavar="DIR", help="The model directory.")
+@click.option(
+    "--cache",
+    metavar="DIR",
+    help="Keep the teacher's vectors in DIR, for further students of the same text [beside the "
+    "model, and removed at the end].",
+)
+@click.option(
+    "--comparer/--no-comparer",
+    default=True,
+    help="With --bitext, learn a comparer of tokens for the quality score.",
+)
+@loading_options.loading
+@options.device
+@options.threads
+@click.option("--overwrite", is_flag=True, help="Replace a model that is in DIR already.")
+@click.option(
+    "--restart", is_flag=True, help="Discard an interrupted run of this DIR, vectors included."
+)
+def distill(
+    teacher: str,
+    mono: tuple[str, ...],
+    text: ParallelText,
+    output: str,
+    cache: str | None,
+    comparer: bool,
+    loading: Loading,
+    device: str,
+    threads: int | None,
+    overwrite: bool,
+    restart: bool,
+    **settings: Any,
+) -> None:
+    """Train a fast model that gives sentences the vectors of a slow encoder.
+
+    The student is a mean of pieces that start from the teacher's vectors of them. With --bitext
+    translations must find each other, too, and the student learns to verify pairs; without, it
+    ranks pairs by margin, until 'miner train-verifier' teaches it. --device and --threads are the
+    teacher's. Repeat the command of a killed run to continue it: no sentence is encoded twice.
+
+    The dimension is at most the teacher's.
+    """
+    if not mono and text.empty:
+        raise click.UsageError("nothing to learn from: give --text, --bitext or both")
+    files = tuple(path for pattern in mono for path in expanded(pattern))
+    guard.check([*files, *text.files], {"-o": output})
+    if restart or not unfinished(output):
+        guard.check_directory("-o", output, "a model", overwrite)
+    given = {name: value for name, value in settings.items() if value is not None}
+    config = configured(TrainConfig(), given)
+    training_text.require_training("a distillation")
+    from dataclasses import replace
+
+    from miner.encoder.open_encoder import open_encoder
+    from miner_train.distill import Lessons
+    from miner_train.distill import distill as learn
+
+    opened = open_encoder(teacher, threads, device, "source", loading)
+    for fact in opened.facts():
+        click.echo(fact, err=True)
+    if "dimension" not in given:
+        config = replace(config, dimension=min(config.dimension, opened.dimension))
+    with Progress("pairs") as progress:
+        model = learn(
+            opened,
+            Lessons(files, text.pairs(), text.layout.on_error, text.exclude),
+            config,
+            output,
+            cache=cache,
+            comparer=comparer,
+            restart=restart,
+            report=progress.say,
+            progress=progress,
+        )
+    for warning in opened.warnings():
+        click.echo(f"warning: {warning}", err=True)
+    click.echo(f"{output}: {model.describe()}; fingerprint {model.fingerprint}", err=True)

@@ -1,0 +1,240 @@
+"""Distillation: a student of our own architecture with the sentence vectors of a teacher.
+
+Any encoder can teach. The student's pieces start from the teacher's vectors of them, as in
+model2vec (Tulkens and van Dongen 2024), and learn to give each sentence the teacher's vector of it,
+reduced by PCA (Reimers and Gurevych 2020). Where there is bitext both sides must find each other,
+too, and the student learns to verify pairs as any model does.
+"""
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from miner.encoder.architecture import VOCABULARIES
+from miner.encoder.encoder import Encoder
+from miner.encoder.model import CONFIG, Model
+from miner.encoder.pieces import PieceTokenizer
+from miner.encoder.sentence_encoder import SentenceEncoder
+from miner.errors import ArtifactError, CorpusError
+from miner.progress import Reporter, silent
+from miner.text.artifacts import replaceable
+from miner.text.corpus import Reader
+from miner_train import selection
+from miner_train.assemble import assemble
+from miner_train.config import TrainConfig
+from miner_train.data import UNKNOWN, PairData, SplitPairs, fingerprint, split, tokenize
+from miner_train.development import Agreement
+from miner_train.heldout import mining_f1
+from miner_train.language_record import recorded_languages
+from miner_train.learn_verification import add_verification
+from miner_train.pipeline import (
+    load_or_learn_vocabularies,
+    make_trainer,
+    open_tokenizers,
+    run_training,
+    tokenise,
+)
+from miner_train.read import Text, TextPair, read_texts
+from miner_train.stages import Report, stage
+from miner_train.teacher_vectors import Axes, cached_vectors, piece_vectors
+from miner_train.training_checkpoint import Checkpoint
+
+# Most sentences, and the share of all, that the student is compared with the teacher on.
+HELD_OUT, SHARE = 2000, 20
+# Fewest sentences, and fewest pairs of them, that can be learned from.
+FEWEST = 4
+
+
+@dataclass(frozen=True)
+class Lessons:
+    """Text of a distillation: files of sentences of any language, and bitext.
+
+    ``on_error`` is for sentences that are not UTF-8, as in :class:`miner.text.corpus.Reader`.
+    ``exclude`` are files of sentences not to learn from.
+    """
+
+    sentences: Sequence[str] = ()
+    bitext: Sequence[TextPair] = ()
+    on_error: str = "fail"
+    exclude: Sequence[str] = ()
+
+
+def distill(
+    teacher: SentenceEncoder,
+    lessons: Lessons,
+    config: TrainConfig,
+    output: str | Path,
+    *,
+    cache: str | Path | None = None,
+    comparer: bool = True,
+    restart: bool = False,
+    report: Report = lambda line: None,
+    progress: Reporter = silent,
+) -> Model:
+    """Train a student of ``teacher`` and save it to ``output``.
+
+    An interrupted run goes on where it was, as :func:`miner_train.pipeline.train_model` does.
+    ``cache`` is the directory of the teacher's vectors, which is kept; without, one beside the
+    output is used, and removed at the end. With enough bitext the student learns to verify pairs;
+    ``comparer``: and a comparer of tokens, too.
+
+    Raises ArtifactError for a teacher that cannot teach and for a cache of another teacher or text,
+    CorpusError for too little text.
+    """
+    replaceable(output, CONFIG)
+    _check_teacher(teacher, config)
+    text, held_out, counts = _read(lessons, config, report)
+    key = {
+        "config": config.as_dict(),
+        "text": fingerprint(text.source, text.target, text.same),
+        "teacher": teacher.fingerprint,
+    }
+    target = Path(output)
+    place = Path(cache or target.with_name(f".{target.name}.teacher"))
+    with Checkpoint(output, key) as checkpoint:
+        if restart:
+            checkpoint.remove()
+        files = load_or_learn_vocabularies(text, config, None, checkpoint, report)
+        vocabularies = {"piece": files[VOCABULARIES["piece"]]}
+        tokenizers = open_tokenizers(vocabularies, config.architecture)
+        tokenised = checkpoint.load_pairs()
+        if tokenised is None:
+            tokenised = tokenise(text, tokenizers, report)
+            checkpoint.save_pairs(tokenised)
+        pairs = _hold_out(text, tokenised, config, report)
+        sentences = [*pairs.sentences, *held_out]
+        with stage(f"encoding {len(sentences)} sentences by the teacher", report, silent=True):
+            parts = cached_vectors(teacher, sentences, place, restart=restart, report=progress)
+        axes = Axes.of(parts, config.dimension)
+        wanted = axes.reduce_parts(parts)
+        start: dict[str, np.ndarray] = {}
+        if checkpoint.load_state() is None:
+            with stage("encoding the pieces of the vocabulary by the teacher", report):
+                start["piece"] = _start(teacher, vocabularies["piece"], tokenised, axes)
+        trainer = make_trainer(pairs, config, tokenizers, "cpu", start)
+        trainer.teacher = wanted
+        if trainer.held is not None:
+            source, target_rows = (wanted[ids] for ids in pairs.pairs.take(pairs.held).text.T)
+            found = mining_f1(source.astype(np.float32), target_rows.astype(np.float32))
+            report(f"held-out mining F1 of the teacher {found.f1:.4f}")
+        held_out = held_out or [one for side in pairs.text(pairs.held) for one in side]
+        row_of = {sentence: row for row, sentence in enumerate(sentences)}
+        compared = wanted[[row_of[sentence] for sentence in held_out]]
+        if trainer.held is None and held_out:
+            known = tokenize(list(tokenizers[0].values()), held_out)
+            trainer.development = Agreement(known, compared)
+        state = run_training(trainer, checkpoint, len(pairs.held), report, progress)
+        record: dict[str, Any] = {
+            "config": config.as_dict(),
+            "teacher": {"name": teacher.address, "fingerprint": teacher.fingerprint},
+            "sentences": counts,
+            "text": text.counts,
+            "text fingerprint": key["text"],
+            "pairs": int(pairs.pairs.same[pairs.training].sum()),
+            "held-out pairs": len(pairs.held),
+            "held-out mining F1": None if state.best_f1 < 0 else state.best_f1,
+        }
+        threshold = None if np.isnan(state.threshold) else state.threshold
+        model = assemble(
+            state.best, config, vocabularies, None, trainer.data, threshold, record, {}
+        )
+        if held_out:
+            cosine = float((Encoder(model).encode(held_out) * compared).sum(axis=1).mean())
+            report(f"cosine with the teacher {cosine:.4f}, of {len(held_out)} held-out sentences")
+            record["cosine with the teacher"] = cosine
+            model = replace(model, training=record)
+        model = replace(model, languages=recorded_languages(pairs, text.counts))
+        if len(pairs.translations):
+            model = add_verification(model, pairs, config.seed, report, comparer=comparer)
+        model = model.save(output)
+        checkpoint.remove()
+        if cache is None:
+            shutil.rmtree(place, ignore_errors=True)
+        return model
+
+
+def _check_teacher(teacher: SentenceEncoder, config: TrainConfig) -> None:
+    """Raise ArtifactError for a teacher of fewer dimensions, or that must know the column."""
+    if teacher.dimension < config.dimension:
+        raise ArtifactError(
+            f"{teacher.name}: has vectors of {teacher.dimension} dimensions; a student cannot have "
+            f"{config.dimension} (--dimension)"
+        )
+    if teacher.model is not None and teacher.side is not None:
+        raise ArtifactError(
+            f"{teacher.name}: has a vocabulary for each column, and cannot teach one student of all"
+        )
+
+
+def _read(
+    lessons: Lessons, config: TrainConfig, report: Report
+) -> tuple[Text, list[str], list[dict[str, Any]]]:
+    """Read all text: pairs, sentences held out of them, and the records of the files of sentences.
+
+    Sentences of no bitext make pairs two by two, labelled as no translations.
+    """
+    text = _NOTHING
+    if lessons.bitext:
+        text = read_texts(lessons.bitext, config, lessons.exclude, report)
+    excluded = frozenset[str]().union(*map(selection.read_excluded, lessons.exclude))
+    of_bitext = {*text.source, *text.target}
+    distinct: dict[str, None] = {}
+    counts = []
+    for path in lessons.sentences:
+        reader = Reader(path, on_error=lessons.on_error)
+        before = len(distinct)
+        for block in reader:
+            new = [sentence for sentence in block.sentences if sentence not in of_bitext]
+            gone = selection.seen([new], excluded)
+            distinct.update((one, None) for one, out in zip(new, gone, strict=True) if not out)
+        found = len(distinct) - before
+        counts.append({"name": Path(path).name, "lines": reader.lines, "sentences": found})
+        report(f"{path}: {found} new sentences of {reader.lines} lines")
+    every = list(distinct)
+    held = every[:: max(SHARE, -(-len(every) // HELD_OUT))] if len(every) > SHARE else []
+    apart = set(held)
+    rest = [sentence for sentence in every if sentence not in apart]
+    half = len(rest) // 2
+    text = replace(
+        text,
+        source=[*text.source, *rest[:half]],
+        target=[*text.target, *rest[half : 2 * half]],
+        same=np.concatenate([text.same, np.zeros(half, dtype=bool)]),
+        language=np.concatenate([text.language, np.full(half, UNKNOWN, np.int16)]),
+    )
+    if len(text) < FEWEST:
+        raise CorpusError(f"only {2 * len(text)} sentences to learn from; give more text")
+    return text, held, counts
+
+
+_NOTHING = Text([], [], np.empty(0, bool), np.empty(0, np.int16), [], [], [])
+
+
+def _hold_out(text: Text, pairs: PairData, config: TrainConfig, report: Report) -> SplitPairs:
+    """Split off held-out pairs, at most a tenth of the bitext."""
+    translations = int(pairs.same.sum())
+    training, held = split(pairs, min(config.heldout, translations // 10), config.seed)
+    pairs_left = int(pairs.same[training].sum())
+    others = 2 * (len(training) - pairs_left)
+    report(
+        f"{pairs_left} translations and {others} other sentences to train on, {len(held)} "
+        "translations held out"
+    )
+    if len(training) < 2:
+        raise CorpusError(f"only {len(training)} usable pairs: too few to train on")
+    return SplitPairs(pairs, training, held, text.sentences, text.languages)
+
+
+def _start(teacher: SentenceEncoder, vocabulary: bytes, pairs: PairData, axes: Axes) -> np.ndarray:
+    """Return the initial embeddings of pieces ``(V, d) float32``: the teacher's, on the axes."""
+    ids = np.concatenate([pairs.source.ids, pairs.target.ids])
+
+    def reduce(vectors: np.ndarray) -> np.ndarray:
+        turned = vectors @ axes.axes
+        return turned - turned.mean(axis=0)  # pieces lie elsewhere than sentences
+
+    return piece_vectors(teacher, PieceTokenizer(vocabulary), ids, reduce)

@@ -1,0 +1,172 @@
+"""Vectors that a teacher gives to the sentences of a distillation: cached on disk, then reduced.
+
+A transformer takes far longer to encode the text than a student to learn from it. So the vectors
+are written part by part, and a distillation that is killed, or repeated, does not encode again.
+"""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from miner.encoder.pieces import SPACE_MARK, PieceTokenizer
+from miner.encoder.sentence_encoder import SentenceEncoder
+from miner.errors import ArtifactError
+from miner.npy import open_npy
+from miner.progress import Reporter, silent
+from miner.text.artifacts import replaceable
+from miner.text.locks import lock
+from miner.text.output import atomic_file, resource_error
+
+KEY = "key.json"
+# Sentences of a part: a killed run repeats one at most.
+PART = 8192
+# Vectors that the axes are computed from.
+SAMPLE = 100_000
+# Weight of a piece of probability p: RARE / (RARE + p) (Arora et al. 2017).
+RARE = 1e-3
+# Pieces that are encoded at a time.
+BLOCK = 4096
+
+
+def cached_vectors(
+    teacher: SentenceEncoder,
+    sentences: Sequence[str],
+    directory: str | Path,
+    *,
+    restart: bool = False,
+    report: Reporter = silent,
+) -> list[np.ndarray]:
+    """Encode ``sentences`` by ``teacher``, as far as ``directory`` does not hold their vectors.
+
+    Returns the parts in order, memory maps ``(m, d) float16`` of unit rows, zero where the teacher
+    knows nothing. ``key.json`` names teacher and text; ``restart`` discards the vectors of others.
+    Raises ArtifactError for a directory of another teacher or text, or with a damaged part.
+    """
+    place = replaceable(directory, KEY)
+    with lock(place):
+        if restart:
+            shutil.rmtree(place, ignore_errors=True)
+        _check_key(place, directory, teacher, sentences)
+        parts = []
+        for number, start in enumerate(range(0, len(sentences), PART)):
+            path = place / f"{number:06}.npy"
+            own = sentences[start : start + PART]
+            if not path.exists():
+                with atomic_file(path) as partial, open(partial, "wb") as file:
+                    np.save(file, teacher.encode(own).astype(np.float16))
+            part = open_npy(path)
+            if part.shape != (len(own), teacher.dimension) or part.dtype != np.float16:
+                raise ArtifactError(f"{path}: damaged; remove it, and it is made again")
+            parts.append(part)
+            report("encoding by the teacher", start + len(own), len(sentences))
+        return parts
+
+
+def _check_key(
+    place: Path, name: str | Path, teacher: SentenceEncoder, sentences: Sequence[str]
+) -> None:
+    """Compare the key of the directory with teacher and text; write it to a new directory."""
+    digest = hashlib.sha256()
+    for sentence in sentences:
+        digest.update(sentence.encode("utf-8", "surrogatepass") + b"\n")
+    key = {
+        "teacher": teacher.address,
+        "fingerprint": teacher.fingerprint,
+        "dimension": teacher.dimension,
+        "sentences": len(sentences),
+        "text": digest.hexdigest(),
+    }
+    if not (place / KEY).exists():
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise resource_error(error, name) from error
+        with atomic_file(place / KEY) as partial:
+            partial.write_text(json.dumps(key, indent=2) + "\n", encoding="utf-8")
+        return
+    try:
+        found = json.loads((place / KEY).read_text(encoding="utf-8"))
+        other = str(found["teacher"]), str(found["fingerprint"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ArtifactError(f"{place / KEY}: cannot be read ({error}); give --restart") from None
+    if other[1] != teacher.fingerprint:
+        raise ArtifactError(
+            f"{name}: vectors of {other[0]} ({other[1]}), not of {teacher.address} "
+            f"({teacher.fingerprint}); name another --cache, or give --restart"
+        )
+    if found != key:
+        raise ArtifactError(
+            f"{name}: vectors of another text or other settings; name another --cache, or give "
+            "--restart"
+        )
+
+
+@dataclass(frozen=True)
+class Axes:
+    """Principal axes of a teacher's vectors: ``mean (D,)`` and ``axes (D, d)``, float32."""
+
+    mean: np.ndarray
+    axes: np.ndarray
+
+    @classmethod
+    def of(cls, parts: Sequence[np.ndarray], dimension: int) -> "Axes":
+        """Compute the ``dimension`` axes of the largest variance, from an even sample."""
+        step = -(-sum(map(len, parts)) // SAMPLE) or 1
+        sample = np.concatenate([part[::step] for part in parts]).astype(np.float64)
+        mean = sample.mean(axis=0)
+        centred = sample - mean
+        _, axes = np.linalg.eigh(centred.T @ centred)
+        return cls(
+            mean.astype(np.float32),
+            np.ascontiguousarray(axes[:, ::-1][:, :dimension], dtype=np.float32),
+        )
+
+    def reduce(self, vectors: np.ndarray) -> np.ndarray:
+        """Centre vectors ``(n, D)`` and turn them to the axes: unit rows ``(n, d) float32``."""
+        return unit_rows((vectors.astype(np.float32) - self.mean) @ self.axes)
+
+    def reduce_parts(self, parts: Sequence[np.ndarray]) -> np.ndarray:
+        """Reduce all parts: ``(n, d) float16``."""
+        out = np.empty((sum(map(len, parts)), self.axes.shape[1]), dtype=np.float16)
+        start = 0
+        for part in parts:
+            out[start : start + len(part)] = self.reduce(part)
+            start += len(part)
+        return out
+
+
+def unit_rows(vectors: np.ndarray) -> np.ndarray:
+    """Scale rows ``(n, d)`` to length 1. Zero rows stay zero."""
+    length = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 0)
+
+
+def piece_vectors(
+    encoder: SentenceEncoder,
+    tokenizer: PieceTokenizer,
+    ids: np.ndarray,
+    reduce: Callable[[np.ndarray], np.ndarray],
+) -> np.ndarray:
+    """Return vectors ``(V, d) float32`` of pieces, as model2vec does (Tulkens and van Dongen 2024).
+
+    A piece's vector is the encoder's vector of its text, without the mark of a space, reduced by
+    ``reduce`` to ``(V, d)``. Its length falls with the frequency of the piece among ``ids (t,)``.
+    Pieces that cannot occur have zero rows.
+    """
+    processor = tokenizer.processor
+    rows = np.flatnonzero(tokenizer.meaningful)
+    texts = [processor.id_to_piece(int(row)).replace(SPACE_MARK, " ").strip() for row in rows]
+    known = np.empty((len(rows), encoder.dimension), dtype=np.float32)
+    for start in range(0, len(rows), BLOCK):
+        known[start : start + BLOCK] = encoder.encode(texts[start : start + BLOCK])
+    reduced = unit_rows(reduce(known))
+    count = np.bincount(ids, minlength=tokenizer.size)[rows]
+    weight = RARE / (RARE + count / max(len(ids), 1))
+    table = np.zeros((tokenizer.size, reduced.shape[1]), dtype=np.float32)
+    table[rows] = reduced * weight[:, None]
+    return table
