@@ -122,16 +122,20 @@ class _Stored(Mapping[Direction, Table]):
         if set(found.values()) != {len(NAMES)}:
             raise ValueError("a direction lacks an array")
         self.pairs = sorted((a, b) for a, _, b in (key.partition("-") for key in found))
+        self._known = frozenset(self.pairs)
         self._decoded: dict[Direction, Table] = {}
 
     def __len__(self) -> int:
         return len(self.pairs)
 
+    def __contains__(self, pair: object) -> bool:
+        return pair in self._known
+
     def __iter__(self) -> Iterator[Direction]:
         return iter(self.pairs)
 
     def __getitem__(self, pair: Direction) -> Table:
-        if pair not in self.pairs:
+        if pair not in self._known:
             raise KeyError(pair)
         if pair not in self._decoded:
             try:

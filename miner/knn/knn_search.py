@@ -172,6 +172,8 @@ class BlockSearch:
         self.settled_block = max(1, min(self.block, (memory - lists) // second))
         # Prepared blocks by (columns, start, end).
         self.held: dict[tuple[bool, int, int], Any] = {}
+        # Lists to start from, of another part of the same matrix.
+        self.begun: tuple[Lists | None, Lists | None] = None, None
         # Int8 engine of a hybrid search, with the tokens for it.
         self.hybrid: tuple[Int8Engine, Tokens | None] | None = None
 
@@ -249,7 +251,11 @@ class BlockSearch:
 
     def _one_pass(self) -> tuple[Lists, Lists]:
         n, m = len(self.source), len(self.target)
-        lists = Lists.empty(n, self.forward_width), Lists.empty(m, self.backward_width)
+        first, second = self.begun
+        lists = (
+            _begun(first, Lists.empty(n, self.forward_width)),
+            _begun(second, Lists.empty(m, self.backward_width)),
+        )
         plan = Plan((), self.block).grown((0, 0), (n, m))
         if self.checkpoint is not None:
             plan = self.checkpoint.resume(self.engine.name, self.source, self.target, lists, plan)
@@ -337,3 +343,11 @@ def use_threads(threads: int, engine: Engine) -> None:
     if isinstance(engine, FaissEngine):
         faiss.use_threads(threads)
     numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
+
+
+def _begun(lists: Lists | None, empty: Lists) -> Lists:
+    """Return the lists to start from: those given if they are as wide as the empty ones.
+
+    Wider or narrower ones would leave out candidates.
+    """
+    return lists if lists is not None and lists.width == empty.width else empty

@@ -10,14 +10,25 @@ from miner.progress import silent
 
 
 def block_candidates(
-    source: VectorSet, target: VectorSet, k: int, memory: int, engine: Engine
+    source: VectorSet,
+    target: VectorSet,
+    k: int,
+    memory: int,
+    engine: Engine,
+    begun: tuple[Lists | None, Lists | None] = (None, None),
 ) -> tuple[Lists, Lists]:
     """Collect the candidates of both sides of a part of a similarity matrix.
 
     Positions are those in the two sets. The lists of several parts, merged by
     :meth:`~miner.knn.lists.Lists.merge`, are those of the whole matrix.
+
+    ``begun`` are lists of another part, by which fewer candidates are collected: only those that
+    the lists of both parts together may hold. Places that come from there stay in the result. Lists
+    of another width are ignored.
     """
-    return BlockSearch(source, target, k, memory, engine, silent, None).candidates()
+    search = BlockSearch(source, target, k, memory, engine, silent, None)
+    search.begun = begun
+    return search.candidates()
 
 
 def settle_part(

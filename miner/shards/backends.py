@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
+from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import DependencyError, ResourceError
 from miner.names import BACKENDS
 from miner.parallel import end_with_parent
@@ -41,9 +42,17 @@ class Backend(Protocol):
 
 
 def open_backend(
-    name: str, workers: int, work: Path, *, address: str | None = None, **means: int
+    name: str,
+    workers: int,
+    work: Path,
+    *,
+    address: str | None = None,
+    encoder: SentenceEncoder | None = None,
+    **means: int,
 ) -> Backend:
     """Return a backend of this name. ``means`` are ``memory`` and ``threads`` of a task.
+
+    ``encoder`` is that of the source side, for tasks of this process.
 
     Raises DependencyError for a backend whose extra is missing, ResourceError where none answers.
     """
@@ -54,7 +63,7 @@ def open_backend(
     if name == "slurm":
         return Slurm(workers, work, **means)
     assert name in BACKENDS
-    return Serial()
+    return Serial(encoder)
 
 
 class Serial:
@@ -62,15 +71,16 @@ class Serial:
 
     slots = 1
 
-    def __init__(self) -> None:
+    def __init__(self, encoder: SentenceEncoder | None = None) -> None:
         self._orders: list[Order] = []
+        self._encoder = encoder
 
     def submit(self, orders: Sequence[Order]) -> None:
         self._orders += orders
 
     def results(self) -> list[Outcome]:
         order = self._orders.pop(0)
-        return [(order, execute(order))]
+        return [(order, execute(order, self._encoder))]
 
     def close(self) -> None:
         pass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
@@ -14,7 +15,7 @@ from miner.encoder.loading import Loading
 from miner.encoder.open_encoder import open_encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import MismatchError
-from miner.index.index import Index
+from miner.index.index import META, Index
 from miner.knn.engines import Engine, Float32Engine, Int8Engine, choose_engine
 from miner.knn.knn_search import use_threads
 from miner.knn.neighbors import Neighbors
@@ -22,6 +23,7 @@ from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
 from miner.mining.decoys import Decoys
 from miner.names import SIDES
+from miner.scoring.languages import Identified
 from miner.scoring.margin import Candidates
 from miner.scoring.pair_features import PreparedText
 from miner.scoring.verifier import Verifier
@@ -29,19 +31,23 @@ from miner.shards.shard_plan import Plan
 from miner.shards.task import record
 
 TEXT = tuple(field.name for field in fields(PreparedText))
+# File of the decoys' sentences. A record is read by every task that follows, and stays small.
+SENTENCES = "sentences.json"
 
 
 @dataclass(frozen=True)
 class Context:
     """A plan at work in the directory ``work``, with the means of one worker.
 
-    ``memory`` are the bytes that a search may allocate, ``threads`` those of one task.
+    ``memory`` are the bytes that a search may allocate, ``threads`` those of one task. ``lent`` is
+    the encoder of the source side where this process has it already.
     """
 
     work: Path
     plan: Plan
     memory: int
     threads: int
+    lent: SentenceEncoder | None = None
 
     @property
     def settings(self) -> SearchSettings:
@@ -58,24 +64,35 @@ class Context:
 
     def encoder(self, side: int) -> SentenceEncoder:
         """Return the encoder of a side."""
-        return _encoder(*self._model(side))
-
-    def _model(self, side: int) -> tuple[str, str, int, str, str, Loading]:
-        entry = self.plan.entries[side]
-        device = "cpu" if self.plan.settings.device == "cpu" else "auto"
-        loading = Loading.from_dict(entry.get("loading", {}))
-        name, fingerprint = entry["name"], entry["fingerprint"]
-        return name, fingerprint, self.threads, device, SIDES[side], loading
+        entry = self.plan.entries[0]
+        lent: Any = self.lent  # encoders are compared by identity
+        if lent is None:
+            device = "cpu" if self.plan.settings.device == "cpu" else "auto"
+            loading = Loading.from_dict(entry.get("loading", {}))
+            lent = _encoder(entry["name"], entry["fingerprint"], self.threads, device, loading)
+        found: SentenceEncoder = _on_side(lent, SIDES[side])
+        return found
 
     @property
     def verifier(self) -> Verifier:
         """The verifier for the languages of both sides."""
-        left, right = self.result("probe/all")["languages"]
-        return _verifier(self._model(0), (left, right))
+        left, right = self.languages
+        encoder: Any = self.encoder(0)
+        return _verifier(encoder, (left.code, right.code))
+
+    @property
+    def languages(self) -> tuple[Identified, Identified]:
+        """The languages of both sides."""
+        left, right = (
+            Identified(tuple((code, share) for code, share in shares), given, characters)
+            for shares, given, characters in self.result("probe/all")["languages"]
+        )
+        return left, right
 
     def index(self, side: int) -> Index:
         """Open the index of a side."""
-        return Index.open(self.work / "index" / SIDES[side])
+        place = self.work / "index" / SIDES[side]
+        return _index(place, (place / META).stat().st_mtime_ns)
 
     def vectors(self, side: int) -> VectorSet:
         """Return the vectors of a side that take part in the search."""
@@ -128,7 +145,8 @@ class Context:
         found = self.result("decoys/all")
         draws = np.split(self.array("decoys/all", "draws"), np.cumsum(found["sizes"])[:-1])
         text = load_text(self.work / "decoys" / "all")
-        return Decoys(found["sentences"], text, draws, found["alike"])
+        sentences = json.loads((self.work / "decoys" / "all" / SENTENCES).read_text("utf-8"))
+        return Decoys(sentences, text, draws, found["alike"])
 
     def decoy_set(self, draw: int) -> VectorSet:
         """Return the vectors of the decoys of one draw."""
@@ -182,10 +200,15 @@ def _lists(
 
 
 @lru_cache(maxsize=2)
+def _index(place: Path, changed: int) -> Index:
+    return Index.open(place)
+
+
+@lru_cache(maxsize=1)
 def _encoder(
-    name: str, fingerprint: str, threads: int, device: str, side: str, loading: Loading
+    name: str, fingerprint: str, threads: int, device: str, loading: Loading
 ) -> SentenceEncoder:
-    found = open_encoder(name, threads, device, side, loading)
+    found = open_encoder(name, threads, device, SIDES[0], loading)
     if found.fingerprint != fingerprint:
         raise MismatchError(
             f"{name}: replaced since the plan was made ({found.fingerprint}, not {fingerprint}); "
@@ -194,8 +217,11 @@ def _encoder(
     return found
 
 
+@lru_cache(maxsize=2)
+def _on_side(encoder: SentenceEncoder, side: str) -> SentenceEncoder:
+    return encoder.on_side(side)
+
+
 @lru_cache(maxsize=1)
-def _verifier(
-    model: tuple[str, str, int, str, str, Loading], languages: tuple[str | None, str | None]
-) -> Verifier:
-    return Verifier(_encoder(*model)).of(languages)
+def _verifier(encoder: SentenceEncoder, languages: tuple[str | None, str | None]) -> Verifier:
+    return Verifier(encoder).of(languages)

@@ -34,7 +34,7 @@ from miner.mining.mine import (
 )
 from miner.mining.pairs import Pairs
 from miner.mining.precision import Estimate, calibrate
-from miner.mining.search import Search, languages_of
+from miner.mining.search import Search
 from miner.names import SIDES
 from miner.progress import Reporter, silent
 from miner.scoring.margin import Candidates
@@ -148,9 +148,14 @@ def mine_shards(
         plan.write(work)
         remove_leftovers(work, FUNCTIONS)
         means = workers.means
-        context = Context(work, plan, means["memory"], means["threads"])
+        context = Context(work, plan, means["memory"], means["threads"], encoder)
         backend = open_backend(
-            workers.backend, workers.count, work, address=workers.address, **means
+            workers.backend,
+            workers.count,
+            work,
+            address=workers.address,
+            encoder=encoder,
+            **means,
         )
 
         def do(tasks: Sequence[Task]) -> None:
@@ -161,11 +166,11 @@ def mine_shards(
                 note(fact)
             do(plan.reading_tasks())
             tasks = plan.tasks(plan.rows(work))
-            do([task for task in tasks if task.kind in ("read", "encode", "index")])
+            do([task for task in tasks if task.kind in ("read", "encode", "index", "probe")])
             indexes = context.index(0), context.index(1)
             for index in indexes:
-                done(index)
-            languages = languages_of(*indexes, settings.languages)
+                done(index.verify())
+            languages = context.languages
             note_languages(languages, encoder, note)
             by_margin = not plan.verifying and calibrates_margins(
                 None, keep, settings, encoder.model is None, False

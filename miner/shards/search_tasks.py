@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from miner.machine import release_pages
 from miner.mining import decoys as choice
 from miner.scoring.languages import identify, sample
 from miner.scoring.margin import neighborhood_mean
-from miner.shards.context import Context, save, save_text
+from miner.shards.context import SENTENCES, Context, save, save_text
 
 # Rows of lists that are joined at a time.
 BLOCK = 1 << 16
@@ -33,7 +34,8 @@ def probe(context: Context, out: Path) -> dict[str, Any]:
     languages = []
     for side in (0, 1):
         index = context.index(side)
-        languages.append(identify(index.sentences(sample(len(index))), given[side]).code)
+        found = identify(index.sentences(sample(len(index))), given[side])
+        languages.append([found.shares, found.given, found.characters])
     engine = engine_for(context.vectors(0), context.vectors(1), context.settings)
     return {"languages": languages, "engine": _name(engine)}
 
@@ -60,22 +62,37 @@ def decoys(context: Context, out: Path) -> dict[str, Any]:
         engines.append(_name(engine_for(source, drawn, context.settings)))
     save_text(out, found.text)
     save(out, draws=np.concatenate(found.draws))
+    (out / SENTENCES).write_text(json.dumps(found.sentences), encoding="utf-8")
     return {
-        "sentences": found.sentences,
         "alike": found.alike,
         "sizes": [len(chosen) for chosen in found.draws],
         "engines": engines,
     }
 
 
-def search(context: Context, out: Path, source: list[int], target: list[int]) -> None:
-    """Search a block of the similarity matrix, once for both directions."""
+def search(
+    context: Context,
+    out: Path,
+    source: list[int],
+    target: list[int],
+    begun: list[str] | None = None,
+) -> None:
+    """Search a block of the similarity matrix, once for both directions.
+
+    ``begun`` are blocks of the same sources and of the same targets that were searched before.
+    """
     engine = context.engine(context.result("probe/all")["engine"])
     (left, first), (right, start) = context.part(0, *source), context.part(1, *target)
     k = context.plan.settings.neighbors
-    forward, backward = block_candidates(left, right, k, context.memory, engine)
-    _save_lists(out, "forward", forward, start)
-    _save_lists(out, "backward", backward, first)
+    lists: tuple[Lists | None, Lists | None] = None, None
+    if begun is not None:
+        lists = (
+            _other_lists(context, begun[0], "forward", len(right)),
+            _other_lists(context, begun[1], "backward", len(left)),
+        )
+    forward, backward = block_candidates(left, right, k, context.memory, engine, lists)
+    _save_lists(out, "forward", forward, start, len(right))
+    _save_lists(out, "backward", backward, first, len(left))
 
 
 def merge(context: Context, out: Path, side: int, span: list[int], blocks: list[str]) -> None:
@@ -88,18 +105,25 @@ def merge(context: Context, out: Path, side: int, span: list[int], blocks: list[
     save(out, similarity=found.similarity, row=found.row)
 
 
-def against(context: Context, out: Path, span: list[int]) -> None:
-    """Search a shard of sources against the decoys, once for both directions."""
+def against(context: Context, out: Path, span: list[int], begun: str | None = None) -> None:
+    """Search a shard of sources against the decoys, once for both directions.
+
+    ``begun`` is the task of another shard that was searched before.
+    """
     queries, first = context.part(0, *span)
     k = context.plan.settings.neighbors
     for draw in range(len(context.decoys.draws)):
         engine = context.engine(context.result("decoys/all")["engines"][draw])
         base = context.decoy_set(draw)
-        forward, backward = block_candidates(queries, base, k, context.memory, engine)
+        name = f"{draw}-backward"
+        lists = None if begun is None else _other_lists(context, begun, name, len(queries))
+        forward, backward = block_candidates(
+            queries, base, k, context.memory, engine, (None, lists)
+        )
         found = settle_part(queries, base, forward, k, context.memory, engine)
         arrays: dict[str, np.ndarray] = {"similarity": found.similarity, "row": found.row}
         save(out, **{f"{draw}-{name}": array for name, array in arrays.items()})
-        _save_lists(out, f"{draw}-backward", backward, first)
+        _save_lists(out, name, backward, first, len(queries))
 
 
 def lists(context: Context, out: Path, parts: list[str], against: list[str] | None = None) -> None:
@@ -139,12 +163,29 @@ def _settled(
     return settle_part(queries, base, merged, k, context.memory, engine)
 
 
-def _save_lists(out: Path, name: str, found: Lists, first: int) -> None:
-    """Write candidate lists whose positions count from ``first``."""
+def _save_lists(out: Path, name: str, found: Lists, first: int, size: int) -> None:
+    """Write candidate lists whose positions count from ``first``; those of other blocks are empty.
+
+    The block has ``size`` positions.
+    """
     places = np.empty(found.position.shape, dtype=PLACE)
     places["similarity"] = found.similarity
-    places["position"] = np.where(found.position >= 0, found.position + first, -1)
+    own = (found.position >= 0) & (found.position < size)
+    places["position"] = np.where(own, found.position + first, -1)
     save(out, **{name: places})
+
+
+def _other_lists(context: Context, task: str, name: str, size: int) -> Lists:
+    """Read candidate lists of another block, to start those of a block of ``size`` positions.
+
+    Their positions become ``size`` and more, so that a candidate of the block comes before others
+    of the same similarity.
+    """
+    found = context.array(task, name)
+    similarity = np.ascontiguousarray(found["similarity"])
+    places = size + np.arange(found.shape[1], dtype=np.int32)
+    position = np.where(found["position"] >= 0, places, np.int32(-1))
+    return Lists(similarity, position, similarity[:, -1].copy())
 
 
 def _join(

@@ -28,6 +28,10 @@ Texts = tuple[tuple[str, ...], tuple[str, ...]]
 # Settings that a task's result depends on, by the kinds of task. Threads and memory change nothing.
 SEARCHING = ("k", "engine", "exact", "device", "rank")
 SCORING = (*SEARCHING, "margin", "retrieval", "languages")
+# Up to this size of a shard, lists of a block start from those of another block of the same rows.
+# Lists change mostly among the first rows that they meet, which small blocks pay for often. For
+# large blocks, reading the other lists costs more.
+BEGUN = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -223,11 +227,21 @@ class Plan:
         base = (*indexes, "probe/all")
         if self.estimating:
             tasks.append(Task("decoys/all", base, {}, float(m)))
+        later = []
         for s, (start, end) in enumerate(sources):
             for t, (first, last) in enumerate(targets):
-                arguments = {"source": [start, end], "target": [first, last]}
-                work = float((end - start) * (last - first))
-                tasks.append(Task(f"search/{s:04}-{t:04}", base, arguments, work))
+                arguments: dict[str, Any] = {"source": [start, end], "target": [first, last]}
+                name, work = f"search/{s:04}-{t:04}", float((end - start) * (last - first))
+                begun = (
+                    f"search/{s:04}-{s % len(targets):04}",
+                    f"search/{t % len(sources):04}-{t:04}",
+                )
+                if self.shard_lines > BEGUN or name in begun:
+                    tasks.append(Task(name, base, arguments, work))
+                else:
+                    arguments["begun"] = list(begun)
+                    later.append(Task(name, (*base, *dict.fromkeys(begun)), arguments, work))
+        tasks += later
         merges: tuple[list[str], list[str]] = ([], [])
         for side, spans in enumerate((sources, targets)):
             others = range(len(targets if side == 0 else sources))
@@ -252,7 +266,12 @@ class Plan:
             for s, part in enumerate(own):
                 against.append(f"against/{s:04}")
                 inputs = (*base, "decoys/all")
-                tasks.append(Task(against[-1], inputs, {"span": part}, float(part[1] - part[0])))
+                arguments = {"span": part}
+                # The first shard's lists of the decoys are there when the others begin.
+                if s and self.shard_lines <= BEGUN:
+                    arguments["begun"] = against[0]
+                    inputs = (*inputs, against[0])
+                tasks.append(Task(against[-1], inputs, arguments, float(part[1] - part[0])))
             inputs = (*base, "decoys/all", *against, *merges[1])
             parts = {"parts": merges[1], "against": against}
             tasks.append(Task("lists/decoys", inputs, parts, float(m)))

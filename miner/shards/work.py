@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import MinerError, MismatchError
 from miner.names import VERSION
 from miner.shards import search_tasks, text_tasks, verify_tasks
@@ -45,8 +46,10 @@ class Order:
     version: str = VERSION
 
 
-def execute(order: Order) -> dict[str, Any]:
+def execute(order: Order, lent: SentenceEncoder | None = None) -> dict[str, Any]:
     """Do a task unless its result stands; return its record.
+
+    ``lent`` is the encoder of the source side; without it, the process opens one and keeps it.
 
     A fault of the input or the machine is returned, too, as ``error``: backends differ in the
     exceptions that they can carry. Any other exception is raised.
@@ -59,7 +62,7 @@ def execute(order: Order) -> dict[str, Any]:
             )
         work = Path(order.work)
         plan = Plan.read(work)
-        context = Context(work, plan, order.memory, order.threads)
+        context = Context(work, plan, order.memory, order.threads, lent)
         task = order.task
         function = partial(FUNCTIONS[task.kind], context, **task.arguments)
         return perform(work, task, plan.digest(task.kind), function)
