@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import glob
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from miner.cli.options import several
+from miner.errors import CorpusError
 from miner.names import BACKENDS
+from miner.text.patterns import matching
 
 if TYPE_CHECKING:
     from miner.knn.settings import SearchSettings
@@ -66,12 +66,10 @@ def expanded(pattern: str) -> list[str]:
 
     Raises UsageError for a pattern that no file has.
     """
-    if os.path.exists(pattern) or not any(character in pattern for character in "*?["):
-        return [pattern]
-    found = sorted(path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))
-    if not found:
-        raise click.UsageError(f"{pattern}: no file has such a name")
-    return found
+    try:
+        return matching(pattern)
+    except CorpusError as error:
+        raise click.UsageError(str(error)) from None
 
 
 @dataclass(frozen=True)
