@@ -84,6 +84,7 @@ def fit_encoder(
             encoder.dimension,
             backend.prompts,
             backend.loading.backend,
+            backend.loading.compute,
         ),
         languages=recorded_languages(pairs, text.counts),
     )

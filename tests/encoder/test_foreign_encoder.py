@@ -150,3 +150,34 @@ def test_names(tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(__import__("sys").modules, "sentence_transformers", None)
     with pytest.raises(DependencyError, match=r"bitext-miner\[hf\]"):
         open_encoder(name)
+
+
+def test_numbers_of_another_type(tmp_path: Path) -> None:
+    """A small transformer, made here, gives nearly the same vectors in bfloat16."""
+    library = pytest.importorskip("sentence_transformers")
+    transformers = pytest.importorskip("transformers")
+    torch = pytest.importorskip("torch")
+    from sentence_transformers.models import Pooling, Transformer
+
+    (tmp_path / "vocab.txt").write_text(
+        "\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefgh"]), encoding="utf-8"
+    )
+    config = transformers.BertConfig(
+        vocab_size=13, hidden_size=32, num_hidden_layers=2, num_attention_heads=2,
+        intermediate_size=64, max_position_embeddings=32,
+    )  # fmt: skip
+    torch.manual_seed(1)
+    transformers.BertModel(config).save_pretrained(tmp_path / "bert")
+    transformers.BertTokenizer(str(tmp_path / "vocab.txt")).save_pretrained(tmp_path / "bert")
+    inner = Transformer(str(tmp_path / "bert"))
+    whole = library.SentenceTransformer(modules=[inner, Pooling(32)], device="cpu")
+    whole.save(str(tmp_path / "st"))
+    name, sentences = f"hf:{tmp_path / 'st'}", ["a b c d", "h g", "e " * 60]
+    plain = open_encoder(name, threads=1)
+    small = open_encoder(name, threads=1, loading=Loading(compute="bfloat16"))
+    assert plain.fingerprint != small.fingerprint and small.loading.compute == "bfloat16"
+    found = np.einsum("nd,nd->n", plain.encode(sentences), small.encode(sentences))
+    assert (found > 0.99).all() and (found < 1).any()
+    assert "1 longer sentences were cut" in plain.warnings()[0]
+    with pytest.raises(ArtifactError, match="for --runtime torch"):
+        open_encoder(name, loading=Loading(backend="onnx", compute="float16"))
