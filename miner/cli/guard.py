@@ -13,6 +13,7 @@ import click
 # The file that tells a directory of ours, and the words for it. The first that is there counts.
 ARTIFACTS = {
     "classifier.npz": "a classifier",
+    "generator.npz": "a generator",
     "config.json": "a model",
     "meta.json": "an index",
     "state.json": "a checkpoint",

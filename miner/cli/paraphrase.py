@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from miner.cli import filtering, guard, options
+from miner.cli.paraphrase_generate import generate, train
 from miner.cli.paraphrase_tune import tune
 from miner.cli.progress_bars import Progress
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from miner.paraphrases.translators import Translation, Translator
 
 # Beginnings of the names of translators that are opened, not learned.
@@ -29,10 +28,11 @@ NAMED = ("ctranslate2:", "hf:", "http://", "https://")
 Examples:
   miner paraphrase build de-en.tsv -o paraphrases.tsv
   miner paraphrase pivot de-en.tsv fr-en.tsv -o paraphrases.tsv
+  miner paraphrase train paraphrases.tsv -o models/generator
   miner paraphrase tune paraphrases.tsv --by overlap1 --grades dev.tsv"""
 )
 def paraphrase() -> None:
-    """Make paraphrases of bitext: by back-translation, or by shared translations."""
+    """Make paraphrases: from bitext, or by a generator that is learned from paraphrases."""
 
 
 @paraphrase.command(
@@ -162,7 +162,7 @@ def build(
                 parts = (
                     work.halves(len(pairs), learner)
                     if learn is None
-                    else [work.Part(_every(len(pairs)), lambda: learner(_every(0)))]
+                    else work.whole(len(pairs), lambda: learner(()))
                 )
             else:
                 key["fingerprint"] = fingerprint(translator)
@@ -170,7 +170,7 @@ def build(
                 def opened() -> Translator:
                     return open_translator(translator, languages, api_key, device, threads)
 
-                parts = [work.Part(_every(len(pairs)), opened)]
+                parts = work.whole(len(pairs), opened)
             translations = work.translate_all(pairs.source, parts, best, checkpoint, key, progress)
     facts = _filtered(work.paired(pairs.target, translations), config, output, rejected, threads)
     record = {"translator": translator, "sentences": len(pairs), **facts}
@@ -184,16 +184,10 @@ def build(
     checkpoint.unlink(missing_ok=True)
 
 
-def _every(count: int) -> np.ndarray:
-    import numpy as np
-
-    return np.arange(count)
-
-
 def _learner(pairs: Any, learn: str | None, progress: Progress) -> Callable[[Any], Translator]:
     """Return a function that learns a translator from rows of ``pairs``, or from a file."""
 
-    def made(rows: np.ndarray) -> Translator:
+    def made(rows: Any) -> Translator:
         from miner.paraphrases.phrase_decoder import PhraseTranslator
         from miner.paraphrases.phrase_table import learn_phrases
         from miner.scoring.trigram_lm import Trigrams
@@ -201,7 +195,7 @@ def _learner(pairs: Any, learn: str | None, progress: Progress) -> Callable[[Any
         from miner.text.words import tokens
 
         source, target = (
-            [[side[row] for row in rows.tolist()] for side in (pairs.source, pairs.target)]
+            [[side[row] for row in rows] for side in (pairs.source, pairs.target)]
             if learn is None
             else (lambda found: [found.source, found.target])(read_bitext(learn))
         )
@@ -308,4 +302,5 @@ def pivot(
     click.echo(f"{count:,} pairs", err=True)
 
 
-paraphrase.add_command(tune)
+for command in (tune, train, generate):
+    paraphrase.add_command(command)

@@ -47,6 +47,11 @@ class Part:
     translator: Callable[[], Translator]
 
 
+def whole(count: int, translator: Callable[[], Translator]) -> list[Part]:
+    """All rows of a bitext as one part."""
+    return [Part(np.arange(count), translator)]
+
+
 def halves(count: int, learn: Callable[[np.ndarray], Translator]) -> list[Part]:
     """Two parts of a bitext, each translated by what ``learn(rows)`` learns from the other.
 

@@ -1,0 +1,251 @@
+"""``miner paraphrase train`` and ``generate``: a paraphrase generator, learned and applied."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from miner.cli import guard, options
+from miner.cli.config_options import Grouped, config_options, configured
+from miner.cli.progress_bars import Progress
+from miner.names import FORMATS
+from miner_train.generator_config import GeneratorConfig
+
+
+@click.command(
+    cls=Grouped,
+    params=config_options(GeneratorConfig),
+    epilog="""\b
+Examples:
+  miner paraphrase train paraphrases.tsv -o models/generator
+  miner paraphrase train a.tsv b.tsv --epochs 20 --dimension 512 --device cuda -o models/large
+  miner paraphrase train pairs.tsv --read-col 1 --write-col 2 --keep-case -o models/generator""",
+)
+@click.argument("pairs_files", nargs=-1, required=True, metavar="PAIRS...")
+@click.option("--read-col", metavar="N|NAME", help="Column of the sentences to read [2].")
+@click.option("--write-col", metavar="N|NAME", help="Column of the sentences to write [1].")
+@options.header
+@click.option("-o", "--output", required=True, metavar="DIR", help="The generator's directory.")
+@click.option("--overwrite", is_flag=True, help="Replace a generator that is in DIR already.")
+@click.option("--restart", is_flag=True, help="Discard an interrupted training of this DIR.")
+@options.device
+@options.threads
+def train(
+    pairs_files: tuple[str, ...],
+    read_col: str | None,
+    write_col: str | None,
+    header: bool,
+    output: str,
+    overwrite: bool,
+    restart: bool,
+    device: str,
+    threads: int | None,
+    **settings: Any,
+) -> None:
+    """Learn to write paraphrases from PAIRS, such as those of 'miner paraphrase build' (P18).
+
+    A small transformer reads the translation (column 2) and writes the reference (column 1), so
+    that it learns to write human text. After each epoch it is judged by the likelihood of held-out
+    references, and the best epoch is kept. Repeat the command of a stopped training to go on.
+    """
+    from miner.libraries import library
+    from miner.text.bitext import read_bitext
+    from miner.text.bitext_format import BitextFormat
+    from miner.text.locks import remove_abandoned
+
+    guard.check(pairs_files, {"-o": output})
+    checkpoint = Path(output).with_name(f".{Path(output).name}.training")
+    remove_abandoned(checkpoint)
+    if restart or not checkpoint.is_dir():
+        guard.check_directory("-o", output, "a generator", overwrite)
+    given = {name: value for name, value in settings.items() if value is not None}
+    config = configured(GeneratorConfig(), given)
+    library("torch", "training", "train")
+    from miner_train.learn_generator import train_generator
+
+    layout = BitextFormat(read_col or "2", write_col or "1", header)
+    read: list[str] = []
+    written: list[str] = []
+    for path in pairs_files:
+        pairs = read_bitext(path, None, layout)
+        read += pairs.source
+        written += pairs.target
+    with Progress("batches") as progress:
+        made = train_generator(
+            read,
+            written,
+            config,
+            output,
+            threads=threads,
+            device=device,
+            restart=restart,
+            report=progress.say,
+            progress=progress,
+        )
+    cost = made.training["held-out cost"]
+    click.echo(f"{output}: a generator; held-out cost {cost:.3f} a piece", err=True)
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  miner paraphrase generate --model models/generator news.en -o paraphrases.tsv
+  miner paraphrase generate --model models/generator news.en --sample --best 3 -o paraphrases.tsv
+  miner paraphrase generate --model m news.en --references news.en --novelty 1 -o paraphrases.tsv
+  miner train --bitext paraphrases.tsv --recipe p18 -o models/english"""
+)
+@click.argument("file")
+@click.option("--model", required=True, metavar="DIR", help="A generator's directory.")
+@click.option("--format", type=click.Choice(FORMATS), help="Format of FILE [by suffix].")
+@click.option("--column", metavar="N|NAME", help="Column of the sentences.")
+@options.header
+@click.option(
+    "--candidates",
+    type=click.IntRange(1, 100),
+    default=8,
+    show_default=True,
+    help="Sentences that the generator writes for each, from which the best are chosen.",
+)
+@click.option(
+    "--best",
+    type=click.IntRange(1, 100),
+    default=1,
+    show_default=True,
+    help="Paraphrases of each sentence, each a row.",
+)
+@click.option(
+    "--beam", type=click.IntRange(1, 100), default=8, show_default=True, help="Hypotheses."
+)
+@click.option("--sample", is_flag=True, help="Draw candidates at random, without a beam.")
+@click.option(
+    "--temperature",
+    type=click.FloatRange(0, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="Below 1 the likeliest pieces are drawn more often.",
+)
+@click.option(
+    "--nucleus",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=0.95,
+    show_default=True,
+    help="Draw from the likeliest pieces that have this probability together.",
+)
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of draws.")
+@click.option(
+    "--encoder",
+    default="default",
+    show_default=True,
+    metavar="DIR",
+    help="Encoder whose cosine ranks candidates; as --model of 'miner mine'.",
+)
+@click.option(
+    "--references",
+    metavar="FILE",
+    help="Sentences for a trigram model that ranks candidates [the generator's cost].",
+)
+@click.option(
+    "--cosine",
+    type=options.Number(),
+    default=1.0,
+    show_default=True,
+    help="Weight of the cosine with the sentence.",
+)
+@click.option(
+    "--novelty",
+    type=options.Number(),
+    default=0.5,
+    show_default=True,
+    help="Weight of one minus the n-gram overlap.",
+)
+@click.option(
+    "--fluency",
+    type=options.Number(),
+    default=0.05,
+    show_default=True,
+    help="Weight of minus the logarithm of the perplexity, or of minus the cost.",
+)
+@click.option("--json", "json_file", metavar="FILE", help="Write counts and means to FILE.")
+@click.option("--restart", is_flag=True, help="Discard the candidates of a stopped run.")
+@click.option("-o", "--output", required=True, metavar="FILE", help="Paraphrases, a TSV.")
+@options.device
+@options.threads
+def generate(
+    file: str,
+    model: str,
+    format: str | None,
+    column: str | None,
+    header: bool,
+    candidates: int,
+    best: int,
+    beam: int,
+    sample: bool,
+    temperature: float,
+    nucleus: float,
+    seed: int,
+    encoder: str,
+    references: str | None,
+    cosine: float,
+    novelty: float,
+    fluency: float,
+    json_file: str | None,
+    restart: bool,
+    output: str,
+    device: str,
+    threads: int | None,
+) -> None:
+    """Write paraphrases of the sentences of FILE.
+
+    Writes sentence, paraphrase, cost, score, cosine and n-gram overlap, and with --references the
+    perplexity. Candidates that copy their sentence are left out, and a sentence without others has
+    no row. Prints mean overlap, BLEU and cosine. Repeat a stopped run to go on.
+    """
+    from dataclasses import asdict
+
+    from miner.device import resolve_device
+    from miner.encoder.open_encoder import open_encoder
+    from miner.filters.perplexity import spread
+    from miner.paraphrases import build as work
+    from miner.paraphrases.generator import Decoding, Generator, Rewriter
+    from miner.paraphrases.rerank import RankWeights, means, rank, ranked_lines
+    from miner.scoring.trigram_lm import Trigrams
+    from miner.text.corpus import Reader
+    from miner.text.output import open_output
+    from miner.text.words import tokens
+
+    if best > candidates:
+        raise click.UsageError(f"--best {best} of --candidates {candidates}; raise the latter")
+    guard.check([file, model, references], {"-o": output, "--json": json_file})
+    generator = Generator.load(model)
+    decoding = Decoding(beam, sample, temperature, nucleus, seed)
+    reader = Reader(file, format=format, column=column, header=header)
+    sentences = [sentence for corpus in reader for sentence in corpus.sentences]
+    checkpoint = Path(f"{output}.candidates")
+    if restart:
+        checkpoint.unlink(missing_ok=True)
+    key = {"generator": generator.fingerprint, "decoding": asdict(decoding)}
+    vectors = open_encoder(encoder, threads)
+    language = None
+    if references is not None:
+        language = Trigrams.train(map(tokens, spread(Path(references), 40_000)), references)
+    with Progress("sentences") as progress:
+        parts = work.whole(
+            len(sentences), lambda: Rewriter(generator, decoding, resolve_device(device), threads)
+        )
+        written = work.translate_all(sentences, parts, candidates, checkpoint, key, progress)
+        weights = RankWeights(cosine, novelty, fluency)
+        ranked = [
+            own[:best] for own in rank(sentences, written, vectors, weights, language, progress)
+        ]
+    with open_output(output) as out:
+        out.writelines(ranked_lines(sentences, ranked))
+    facts = means(sentences, ranked)
+    for name, value in facts.items():
+        click.echo(f"{name}: {value:,.3f}".removesuffix(".000"), err=True)
+    if json_file is not None:
+        with open_output(json_file) as out:
+            out.write(json.dumps(facts, indent=1) + "\n")
+    checkpoint.unlink(missing_ok=True)

@@ -1,0 +1,201 @@
+"""Paraphrase generator: a directory of ``miner paraphrase train``, and rewriting by it (P18).
+
+``config.json`` holds format, sizes, settings and the SHA-256 of the other files; ``sp.model`` the
+SentencePiece model and ``generator.npz`` the float32 arrays of the network by name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from miner.encoder.pretrained import torch_threads
+from miner.errors import ArtifactError
+from miner.libraries import library
+from miner.machine import thread_count
+from miner.paraphrases.translators import Translation
+from miner.text.artifacts import atomic_directory
+from miner.text.words import tokens
+
+if TYPE_CHECKING:
+    from miner.paraphrases.generator_network import Network
+
+FORMAT, VERSION = "bitext-miner generator", 1
+CONFIG, PIECES, WEIGHTS = "config.json", "sp.model", "generator.npz"
+# Sentences that are decoded together; most pieces of a sentence that are read.
+ROWS, LONGEST = 32, 200
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Sizes of the network."""
+
+    pieces: int
+    dimension: int
+    heads: int
+    layers: int
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """Choice among the sentences of a network: by a beam, or drawn at random (``sample``)."""
+
+    beam: int = 8
+    sample: bool = False
+    temperature: float = 1.0
+    nucleus: float = 0.95
+    seed: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Generator:
+    """Generator in memory: vocabulary, sizes and arrays of the network.
+
+    ``fold_case`` generators read lower-case words with spaces around punctuation, the way that the
+    built-in translator writes. ``training`` is the record of the training.
+    """
+
+    vocabulary: bytes
+    sizes: Sizes
+    weights: Mapping[str, np.ndarray]
+    fold_case: bool = True
+    training: Mapping[str, Any] = field(default_factory=dict)
+
+    def save(self, path: str | Path) -> None:
+        """Write the directory, whole or not at all. Raises ArtifactError and ResourceError."""
+        with atomic_directory(path, WEIGHTS) as place:
+            (place / PIECES).write_bytes(self.vocabulary)
+            with (place / WEIGHTS).open("wb") as file:
+                np.savez(file, **self.weights)  # type: ignore[arg-type]
+            config = {
+                "format": FORMAT,
+                "version": VERSION,
+                "sizes": asdict(self.sizes),
+                "fold_case": self.fold_case,
+                "training": dict(self.training),
+                "files": {name: _sha256(place / name) for name in (PIECES, WEIGHTS)},
+            }
+            text = json.dumps(config, indent=1, ensure_ascii=False) + "\n"
+            (place / CONFIG).write_text(text, encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | Path) -> Generator:
+        """Read a directory of :meth:`save`. Raises ArtifactError."""
+        place = Path(path)
+        try:
+            config = json.loads((place / CONFIG).read_text(encoding="utf-8"))
+            if config["format"] != FORMAT or config["version"] != VERSION:
+                raise KeyError("format")
+            for name, expected in config["files"].items():
+                if _sha256(place / name) != expected:
+                    raise ArtifactError(f"{place / name}: is damaged; copy or train it again")
+            with np.load(place / WEIGHTS, allow_pickle=False) as arrays:
+                weights = dict(arrays)
+            sizes, fold_case = Sizes(**config["sizes"]), bool(config["fold_case"])
+            vocabulary = (place / PIECES).read_bytes()
+        except OSError as error:
+            raise ArtifactError(f"{place}: no generator ({error.strerror})") from None
+        except (ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile):
+            raise ArtifactError(
+                f"{place}: no generator of this version; make one by 'miner paraphrase train'"
+            ) from None
+        return cls(vocabulary, sizes, weights, fold_case, config["training"])
+
+    @cached_property
+    def processor(self) -> Any:
+        from sentencepiece import SentencePieceProcessor
+
+        return SentencePieceProcessor(model_proto=self.vocabulary)
+
+    @property
+    def fingerprint(self) -> str:
+        """Digest of all that decides its output."""
+        digest = hashlib.sha256(self.vocabulary)
+        for name in sorted(self.weights):
+            digest.update(self.weights[name].tobytes())
+        return digest.hexdigest()[:16]
+
+    def source_ids(self, sentences: Sequence[str]) -> list[list[int]]:
+        """Token ids of sentences to read, at most `LONGEST` of each."""
+        read = [as_input(text, self.fold_case) for text in sentences]
+        return [own[:LONGEST] for own in self.processor.encode(read)]
+
+    def network(self, device: str = "cpu") -> Network:
+        """Make the network, ready to decode."""
+        library("torch", "a generator", "train")
+        from miner.paraphrases.generator_network import Network, fill
+
+        return fill(Network(**asdict(self.sizes)), self.weights).to(device).eval()
+
+
+def as_input(text: str, fold_case: bool) -> str:
+    """Return a sentence in the form that a generator reads."""
+    return " ".join(tokens(text)) if fold_case else text
+
+
+class Rewriter:
+    """Generator on a device, with the interface of a translator: writes each sentence anew."""
+
+    def __init__(
+        self,
+        generator: Generator,
+        decoding: Decoding = Decoding(),
+        device: str = "cpu",
+        threads: int | None = None,
+    ):
+        self.generator, self.decoding = generator, decoding
+        self.threads = thread_count(threads)
+        self.network = generator.network(device)
+
+    def translate(self, sentences: Sequence[str], k: int) -> list[list[Translation]]:
+        """Return up to ``k`` sentences for each, the likeliest first; none for blank ones.
+
+        Random numbers follow from the seed and the sentence alone.
+        """
+        ids = self.generator.source_ids(sentences)
+        found: list[list[Translation]] = [[] for _ in sentences]
+        order = sorted((row for row, own in enumerate(ids) if own), key=lambda row: -len(ids[row]))
+        with torch_threads(self.threads):
+            for start in range(0, len(order), ROWS):
+                rows = order[start : start + ROWS]
+                for row, own in zip(rows, self._decoded(sentences, ids, rows, k), strict=True):
+                    best: dict[str, float] = {}
+                    for pieces, cost in own:
+                        if text := self.generator.processor.decode(pieces).strip():
+                            best.setdefault(text, cost)
+                    found[row] = [Translation(text, cost) for text, cost in best.items()][:k]
+        return found
+
+    def _decoded(
+        self, sentences: Sequence[str], ids: list[list[int]], rows: list[int], k: int
+    ) -> list[list[tuple[list[int], float]]]:
+        from miner.paraphrases.generator_network import beam_search, limit, sample
+
+        own, how = [ids[row] for row in rows], self.decoding
+        if not how.sample:
+            return beam_search(self.network, own, k, max(k, how.beam))
+        numbers = [
+            np.random.default_rng([how.seed, _number(sentences[row])]).random(
+                (k, limit(ids[row])), dtype=np.float32
+            )
+            for row in rows
+        ]
+        return sample(self.network, own, numbers, how.temperature, how.nucleus)
+
+
+def _number(text: str) -> int:
+    encoded = text.encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(encoded, digest_size=8).digest(), "big")
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,230 @@
+"""Network of a paraphrase generator, a small transformer, and its decoding by beam or by sampling.
+
+The layers are torch's (Vaswani et al. 2017, with layer normalisation before each part). There is no
+cache of past keys: sentences are short and the network is small. This module is imported inside
+functions, because little else needs torch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from miner.errors import ArtifactError
+
+# Ids behind those of the pieces: padding, start and end of a sentence.
+PAD, START, END = 0, 1, 2
+MARKS = 3
+UNKNOWN = 0  # among the pieces
+# Token ids of a decoded sentence with its cost, the negative log-likelihood per piece.
+Decoded = tuple[list[int], float]
+
+
+class Network(nn.Module):
+    """Encoder and decoder over one table of embeddings, which also gives the output.
+
+    Ids are those of the pieces; ``pieces + PAD`` and so on are marks.
+    """
+
+    def __init__(
+        self, pieces: int, dimension: int, heads: int, layers: int, dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.pieces, self.pad = pieces, pieces + PAD
+        self.embedding = nn.Embedding(pieces + MARKS, dimension, padding_idx=self.pad)
+        nn.init.normal_(self.embedding.weight, std=dimension**-0.5)
+        self.dropout = nn.Dropout(dropout)
+        sizes = dimension, heads, 4 * dimension, dropout
+        self.encoder = nn.TransformerEncoder(
+            nn.TransformerEncoderLayer(*sizes, batch_first=True, norm_first=True),
+            layers,
+            nn.LayerNorm(dimension),
+            enable_nested_tensor=False,
+        )
+        self.decoder = nn.TransformerDecoder(
+            nn.TransformerDecoderLayer(*sizes, batch_first=True, norm_first=True),
+            layers,
+            nn.LayerNorm(dimension),
+        )
+
+    def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
+        """Return states ``(batch, pieces, dim)``, and True where there is padding."""
+        padded = source == self.pad  # (batch, pieces)
+        return self.encoder(self._embedded(source), src_key_padding_mask=padded), padded
+
+    def decode(self, target: Tensor, memory: Tensor, padded: Tensor) -> Tensor:
+        """Return the states ``(batch, pieces, dim)`` that predict what follows each piece."""
+        length = target.shape[1]
+        later = torch.ones(length, length, dtype=torch.bool, device=target.device).triu(1)
+        return self.decoder(
+            self._embedded(target),
+            memory,
+            tgt_mask=later,
+            tgt_is_causal=True,
+            memory_key_padding_mask=padded,
+        )
+
+    def logits(self, states: Tensor) -> Tensor:
+        """Scores of all pieces and marks: ``(..., pieces + MARKS)``."""
+        return states @ self.embedding.weight.T
+
+    def padded(self, sentences: Sequence[Sequence[int]]) -> Tensor:
+        """Token ids of sentences, filled up: ``(batch, pieces)``."""
+        longest = max(map(len, sentences))
+        rows = [[*own, *[self.pad] * (longest - len(own))] for own in sentences]
+        return torch.tensor(rows, device=self.embedding.weight.device)
+
+    def _embedded(self, ids: Tensor) -> Tensor:
+        dimension = self.embedding.embedding_dim
+        x = self.embedding(ids) * math.sqrt(dimension)  # (batch, pieces, dim)
+        return self.dropout(x + positions(ids.shape[1], dimension).to(x.device))
+
+
+def fill(network: Network, weights: Mapping[str, np.ndarray]) -> Network:
+    """Set the arrays of a network. Raises ArtifactError for those of another one."""
+    try:
+        network.load_state_dict({name: torch.from_numpy(one) for name, one in weights.items()})
+    except RuntimeError as error:
+        reason = str(error).splitlines()[0].rstrip(":")
+        raise ArtifactError(f"the generator's arrays do not fit its sizes ({reason})") from None
+    return network
+
+
+def positions(length: int, dimension: int) -> Tensor:
+    """Sines and cosines of positions ``(length, dimension)`` (Vaswani et al. 2017, 3.5)."""
+    rate = torch.exp(torch.arange(0, dimension, 2) * (-math.log(10_000) / dimension))
+    angle = torch.arange(length)[:, None] * rate  # (length, dimension / 2)
+    return torch.stack([angle.sin(), angle.cos()], dim=2).flatten(1)[:, :dimension]
+
+
+def limit(sentence: Sequence[int]) -> int:
+    """Most pieces of a decoded sentence: a network that repeats itself would go on."""
+    return len(sentence) + len(sentence) // 2 + 5
+
+
+@torch.inference_mode()
+def beam_search(
+    network: Network, sentences: Sequence[Sequence[int]], k: int, beam: int
+) -> list[list[Decoded]]:
+    """Decode the ``k`` likeliest sentences of each source found by a beam, the best first.
+
+    Hypotheses compete by their likelihood, and finished ones by that per piece. A source is done
+    when ``beam`` of its hypotheses are finished, or at the limit of its length.
+    """
+    network.eval()
+    memory, padded = network.encode(network.padded(sentences))
+    found: list[list[Decoded]] = [[] for _ in sentences]
+    active = list(range(len(sentences)))
+    ids = torch.full((len(active), beam, 1), network.pieces + START, device=memory.device)
+    scores = torch.full((len(active), beam), -math.inf, device=memory.device)
+    scores[:, 0] = 0  # all begin alike
+    end = network.pieces + END
+    step = 0
+    while active:
+        step += 1
+        ahead = _ahead(network, ids, memory, padded).view(len(active), beam, -1)
+        size = ahead.shape[2]
+        # One in each ``beam`` may be the end.
+        best, place = (scores[:, :, None] + ahead).flatten(1).topk(2 * beam)
+        kept_ids, kept_scores, left = [], [], []
+        for row, source in enumerate(active):
+            own: list[tuple[float, int, int]] = []
+            for score, at in zip(best[row].tolist(), place[row].tolist(), strict=True):
+                parent, token = divmod(at, size)
+                if score == -math.inf:
+                    continue
+                if token == end:
+                    found[source].append((ids[row, parent, 1:].tolist(), -score / step))
+                elif len(own) < beam:
+                    own.append((score, parent, token))
+            if step >= limit(sentences[source]):
+                found[source] += [
+                    ([*ids[row, parent, 1:].tolist(), token], -score / step)
+                    for score, parent, token in own
+                    if not found[source]
+                ]
+            elif len(found[source]) < beam:
+                own += [(-math.inf, 0, 0)] * (beam - len(own))
+                parents = ids[row, [parent for _, parent, _ in own]]
+                last = torch.tensor([[token] for _, _, token in own], device=ids.device)
+                kept_ids.append(torch.cat([parents, last], dim=1))
+                kept_scores.append([score for score, _, _ in own])
+                left.append(row)
+        active = [active[row] for row in left]
+        if active:
+            ids = torch.stack(kept_ids)
+            scores = torch.tensor(kept_scores, device=ids.device)
+            memory, padded = memory[left], padded[left]
+    return [sorted(own, key=lambda one: one[1])[:k] for own in found]
+
+
+@torch.inference_mode()
+def sample(
+    network: Network,
+    sentences: Sequence[Sequence[int]],
+    numbers: Sequence[np.ndarray],
+    temperature: float,
+    nucleus: float,
+) -> list[list[Decoded]]:
+    """Draw sentences for each source, piece by piece, the likeliest first.
+
+    ``numbers`` are random ones of each source, in [0, 1): ``(drawn, limit)``; a sentence depends on
+    no other. Pieces are drawn from the likeliest that have a probability of ``nucleus`` together
+    (Holtzman et al. 2020), at a ``temperature``. The costs are those at temperature 1.
+    """
+    network.eval()
+    drawn = len(numbers[0])
+    most = max(map(limit, sentences))
+    random = torch.zeros(len(sentences), drawn, most)
+    for row, own in enumerate(numbers):
+        random[row, :, : own.shape[1]] = torch.from_numpy(own)
+    memory, padded = network.encode(network.padded(sentences))
+    random = random.to(memory.device)
+    ids = torch.full((len(sentences), drawn, 1), network.pieces + START, device=memory.device)
+    total = torch.zeros(len(sentences), drawn, device=memory.device)
+    length = torch.zeros_like(total)
+    limits = torch.tensor([[limit(own)] for own in sentences], device=memory.device)
+    live = torch.ones_like(total, dtype=torch.bool)
+    for step in range(most):
+        ahead = _ahead(network, ids, memory, padded).view(len(sentences), drawn, -1)
+        order = (ahead / temperature).softmax(dim=2).sort(dim=2, descending=True, stable=True)
+        below = order.values.cumsum(dim=2)
+        # The first piece is always in the nucleus.
+        share = order.values.masked_fill(below - order.values >= nucleus, 0).cumsum(dim=2)
+        target = random[:, :, step, None] * share[:, :, -1:]
+        place = (share <= target).sum(dim=2, keepdim=True).clamp(max=share.shape[2] - 1)
+        token = order.indices.gather(2, place)  # (sources, drawn, 1)
+        total += torch.where(live, ahead.gather(2, token)[:, :, 0], 0)
+        length += live
+        token = token.masked_fill(~live[:, :, None], network.pad)
+        ids = torch.cat([ids, token], dim=2)
+        live &= (token[:, :, 0] != network.pieces + END) & (step + 1 < limits)
+        if not live.any():
+            break
+    costs = (-total / length).tolist()
+    found = []
+    for row, own in enumerate(ids[:, :, 1:].tolist()):
+        decoded = [
+            ([token for token in one if token < network.pieces], cost)
+            for one, cost in zip(own, costs[row], strict=True)
+        ]
+        found.append(sorted(decoded, key=lambda one: one[1]))
+    return found
+
+
+def _ahead(network: Network, ids: Tensor, memory: Tensor, padded: Tensor) -> Tensor:
+    """Log-probabilities of the next piece ``(sources * hypotheses, pieces + MARKS)``.
+
+    ``ids (sources, hypotheses, pieces)``; padding, the start and the unknown piece never follow.
+    """
+    each = ids.shape[1]
+    states = network.decode(
+        ids.flatten(0, 1), memory.repeat_interleave(each, 0), padded.repeat_interleave(each, 0)
+    )
+    logits = network.logits(states[:, -1])
+    logits[:, [UNKNOWN, network.pieces + PAD, network.pieces + START]] = -math.inf
+    return logits.log_softmax(dim=1)

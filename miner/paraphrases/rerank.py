@@ -1,0 +1,146 @@
+"""Choice among paraphrases of a sentence by meaning, novelty and fluency (P18)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from miner.filters.ngram_overlap import overlap
+from miner.paraphrases.build import statistics
+from miner.paraphrases.translators import Translation
+from miner.progress import Reporter, silent
+from miner.scoring.trigram_lm import Trigrams
+from miner.text.output import one_line
+from miner.text.words import plain_form, tokens
+
+# Sentences whose candidates are encoded together; longest n-grams whose overlap counts.
+BLOCK, ORDERS = 1000, 3
+
+
+class Vectors(Protocol):
+    """Protocol of encoders: ``encode(sentences) -> (n, d) float32``, unit rows."""
+
+    def encode(self, sentences: Sequence[str]) -> np.ndarray: ...
+
+
+@dataclass(frozen=True)
+class RankWeights:
+    """Weights of cosine, of novelty (one minus the overlap), and of fluency.
+
+    Fluency is minus the logarithm of the perplexity by a trigram model; without one it is minus the
+    cost.
+    """
+
+    cosine: float = 1.0
+    novelty: float = 0.5
+    fluency: float = 0.05
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Candidate with its score, the cosine with its sentence, and the mean n-gram overlap.
+
+    ``perplexity`` is NaN without a language model.
+    """
+
+    text: str
+    cost: float
+    score: float
+    cosine: float
+    overlap: float
+    perplexity: float
+
+
+def rank(
+    sentences: Sequence[str],
+    candidates: Sequence[Sequence[Translation]],
+    encoder: Vectors,
+    weights: RankWeights = RankWeights(),
+    language: Trigrams | None = None,
+    report: Reporter = silent,
+) -> list[list[Ranked]]:
+    """Order the candidates of each sentence by score, the best first.
+
+    Copies, which differ in case and final punctuation alone, are left out. Of equal scores the
+    cheaper candidate is first.
+    """
+    found: list[list[Ranked]] = []
+    for start in range(0, len(sentences), BLOCK):
+        block = sentences[start : start + BLOCK]
+        found += _ranked(block, candidates[start : start + BLOCK], encoder, weights, language)
+        report("ranking", len(found), len(sentences))
+    return found
+
+
+def ranked_lines(sentences: Sequence[str], ranked: Sequence[Sequence[Ranked]]) -> Iterator[str]:
+    """Yield lines 'sentence, paraphrase, cost, score, cosine, overlap', and a known perplexity."""
+    for sentence, own in zip(sentences, ranked, strict=True):
+        for one in own:
+            numbers = [f"{one.cost:.4f}", f"{one.score:.4f}", f"{one.cosine:.4f}"]
+            numbers.append(f"{one.overlap:.4f}")
+            if not math.isnan(one.perplexity):
+                numbers.append(f"{one.perplexity:.2f}")
+            yield "\t".join([one_line(sentence), one_line(one.text), *numbers]) + "\n"
+
+
+def means(sentences: Sequence[str], ranked: Sequence[Sequence[Ranked]]) -> dict[str, float]:
+    """Counts and means over all rows: words, overlaps, BLEU, cosine, cost (P18).
+
+    Raises CorpusError for no row.
+    """
+    rows = [one for own in ranked for one in own]
+    pairs = [
+        (sentence, one.text) for sentence, own in zip(sentences, ranked, strict=True) for one in own
+    ]
+    found = {"sentences": float(len(sentences)), **statistics(pairs)}
+    found["sentences with a paraphrase"] = float(sum(map(bool, ranked)))
+    found["cosine"] = float(np.mean([one.cosine for one in rows]))
+    found["cost"] = float(np.mean([one.cost for one in rows]))
+    return found
+
+
+def _ranked(
+    sentences: Sequence[str],
+    candidates: Sequence[Sequence[Translation]],
+    encoder: Vectors,
+    weights: RankWeights,
+    language: Trigrams | None,
+) -> list[list[Ranked]]:
+    kept = [
+        [one for one in own if plain_form(one.text) != plain_form(sentence)]
+        for sentence, own in zip(sentences, candidates, strict=True)
+    ]
+    texts = list(dict.fromkeys([*sentences, *(one.text for own in kept for one in own)]))
+    row = {text: number for number, text in enumerate(texts)}
+    vectors = encoder.encode(texts)  # (texts, d)
+    words = [tokens(text) for text in texts]
+    surprise = [math.nan] * len(texts) if language is None else language.perplexity(words).tolist()
+    found = []
+    for sentence, own in zip(sentences, kept, strict=True):
+        ranked = []
+        for one in own:
+            place, here = row[one.text], row[sentence]
+            cosine = float(vectors[place] @ vectors[here])
+            common = mean_overlap(words[here], words[place])
+            fluency = -one.cost if language is None else -math.log(surprise[place])
+            score = (
+                weights.cosine * cosine
+                + weights.novelty * (1 - common)
+                + weights.fluency * (fluency if math.isfinite(fluency) else 0.0)
+            )
+            ranked.append(Ranked(one.text, one.cost, score, cosine, common, surprise[place]))
+        found.append(sorted(ranked, key=lambda one: (-one.score, one.cost, one.text)))
+    return found
+
+
+def mean_overlap(one: Sequence[str], other: Sequence[str]) -> float:
+    """Mean overlap of n-grams of 1 to 3 tokens, of those that both sentences are long enough for.
+
+    0 for a sentence without tokens.
+    """
+    most = min(ORDERS, len(one), len(other))
+    return sum(overlap(one, other, n) for n in range(1, most + 1)) / most if most else 0.0

@@ -1,0 +1,332 @@
+"""Training of a paraphrase generator: a transformer writes one side from the other.
+
+P18 trains a generator on its back-translated pairs. It reads the translation here and writes the
+reference, so that what it learns to write is human text (Sennrich et al. 2016).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch.nn import functional
+
+from miner.device import resolve_device
+from miner.encoder.architecture import VOCABULARIES
+from miner.encoder.pretrained import torch_threads
+from miner.errors import CorpusError, ResourceError
+from miner.machine import thread_count
+from miner.paraphrases.generator import WEIGHTS, Generator, Sizes, as_input
+from miner.paraphrases.generator_network import END, START, Network
+from miner.progress import Reporter, silent
+from miner.text.artifacts import replaceable
+from miner.text.words import plain_form
+from miner_train.config import TrainConfig
+from miner_train.generator_config import GeneratorConfig
+from miner_train.loop import CHECKPOINT_EVERY, interrupt_held_back, memory_named
+from miner_train.training_checkpoint import Checkpoint
+from miner_train.vocabulary import train_vocabulary
+
+Report = Callable[[str], None]
+PIECE_FILE = VOCABULARIES["piece"]
+# Batches of like lengths come from this many batches' worth of pairs at a time.
+POOL = 50
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Pairs: sentences to read, in the form that the generator reads, and sentences to write."""
+
+    read: list[str]
+    written: list[str]
+
+    def __len__(self) -> int:
+        return len(self.read)
+
+
+@dataclass(frozen=True)
+class Ids:
+    """Token ids of pairs, both sides without marks."""
+
+    read: list[list[int]]
+    written: list[list[int]]
+
+    def __len__(self) -> int:
+        return len(self.read)
+
+
+def train_generator(
+    read: Sequence[str],
+    written: Sequence[str],
+    config: GeneratorConfig,
+    output: str | Path,
+    *,
+    threads: int | None = None,
+    device: str = "cpu",
+    restart: bool = False,
+    report: Report = lambda line: None,
+    progress: Reporter = silent,
+) -> Generator:
+    """Learn to write each sentence of ``written`` from that of ``read``, and save the generator.
+
+    Pairs that differ in case and final punctuation alone are left out. The epoch with the lowest
+    held-out cost is kept. A training that was stopped goes on from its checkpoint, with the same
+    result on the same machine and ``threads``. Raises CorpusError for too little text, and the
+    errors of a checkpoint.
+    """
+    replaceable(output, WEIGHTS)
+    device = resolve_device(device)
+    training, held = split(pairs_of(read, written, config), config)
+    report(f"{len(training):,} pairs to train on, {len(held):,} held out")
+    key = {"generator": config.as_dict(), "text": _digest(training, held)}
+    with Checkpoint(output, key) as checkpoint, torch_threads(thread_count(threads)):
+        if restart:
+            checkpoint.remove()
+        files = checkpoint.load_vocabulary()
+        if files is None:
+            report(f"learning a vocabulary of {config.pieces:,} pieces")
+            sides = training.read, training.written
+            text = TrainConfig(pieces=config.pieces, fold_case=False, seed=config.seed)
+            files = {PIECE_FILE: train_vocabulary(sides, text)}
+            checkpoint.save_vocabulary(files)
+        else:
+            report(f"going on from {checkpoint.directory}")
+        vocabulary = files[PIECE_FILE]
+        ids = [tokenised(part, vocabulary, config.longest) for part in (training, held)]
+        if min(map(len, ids)) < 1:
+            raise CorpusError(f"no pair has {config.longest} pieces or fewer; raise --longest")
+        trainer = Trainer(config, vocabulary, ids[0], ids[1], device)
+        trainer.run(checkpoint, report, progress)
+        record = {
+            "config": config.as_dict(),
+            "pairs": len(ids[0]),
+            "held-out pairs": len(ids[1]),
+            "held-out cost": trainer.best_cost,
+        }
+        sizes = Sizes(trainer.pieces, config.dimension, config.heads, config.layers)
+        arrays = {name: value.numpy() for name, value in trainer.best.items()}
+        made = Generator(vocabulary, sizes, arrays, config.fold_case, record)
+        made.save(output)
+        checkpoint.remove()
+    return made
+
+
+def pairs_of(read: Sequence[str], written: Sequence[str], config: GeneratorConfig) -> Texts:
+    """Drop pairs that say the same in the same words, and repeated pairs."""
+    kept = {
+        (as_input(one, config.fold_case), other.strip()): None
+        for one, other in zip(read, written, strict=True)
+        if plain_form(as_input(one, True)) != plain_form(as_input(other, True))
+    }
+    return Texts([one for one, _ in kept], [other for _, other in kept])
+
+
+def split(texts: Texts, config: GeneratorConfig) -> tuple[Texts, Texts]:
+    """Training and held-out pairs; no sentence to write is in both. Raises CorpusError for few."""
+    names = list(dict.fromkeys(texts.written))
+    if len(names) < 10:
+        raise CorpusError(
+            f"{len(names)} different sentences to write; a generator needs some thousands of "
+            "pairs that are no copies"
+        )
+    order = np.random.default_rng([config.seed, 11]).permutation(len(names)).tolist()
+    chosen = {names[row] for row in order[: min(config.heldout, len(names) // 10)]}
+    parts: list[tuple[list[str], list[str]]] = [([], []), ([], [])]
+    for one, other in zip(texts.read, texts.written, strict=True):
+        part = parts[other in chosen]
+        part[0].append(one)
+        part[1].append(other)
+    return Texts(*parts[0]), Texts(*parts[1])
+
+
+def tokenised(texts: Texts, vocabulary: bytes, longest: int) -> Ids:
+    """Token ids of the pairs whose sides have 1 to ``longest`` pieces."""
+    from sentencepiece import SentencePieceProcessor
+
+    processor = SentencePieceProcessor(model_proto=vocabulary)
+    both = zip(processor.encode(texts.read), processor.encode(texts.written), strict=True)
+    kept = [pair for pair in both if min(map(len, pair)) > 0 and max(map(len, pair)) <= longest]
+    return Ids([one for one, _ in kept], [other for _, other in kept])
+
+
+class Trainer:
+    """Trains a network; all that is random follows from the seed and the step."""
+
+    def __init__(
+        self, config: GeneratorConfig, vocabulary: bytes, training: Ids, held: Ids, device: str
+    ):
+        from sentencepiece import SentencePieceProcessor
+
+        self.config, self.training, self.held = config, training, held
+        self.pieces: int = SentencePieceProcessor(model_proto=vocabulary).get_piece_size()
+        self.device = device
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(config.seed)
+            self.network = Network(
+                self.pieces, config.dimension, config.heads, config.layers, config.dropout
+            ).to(device)
+        self.adam = torch.optim.Adam(self.network.parameters(), betas=(0.9, 0.98), eps=1e-9)
+        self.epoch = self.position = self.step = 0  # position: batches done of the epoch
+        self.loss_sum = self.loss_count = 0.0
+        self.best: dict[str, torch.Tensor] = {}
+        self.best_cost = float("inf")
+
+    COUNTERS = ("epoch", "position", "step", "loss_sum", "loss_count", "best_cost")
+
+    def state(self) -> dict[str, np.ndarray]:
+        """All that a checkpoint needs, as one array of bytes."""
+        buffer = io.BytesIO()
+        counters = {name: getattr(self, name) for name in self.COUNTERS}
+        torch.save(
+            {
+                "network": self.network.state_dict(),
+                "adam": self.adam.state_dict(),
+                "best": self.best,
+                "counters": counters,
+            },
+            buffer,
+        )
+        return {"torch": np.frombuffer(buffer.getvalue(), dtype=np.uint8)}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Set what :meth:`state` returned."""
+        buffer = io.BytesIO(state["torch"].tobytes())
+        saved = torch.load(buffer, map_location=self.device, weights_only=True)
+        self.network.load_state_dict(saved["network"])
+        self.adam.load_state_dict(saved["adam"])
+        self.best = {name: value.cpu() for name, value in saved["best"].items()}
+        for name, value in saved["counters"].items():
+            setattr(self, name, value)
+
+    def run(self, checkpoint: Checkpoint | None, report: Report, progress: Reporter) -> None:
+        """Train to the end, from the checkpoint if it has a state."""
+        if checkpoint is not None and (saved := checkpoint.load_state()) is not None:
+            self.restore(saved)
+        last = time.monotonic()
+        with interrupt_held_back() as interrupted, torch.random.fork_rng(devices=[]):
+            while self.epoch < self.config.epochs:
+                batches = self.batches()
+                for rows in batches[self.position :]:
+                    self._take(rows)
+                    self.position += 1
+                    each = len(batches)
+                    progress(
+                        "batches", self.epoch * each + self.position, self.config.epochs * each
+                    )
+                    due = time.monotonic() - last > CHECKPOINT_EVERY
+                    if checkpoint is not None and (due or interrupted()):
+                        checkpoint.save_state(self.state())
+                        last = time.monotonic()
+                    if interrupted():
+                        raise KeyboardInterrupt
+                self._end_epoch(report)
+                if checkpoint is not None:
+                    checkpoint.save_state(self.state())
+                    last = time.monotonic()
+
+    def batches(self) -> list[list[int]]:
+        """Rows of each step of the epoch: pairs of like lengths, in random order."""
+        generator = np.random.default_rng([self.config.seed, 12, self.epoch])
+        order = generator.permutation(len(self.training)).tolist()
+        lengths = [len(own) + 1 for own in self.training.written]
+        mean = sum(lengths) / len(lengths)
+        pool = max(1, int(POOL * self.config.batch / mean))
+        found: list[list[int]] = []
+        for start in range(0, len(order), pool):
+            rows = sorted(order[start : start + pool], key=lambda row: (lengths[row], row))
+            found += cut(rows, lengths, self.config.batch)
+        return [found[row] for row in generator.permutation(len(found)).tolist()]
+
+    def _take(self, rows: list[int]) -> None:
+        """Take one step."""
+        config = self.config
+        self.step += 1
+        seed = np.random.SeedSequence([config.seed, 13, self.step]).generate_state(1)[0]
+        torch.manual_seed(int(seed))
+        self.network.train()
+        with memory_named(f"{config.batch} pieces"):
+            loss = self._loss(self.training, rows, config.smoothing)
+            self.adam.zero_grad()
+            loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
+        rise, fall = self.step / config.warmup, (config.warmup / self.step) ** 0.5
+        self.adam.param_groups[0]["lr"] = config.rate * min(rise, fall)
+        self.adam.step()
+        self.loss_sum += float(loss.detach())
+        self.loss_count += 1
+
+    def _loss(self, pairs: Ids, rows: list[int], smoothing: float, mean: bool = True) -> Any:
+        """Cross-entropy of the written pieces and ends, a mean or a sum."""
+        network = self.network
+        start, end = network.pieces + START, network.pieces + END
+        memory, padded = network.encode(network.padded([pairs.read[row] for row in rows]))
+        before = network.padded([[start, *pairs.written[row]] for row in rows])
+        after = network.padded([[*pairs.written[row], end] for row in rows])
+        logits = network.logits(network.decode(before, memory, padded))
+        return functional.cross_entropy(
+            logits.flatten(0, 1),
+            after.flatten(),
+            ignore_index=network.pad,
+            label_smoothing=smoothing,
+            reduction="mean" if mean else "sum",
+        )
+
+    def held_out_cost(self) -> float:
+        """Negative log-likelihood per piece of the held-out pairs."""
+        lengths = [len(own) + 1 for own in self.held.written]
+        rows = sorted(range(len(self.held)), key=lambda row: (lengths[row], row))
+        self.network.eval()
+        with torch.no_grad():
+            total = sum(
+                float(self._loss(self.held, own, 0.0, mean=False))
+                for own in cut(rows, lengths, self.config.batch)
+            )
+        return total / sum(lengths)
+
+    def _end_epoch(self, report: Report) -> None:
+        cost, loss = self.held_out_cost(), self.loss_sum / max(1.0, self.loss_count)
+        if not (np.isfinite(cost) and np.isfinite(loss)):
+            raise ResourceError(
+                f"the training diverged in epoch {self.epoch + 1}; lower --rate (now "
+                f"{self.config.rate:g}) and give --restart"
+            )
+        better = cost < self.best_cost
+        if better:
+            self.best_cost = cost
+            state = self.network.state_dict()
+            self.best = {name: value.detach().cpu().clone() for name, value in state.items()}
+        self.epoch, self.position = self.epoch + 1, 0
+        self.loss_sum = self.loss_count = 0.0
+        shown = " (best so far)" if better else ""
+        report(
+            f"epoch {self.epoch} of {self.config.epochs}: loss {loss:.3f}, held-out cost "
+            f"{cost:.3f} a piece{shown}"
+        )
+
+
+def cut(rows: Sequence[int], lengths: Sequence[int], most: int) -> list[list[int]]:
+    """Cut rows into batches of at most ``most`` pieces with padding, one row at least."""
+    found: list[list[int]] = []
+    longest = 0
+    for row in rows:
+        longest = max(longest, lengths[row])
+        if not found or longest * (len(found[-1]) + 1) > most:
+            found.append([])
+            longest = lengths[row]
+        found[-1].append(row)
+    return found
+
+
+def _digest(*parts: Texts) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        for side in (part.read, part.written):
+            digest.update("\n".join([*side, ""]).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
