@@ -22,6 +22,7 @@ BENCHMARKS = {
     "speed": "benchmarks.speed.speed_sections",
     "hybrid": "benchmarks.speed.hybrid_engine",
     "shards": "benchmarks.scale.shard_overhead",
+    "billion": "benchmarks.scale.billion",
     "training": "benchmarks.speed.training_steps",
     "reliability": "benchmarks.reliability.campaign",
     "pages": "benchmarks.pages",

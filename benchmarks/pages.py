@@ -24,6 +24,7 @@ from benchmarks.models import (
     language_tables,
 )
 from benchmarks.reliability import reliability_tables
+from benchmarks.scale import scale_tables
 from benchmarks.speed import hybrid_tables, speed_tables
 
 ROOT = Path(__file__).parent.parent
@@ -201,6 +202,7 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     "training": simple("training.json", training),
     "speed": part("speed.json", speed_tables.tables),
     "hybrid": part("hybrid.json", hybrid_tables.tables),
+    "billion": simple("billion.json", scale_tables.billion),
     "languages": part("languages.json", language_tables.tables),
     "encoders": part("encoders.json", encoder_tables.tables),
     "experiments": part("experiments.json", experiment_tables.tables),

@@ -72,11 +72,12 @@ def plan(
     workers = (shards and shards.count) or thread_count()
     k = cost.neighbors(settings, verifying)
     found = cost.costs(sizes, (len(texts[0]), len(texts[1])), size, k, rates)
-    rows = [("tasks", "number", "core-hours", "on disk", "memory of one")]
+    rows = [("tasks", "number", "core-hours", "on disk", "read", "memory of one")]
     for entry in found:
         hours = f"{entry.core_seconds / 3600:,.3f}"
-        on_disk, memory = f"{entry.disk / 1e9:,.2f} GB", f"{entry.memory / 1e9:,.1f} GB"
-        rows.append((entry.kind, f"{entry.tasks:,}", hours, on_disk, memory))
+        on_disk, read = f"{entry.disk / 1e9:,.2f} GB", f"{entry.read / 1e9:,.2f} GB"
+        memory = f"{entry.memory / 1e9:,.1f} GB"
+        rows.append((entry.kind, f"{entry.tasks:,}", hours, on_disk, read, memory))
     click.echo("\n".join(aligned(rows)))
     total = sum(entry.core_seconds for entry in found) / 3600
     alone = sum(
@@ -87,7 +88,8 @@ def plan(
     click.echo(
         f"{sizes[0]:,} x {sizes[1]:,} lines in shards of {size:,}: {total:,.2f} core-hours, "
         f"{alone:,.2f} hours on {workers:,} workers, "
-        f"{sum(entry.disk for entry in found) / 1e9:,.1f} GB on disk"
+        f"{sum(entry.disk for entry in found) / 1e9:,.1f} GB on disk, "
+        f"{sum(entry.read for entry in found) / 1e9:,.1f} GB read"
     )
     click.echo(
         f"most time: {most.kind} ({most.core_seconds / 36 / total:.0f}%); most disk: {largest.kind}"

@@ -253,8 +253,8 @@ class BlockSearch:
         n, m = len(self.source), len(self.target)
         first, second = self.begun
         lists = (
-            _begun(first, Lists.empty(n, self.forward_width)),
-            _begun(second, Lists.empty(m, self.backward_width)),
+            Lists.begun(first, n, self.forward_width),
+            Lists.begun(second, m, self.backward_width),
         )
         plan = Plan((), self.block).grown((0, 0), (n, m))
         if self.checkpoint is not None:
@@ -343,11 +343,3 @@ def use_threads(threads: int, engine: Engine) -> None:
     if isinstance(engine, FaissEngine):
         faiss.use_threads(threads)
     numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
-
-
-def _begun(lists: Lists | None, empty: Lists) -> Lists:
-    """Return the lists to start from: those given if they are as wide as the empty ones.
-
-    Wider or narrower ones would leave out candidates.
-    """
-    return lists if lists is not None and lists.width == empty.width else empty

@@ -1,7 +1,8 @@
 """Cost of a sharded mining: tasks, core-hours and bytes, from rates measured on a sample of it.
 
 Each kind of task takes time in proportion to a number of units: sentences, cells of the similarity
-matrix, or lists that are merged. :func:`calibrated` mines a sample with one thread and divides.
+matrix, or lists that are merged or scanned. :func:`calibrated` mines a sample with one thread and
+divides.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ from typing import Any
 
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import MinerError
+from miner.index.index import Index
 from miner.knn.engines import Int8Engine
 from miner.knn.settings import NEIGHBORS, SearchSettings
 from miner.mining.decoys import DECOYS
 from miner.mining.keep import Keep
+from miner.names import SIDES
 from miner.shards.mine_shards import Workers, mine_shards
 from miner.shards.search_tasks import PLACE
 from miner.shards.shard_plan import Plan
@@ -32,6 +35,12 @@ from miner.text.output import open_output
 SAMPLE, SHARD = 8192, 4096
 # Time to merge one list into a longer one, as a share of the time to rank a list exactly.
 MERGE = 0.03
+# Time to scan the list of one target for sources of a shard, as a share of the time of a source.
+SCAN = {"verify": 0.007, "score": 0.05}
+# Time to look at one target while decoys are chosen, as a share of the time to encode a decoy.
+PASS = 0.1
+# Bytes of a place in a neighbour list, and of a candidate among the logits of a shard.
+NEIGHBOR, LOGIT = 12, 16
 # Memory, in bytes: of a process with the libraries and the model that ships, and of each row of a
 # shard in the kinds of task that hold most.
 BASE = 500 << 20
@@ -40,20 +49,30 @@ ROW = {"search": 700, "merge": 500, "verify": 900, "score": 1100, "index": 40, "
 
 @dataclass(frozen=True)
 class Rates:
-    """Core-seconds and bytes on disk of a unit of each kind of task."""
+    """Core-seconds of a unit of each kind of task, and its bytes on disk for each sentence.
+
+    ``dimension`` is that of the vectors, ``draws`` the number of draws of decoys.
+    """
 
     seconds: dict[str, float]
     disk: dict[str, float]
+    dimension: int
+    draws: int
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Cost of the tasks of one kind; ``memory`` is that of one task, in bytes."""
+    """Cost of the tasks of one kind: core-seconds, bytes that they write and read in all.
+
+    ``memory`` is that of one task, in bytes. A vector or list that is read out of order counts with
+    its own size, not with that of a page.
+    """
 
     kind: str
     tasks: int
     core_seconds: float
     disk: float
+    read: float
     memory: float
 
 
@@ -94,10 +113,10 @@ def _rates(work: Path) -> Rates:
     plan = Plan.read(work)
     rows = plan.rows(work)
     sizes = sum(rows[0]), sum(rows[1])
-    decoys = 0
+    drawn: list[int] = []
     with suppress(MinerError, KeyError):
-        decoys = sum(record(work, "decoys/all")["result"]["sizes"])
-    units = _units(sizes, plan.shard_lines, decoys)
+        drawn = record(work, "decoys/all")["result"]["sizes"]
+    units = _units(sizes, plan.shard_lines, sum(drawn))
     seconds: dict[str, float] = {}
     disk: dict[str, float] = {}
     for task in plan.tasks(rows):
@@ -106,7 +125,9 @@ def _rates(work: Path) -> Rates:
         disk[task.kind] = disk.get(task.kind, 0.0) + sum(entry["files"].values())
     return Rates(
         {kind: value / max(units[kind], 1.0) for kind, value in seconds.items()},
-        {kind: value / max(units[kind], 1.0) for kind, value in disk.items()},
+        {kind: value / max(_rows(kind, sizes), 1) for kind, value in disk.items()},
+        Index.open(work / "index" / SIDES[0]).dimension,
+        len(drawn),
     )
 
 
@@ -116,11 +137,53 @@ def _units(sizes: tuple[int, int], lines: int, decoys: int) -> dict[str, float]:
     left, right = (max(1, math.ceil(size / lines)) for size in sizes)
     both = n + m
     return {
-        "read": both, "encode": both, "index": both, "probe": 1.0, "decoys": m + decoys,
+        "read": both, "encode": both, "index": both, "probe": 1.0, "decoys": PASS * m + decoys,
         "search": n * m, "against": n * decoys,
         "merge": n * (1 + MERGE * right) + m * (1 + MERGE * left), "lists": both,
-        "verify": n, "rivals": m, "contest": m, "score": n, "match": both, "features": n,
+        "verify": n + SCAN["verify"] * left * m, "rivals": n * right, "contest": m,
+        "score": n + SCAN["score"] * left * m, "match": both, "features": n,
     }  # fmt: skip
+
+
+def _rows(kind: str, sizes: tuple[int, int]) -> int:
+    """Return the number of sentences with which the bytes that a kind of task writes grow."""
+    if kind in ("probe", "decoys"):
+        return 1
+    if kind in ("rivals", "contest"):
+        return sizes[1]
+    return sizes[0] if kind in ("against", "verify", "score", "features") else sum(sizes)
+
+
+def _read(
+    sizes: tuple[int, int], lines: int, k: int, rates: Rates, disk: dict[str, float]
+) -> dict[str, float]:
+    """Return the bytes that all tasks of each kind read, given what each kind writes."""
+    n, m = map(float, sizes)
+    left, right = (max(1, math.ceil(size / lines)) for size in sizes)
+    rounds, vector, both = 1 + rates.draws, 2.0 * rates.dimension, n + m
+    tokens = max(0.0, rates.disk["encode"] - vector)
+    lists = k * NEIGHBOR
+    candidates = 2.0 * k * n  # pairs of both directions, at most
+    found = {
+        "read": disk["read"],
+        "encode": disk["read"],
+        "index": disk["read"] + disk["encode"],
+        "decoys": tokens * m,
+        "search": vector * (n * right + m * left),
+        "against": vector * (n + DECOYS * left),
+        # Each candidate's vector is read again, to rank it exactly.
+        "merge": disk["search"] + vector * both * (1 + k + Int8Engine.slack),
+        "lists": disk["merge"],
+        "contest": disk.get("rivals", 0.0),
+        "match": disk.get("score", 0.0),
+        # Each shard of sources scans the lists of all targets for its own.
+        "verify": lists * (n + left * m) * rounds + tokens * (n + candidates),
+        "score": lists * (n + left * m) * rounds + LOGIT * candidates * rounds,
+        # Each shard of targets scans the logits of all sources.
+        "rivals": LOGIT * candidates * right * rounds,
+        "features": tokens * 2 * n + LOGIT * candidates * rounds,
+    }
+    return {kind: found.get(kind, 0.0) for kind in disk}
 
 
 def costs(
@@ -135,14 +198,16 @@ def costs(
         "verify": left, "rivals": right, "contest": 1, "score": left, "match": 1, "features": left,
     }  # fmt: skip
     width = k + Int8Engine.slack
+    disk = {kind: value * _rows(kind, sizes) for kind, value in rates.disk.items()}
+    # Lists grow with the rows of a block, not with its cells.
+    disk["search"] = PLACE.itemsize * width * float(sizes[0] * right + sizes[1] * left)
+    read = _read(sizes, lines, k, rates, disk)
     found = []
     for kind, seconds in rates.seconds.items():
-        disk = rates.disk[kind] * units[kind]
-        if kind == "search":  # lists grow with the rows of a block, not with its cells
-            disk = PLACE.itemsize * width * float(sizes[0] * right + sizes[1] * left)
         rows = {"index": max(sizes), "match": sum(sizes)}.get(kind, min(lines, max(sizes)))
         memory = BASE + ROW.get(kind, 100) * rows
-        found.append(Cost(kind, counts[kind], seconds * units[kind], disk, memory))
+        cost = Cost(kind, counts[kind], seconds * units[kind], disk[kind], read[kind], memory)
+        found.append(cost)
     return found
 
 

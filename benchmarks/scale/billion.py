@@ -1,0 +1,109 @@
+"""Simulate mining of a billion sentences on each side, by the cost model of ``miner plan``.
+
+    python -m benchmarks billion --data DIR [--quick]
+
+Rates are measured with one thread on 8,192 sentences a side of the BUCC-style German and English
+training split, and multiplied by the tasks that a plan has. Nothing of the simulated size is run.
+The search on an H100 is arithmetic: one product of both sides, at a rate that is assumed, not
+measured. The rates at which a worker reads and writes are assumed, too.
+"""
+
+import tempfile
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from benchmarks import report
+from miner.encoder.open_encoder import open_encoder
+from miner.knn.settings import SearchSettings
+from miner.mining.keep import Keep
+from miner.shards import cost
+from miner.text.corpus import Reader
+
+SENTENCES = 1_000_000_000
+FILES = 1000
+SHARDS = 1_000_000, 4_000_000, 16_000_000
+# Assumed: operations per second of an H100 in this search, about 30% of its peak in bf16, and
+# bytes per second that one core, or one H100, reads and writes.
+H100, CORE_BYTES, H100_BYTES = 3e14, 1e8, 2e9
+
+
+def simulated(rates: cost.Rates, lines: int, k: int) -> dict[str, Any]:
+    """Return the cost of all kinds of tasks in shards of so many lines."""
+    sizes = SENTENCES, SENTENCES
+    kinds = {
+        entry.kind: {
+            "tasks": entry.tasks,
+            "core-hours": entry.core_seconds / 3600,
+            "read TB": entry.read / 1e12,
+            "written TB": entry.disk / 1e12,
+            "GB of one": entry.memory / 1e9,
+        }
+        for entry in cost.costs(sizes, (FILES, FILES), lines, k, rates)
+    }
+    return {"lines": lines, "kinds": kinds, **totals(kinds, rates.dimension)}
+
+
+def totals(kinds: dict[str, dict[str, float]], dimension: int) -> dict[str, Any]:
+    """Return sums over all kinds, and what takes most of the time on cores and with H100s."""
+    h100 = 2.0 * dimension * SENTENCES**2 / H100 / 3600
+    cores = {kind: row["core-hours"] for kind, row in kinds.items()}
+    moved = {kind: row["read TB"] + row["written TB"] for kind, row in kinds.items()}
+    others = {kind: hours for kind, hours in cores.items() if kind != "search"}
+    cpu = {f"products of {kind}" if kind == "search" else kind: cores[kind] for kind in cores}
+    cpu |= {f"bytes of {kind}": moved[kind] * 1e12 / CORE_BYTES / 3600 for kind in moved}
+    # With H100s the search alone runs there.
+    gpu = {
+        "products of search": h100,
+        "bytes of search": moved["search"] * 1e12 / H100_BYTES / 3600,
+    }
+    alone = {kind: row["core-hours"] / row["tasks"] for kind, row in kinds.items()}
+    return {
+        "tasks": sum(row["tasks"] for row in kinds.values()),
+        "core-hours": sum(cores.values()),
+        "core-hours without search": sum(others.values()),
+        "H100-hours": h100,
+        "hours of bytes on an H100": gpu["bytes of search"],
+        "moved TB": sum(moved.values()),
+        "at rest TB": sum(row["written TB"] for row in kinds.values()),
+        "most memory": max(kinds, key=lambda kind: kinds[kind]["GB of one"]),
+        "longest task": max(alone, key=lambda kind: alone[kind]),
+        "bottleneck on cores": max(cpu, key=lambda part: cpu[part]),
+        "bottleneck on H100s": max(gpu, key=lambda part: gpu[part]),
+        "bottleneck beside H100s": max(
+            (part for part in cpu if not part.endswith("search")), key=lambda part: cpu[part]
+        ),
+    }
+
+
+def measure(data: Path, quick: bool) -> dict[str, Any]:
+    """Measure rates, and simulate with each size of shards."""
+    settings = SearchSettings(threads=1)
+    texts = []
+    with tempfile.TemporaryDirectory(prefix="billion-") as place:
+        for side in ("de", "en"):
+            reader = Reader(data / f"bucc-style/de-en/de-en.training.{side}.xz", format="bucc")
+            sentences = (sentence for block in reader for sentence in block.sentences)
+            path = Path(place) / side
+            some = islice(sentences, 512 if quick else cost.SAMPLE)
+            path.write_text("".join(f"{text}\n" for text in some), encoding="utf-8")
+            texts.append([str(path)])
+        encoder = open_encoder(threads=1, side="source")
+        rates = cost.calibrated((texts[0], texts[1]), encoder, Keep(), settings)
+    k = cost.neighbors(settings, True)
+    return {
+        "sentences": SENTENCES,
+        "rates": vars(rates),
+        "assumed": {"H100 op/s": H100, "B/s of a core": CORE_BYTES, "B/s of an H100": H100_BYTES},
+        "plans": [simulated(rates, lines, k) for lines in SHARDS],
+    }
+
+
+def main() -> None:
+    arguments = report.parser(__doc__, "billion.json", quick=True).parse_args()
+    results = measure(arguments.data, arguments.quick)
+    for plan in results["plans"]:
+        print({name: value for name, value in plan.items() if name != "kinds"})
+    destination = report.destination(arguments)
+    if destination is not None:
+        report.write(destination, "billion", results)

@@ -1,0 +1,65 @@
+"""Tables of ``results/billion.json``."""
+
+from typing import Any
+
+from benchmarks.markdown import table
+
+
+def billion(record: dict[str, Any]) -> list[str]:
+    results = record["results"]
+    plans, assumed = results["plans"], results["assumed"]
+    rows = []
+    for plan in plans:
+        search = plan["kinds"]["search"]
+        most = plan["kinds"][plan["most memory"]]
+        longest = plan["kinds"][plan["longest task"]]
+        rows.append(
+            (
+                f"{plan['lines'] / 1e6:.0f}M",
+                f"{plan['tasks']:,}",
+                f"{search['core-hours']:,.0f}",
+                f"{plan['core-hours without search']:,.0f}",
+                f"{plan['H100-hours']:,.0f}",
+                f"{plan['moved TB']:,.0f} TB",
+                f"{plan['at rest TB']:,.0f} TB",
+                f"{search['GB of one']:,.1f} GB",
+                f"{most['GB of one']:,.0f} GB ({plan['most memory']})",
+                f"{longest['core-hours'] / longest['tasks']:,.1f} h ({plan['longest task']})",
+            )
+        )
+    first = plans[0]
+    kinds = [
+        (
+            f"`{kind}`",
+            f"{row['tasks']:,}",
+            f"{row['core-hours']:,.1f}",
+            f"{row['read TB']:,.1f}",
+            f"{row['written TB']:,.1f}",
+            f"{row['GB of one']:,.1f}",
+        )
+        for kind, row in first["kinds"].items()
+    ]
+    return [
+        f"A simulation: {results['sentences']:,} sentences a side, rates of one core of",
+        "the machine below. The H100-hours are those of the search alone, and arithmetic: one",
+        f"product of both sides at an assumed {assumed['H100 op/s'] / 1e12:,.0f} Top/s.",
+        "To name what limits, a core is assumed to read and write",
+        f"{assumed['B/s of a core'] / 1e6:,.0f} MB/s and an H100",
+        f"{assumed['B/s of an H100'] / 1e9:,.0f} GB/s.",
+        "",
+        *table(
+            (
+                "shards", "tasks", "core-hours: search", "all else", "H100-hours: search",
+                "moved", "at rest", "memory of a search", "most memory of a task",
+                "longest task",
+            ),
+            rows,
+        ),
+        "",
+        f"With shards of {first['lines'] / 1e6:.0f}M lines, the limit on cores is: "
+        f"{first['bottleneck on cores']}. With the search on H100s it is the "
+        f"{first['bottleneck on H100s']} there, and the {first['bottleneck beside H100s']} on the",
+        "cores beside them. The tasks of such a plan:",
+        "",
+        *table(("task", "number", "core-hours", "TB read", "TB written", "GB of one"), kinds),
+    ]  # fmt: skip
