@@ -250,7 +250,8 @@ def _filtered(
 Examples:
   miner paraphrase pivot de-en.tsv fr-en.tsv -o paraphrases.tsv
   miner paraphrase pivot de-en.tsv --least 2 -o sure.tsv
-  miner train --bitext p.tsv --scol 2 --tcol 3 --score-col 1 --keep 0.8 --recipe s18 -o models/en"""
+  miner paraphrase pivot de-en.tsv --encoder default -o p.tsv
+  miner train --bitext p.tsv --scol 2 --tcol 3 --score-col 7 --clean 0.8 --recipe s18 -o m/en"""
 )
 @click.argument("bitexts", nargs=-1, required=True, metavar="BITEXT...")
 @click.option("--scol", metavar="N|NAME", help="Column of the foreign sentences [1].")
@@ -263,20 +264,29 @@ Examples:
     show_default=True,
     help="Fewest common translations of a pair.",
 )
+@click.option(
+    "--encoder",
+    metavar="DIR",
+    help="Estimate the probability that a pair is right by the cosines of this encoder (default: "
+    "the one that ships), with shuffled pairs as decoys; a seventh column.",
+)
 @click.option("-o", "--output", default="-", metavar="FILE", help="Ranked pairs [standard output].")
+@options.threads
 def pivot(
     bitexts: tuple[str, ...],
     scol: str | None,
     tcol: str | None,
     header: bool,
     least: int,
+    encoder: str | None,
     output: str,
+    threads: int | None,
 ) -> None:
     """Pair sentences that share translations in any BITEXT, as PPDB and Opusparcus do.
 
     Writes pointwise mutual information, both sentences, both conditional probabilities and the
     number of common translations, the best first. Text whose sentences have several translations,
-    such as Tatoeba, gives many pairs.
+    such as Tatoeba, gives many pairs. With --encoder prints the share that is estimated right.
     """
     from miner.paraphrases.shared_translations import pivot_pairs
     from miner.text.bitext import read_bitext
@@ -292,14 +302,23 @@ def pivot(
             for source, target in zip(pairs.source, pairs.target, strict=True):
                 yield f"{number} {source}", target
 
-    count = 0
+    found = list(pivot_pairs(rows(), least))
+    more = [""] * len(found)
+    said = f"{len(found):,} pairs"
+    if encoder is not None:
+        from miner.encoder.open_encoder import open_encoder
+        from miner.paraphrases.cleanliness import probabilities
+
+        both = [(pair.first, pair.second) for pair in found]
+        right = probabilities(both, open_encoder(encoder, threads))
+        more = [f"\t{probability:.4f}" for probability in right.tolist()]
+        said += f", {right.mean():.1%} of them estimated to be right"
     with open_output(output) as file:
-        for pair in pivot_pairs(rows(), least):
+        for pair, last in zip(found, more, strict=True):
             cells = (f"{pair.pmi:.4f}", one_line(pair.first), one_line(pair.second))
             shares = f"{pair.forward:.4g}", f"{pair.backward:.4g}", str(pair.pivots)
-            file.write("\t".join((*cells, *shares)) + "\n")
-            count += 1
-    click.echo(f"{count:,} pairs", err=True)
+            file.write("\t".join((*cells, *shares)) + last + "\n")
+    click.echo(said, err=True)
 
 
 for command in (tune, train, generate):

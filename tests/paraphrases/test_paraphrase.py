@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from miner.errors import ArtifactError, DownloadError
-from miner.paraphrases import build
+from miner.errors import ArtifactError, CorpusError, DownloadError
+from miner.paraphrases import build, cleanliness
 from miner.paraphrases.shared_translations import pivot_pairs
 from miner.paraphrases.translators import LibreTranslate, Translation
 
@@ -223,3 +223,38 @@ def test_the_command_pivot(tmp_path: Path, miner: Run) -> None:
     assert code == 0 and "1 pairs" in err
     cells = out.strip().split("\t")
     assert cells[1:3] == ["Hello", "Hi"] and cells[5] == "2"
+
+
+class Numbers:
+    """Encoder of sentences 'topic noise': a vector of the topic, with noise of its own."""
+
+    def encode(self, sentences: list[str]) -> np.ndarray:
+        rows = []
+        for sentence in sentences:
+            topic, noise = map(int, sentence.split())
+            own = np.random.default_rng([1, topic]).normal(size=20)
+            rows.append(own + 0.5 * np.random.default_rng([2, noise]).normal(size=20))
+        vectors = np.array(rows, dtype=np.float32)
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.7])
+def test_cleanliness_is_the_share_of_right_pairs(share: float) -> None:
+    pairs = [(f"{n} {2 * n}", f"{n if n >= share * 1000 else n + 2000} {2 * n + 1}")
+             for n in range(1000)]  # fmt: skip
+    found = cleanliness.probabilities(pairs, Numbers())
+    assert found.shape == (1000,) and found.mean() == pytest.approx(1 - share, abs=0.03)
+    wrong = round(share * 1000)
+    assert np.median(found[wrong:]) > 0.9 and (not wrong or np.median(found[:wrong]) < 0.1)
+    with pytest.raises(CorpusError, match="199 pairs are too few to estimate cleanliness"):
+        cleanliness.probabilities(pairs[:199], Numbers())
+    with pytest.raises(CorpusError, match="give more different sentences"):
+        cleanliness.probabilities(pairs[:1] * 300, Numbers())
+
+
+def test_pivot_with_probabilities(tmp_path: Path, tiny_model: Path, miner: Run) -> None:
+    rows = [[f"f{n}", f"the {n} {word}"] for n in range(250) for word in ("man", "woman")]
+    bitext = write(tmp_path / "a.tsv", rows)
+    code, out, err = miner("paraphrase", "pivot", bitext, "--encoder", tiny_model, "--threads", 1)
+    assert code == 0 and "250 pairs, " in err and "% of them estimated to be right" in err
+    assert {len(line.split("\t")) for line in out.splitlines()} == {7}

@@ -1,0 +1,69 @@
+"""Cleanliness of paraphrase pairs without annotations: shuffled pairs as decoys.
+
+S18 estimates from annotations how clean the best pairs of Opusparcus are. Here the cosines of pairs
+are taken for a mixture of right pairs and of pairs that match as shuffled ones do
+(:mod:`miner.mining.posterior`), which gives each pair a probability.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from miner.errors import CorpusError
+from miner.mining.posterior import Histogram, Law
+
+# Expected slope of log-odds on cosines, in standard deviations of those of decoys. All decoys but
+# the lowest tenth are modelled: shuffled pairs come from the same sentences.
+SLOPE, LAW = 3.0, Law(0.1, (0.05, 0.2))
+# With fewer pairs no mixture is fitted.
+FEWEST = 200
+
+
+class Vectors(Protocol):
+    """Protocol of encoders: ``encode(sentences) -> (n, d) float32``, unit rows."""
+
+    def encode(self, sentences: Sequence[str]) -> np.ndarray: ...
+
+
+def probabilities(pairs: Sequence[tuple[str, str]], encoder: Vectors, seed: int = 1) -> np.ndarray:
+    """Probability of each pair to be right, ``(n,) float64``; their mean is the cleanliness.
+
+    A pair counts as wrong if its cosine looks like that of two sentences at random. Pairs that
+    share a topic, or differ in one word, look right. Raises CorpusError for fewer than `FEWEST`.
+    """
+    if len(pairs) < FEWEST:
+        raise CorpusError(
+            f"{len(pairs)} pairs are too few to estimate cleanliness, which needs {FEWEST}"
+        )
+    texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+    row = {text: number for number, text in enumerate(texts)}
+    vectors = encoder.encode(texts)
+    first, second = (np.array([row[pair[side]] for pair in pairs]) for side in (0, 1))
+    other = np.random.default_rng(seed).permutation(second)
+    known = set(zip(first.tolist(), second.tolist(), strict=True))
+    known |= {(two, one) for one, two in known}
+    new = np.array(
+        [
+            one != two and (one, two) not in known
+            for one, two in zip(first.tolist(), other.tolist(), strict=True)
+        ]
+    )
+    if np.count_nonzero(new) < FEWEST // 2:
+        raise CorpusError("shuffled pairs are mostly pairs again; give more different sentences")
+    cosine = _cosines(vectors, first, second)
+    decoy = _cosines(vectors, first[new], other[new])
+    center, spread = float(decoy.mean()), max(float(decoy.std()), 1e-9)
+    cosine, decoy = (cosine - center) / spread, (decoy - center) / spread
+    return Histogram(cosine, decoy, np.ones(len(decoy)), SLOPE, LAW).fit().probability(cosine)
+
+
+def _cosines(vectors: np.ndarray, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Cosines of rows, ``(n,) float64``, a block at a time."""
+    found = np.empty(len(one))
+    for start in range(0, len(one), 1 << 14):
+        block = slice(start, start + (1 << 14))
+        found[block] = np.einsum("ij,ij->i", vectors[one[block]], vectors[other[block]])
+    return found
