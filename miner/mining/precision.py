@@ -4,9 +4,9 @@ Proteomics estimates the precision of its matches with decoys (Elias & Gygi 2007
 be right join those that may be, and go through the very same search. Here decoys are sentences of
 the target's language from elsewhere (:mod:`miner.mining.decoys`), weighted to resemble the targets
 (:mod:`miner.mining.decoy_weights`). The verifier's function is fitted again to this corpus
-(:mod:`miner.mining.refit`), and a mixture of right and wrong pairs gives the probability of each to
-be right (:mod:`miner.mining.posterior`). Times the probability that the pair has no fault
-(:mod:`miner.mining.faults`), it is the score, and the mean score of the pairs above a threshold is
+(:mod:`miner.mining.corpus_fit`), and a mixture of right and wrong pairs gives the probability of
+each to be right (:mod:`miner.mining.posterior`). Times the probability that the pair has no fault
+(:mod:`miner.mining.likely`), it is the score, and the mean score of the pairs above a threshold is
 their estimated precision.
 """
 
@@ -19,8 +19,8 @@ import numpy as np
 
 from miner.errors import ResourceError
 from miner.mining import decoy_weights, refit
+from miner.mining.corpus_fit import fit_to_corpus
 from miner.mining.decoys import FEWEST, DecoyPairs, Decoys, choose, match
-from miner.mining.faults import faultless
 from miner.mining.posterior import interval
 from miner.mining.search import Search
 from miner.scoring.verifier import FEATURES
@@ -38,8 +38,6 @@ NEAR, NEAR_COPIES = 1.0, 0.06
 TRANSLATION, TRANSLATIONS = 0.5, 0.01
 # With fewer decoys that find a source, scores stay the model's own, and decoys are only counted.
 FEWEST_MATCHED = 20
-# Pairs expected to be right below which the report says that the refit is mostly the model's.
-FEW_RIGHT = 300
 
 
 @dataclass(frozen=True)
@@ -187,10 +185,13 @@ def calibrate(
         wrong, q_value = counted_wrong(score, matched.score, weight)
         factor = 1.0
     else:
-        fitted, factor, notes = _fit(found, matched, weight, refitting)
-        score = fitted.mixture.probability(fitted.logit)
+        fitted = refit.scored(_logit(pairs.score), _logit(matched.score), weight)
+        factor, faultless = float(np.exp(fitted.mixture.scale)), np.ones(len(pairs))
+        notes = []
         if refitting:
-            score *= faultless(found, score)
+            fit = fit_to_corpus(found, decoys, matched, fitted, weight)
+            fitted, faultless, notes = fit.scored, fit.faultless, list(fit.notes)
+        score = fitted.mixture.probability(fitted.logit) * faultless
         order = np.lexsort((pairs.target_row, pairs.source_row, -score))
         wrong, q_value = expected_wrong(score[order])
         resample = partial(fitted.histogram.resampled, fitted.mixture)
@@ -215,41 +216,6 @@ def calibrate(
         tuple(notes),
         resample,
     )
-
-
-def _fit(
-    found: Search, matched: DecoyPairs, weight: np.ndarray, refitting: bool
-) -> tuple[refit.Scored, float, list[str]]:
-    """Fit the function and the mixture.
-
-    Returned are also the number of poor matches relative to those that decoys of the targets'
-    lengths predict, and notes for the user. ``weight (n,)`` are those of the matched decoys.
-    """
-    pairs = found.pairs
-    assert pairs.features is not None
-    assert found.source_text is not None
-    fitted = refit.scored(_logit(pairs.score), _logit(matched.score), weight)
-    factor = float(np.exp(fitted.mixture.scale))
-    if not refitting:
-        return fitted, factor, []
-    features = pairs.features, matched.features
-    logit = fitted.logit, fitted.decoy_logit
-    weight = decoy_weights.feature_weights(features, logit, weight, fitted.mixture)
-    fold = (
-        refit.folds(found.source_text, pairs.source_row),
-        refit.folds(found.source_text, matched.source_row),
-    )
-    right = float(fitted.mixture.probability(fitted.logit).sum())
-    again = refit.refit(fitted, weight, features, fold)
-    notes = []
-    if again is None:
-        notes.append(f"ranked by the model's own function: about {right:.0f} pairs to fit it to")
-    elif right < FEW_RIGHT:
-        notes.append(
-            f"the function fitted to this corpus stays near the model's: about {right:.0f} pairs "
-            "to fit it to"
-        )
-    return again or fitted, factor, notes
 
 
 def expected_wrong(score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -3,7 +3,9 @@
 Percolator does this in proteomics (Käll et al. 2007). Matched decoys are known to be wrong; the
 pairs count as right and as wrong in proportion to the probability that the model's own function
 gives them on this corpus. A logistic function of all pair and context features is fitted to both.
-A ridge penalty centred at the model's function holds it back: few pairs hardly move it.
+A ridge penalty centred at the model's function holds it back: few pairs hardly move it. Likely
+pairs have more features (:mod:`miner.mining.likely`), of which the model's function knows nothing.
+Their weights are fitted in the same way, to the likely pairs and decoys alone.
 
 Each third of the source sentences is scored by a function fitted to the other two thirds, decoys
 as well as pairs, so that no score has seen its own pair and decoys stay a fair sample of the wrong
@@ -16,13 +18,16 @@ import numpy as np
 
 from miner.mining.posterior import USUAL, Histogram, Law, Mixture
 from miner.ragged import take_lists
-from miner.scoring.logistic import fit_ridge
+from miner.scoring.logistic import fit_ridge, sigmoid
 from miner.scoring.pair_features import PreparedText
 
 FOLDS = 3
 # Precision of the normal distribution of each weight around the model's, in squared standard
 # deviations of the feature.
 PENALTY = 30.0
+# Likewise for likely pairs, and how often the function is fitted to them; each fit starts from the
+# probabilities of the one before. Chosen on the training splits (benchmarks/LOG.md).
+LIKELY_PENALTY, ROUNDS = 3.0, 2
 # Pairs expected to be right: with fewer, the function is the model's own.
 FEWEST_RIGHT = 30
 # Slope of log-odds on those of a model, which are too flat: it learned from harder negatives.
@@ -60,16 +65,25 @@ def refit(
     weight: np.ndarray,
     features: tuple[np.ndarray, np.ndarray],
     fold: tuple[np.ndarray, np.ndarray],
+    *,
+    rows: tuple[np.ndarray, np.ndarray] | None = None,
+    penalty: float = PENALTY,
 ) -> Scored | None:
     """Fit the function again; None for too few pairs that are right.
 
-    ``features`` ``(m, f)`` and ``(n, f)`` and ``fold`` ``(m,)`` and ``(n,)``, in [0, FOLDS), are
-    those of pairs and decoys.
+    ``features (p, f)`` and ``(d, f)`` and ``fold (p,)`` and ``(d,)``, in [0, FOLDS), are those of
+    the pairs and decoys at ``rows``, by default all. The others keep their log-odds.
     """
     if start.mixture.probability(start.logit).sum() < FEWEST_RIGHT:
         return None
-    rows, count = _sample(start.logit)
-    sample = np.concatenate([features[0][rows], features[1]]).astype(np.float64)
+    # The function so far, on the scale of this corpus.
+    logit, decoy_logit = (
+        start.mixture.log_odds(values) for values in (start.logit, start.decoy_logit)
+    )
+    at = rows or (np.arange(len(logit)), np.arange(len(decoy_logit)))
+    base, decoy_base = logit[at[0]], decoy_logit[at[1]]
+    seen, count = _sample(base)
+    sample = np.concatenate([features[0][seen], features[1]]).astype(np.float64)
     center, spread = sample.mean(axis=0), sample.std(axis=0)
     spread[spread == 0] = 1
 
@@ -77,30 +91,27 @@ def refit(
         values = (features.astype(np.float64) - center) / spread
         return np.column_stack([np.ones(len(values)), log_odds, values])
 
-    # The model's own function, on the scale of this corpus.
-    base = start.mixture.log_odds(start.logit)
-    own = design(features[0][rows], base[rows])
-    theirs = design(features[1], start.mixture.log_odds(start.decoy_logit))
+    own, theirs = design(features[0][seen], base[seen]), design(features[1], decoy_base)
     prior = np.eye(1, own.shape[1], 1)[0]
-    penalty = np.concatenate([[0.0], np.full(len(prior) - 1, PENALTY)])
-    right = start.mixture.probability(start.logit[rows])
-    wrong = weight * start.mixture.wrong(start.decoy_logit)
-    logit, decoy_logit = np.empty(len(start.logit)), np.empty(len(start.decoy_logit))
+    penalties = np.concatenate([[0.0], np.full(len(prior) - 1, penalty)])
+    right = sigmoid(base[seen])
+    wrong = weight[at[1]] * start.mixture.wrong(start.decoy_logit[at[1]])
     for number in range(FOLDS):
-        seen, decoys = fold[0][rows] != number, fold[1] != number
+        pairs, decoys = fold[0][seen] != number, fold[1] != number
         weights = fit_ridge(
-            np.concatenate([own[seen], theirs[decoys]]),
-            np.concatenate([(count * right)[seen], np.zeros(decoys.sum())]),
-            np.concatenate([(count * (1 - right))[seen], wrong[decoys]]),
-            penalty,
+            np.concatenate([own[pairs], theirs[decoys]]),
+            np.concatenate([(count * right)[pairs], np.zeros(decoys.sum())]),
+            np.concatenate([(count * (1 - right))[pairs], wrong[decoys]]),
+            penalties,
             prior,
         )
         # einsum adds in one order whatever the threads and the number of rows.
-        decoy_logit[~decoys] = np.einsum("mf,f->m", theirs[~decoys], weights)
+        decoy_logit[at[1][~decoys]] = np.einsum("mf,f->m", theirs[~decoys], weights)
         out = np.flatnonzero(fold[0] == number)
         for first in range(0, len(out), BLOCK):
             part = out[first : first + BLOCK]
-            logit[part] = np.einsum("mf,f->m", design(features[0][part], base[part]), weights)
+            columns = design(features[0][part], base[part])
+            logit[at[0][part]] = np.einsum("mf,f->m", columns, weights)
     # The base is on the scale of log-odds already.
     return scored(logit, decoy_logit, weight, slope=1.0)
 

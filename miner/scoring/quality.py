@@ -53,16 +53,6 @@ class Quality:
                 "model again, or score by cosine or margin"
             ) from None
 
-    def logits(
-        self,
-        source: PreparedText,
-        target: PreparedText,
-        rows: tuple[np.ndarray, np.ndarray],
-        cosine: np.ndarray,
-    ) -> np.ndarray:
-        """Return the logits ``(m,) float64`` of pairs of rows, whose cosines are ``(m,)``."""
-        return self.function.logit(features_of_rows(self.verifier, source, target, rows, cosine))
-
     def score(self, source: Sequence[str], target: Sequence[str]) -> np.ndarray:
         """Return the probability of each pair: ``(n,) float64``, 0 where a side has no known token.
 

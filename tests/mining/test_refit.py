@@ -72,6 +72,27 @@ def test_no_pair_is_scored_by_a_function_that_saw_it() -> None:
     np.testing.assert_allclose(one.logit[rest], other.logit[rest], rtol=1e-9)
 
 
+def test_likely_pairs_alone_are_fitted_by_features_that_they_alone_have() -> None:
+    logit, decoy, features, true = corpus(3, 800, 6000, 3000)
+    weight = np.full(len(decoy), 2.0)
+    start = refit.scored(logit, decoy, weight, slope=1.0)
+    rows = np.flatnonzero(logit > -4), np.flatnonzero(decoy > -4)
+    columns = features[0][rows[0]][:, 1:], features[1][rows[1]][:, 1:]
+    folds = rows[0] % refit.FOLDS, rows[1] % refit.FOLDS
+    fitted = refit.refit(start, weight, columns, folds, rows=rows, penalty=3.0)
+    assert fitted is not None
+    rest = np.setdiff1d(np.arange(len(logit)), rows[0])
+    assert (fitted.logit[rest] == start.mixture.log_odds(logit[rest])).all()
+    right = [true[np.argsort(-one.logit)][: true.sum()].mean() for one in (start, fitted)]
+    assert right[1] > right[0] + 0.03
+    # All rows are the usual case.
+    both = tuple(np.arange(len(one)) for one in (logit, decoy))
+    folds = both[0] % refit.FOLDS, both[1] % refit.FOLDS
+    one = refit.refit(start, weight, features, folds)
+    other = refit.refit(start, weight, features, folds, rows=(both[0], both[1]))
+    assert one is not None and other is not None and (one.logit == other.logit).all()
+
+
 def test_folds_depend_on_the_sentence_alone() -> None:
     ids = np.array([1, 2, 3, 9, 1, 2, 3, 7, 8], dtype=np.int32)
     offsets = np.array([0, 3, 4, 7, 9])

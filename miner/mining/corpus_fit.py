@@ -1,0 +1,86 @@
+"""Fit of the verifier's function to a search: to all its pairs, then to the likely ones."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from miner.mining import decoy_weights, likely, refit
+from miner.mining.decoys import DecoyPairs, Decoys
+from miner.mining.search import Search
+
+# Pairs expected to be right below which the report says that the refit is mostly the model's.
+FEW_RIGHT = 300
+
+
+@dataclass(frozen=True, eq=False)
+class CorpusFit:
+    """Log-odds fitted to the corpus, and what was read of likely pairs.
+
+    ``faultless (m,) float64`` is the probability of each pair to have no fault, 1 for those that
+    were not read; ``notes`` are for the user.
+    """
+
+    scored: refit.Scored
+    faultless: np.ndarray
+    notes: tuple[str, ...]
+
+
+def fit_to_corpus(
+    found: Search, decoys: Decoys, matched: DecoyPairs, start: refit.Scored, weight: np.ndarray
+) -> CorpusFit:
+    """Fit the function of ``start`` again to the pairs of a search and its decoys.
+
+    ``weight (n,)`` are those of the matched decoys.
+    """
+    pairs, text, targets = found.pairs, found.source_text, found.target_text
+    assert pairs.features is not None and text is not None and targets is not None
+    features = pairs.features, matched.features
+    logit = start.logit, start.decoy_logit
+    weight = decoy_weights.feature_weights(features, logit, weight, start.mixture)
+    folds = refit.folds(text, pairs.source_row), refit.folds(text, matched.source_row)
+    fitted = refit.refit(start, weight, features, folds)
+    last, faultless = fitted or start, np.ones(len(pairs))
+    notes = _notes(start, fitted)
+    if (quality := likely.quality_of(found)) is None:
+        return CorpusFit(last, faultless, notes)
+    own = likely.read(
+        quality,
+        (text, targets),
+        (pairs.source_row, pairs.target_row),
+        pairs.cosine,
+        last.mixture.probability(last.logit),
+    )
+    faultless[own.rows] = own.faultless
+    if fitted is None:
+        return CorpusFit(last, faultless, notes)
+    theirs = likely.read(
+        quality,
+        (text, decoys.text),
+        (matched.source_row, matched.decoy),
+        matched.cosine,
+        last.mixture.probability(last.decoy_logit),
+    )
+    rows = own.rows, theirs.rows
+    columns = (
+        np.hstack([features[0][own.rows], own.features]),
+        np.hstack([features[1][theirs.rows], theirs.features]),
+    )
+    folds = folds[0][own.rows], folds[1][theirs.rows]
+    for _ in range(refit.ROUNDS):
+        penalty = refit.LIKELY_PENALTY
+        again = refit.refit(last, weight, columns, folds, rows=rows, penalty=penalty)
+        last = again or last
+    return CorpusFit(last, faultless, notes)
+
+
+def _notes(start: refit.Scored, fitted: refit.Scored | None) -> tuple[str, ...]:
+    """Say where few pairs that are right leave the function as it was, or nearly so."""
+    right = float(start.mixture.probability(start.logit).sum())
+    if fitted is None:
+        return (f"ranked by the model's own function: about {right:.0f} pairs to fit it to",)
+    if right < FEW_RIGHT:
+        return (
+            f"the function fitted to this corpus stays near the model's: about {right:.0f} pairs "
+            "to fit it to",
+        )
+    return ()

@@ -1,0 +1,68 @@
+"""Likely pairs, read closely: the demo's wrong pairs differ from translations in one fact."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import miner
+from miner.encoder.encoder import Encoder
+from miner.evaluation.gold import read_gold
+from miner.mining import likely
+from miner.mining.likely import FAULTLESS, POSSIBLE, Reading
+from miner.mining.precision import Estimate, calibrate
+from miner.mining.search import Search, verifier_for
+from miner.scoring.logistic import sigmoid
+from miner.scoring.pair_features import PAIR_FEATURES
+from miner.scoring.quality import NAME, Quality, features
+
+DEMO = Path(miner.__file__).parent / "demo"
+
+
+def reading(found: Search) -> Reading:
+    quality = likely.quality_of(found)
+    assert quality is not None and found.source_text is not None and found.target_text is not None
+    pairs, texts = found.pairs, (found.source_text, found.target_text)
+    places = pairs.source_row, pairs.target_row
+    return likely.read(quality, texts, places, pairs.cosine, pairs.score)
+
+
+def test_a_pair_is_read_by_itself(demo: Search, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = reading(demo)
+    assert found.rows.tolist() == np.flatnonzero(demo.pairs.score > POSSIBLE).tolist()
+    assert demo.verifier is not None
+    _, german, english = zip(*demo.pairs.take(found.rows[:40]).texts(), strict=True)
+    alone = Quality(demo.verifier.encoder, ("de", "en")).score(german, english)
+    logit = np.log(alone) - np.log1p(-alone)
+    # The index holds vectors as float16.
+    np.testing.assert_allclose(found.faultless[:40], sigmoid(logit + FAULTLESS), atol=1e-3)
+    columns, _ = features(demo.verifier, german, english)
+    np.testing.assert_allclose(found.features[:40], columns[:, len(PAIR_FEATURES) :], atol=1e-3)
+    monkeypatch.setattr(likely, "BLOCK", 7)
+    again = reading(demo)
+    assert (again.features == found.features).all() and (again.faultless == found.faultless).all()
+
+
+def test_the_best_pairs_of_the_demo_are_right(calibrated_demo: tuple[Search, Estimate]) -> None:
+    calibrated, _ = calibrated_demo
+    gold = read_gold(DEMO / "demo.gold")
+    best = [(source, target) for _, source, target in calibrated.pairs.top(10).ids()]
+    assert [pair for pair in best if pair not in gold] == []
+
+
+def test_a_model_without_a_quality_function(demo: Search) -> None:
+    assert demo.verifier is not None
+    encoder = demo.verifier.encoder
+    rest = {name: part for name, part in (encoder.model.verifier or {}).items() if name != NAME}
+    older = replace(encoder.model, verifier=rest)
+    verifier = verifier_for(demo.pairs.source, None, demo.verifier.encoder)
+    assert verifier is not None
+    verifier.encoder = Encoder(older)
+    found = replace(demo, verifier=verifier)
+    assert likely.quality_of(found) is None
+    calibrated, _ = calibrate(found)
+    # Fitted to the corpus by the features of all pairs alone.
+    assert not (calibrated.pairs.score == demo.pairs.score).all()
