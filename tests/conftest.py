@@ -6,7 +6,8 @@ import dataclasses
 import io
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import hypothesis
@@ -18,11 +19,14 @@ from support.kernel_locks import compile_in_turn
 from support.tiny import DATA, sentences
 
 from miner.cli import main
+from miner.encoder import encoder as encoders
+from miner.encoder import model as models
 from miner.encoder.architecture import Architecture
 from miner.encoder.encoder import Encoder
 from miner.encoder.lexicons import UNKNOWN, Lexicons, Table
 from miner.encoder.model import Model
 from miner.encoder.pieces import PieceTokenizer
+from miner.encoder.tokenizer import Tokenizer
 from miner.index.index import Index
 from miner.knn import knn_search
 from miner.scoring.quality import FEATURES, NAME
@@ -57,6 +61,27 @@ def as_large(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     """Searches take the engine of large corpora, but for those that users see first."""
     if request.path.stem not in ("test_docs", "test_demo"):
         monkeypatch.setattr(knn_search, "SMALL", 0)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def opened_once() -> Iterator[None]:
+    """The model that ships is opened and verified once in a process, not by each command."""
+    load, open_tokenizer, shipped = models.load, encoders._tokenizer, models.resolve("default")
+    model = cache(lambda: load(shipped))
+    tokenizer = cache(lambda units, side: open_tokenizer(model(), units, side))
+
+    def load_once(path: str | Path = "default") -> Model:
+        return model() if models.resolve(path) == shipped else load(path)
+
+    def tokenizer_once(of: Model, units: str, side: str | None) -> Tokenizer:
+        if of.path == shipped and of is model():
+            return tokenizer(units, side)
+        return open_tokenizer(of, units, side)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(models, "load", load_once)
+        patch.setattr(encoders, "_tokenizer", tokenizer_once)
+        yield
 
 
 @pytest.fixture(scope="session")
