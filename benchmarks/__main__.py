@@ -16,6 +16,7 @@ BENCHMARKS = {
     "encoders": "benchmarks.models.encoders",
     "evaluations": "benchmarks.models.evaluations",
     "experiments": "benchmarks.models.experiments",
+    "foreign": "benchmarks.models.foreign",
     "languages": "benchmarks.models.language_accuracy",
     "distances": "benchmarks.models.distances",
     "filtering": "benchmarks.filtering.filter_quality",

@@ -196,12 +196,6 @@ def softmax_either(
     )
 
 
-def teacher_loss(student: Tensor, teacher: Tensor, same: Tensor | None, scale: float) -> Tensor:
-    """Loss of a student whose rows are to be those of its teacher.
-
-    ``student, teacher (b, d)`` by row; the teacher's are unit rows. The mean cosine distance, plus
-    the in-batch softmax by which a student's row must find its own among the teacher's rows; pairs
-    of rows in ``same (p, 2) int64`` are one sentence, and no negatives of each other.
-    """
-    away = 1 - (unit(student) * teacher).sum(dim=1).mean()
-    return away + softmax_loss(student, teacher, same, scale, 0.0)
+def teacher_loss(student: Tensor, teacher: Tensor) -> Tensor:
+    """Mean cosine distance of a student's rows ``(b, d)`` from its teacher's unit rows."""
+    return 1 - (unit(student) * teacher).sum(dim=1).mean()

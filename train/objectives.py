@@ -24,6 +24,9 @@ Loss = Callable[[np.ndarray], tuple[float, np.ndarray]]
 Batch = tuple[Sentences, Loss]
 # Unit vectors of sentences by the current parameters.
 Encode = Callable[[Sentences], np.ndarray]
+# Weight of the distance from a teacher, beside the softmax over translations: the student comes
+# nearer to the teacher than by 1, and finds as many translations (benchmarks/LOG.md).
+TEACHING = 10.0
 
 
 def batches(
@@ -79,21 +82,15 @@ def taught_batch(config: TrainConfig, pool: PairData, teacher: np.ndarray) -> Ba
     ``teacher (s, d)`` are unit rows by text id. Sides that are translations (``pool.same``) must
     find each other, too, by the in-batch softmax over them; its weight is their share.
     """
-    sides = pool.source_text, pool.target_text
-    wanted = [torch.from_numpy(teacher[text].astype(np.float32)) for text in sides]
-    equal = [_related_texts(np.stack([text, text], axis=1)) for text in sides]
+    rows = np.concatenate([pool.source_text, pool.target_text])
+    wanted = torch.from_numpy(teacher[rows].astype(np.float32))
     pairs = np.flatnonzero(pool.same)
     chosen, related = torch.from_numpy(pairs), _related(pool.take(pairs))
 
     def loss(vectors: Tensor) -> Tensor:
-        both = vectors.chunk(2)
-        losses = [
-            teacher_loss(own, to, same, config.scale)
-            for own, to, same in zip(both, wanted, equal, strict=True)
-        ]
-        value = 0.5 * (losses[0] + losses[1])
+        value = TEACHING * teacher_loss(vectors, wanted)
         if len(pairs) > 1:
-            source, target = (own[chosen] for own in both)
+            source, target = (own[chosen] for own in vectors.chunk(2))
             across = softmax_loss(source, target, related, config.scale, config.margin)
             value = value + across * (len(pairs) / len(pool))
         return value
@@ -134,12 +131,7 @@ def _in_batch(config: TrainConfig, pool: PairData) -> Loss:
 
 def _related(pool: PairData) -> Tensor | None:
     """Pairs of rows ``(p, 2) int64`` that are no negatives of each other, in both orders."""
-    return _related_texts(pool.text)
-
-
-def _related_texts(text: np.ndarray) -> Tensor | None:
-    """Find pairs of rows of text ids ``(n, 2)`` that share one: :func:`forbidden_pairs`."""
-    found = forbidden_pairs(text, text)
+    found = forbidden_pairs(pool.text, pool.text)
     return torch.from_numpy(found) if len(found) else None
 
 

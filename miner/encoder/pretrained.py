@@ -149,7 +149,12 @@ class SentenceTransformerModel(Pretrained):
             return 0
         try:
             found = self.model.tokenizer(
-                doubtful, truncation=False, padding=False, add_special_tokens=True, verbose=False
+                doubtful,
+                truncation=False,
+                padding=False,
+                return_attention_mask=False,
+                return_token_type_ids=False,
+                verbose=False,
             )
             return sum(len(ids) > longest for ids in found["input_ids"])
         except (TypeError, KeyError, AttributeError, ValueError):

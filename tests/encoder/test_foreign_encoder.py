@@ -157,8 +157,6 @@ def test_numbers_of_another_type(tmp_path: Path) -> None:
     library = pytest.importorskip("sentence_transformers")
     transformers = pytest.importorskip("transformers")
     torch = pytest.importorskip("torch")
-    from sentence_transformers.models import Pooling, Transformer
-
     (tmp_path / "vocab.txt").write_text(
         "\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefgh"]), encoding="utf-8"
     )
@@ -169,9 +167,7 @@ def test_numbers_of_another_type(tmp_path: Path) -> None:
     torch.manual_seed(1)
     transformers.BertModel(config).save_pretrained(tmp_path / "bert")
     transformers.BertTokenizer(str(tmp_path / "vocab.txt")).save_pretrained(tmp_path / "bert")
-    inner = Transformer(str(tmp_path / "bert"))
-    whole = library.SentenceTransformer(modules=[inner, Pooling(32)], device="cpu")
-    whole.save(str(tmp_path / "st"))
+    library.SentenceTransformer(str(tmp_path / "bert"), device="cpu").save(str(tmp_path / "st"))
     name, sentences = f"hf:{tmp_path / 'st'}", ["a b c d", "h g", "e " * 60]
     plain = open_encoder(name, threads=1)
     small = open_encoder(name, threads=1, loading=Loading(compute="bfloat16"))

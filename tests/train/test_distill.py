@@ -13,11 +13,10 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.foreign import fake_directory, fake_library
-from support.invented import synthetic
+from support.invented import sentences, synthetic
 
 import miner_train.learn_verifier
 from miner.encoder.encoder import Encoder
@@ -26,8 +25,9 @@ from miner.encoder.model import load
 from miner.errors import ArtifactError, CorpusError
 from miner_train import teacher_vectors
 from miner_train.config import TrainConfig
+from miner_train.data import PairData
 from miner_train.distill import Lessons, distill
-from miner_train.losses import teacher_loss, unit
+from miner_train.objectives import TEACHING, taught_batch
 from miner_train.read import TextPair
 from miner_train.teacher_vectors import Axes, cached_vectors
 
@@ -76,16 +76,28 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.integers(2, 12), st.integers(1, 9))
-def test_the_loss_is_its_formula(seed: int, n: int, d: int) -> None:
+@given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.integers(2, 9), st.integers(1, 5))
+def test_the_objective_is_its_formula(seed: int, n: int, words: int, translated: int) -> None:
     generator = np.random.default_rng(seed)
-    student, teacher = torch.from_numpy(generator.normal(size=(2, n, d)).astype(np.float32))
-    found = teacher_loss(student, unit(teacher), None, 20.0)
-    cosine = (unit(student) @ unit(teacher).T).double().numpy()
-    both = 0.0
-    for logits in (20 * cosine, 20 * cosine.T):
-        both += (np.log(np.exp(logits).sum(axis=1)) - logits.diagonal()).mean() / 2
-    assert float(found) == pytest.approx(1 - cosine.diagonal().mean() + both, rel=1e-3, abs=1e-4)
+    teacher = generator.normal(size=(2 * n, 6)).astype(np.float32)
+    teacher /= np.linalg.norm(teacher, axis=1, keepdims=True)
+    side = sentences([generator.integers(0, 9, size=words).tolist() for _ in range(n)])
+    numbers, same = np.arange(2 * n), np.arange(n) < translated
+    pool = PairData(side, side, numbers[:n], numbers[n:], same, np.full(n, -1, np.int16))
+    batch, loss = taught_batch(CONFIG, pool, teacher)
+    assert len(batch) == 2 * n
+    vectors = generator.normal(size=(2 * n, 6)).astype(np.float32)
+    value, gradient = loss(vectors)
+    own = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    wanted = TEACHING * (1 - (own * teacher).sum(axis=1).mean())
+    if (m := int(same.sum())) > 1:
+        cosine = own[:n][same].astype(np.float64) @ own[n:][same].T
+        logits = CONFIG.scale * (cosine - CONFIG.margin * np.eye(m))
+        for one in (logits, logits.T):
+            across = np.log(np.exp(one).sum(axis=1)) - one.diagonal()
+            wanted += across.mean() / 2 * m / n
+    assert value == pytest.approx(wanted, rel=1e-3, abs=1e-4)
+    assert gradient.shape == vectors.shape
 
 
 def test_axes_keep_what_differs() -> None:
@@ -132,33 +144,33 @@ def test_a_killed_run_goes_on(
         distill(as_encoder(killed), lessons, config, tmp_path / "b", comparer=False)
     again = distill(as_encoder(second), lessons, config, tmp_path / "b", comparer=False)
     assert again.fingerprint == whole.fingerprint
-    sentences = [one for one in second.asked if " " in one]
-    assert 0 < len(set(sentences) & set(killed.asked)) <= 101  # a probe, too
-    assert len({*sentences, *killed.asked}) > 1900
+    asked = [one for one in second.asked if " " in one]
+    assert 0 < len(set(asked) & set(killed.asked)) <= 101  # a probe, too
+    assert len({*asked, *killed.asked}) > 1900
 
 
 def test_vectors_of_others_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(teacher_vectors, "PART", 10)
-    sentences, place = synthetic(25)[0], tmp_path / "cache"
+    text, place = synthetic(25)[0], tmp_path / "cache"
     teacher, other = as_encoder(Teacher()), as_encoder(Teacher(2))
-    parts = cached_vectors(teacher, sentences, place)
+    parts = cached_vectors(teacher, text, place)
     assert [part.shape for part in parts] == [(10, NUMBERS), (10, NUMBERS), (5, NUMBERS)]
-    np.testing.assert_allclose(np.concatenate(parts), teacher.encode(sentences), atol=2e-3)
+    np.testing.assert_allclose(np.concatenate(parts), teacher.encode(text), atol=2e-3)
     with pytest.raises(ArtifactError, match=r"seed 1\), not of teacher \(seed 2\)"):
-        cached_vectors(other, sentences, place)
+        cached_vectors(other, text, place)
     with pytest.raises(ArtifactError, match="another text"):
-        cached_vectors(teacher, sentences[1:], place)
+        cached_vectors(teacher, text[1:], place)
     np.save(place / "000001.npy", np.zeros((3, NUMBERS), np.float16))
     with pytest.raises(ArtifactError, match="damaged"):
-        cached_vectors(teacher, sentences, place)
+        cached_vectors(teacher, text, place)
     (place / "key.json").write_text("{", encoding="utf-8")
     with pytest.raises(ArtifactError, match="cannot be read"):
-        cached_vectors(teacher, sentences, place)
-    assert len(cached_vectors(other, sentences, place, restart=True)) == 3
+        cached_vectors(teacher, text, place)
+    assert len(cached_vectors(other, text, place, restart=True)) == 3
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").touch()
     with pytest.raises(ArtifactError, match="not one of ours"):
-        cached_vectors(teacher, sentences, tmp_path / "mine", restart=True)
+        cached_vectors(teacher, text, tmp_path / "mine", restart=True)
 
 
 def test_what_cannot_be_learned(texts: tuple[Path, Path], tmp_path: Path) -> None:
