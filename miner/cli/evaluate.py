@@ -176,8 +176,9 @@ def bucc() -> None:
 def paraphrase() -> None:
     """Detect paraphrases by a small classifier on two vectors, and by the cosine alone.
 
-    Reads DIR/paraphrase/NAME.{train,dev,test}.tsv, of MSRPC or Opusparcus. Also prints the mean
-    similarity of every human grade. Needs scikit-learn.
+    Reads DIR/paraphrase/NAME.{train,dev,test}.tsv, of MSRPC, PIT-2015 or Opusparcus. Prints the
+    similarities of every human grade: mean, t-test against the grade below, histogram. Needs
+    scikit-learn.
     """
 
 

@@ -286,6 +286,21 @@ _EVERY = (
         },
         note="Microsoft gives an installer for Windows only; these are SentEval's copies",
     ),
+    Dataset(
+        name="pit-2015",
+        content="paraphrase or not, and similarity, tweets",
+        home="https://github.com/cocoxu/SemEval-PIT2015",
+        licence="unknown",
+        parts={
+            ALL: (
+                File(
+                    "https://github.com/cocoxu/SemEval-PIT2015/raw/master/data/"
+                    "SemEval-PIT2015-github.zip"
+                ),
+            )
+        },
+        note="this address was not seen; its page says where the archive is",
+    ),
     *_senteval(),
     Dataset(
         name="opusparcus",

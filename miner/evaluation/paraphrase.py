@@ -21,6 +21,7 @@ from miner.evaluation.evaluated_model import EvaluatedModel
 from miner.evaluation.labelled_text import LabelledPairs, read_labelled, tsv_files
 from miner.evaluation.results import Metric, TaskResult, measure
 from miner.evaluation.sts import languages
+from miner.libraries import library
 from miner.progress import Reporter, silent
 from miner.scoring.quality import cosines
 from miner.text_table import aligned
@@ -36,6 +37,8 @@ LEAST = 10
 SEEDS = range(3)
 # Grades of Opusparcus, the mean of two annotators: from GOOD up a paraphrase, up to BAD none.
 GOOD, BAD = 3.0, 2.0
+# Edges of the histogram of similarities of a grade.
+EDGES = tuple(step / 10 for step in range(11))
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,13 +98,8 @@ def evaluate(model: EvaluatedModel, data: Path, report: Reporter = silent) -> Ta
         grades[name] = by_grade(parts[1].score, cosines(*vectors[1]))
     report(TASK, len(found), len(found))
     headline = tuple(metric for metric in every if metric.name.startswith("accuracy"))
-    rows = [["test set", "grade", "pairs", "mean similarity", "deviation"]]
-    for name, of_set in grades.items():
-        for one in of_set:
-            numbers = f"{one['grade']:g}", f"{one['pairs']}"
-            rows.append([name, *numbers, f"{one['mean']:.3f}", f"{one['deviation']:.3f}"])
     more = {"mean similarity by grade": grades}
-    return TaskResult(TASK, tuple(every), headline, notes=tuple(aligned(rows)), more=more)
+    return TaskResult(TASK, tuple(every), headline, notes=tuple(_grade_tables(grades)), more=more)
 
 
 def labels(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -130,17 +128,56 @@ def with_labels(
 
 
 def by_grade(score: np.ndarray, similarity: np.ndarray) -> list[dict[str, Any]]:
-    """List each distinct grade with its pairs, their mean similarity and standard deviation."""
-    groups = {grade: similarity[score == grade] for grade in np.unique(score).tolist()}
-    return [
-        {
-            "grade": grade,
-            "pairs": len(group),
-            "mean": float(group.mean()),
-            "deviation": float(group.std()),
-        }
-        for grade, group in groups.items()
-    ]
+    """List each distinct grade with its pairs, their mean similarity and standard deviation.
+
+    ``t`` and ``p`` are Welch's test of the mean against that of the grade below, two-sided; None
+    for the lowest grade, and where a grade has one pair or no deviation. ``histogram`` counts the
+    similarities between the `EDGES`, the lowest of which stands for all below. Raises
+    DependencyError without SciPy, which scikit-learn brings.
+    """
+    found: list[dict[str, Any]] = []
+    below = np.empty(0)
+    edges = np.array([-np.inf, *EDGES[1:-1], np.inf])
+    for grade in np.unique(score).tolist():
+        group = similarity[score == grade].astype(np.float64)
+        t, p = _welch(group, below)
+        found.append(
+            {
+                "grade": grade,
+                "pairs": len(group),
+                "mean": float(group.mean()),
+                "deviation": float(group.std()),
+                "t": t,
+                "p": p,
+                "histogram": np.histogram(group, edges)[0].tolist(),
+            }
+        )
+        below = group
+    return found
+
+
+def _welch(group: np.ndarray, below: np.ndarray) -> tuple[float | None, float | None]:
+    if min(len(group), len(below)) < 2 or group.std() + below.std() == 0:
+        return None, None
+    test = library("scipy.stats", "the t-test between grades", "train").ttest_ind
+    found = test(group, below, equal_var=False)
+    return float(found.statistic), float(found.pvalue)
+
+
+def _grade_tables(grades: dict[str, list[dict[str, Any]]]) -> list[str]:
+    """Lines of two tables: means with t-tests, and shares of similarities between `EDGES`."""
+    means = [["test set", "grade", "pairs", "mean similarity", "deviation", "t", "p"]]
+    shares = [["similarity", "", *(f"{edge:.1f}" for edge in EDGES[:-1])]]
+    shares[0][2] = f"< {EDGES[1]:.1f}"
+    for name, of_set in grades.items():
+        for one in of_set:
+            grade = f"{one['grade']:g}"
+            test = ["–", "–"] if one["t"] is None else [f"{one['t']:.2f}", f"{one['p']:.1g}"]
+            numbers = [f"{one['pairs']}", f"{one['mean']:.3f}", f"{one['deviation']:.3f}"]
+            means.append([name, grade, *numbers, *test])
+            bins = (count / one["pairs"] for count in one["histogram"])
+            shares.append([name, grade, *(f"{share:.0%}" for share in bins)])
+    return [*aligned(means), *aligned(shares)]
 
 
 def predict_by_threshold(learned: LabelledVectors, tested: LabelledVectors) -> np.ndarray:

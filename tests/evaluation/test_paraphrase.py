@@ -228,7 +228,7 @@ def test_metrics_of_both_sets(data: Path) -> None:
 
     rows = result.more["mean similarity by grade"]["opusparcus.de"]
     assert [row["grade"] for row in rows] == [1, 1.5, 2, 2.5, 3, 3.5, 4]
-    assert result.notes[0].startswith("test set") and len(result.notes) == 1 + 2 + 7
+    assert result.notes[0].startswith("test set") and len(result.notes) == 2 * (1 + 2 + 7)
 
 
 def test_means_by_grade() -> None:
@@ -237,3 +237,14 @@ def test_means_by_grade() -> None:
     assert (low["grade"], low["pairs"], low["mean"], low["deviation"]) == (1, 1, 0, 0)
     assert (high["pairs"], high["mean"]) == (2, pytest.approx(0.8))
     assert high["deviation"] == pytest.approx(0.2)
+    assert low["histogram"] == [1] + [0] * 9 and high["histogram"][6] == high["histogram"][9] == 1
+    assert low["t"] is None and high["p"] is None  # one pair has no deviation
+
+
+def test_the_t_test_between_grades_by_hand() -> None:
+    score = np.repeat([1.0, 2.0, 3.0], [3, 2, 2])
+    rows = paraphrase.by_grade(score, np.array([-0.1, 0.0, 0.1, 0.5, 0.7, 0.5, 0.7]))
+    # Difference of the means, by the root of the sum of both variances over the numbers of pairs.
+    assert rows[1]["t"] == pytest.approx(0.6 / (0.01 / 3 + 0.02 / 2) ** 0.5)
+    assert 0 < rows[1]["p"] < 0.1 and rows[2]["t"] == 0 and rows[2]["p"] == 1
+    assert rows[0]["histogram"][0] == 2 and rows[0]["histogram"][1] == 1

@@ -166,6 +166,10 @@ MSRPC = (
     "\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\r\n"
     '1\t702876\t702977\tHe said "yes.\tHe agreed.\r\n0\t1\t2\tA.\tB.\r\n'
 )
+PIT = (
+    "17\tA topic\tone tweet\tsame tweet\t(4, 1)\tone/O\tsame/O\n"
+    "17\tA topic\tone tweet\tno tweet\t(0, 5)\tone/O\tno/O\n"
+)
 DEV = "en-N1\tThe cat.\tA cat.\t4.0\nen-N2\tThe cat.\tA dog.\t1.5\n"
 
 
@@ -199,6 +203,9 @@ def serve_all(server: Server) -> None:
     server.add(files_of("sick-r", "all")[0].address, zipped({"SICK.txt": SICK, "readme.txt": "x"}))
     for file in files_of("msrpc", "all"):
         server.add(file.address, MSRPC.encode())
+    tweets = {f"pit/data/{split}.data": PIT for split in ("train", "dev")}
+    tweets |= {"pit/data/test.data": PIT.replace("(4, 1)", "3").replace("(0, 5)", "5")}
+    server.add(files_of("pit-2015", "all")[0].address, zipped({**tweets}))
     opus: dict[str, str | bytes] = {
         f"opusparcus_v1/de/{split}/de-{split}.txt": DEV for split in ("dev", "test")
     }
