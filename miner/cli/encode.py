@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from miner.cli import guard, loading_options, options
+from miner.cli import guard, loading_options, options, sharding
 from miner.cli.progress_bars import Progress
 from miner.encoder.loading import Loading
 
@@ -21,6 +21,7 @@ Examples:
   miner encode news.de -o news.de.npy
   miner encode part1.de.gz part2.de.gz --model models/de-en -o de.h5
   miner encode crawl.jsonl.zst --column text --dtype float32 -o crawl.h5
+  miner encode 'de/*.zst' --work work/tasks --backend processes -o de.npy
   zcat news.de.gz | miner encode - -o news.de.npy
   miner index news.de --embeddings news.de.npy -o work/de"""
 )
@@ -42,6 +43,8 @@ Examples:
     show_default=True,
     help="Type of the vectors; an index keeps float16.",
 )
+@sharding.work
+@sharding.options
 @options.device
 @options.threads
 @options.reading
@@ -54,13 +57,14 @@ def encode(
     dtype: str,
     device: str,
     threads: int | None,
+    work: str | None,
     **reading: Any,
 ) -> None:
     """Encode CORPUS into a file of unit vectors, one for every line.
 
-    CORPUS is one file or several, plain or compressed, or - for standard input. Row i belongs to
-    line i, without a header. Lines that are empty or left out have a row of zeros. The file appears
-    when everything is done.
+    CORPUS is one file or several, or a pattern such as 'de/*.zst', plain or compressed, or - for
+    standard input. Row i belongs to line i, without a header. Lines that are empty or left out have
+    a row of zeros. The file appears when everything is done.
     """
     import numpy as np
 
@@ -69,14 +73,35 @@ def encode(
 
     if Path(output).suffix not in SUFFIXES:
         raise click.UsageError(f"-o {output}: its suffix must be one of {', '.join(SUFFIXES)}")
+    shards = sharding.take_sharding(reading)
+    corpus = tuple(path for pattern in corpus for path in sharding.expanded(pattern))
     guard.check([*corpus, model], {"-o": output})
+    if shards is not None:
+        work = sharding.require_work(work, corpus)
     encoder = open_encoder(model, threads, device, side, loading)
     for fact in encoder.facts():
         click.echo(fact, err=True)
     with Progress() as report:
-        encoded = encode_corpus(
-            encoder, corpus, output, dtype=np.dtype(dtype), report=report, **reading
-        )
+        if shards is not None and work is not None:
+            from miner.shards.index_shards import encode_shards
+
+            encoded = encode_shards(
+                corpus,
+                output,
+                work,
+                encoder=encoder,
+                dtype=np.dtype(dtype),
+                workers=shards.workers(threads=threads),
+                shard_lines=shards.lines,
+                device=device,
+                report=report,
+                note=report.say,
+                **reading,
+            )
+        else:
+            encoded = encode_corpus(
+                encoder, corpus, output, dtype=np.dtype(dtype), report=report, **reading
+            )
     for warning in encoder.warnings():
         click.echo(f"warning: {warning}", err=True)
     click.echo(describe(encoded, encoder.dimension, output), err=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from miner.cli import guard, loading_options, options
+from miner.cli import guard, loading_options, options, sharding
 from miner.cli.progress_bars import Progress
 from miner.encoder.loading import Loading
 
@@ -23,6 +23,7 @@ Examples:
   miner index de-en.training.de --format bucc -o work/de
   miner index crawl.jsonl.zst --column text -o work/crawl
   miner index more.de --add -o work/de
+  miner index 'de/*.zst' --work work/tasks --backend processes -o work/de
   miner index news.de --model hf:encoders/LaBSE -o work/de-labse
   miner index news.de --embeddings laser.raw --dim 1024 -o work/de-laser
   miner index more.de --embeddings more.raw --dim 1024 --add -o work/de-laser"""
@@ -41,6 +42,8 @@ Examples:
     help="Vectors of another program, one a line: .npy, .h5, or raw float32 (float16: .f16).",
 )
 @click.option("--dim", type=click.IntRange(1), help="Dimension of raw --embeddings.")
+@sharding.work
+@sharding.options
 @options.device
 @options.threads
 @options.reading
@@ -57,13 +60,15 @@ def index(
     dim: int | None,
     device: str,
     threads: int | None,
+    work: str | None,
     **reading: Any,
 ) -> None:
     """Encode the sentences of CORPUS into an index directory.
 
-    CORPUS is one file or several, plain or compressed, or - for standard input. Empty lines are
-    counted but not encoded, so that line numbers stay. The directory appears when everything is
-    done. An older index there is kept unless --overwrite replaces it or --add appends to it.
+    CORPUS is one file or several, or a pattern such as 'de/*.zst', plain or compressed, or - for
+    standard input. Empty lines are counted but not encoded, so that line numbers stay. The
+    directory appears when everything is done. An older index there is kept unless --overwrite
+    replaces it or --add appends to it.
     """
     from miner.encoder.open_encoder import open_encoder
     from miner.index.index import Index
@@ -76,7 +81,13 @@ def index(
         raise click.UsageError("--side needs a model, and --embeddings uses none")
     if dim and not embeddings:
         raise click.UsageError("--dim is the dimension of --embeddings; give --embeddings, too")
+    shards = sharding.take_sharding(reading)
+    corpus = tuple(path for pattern in corpus for path in sharding.expanded(pattern))
     guard.check([*corpus, embeddings, model], {"-o": output})
+    if shards is not None:
+        work = sharding.require_work(work, corpus)
+        if add or embeddings or factory != "flat":
+            raise click.UsageError("shards make new flat indexes; leave out --add and the like")
     if not add:
         guard.check_directory("-o", output, "an index", overwrite)
     if add and factory != "flat":
@@ -101,7 +112,22 @@ def index(
         else:
             encoder = open_encoder(model, threads, device, side, loading)
             tell(encoder.facts())
-            if add:
+            if shards is not None and work is not None:
+                from miner.shards.index_shards import index_shards
+
+                built = index_shards(
+                    corpus,
+                    output,
+                    work,
+                    encoder=encoder,
+                    workers=shards.workers(threads=threads),
+                    shard_lines=shards.lines,
+                    device=device,
+                    report=report,
+                    note=report.say,
+                    **reading,
+                )
+            elif add:
                 built = Index.open(output).add(encoder, corpus, report=report, **reading)
             else:
                 built = Index.build(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from miner.cli import guard, options
+from miner.cli import guard, options, sharding
 from miner.cli.mined import Output, mining_arguments, say, take_keep, take_settings
 from miner.cli.sharding import Sharding, expanded, take_sharding
 from miner.encoder.loading import Loading
@@ -127,12 +127,9 @@ def _mine_shards(
     from miner.mining.mine import load_encoder
     from miner.shards.mine_shards import mine_shards
 
-    if work is None:
-        raise click.UsageError("mining by shards keeps its tasks' results: name a --work directory")
+    work = sharding.require_work(work, [*texts[0], *texts[1]])
     if factory != "flat":
         raise click.UsageError("--index makes compressed indexes, which shards do without")
-    if ["-"] in texts:
-        raise click.UsageError("mining by shards needs files, not standard input")
     try:
         decoys = given["decoys"]
         settings, keep = take_settings(given), take_keep(given)
@@ -149,7 +146,7 @@ def _mine_shards(
                 encoder=encoder,
                 keep=keep,
                 settings=settings,
-                workers=shards.workers(settings),
+                workers=shards.workers(settings.memory, settings.threads),
                 shard_lines=shards.lines,
                 report=report,
                 note=report.say,

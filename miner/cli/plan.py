@@ -40,7 +40,7 @@ def plan(
     from miner.mining.keep import KeepError
     from miner.mining.mine import load_encoder
     from miner.shards import cost
-    from miner.shards.mine_shards import SHARD_LINES
+    from miner.shards.workers import SHARD_LINES
     from miner.text.corpus import Reader
     from miner.text_table import aligned
 

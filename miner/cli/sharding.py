@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,7 @@ from miner.names import BACKENDS
 from miner.text.patterns import matching
 
 if TYPE_CHECKING:
-    from miner.knn.settings import SearchSettings
-    from miner.shards.mine_shards import Workers
+    from miner.shards.workers import Workers
 
 
 class Count(click.ParamType):
@@ -41,7 +41,7 @@ options = several(
         "--backend",
         "shard_backend",
         type=click.Choice(BACKENDS),
-        help="Mine by shards: one task after the other, in processes of this machine, on a Ray "
+        help="Work by shards: one task after the other, in processes of this machine, on a Ray "
         "cluster (extra: ray), or in job arrays of Slurm (extra: slurm). Never changes the result. "
         "A stopped run, repeated, goes on.",
     ),
@@ -58,6 +58,13 @@ options = several(
         help="Sentences of a shard, such as 200k [1M]. Never changes the result.",
     ),
     click.option("--address", help="Ray cluster: auto, or HOST:PORT [one on this machine]."),
+)
+
+
+work = click.option(
+    "--work",
+    metavar="DIR",
+    help="With --backend: directory of the tasks' results, from which a repeated command goes on.",
 )
 
 
@@ -81,11 +88,20 @@ class Sharding:
     lines: int
     address: str | None
 
-    def workers(self, settings: SearchSettings) -> Workers:
-        """Return where tasks run."""
-        from miner.shards.mine_shards import Workers
+    def workers(self, memory: int | None = None, threads: int | None = None) -> Workers:
+        """Return where tasks run; ``memory`` and ``threads`` are those of one."""
+        from miner.shards.workers import Workers
 
-        return Workers(self.backend, self.count, self.address, settings.memory, settings.threads)
+        return Workers(self.backend, self.count, self.address, memory, threads)
+
+
+def require_work(work: str | None, texts: Sequence[str]) -> str:
+    """Return the work directory. Raises UsageError without one, and for standard input."""
+    if work is None:
+        raise click.UsageError("shards keep their tasks' results: name a --work directory")
+    if "-" in texts:
+        raise click.UsageError("shards need files, not standard input")
+    return work
 
 
 def take_sharding(given: dict[str, Any]) -> Sharding | None:

@@ -57,7 +57,7 @@ class Index:
         self.path = path
         self.meta = meta
         self._verified = DIGEST not in meta
-        if not self._verified and meta[DIGEST] != _digest(meta):
+        if not self._verified and meta[DIGEST] != digest(meta):
             raise ArtifactError(f"{path / META}: altered (its digest differs); build it again")
         for name, entry in meta.get(FILES, {}).items():
             size = (path / name).stat().st_size if (path / name).is_file() else None
@@ -380,7 +380,12 @@ def finish(
             for path in sorted(directory.iterdir())
         },
     }
-    meta[DIGEST] = _digest(meta)
+    meta[DIGEST] = digest(meta)
+    write_meta(directory, meta)
+
+
+def write_meta(directory: Path, meta: dict[str, Any]) -> None:
+    """Write ``meta.json``."""
     (directory / META).write_text(json.dumps(meta, indent=2) + "\n", encoding="utf-8")
 
 
@@ -392,7 +397,7 @@ def _sha256(path: Path) -> str:
         raise ArtifactError(f"{path}: cannot be read ({error.strerror})") from None
 
 
-def _digest(meta: dict[str, Any]) -> str:
+def digest(meta: dict[str, Any]) -> str:
     """Return the SHA-256 of all keys of ``meta.json`` but its digest."""
     content = {key: value for key, value in meta.items() if key != DIGEST}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from miner.index.embed_corpus import Source
-from miner.index.index import FLAT, finish
+from miner.index.index import DIGEST, FILES, FLAT, META, Index, digest, finish, write_meta
 from miner.index.sentence_file import Texts
 from miner.index.store import BLOCK, IDS, SENTENCES, TextWriter, VectorWriter, check_rows
 from miner.progress import silent
+from miner.text.artifacts import atomic_directory
 
 # Files of a part of a corpus: the line, the end in `sentences.txt` and the hash of each row; and
 # one that is there if a row has an id other than its line number.
@@ -58,6 +60,29 @@ class PartWriter(TextWriter):
 def part_texts(part: Path) -> Texts:
     """Open the sentences of a part of a corpus."""
     return Texts(part / SENTENCES, np.concatenate([[0], np.load(part / "end.npy")]))
+
+
+def part_lines(part: Path) -> np.ndarray:
+    """Return the line number of each row of a part of a corpus, ``(n,) int64``, from 1."""
+    return np.load(part / "line.npy").astype(np.int64)
+
+
+def copy_index(index: Index, path: str | Path, names: Sequence[str]) -> Index:
+    """Copy an index to ``path``, with these names of its files.
+
+    Raises ArtifactError for a place that is not an index, and ResourceError.
+    """
+    meta = dict(index.meta)
+    with atomic_directory(path, marker=META) as directory:
+        for name in meta[FILES]:
+            shutil.copyfile(index.path / name, directory / name)
+        meta["sources"] = [
+            vars(replace(source, path=str(name)))
+            for source, name in zip(index.sources, names, strict=True)
+        ]
+        meta[DIGEST] = digest(meta)
+        write_meta(directory, meta)
+    return Index.open(path)
 
 
 def join_parts(

@@ -158,12 +158,21 @@ def encode_corpus(
             )
         tally.unknown = zero - tally.empty - tally.undecodable
 
-    kind = np.dtype(dtype)
-    if path.suffix == ".npy":
-        _write_npy(path, blocks(), encoder.dimension, kind, total)
-    else:
-        _write_hdf5(path, blocks(), encoder.dimension, kind, total or 0)
+    write_vectors(path, blocks(), encoder.dimension, np.dtype(dtype), total)
     return tally
+
+
+def write_vectors(
+    path: Path, blocks: Iterable[np.ndarray], dimension: int, dtype: np.dtype, rows: int | None
+) -> None:
+    """Write blocks ``(b, d)`` of vectors to a ``.npy`` or HDF5 file.
+
+    ``rows`` is their number; None, which only ``.npy`` can do, if it is not known yet.
+    """
+    if path.suffix == ".npy":
+        _write_npy(path, blocks, dimension, dtype, rows)
+    else:
+        _write_hdf5(path, blocks, dimension, dtype, rows or 0)
 
 
 def _write_npy(

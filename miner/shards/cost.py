@@ -23,10 +23,11 @@ from miner.knn.settings import NEIGHBORS, SearchSettings
 from miner.mining.decoys import DECOYS
 from miner.mining.keep import Keep
 from miner.names import SIDES
-from miner.shards.mine_shards import Workers, mine_shards
+from miner.shards.mine_shards import mine_shards
 from miner.shards.search_tasks import PLACE
 from miner.shards.shard_plan import Plan
 from miner.shards.task import record
+from miner.shards.workers import Workers
 from miner.text.corpus import Reader
 from miner.text.durable import scratch_directory
 from miner.text.output import open_output

@@ -7,7 +7,7 @@ output. It takes 150 bytes a pair, and 200 bytes a sentence that are mapped from
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,6 @@ from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ResourceError
 from miner.index.index import Index
 from miner.knn.settings import SearchSettings
-from miner.machine import memory_budget, thread_count
 from miner.mining.decoys import DecoyPairs, Decoys
 from miner.mining.decoys import joined as joined_decoys
 from miner.mining.keep import Keep, KeepError
@@ -39,50 +38,11 @@ from miner.names import SIDES
 from miner.progress import Reporter, silent
 from miner.scoring.margin import Candidates
 from miner.scoring.verifier import FEATURES
-from miner.shards.backends import open_backend
 from miner.shards.context import Context, load_candidates
-from miner.shards.run_tasks import run
-from miner.shards.shard_plan import PLAN, Plan
-from miner.shards.task import Task, remove_leftovers
+from miner.shards.shard_plan import Plan
+from miner.shards.task import Task
 from miner.shards.verify_tasks import in_span
-from miner.shards.work import FUNCTIONS
-from miner.text.locks import lock
-from miner.text.output import resource_error
-
-SHARD_LINES = 1_000_000
-# Memory of a task elsewhere, where this machine's says nothing.
-MEMORY = 2 << 30
-
-
-@dataclass(frozen=True)
-class Workers:
-    """Where tasks run.
-
-    ``backend`` is one of :data:`miner.names.BACKENDS`. ``workers`` is the number of tasks at a time
-    [all cores], ``address`` that of a Ray cluster. ``memory`` and ``threads`` are those of a task:
-    by default this machine's are divided among the workers; one thread, and 2 GB, elsewhere.
-    """
-
-    backend: str = "serial"
-    workers: int | None = None
-    address: str | None = None
-    memory: int | None = None
-    threads: int | None = None
-
-    @property
-    def count(self) -> int:
-        return 1 if self.backend == "serial" else self.workers or thread_count()
-
-    @property
-    def means(self) -> dict[str, int]:
-        """Memory and threads of a task."""
-        here = self.backend in ("serial", "processes")
-        threads = max(1, thread_count() // self.count) if here else 1
-        memory = memory_budget() // self.count if here else MEMORY
-        return {
-            "memory": memory if self.memory is None else memory_budget(self.memory),
-            "threads": self.threads or threads,
-        }
+from miner.shards.workers import SHARD_LINES, Workers, at_work, tasks_of
 
 
 def plan_for(
@@ -138,34 +98,13 @@ def mine_shards(
     Raises the errors of :func:`miner.mining.mine.mine`, and MismatchError or CorpusError where
     ``work`` holds another plan.
     """
-    work = Path(work).absolute()
     plan, reason = plan_for(texts, encoder, keep, settings, shard_lines, **reading)
-    try:
-        work.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise resource_error(error, work) from error
-    with lock(work / PLAN):
-        plan.write(work)
-        remove_leftovers(work, FUNCTIONS)
-        means = workers.means
-        context = Context(work, plan, means["memory"], means["threads"], encoder)
-        backend = open_backend(
-            workers.backend,
-            workers.count,
-            work,
-            address=workers.address,
-            encoder=encoder,
-            **means,
-        )
-
-        def do(tasks: Sequence[Task]) -> None:
-            run(work, plan, tasks, backend, report=report, note=note, **means)
-
-        try:
+    with at_work(work, plan, workers, encoder) as context:
+        with tasks_of(context, workers, report, note) as do:
             for fact in encoder.facts():
                 note(fact)
             do(plan.reading_tasks())
-            tasks = plan.tasks(plan.rows(work))
+            tasks = plan.tasks(plan.rows(context.work))
             do([task for task in tasks if task.kind in ("read", "encode", "index", "probe")])
             indexes = context.index(0), context.index(1)
             for index in indexes:
@@ -179,8 +118,6 @@ def mine_shards(
                 indexes[1], by_margin, encoder, keep, settings
             )
             do(tasks)
-        finally:
-            backend.close()
         found = _search(context, tasks, settings, languages)
         calibrate: Calibrate | None = None
         if plan.estimating:

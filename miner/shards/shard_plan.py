@@ -20,6 +20,7 @@ from miner.index.index import model_entry
 from miner.knn.settings import SearchSettings
 from miner.names import SIDES, VERSION
 from miner.shards.task import Task, record
+from miner.text.corpus import Reader
 from miner.text.output import atomic_file, one_line
 
 PLAN = "plan.json"
@@ -40,7 +41,8 @@ class Plan:
 
     ``texts`` are the files of both sides, absolute, and ``stamps`` the size and time of change of
     each. ``entries`` are what an index of each side says about the model. ``decoys`` are sentences
-    that the user gave. ``estimating``: decoys take part.
+    that the user gave. ``estimating``: decoys take part. ``dtype`` is the type of the vectors;
+    an index keeps float16.
     """
 
     texts: Texts
@@ -51,6 +53,7 @@ class Plan:
     shard_lines: int
     estimating: bool
     decoys: tuple[str, ...] | None = None
+    dtype: str = "float16"
     version: str = field(default=VERSION)
 
     @classmethod
@@ -150,6 +153,12 @@ class Plan:
                 "give that, or name another --work"
             )
 
+    def header(self, side: int, number: int) -> bool:
+        """Return True if the first line of a file is a header, and no sentence."""
+        if not self.reading.get("header"):
+            return False
+        return Reader(self.texts[side][number], **self.reading).format == "tsv"
+
     def check_texts(self) -> None:
         """Raise CorpusError for a file that is not what it was when the plan was made."""
         for paths, stamps in zip(self.texts, self.stamps, strict=True):
@@ -171,6 +180,8 @@ class Plan:
         names = SCORING if kind not in ("read", "encode", "index") else ("rank",)
         content: list[Any] = [self.version, self.entries, self.reading, self.shard_lines]
         content += [[settings[name] for name in names]]
+        if kind == "encode":
+            content += [self.dtype]
         if kind == "read":
             content += [self.texts, self.stamps]
         if kind == "decoys":

@@ -35,10 +35,10 @@ def encode(context: Context, out: Path, side: int, number: int, start: int, end:
     texts = _Span(part_texts(context.work / f"read/{SIDES[side]}-{number:04}"), start, end)
     encoder = context.encoder(side)
     blocks = (texts.slice(i, min(i + CHUNK, len(texts))) for i in range(0, len(texts), CHUNK))
-    shape = len(texts), encoder.dimension
-    vectors = np.lib.format.open_memmap(out / "vectors.npy", "w+", np.float16, shape)
+    shape, dtype = (len(texts), encoder.dimension), np.dtype(context.plan.dtype)
+    vectors = np.lib.format.open_memmap(out / "vectors.npy", "w+", dtype, shape)
     done = 0
-    for block in encoder.stream(blocks, np.float16):
+    for block in encoder.stream(blocks, dtype):
         vectors[done : done + len(block)] = block
         done += len(block)
     vectors.flush()

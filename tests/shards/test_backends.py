@@ -9,7 +9,7 @@ from support.sharded import Corpus, same
 
 from miner.errors import ResourceError
 from miner.knn.settings import SearchSettings
-from miner.shards.mine_shards import Workers
+from miner.shards.workers import Workers
 
 # Few tasks: each costs a busy machine a second here.
 MARGIN = SearchSettings(rank="margin")

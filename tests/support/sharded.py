@@ -10,7 +10,8 @@ from miner.encoder.encoder import Encoder
 from miner.knn.settings import SearchSettings
 from miner.mining.keep import Keep
 from miner.mining.mine import Mined, mine
-from miner.shards.mine_shards import Workers, mine_shards
+from miner.shards.mine_shards import mine_shards
+from miner.shards.workers import Workers
 
 MEANS = 256 << 20
 SERIAL = Workers()
