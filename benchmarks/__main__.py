@@ -12,6 +12,7 @@ BENCHMARKS = {
     "bucc": "benchmarks.mining.bucc_protocol",
     "mining": "benchmarks.mining.mining_quality",
     "precision": "benchmarks.mining.precision_reached",
+    "between": "benchmarks.mining.between_languages",
     "verification": "benchmarks.mining.verification_cost",
     "encoders": "benchmarks.models.encoders",
     "evaluations": "benchmarks.models.evaluations",

@@ -137,6 +137,25 @@ def precision(record: dict[str, Any]) -> list[str]:
     ]
 
 
+def between(record: dict[str, Any]) -> list[str]:
+    rows = []
+    for row in record["results"]:
+        reached, f1 = row["reached"], row["best F1"]
+        first = row["asked"] == record["results"][0]["asked"]
+        rows.append(
+            (
+                row["pair"] if first else "",
+                f"{f1['fitted']:.3f}" if first else "",
+                f"{row['asked']:.2f}",
+                f"{reached['precision']:.3f}",
+                f"{reached['recall']:.3f}",
+                f"{reached['proposed']:,}",
+            )
+        )
+    columns = "languages", "best F1", "asked", "reached", "recall", "pairs kept"
+    return table(columns, rows)
+
+
 def verification(record: dict[str, Any]) -> list[str]:
     result = record["results"]
     source, target = result["sentences"]
@@ -198,6 +217,7 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     "evaluations-more": part("evaluations.json", evaluation_tables.tables),
     "seen": part("evaluations.json", evaluation_tables.seen),
     "precision": simple("precision.json", precision),
+    "between": simple("between.json", between),
     "verification": simple("secondlook.json", verification),
     "training": simple("training.json", training),
     "speed": part("speed.json", speed_tables.tables),

@@ -74,53 +74,62 @@ def measure(
         whole.append(dict(zip(corpus.ids, corpus.sentences, strict=True)))
     for share in SHARES:
         sides, left = subset(whole, gold, share)
-        with tempfile.TemporaryDirectory(prefix="precision-") as work:
-            indexes = []
-            for number, ids in enumerate(sides):
-                path = Path(work) / str(number)
-                lines = "".join(f"{name}\t{text}\n" for name, text in ids.items())
-                path.write_text(lines, encoding="utf-8")
-                indexes.append(
-                    Index.build(encoder, path, Path(work) / f"{number}.index", format="bucc")
-                )
-            found = run(indexes[0], indexes[1], verifier_for(indexes[0], "probability", encoder))
-            raw = list(each_duplicate(found.pairs).ids())
-            found, guess = calibrate(found, refitting=refitting)
-            scored = list(each_duplicate(found.pairs).ids())
-        reachable = sum((source, target) in left for _, source, target in scored)
-        best = [metrics.best_threshold(pairs, left).f1 for pairs in (raw, scored)]
-        for asked in ASKED:
-            threshold = guess.threshold(asked)
-            result = metrics.evaluate(scored, left, 2.0 if threshold is None else threshold)
-            few = result.proposed < FEW
-            off = abs(result.precision - asked)
-            count = 0 if threshold is None else guess.count(threshold)
-            (bounds,) = guess.intervals([count])
-            recall = result.correct / max(reachable, 1)
-            yield {
-                "pair": pair,
-                "share": share,
-                "sentences": [len(ids) for ids in sides],
-                "gold pairs": len(left),
-                "decoys": guess.decoys,
-                "doubts": list(guess.doubts),
-                "asked": asked,
-                "reached": result.as_dict(),
-                "estimated": {
-                    "precision": guess.precision(count),
-                    "recall": guess.recall(count),
-                    "intervals": bounds,
-                },
-                "recall of pairs found": recall,
-                "inside": None
-                if bounds is None
-                else [
-                    low <= value <= high
-                    for value, (low, high) in zip((result.precision, recall), bounds, strict=True)
-                ],
-                "best F1": {"model": best[0], "fitted": best[1]},
-                "within tolerance": off <= (TOLERANCE_FEW if few else TOLERANCE),
-            }
+        for row in mined(encoder, sides, left, refitting=refitting):
+            yield {"pair": pair, "share": share, **row}
+
+
+def mined(
+    encoder: Encoder,
+    sides: list[dict[str, str]],
+    gold: set[tuple[str, str]],
+    *,
+    refitting: bool = True,
+) -> Iterator[dict[str, Any]]:
+    """Mine two sides, sentences by id; yield the results for each precision asked."""
+    with tempfile.TemporaryDirectory(prefix="precision-") as work:
+        indexes = []
+        for number, ids in enumerate(sides):
+            path = Path(work) / str(number)
+            lines = "".join(f"{name}\t{text}\n" for name, text in ids.items())
+            path.write_text(lines, encoding="utf-8")
+            index = Path(work) / f"{number}.index"
+            indexes.append(Index.build(encoder, path, index, format="bucc"))
+        found = run(indexes[0], indexes[1], verifier_for(indexes[0], "probability", encoder))
+        raw = list(each_duplicate(found.pairs).ids())
+        found, guess = calibrate(found, refitting=refitting)
+        scored = list(each_duplicate(found.pairs).ids())
+    reachable = sum((source, target) in gold for _, source, target in scored)
+    best = [metrics.best_threshold(pairs, gold).f1 for pairs in (raw, scored)]
+    for asked in ASKED:
+        threshold = guess.threshold(asked)
+        result = metrics.evaluate(scored, gold, 2.0 if threshold is None else threshold)
+        few = result.proposed < FEW
+        off = abs(result.precision - asked)
+        count = 0 if threshold is None else guess.count(threshold)
+        (bounds,) = guess.intervals([count])
+        recall = result.correct / max(reachable, 1)
+        yield {
+            "sentences": [len(ids) for ids in sides],
+            "gold pairs": len(gold),
+            "decoys": guess.decoys,
+            "doubts": list(guess.doubts),
+            "asked": asked,
+            "reached": result.as_dict(),
+            "estimated": {
+                "precision": guess.precision(count),
+                "recall": guess.recall(count),
+                "intervals": bounds,
+            },
+            "recall of pairs found": recall,
+            "inside": None
+            if bounds is None
+            else [
+                low <= value <= high
+                for value, (low, high) in zip((result.precision, recall), bounds, strict=True)
+            ],
+            "best F1": {"model": best[0], "fitted": best[1]},
+            "within tolerance": off <= (TOLERANCE_FEW if few else TOLERANCE),
+        }
 
 
 def table(results: list[dict]) -> str:

@@ -13,7 +13,7 @@ import pytest
 
 import miner
 from benchmarks import pages
-from benchmarks.mining import mining_quality
+from benchmarks.mining import between_languages, mining_quality
 from benchmarks.models import encoder_plan, encoder_tables, seen, training_text, unseen
 from miner import MinerError
 from miner.encoder.model import Model, Part
@@ -101,6 +101,18 @@ def test_pivoting_pairs_translations_of_one_sentence() -> None:
         ("Of course.", "Yes."),
         ("Right.", "Yes."),
     ]
+
+
+def test_pairs_between_languages_share_an_english_sentence() -> None:
+    czech = {f"sentence {n}": f"věta {n}" for n in range(300)}
+    spanish = {f"sentence {n}": f"frase {n}" for n in range(100, 500)}
+    sides, gold = between_languages.corpus(czech, spanish)
+    assert len(gold) == 200 // 3
+    for source, target in gold:
+        assert sides[0][source].split()[1] == sides[1][target].split()[1]
+    numbers = [{text.split()[1] for text in side.values()} for side in sides]
+    assert len(numbers[0] & numbers[1]) == len(gold)
+    assert between_languages.corpus(czech, spanish) == (sides, gold)
 
 
 def test_draw() -> None:
