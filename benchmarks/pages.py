@@ -21,6 +21,7 @@ from benchmarks.models import (
     encoder_tables,
     evaluation_tables,
     experiment_tables,
+    foreign_tables,
     language_tables,
 )
 from benchmarks.reliability import reliability_tables
@@ -225,6 +226,7 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     "billion": simple("billion.json", scale_tables.billion),
     "languages": part("languages.json", language_tables.tables),
     "encoders": part("encoders.json", encoder_tables.tables),
+    "foreign": part("foreign.json", foreign_tables.tables),
     "experiments": part("experiments.json", experiment_tables.tables),
     "filtering": part("filtering.json", filter_tables.tables),
     "reliability": part("reliability.json", reliability_tables.tables),

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 
-from benchmarks.models import foreign, small_transformer
+from benchmarks.models import foreign, foreign_tables, small_transformer
 from miner.evaluation.mining_sets import MiningSet
 from miner.text.corpus import read
 
@@ -45,4 +45,17 @@ def test_batches_are_of_like_length() -> None:
 
 def test_lines() -> None:
     row = {"test": {"f1": 0.5}, "reached": {"0.9": {"precision": 0.91, "recall": 0.4}}}
+    rates = {"bare": 100.0, "adapter": 98.0, "bfloat16": 10.0, "student": 49_000.0}
+    one = {"pair": "de-en", "rows": {"fit": row}, "sentences/s of CPU time": rates}
+    record = {
+        "results": {
+            "transformer": {"minutes": 9.0, "threads": 1, "pairs seen": 64_000},
+            "cut": 0.05,
+            "learned from": 20_000,
+            "pairs": [one],
+        }
+    }
+    text = "\n".join(foreign_tables.tables(record, lambda record: "made here"))
+    assert "| de-en | transformer, fitted | 0.500 | 0.910 |" in text and "made here" in text
+    assert "98 through the adapter (+2.0% time)" in text and "(500 times the transformer)" in text
     assert "F1 0.5000  asked: reached  0.9: 0.910" in foreign.shown("de-en", {"fit": row})

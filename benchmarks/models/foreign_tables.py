@@ -1,0 +1,55 @@
+"""Tables of ``results/foreign.json``."""
+
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks.markdown import table
+
+NAMES = {
+    "transformer": "transformer, by margin",
+    "fit": "transformer, fitted",
+    "student, margin": "student, by margin",
+    "student, probability": "student, verified",
+}
+
+
+def tables(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) -> list[str]:
+    """Return the table of mining and a line on throughput for each language pair."""
+    results = record["results"]
+    recipe, learned = results["transformer"], results["learned from"]
+    rows, lines = [], []
+    for one in results["pairs"]:
+        asked = sorted({name for row in one["rows"].values() for name in row["reached"]})
+        for name, row in one["rows"].items():
+            reached = [
+                f"{row['reached'][value]['precision']:.3f}" if value in row["reached"] else "–"
+                for value in asked
+            ]
+            rows.append((one["pair"], NAMES[name], f"{row['test']['f1']:.3f}", *reached))
+        lines += [speed(one), ""]
+    columns = ["set", "encoder", "**F1 on test**", *(f"asked {value}" for value in asked)]
+    return [
+        "A transformer of 4 layers and 256 dimensions, trained for "
+        f"{recipe['minutes']:g} minutes on {recipe['threads']} thread",
+        f"({recipe['pairs seen']:,} pairs). Fit and student learned from {learned:,} pairs.",
+        f"Sets are {results['cut']:.0%} of the BUCC-style ones, so that figures are rough.",
+        "Precision is that reached where as much was asked for without gold.",
+        "",
+        *table(columns, rows),
+        "",
+        *lines,
+        conditions(record),
+        "",
+    ]
+
+
+def speed(one: dict[str, Any]) -> str:
+    """Return a sentence on the throughput of one language pair, by CPU time."""
+    rates = one["sentences/s of CPU time"]
+    more = rates["bare"] / rates["adapter"] - 1
+    return (
+        f"{one['pair']}: {rates['bare']:,.0f} sentences/s in a loop of "
+        f"`SentenceTransformer.encode`, {rates['adapter']:,.0f} through the adapter ({more:+.1%} "
+        f"time), {rates['bfloat16']:,.0f} in bfloat16, {rates['student']:,.0f} by the student "
+        f"({rates['student'] / rates['adapter']:,.0f} times the transformer)."
+    )
