@@ -34,7 +34,7 @@ def root(tmp_path: Path) -> Path:
 
 def test_kills(root: Path) -> None:
     for number in (signal.SIGKILL, signal.SIGTERM):
-        found = kills.disturb(COMMANDS["encode"], root, 2, number, seed=1)
+        found = kills.disturb(COMMANDS["encode"], root, 1, number, seed=1)
         assert campaign.faults({"kills": {"encode": found}}) == {}, found
 
 
@@ -50,7 +50,7 @@ def test_a_command_that_forgets_is_found(root: Path, monkeypatch: pytest.MonkeyP
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
 def test_crashes(root: Path) -> None:
     try:
-        found = crashes.check(COMMANDS["encode"], root, 4)
+        found = crashes.check(COMMANDS["encode"], root, 2)
     except RuntimeError as error:
         pytest.skip(f"strace cannot trace here: {error}")
     assert found["cuts"] >= 3
@@ -104,20 +104,35 @@ def test_calls_of_a_log_are_replayed(tmp_path: Path) -> None:
     assert steps[-1][1] == {str(tmp_path / "b"): b"Jello"}
 
 
-def test_fuzz(tmp_path: Path) -> None:
+def test_fuzz(tmp_path: Path, tiny_model: Path) -> None:
     """In a process of its own, since its forks need threads that nothing has started yet."""
-    result = tmp_path / "result.json"
-    command = [sys.executable, "-m", "benchmarks", "reliability", "--only", "fuzz"]
+    code = "import json, sys; from pathlib import Path; from benchmarks.reliability import fuzz;"
+    code += "print(json.dumps(fuzz.campaign(Path(sys.argv[1]), Path(sys.argv[2]), 40, 1)))"
     done = subprocess.run(
-        [*command, "--scale", "0.006", "--json", str(result)],
+        [sys.executable, "-c", code, str(tmp_path), str(tiny_model)],
         capture_output=True,
         text=True,
         cwd=Path(__file__).parents[2],
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    parts = json.loads(result.read_text(encoding="utf-8"))["sections"]["fuzz"]["results"]
-    assert max(parts[half]["most memory, MB"] for half in ("half 0", "half 1")) > 0
-    assert sum(parts[half]["exit code 1"] for half in ("half 0", "half 1")) > 10
+    found = json.loads(done.stdout)
+    assert campaign.faults({"fuzz": {"half 0": found}}) == {}, found
+    assert found["most memory, MB"] > 0 and found["exit code 1"] > 10
+
+
+@pytest.mark.parametrize("faults", [0, 2])
+def test_a_campaign_is_written_and_its_faults_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, faults: int
+) -> None:
+    part = {"exit code 1": 7, "failures": []} | ({"traceback": faults} if faults else {})
+    monkeypatch.setattr(campaign, "run_fuzz", lambda *_: {"half 0": part})
+    path = tmp_path / "result.json"
+    monkeypatch.setattr(sys, "argv", ["reliability", "--only", "fuzz", "--json", str(path)])
+    with pytest.raises(SystemExit) as end:
+        campaign.main()
+    assert end.value.code == (1 if faults else 0)
+    section = json.loads(path.read_text(encoding="utf-8"))["sections"]["fuzz"]
+    assert section["results"]["half 0"] == part
 
 
 @pytest.mark.parametrize(
