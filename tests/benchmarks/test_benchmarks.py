@@ -13,7 +13,7 @@ import pytest
 
 import miner
 from benchmarks import pages
-from benchmarks.mining import between_languages, mining_quality
+from benchmarks.mining import between_languages, bucc_protocol, mining_quality
 from benchmarks.models import encoder_plan, encoder_tables, seen, training_text, unseen
 from miner import MinerError
 from miner.encoder.model import Model, Part
@@ -44,39 +44,42 @@ def lay_out(directory: Path, suffix: str, test_gold: bool = True, foreign: str =
                         file.write(f"de-{int(source):09}\ten-{int(target):09}\n")
 
 
+BUCC = ["bucc", "--pair", "de-en", "--model", "default"]
+
+
 def bucc(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [
-        sys.executable,
-        "-m",
-        "benchmarks",
-        "bucc",
-        "--pair",
-        "de-en",
-        "--model",
-        "default",
-    ]
-    return subprocess.run(
-        [*command, *map(str, arguments)], cwd=ROOT, capture_output=True, text=True, timeout=300
-    )
+    command = [sys.executable, "-m", "benchmarks", *BUCC, *map(str, arguments)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
 
 
-@pytest.mark.parametrize("suffix, below", [("", "de-en"), (".xz", "")])
-def test_bucc_layouts(tmp_path: Path, suffix: str, below: str) -> None:
-    lay_out(tmp_path / below, suffix)
-    done = bucc("--data", tmp_path, "--json", tmp_path / "result.json")
-    assert done.returncode == 0, done.stderr
+def bucc_here(
+    patch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: object
+) -> str:
+    """Run the benchmark in this process, with few decoys; returns what it prints."""
+    patch.setattr("miner.mining.decoys.DRAWS", 4)
+    patch.setattr(sys, "argv", [*BUCC, *map(str, arguments)])
+    bucc_protocol.main()
+    return capsys.readouterr().out
+
+
+def test_bucc_in_compressed_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lay_out(tmp_path, ".xz")
+    out = bucc_here(monkeypatch, capsys, "--data", tmp_path, "--json", tmp_path / "result.json")
     (result,) = json.loads((tmp_path / "result.json").read_text())["results"]
     # The gold of each split has half of the true pairs.
     assert 0.4 < result["test"]["f1"] <= result["test oracle"]["f1"] < 0.75
     assert result["test"]["threshold"] == result["training"]["threshold"]
-    assert f"{result['test']['f1']:.4f}" in done.stdout
+    assert f"{result['test']['f1']:.4f}" in out
 
 
-def test_bucc_without_test_gold_submits(tmp_path: Path) -> None:
-    lay_out(tmp_path, "", test_gold=False)
-    done = bucc("--data", tmp_path, "--submit", tmp_path / "mined.tsv")
-    assert done.returncode == 0, done.stderr
-    assert "no test gold" in done.stdout
+def test_bucc_in_a_directory_without_test_gold_submits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lay_out(tmp_path / "de-en", "", test_gold=False)
+    out = bucc_here(monkeypatch, capsys, "--data", tmp_path, "--submit", tmp_path / "mined.tsv")
+    assert "no test gold" in out
     mined = (tmp_path / "mined.tsv").read_text().splitlines()
     assert len(mined) > 50 and all(line.startswith("de-") and "\ten-" in line for line in mined)
 
