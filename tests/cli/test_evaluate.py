@@ -31,8 +31,9 @@ def metrics_of(record: dict[str, Any], task: str, model: int = 0) -> dict[tuple[
     return {(one["set"], one["metric"]): one["value"] for one in found}
 
 
-def test_all(miner: Run, data: Path, tmp_path: Path) -> None:
+def test_all(miner: Run, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("sklearn", reason="paraphrases need scikit-learn")
+    monkeypatch.setattr("miner.mining.decoys.DRAWS", 10)  # enough for 60 sentences
     code, out, err = miner("evaluate", "all", "--data", data, "--json", tmp_path / "all.json")
     assert code == 0, err
     record = json.loads((tmp_path / "all.json").read_text())
