@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.lexicon_references import dense, mixed, random_lexicons, random_table, through
 
@@ -112,6 +112,7 @@ def test_tables_that_contradict_themselves_are_refused() -> None:
 # --- the file -----------------------------------------------------------------------------------
 
 
+@settings(max_examples=30)
 @given(SEEDS, st.integers(1, 600))
 def test_lexicons_survive_their_file(seed: int, size: int) -> None:
     generator = np.random.default_rng(seed)

@@ -35,7 +35,7 @@ NEEDS_TRITON = pytest.mark.skipif(not TRITON, reason="Triton is not installed")
 NEEDS_GPU = pytest.mark.skipif(not CUDA, reason="no GPU here that torch sees")
 # The interpreter is a hundred times slower: fewer examples, and no shrinking of a failure.
 SOME = settings(
-    max_examples=7 if INTERPRETED else 60,
+    max_examples=3 if INTERPRETED else 60,
     phases=[Phase.explicit, Phase.generate] if INTERPRETED else tuple(Phase),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
