@@ -7,6 +7,7 @@ A worker that dies takes no other task with it: its task is handed back as lost,
 from __future__ import annotations
 
 import multiprocessing
+import socket
 import time
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -24,6 +25,8 @@ from miner.shards.work import Order, execute
 Outcome = tuple[Order, dict[str, Any] | None]
 # Seconds between two looks at the jobs of Slurm.
 PAUSE = 0.5
+# Seconds in which the head of a Ray cluster must answer.
+ANSWER = 10.0
 
 
 class Backend(Protocol):
@@ -154,6 +157,7 @@ class Ray:
         self._started = not ray.is_initialized()
         try:
             if self._started:
+                _knock(address)
                 ray.init(address=address, log_to_driver=False, logging_level="error")
         except (ConnectionError, OSError, RuntimeError, ValueError) as error:
             first = str(error).splitlines()[0]
@@ -188,6 +192,14 @@ class Ray:
                 self._ray.cancel(reference, force=True)
         if self._started:
             self._ray.shutdown()
+
+
+def _knock(address: str | None) -> None:
+    """Raise OSError or ValueError if nothing listens at HOST:PORT. Ray itself tries for minutes."""
+    place = (address or "").removeprefix("ray://")
+    host, colon, port = place.rpartition(":")
+    if colon:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWER).close()
 
 
 class Slurm:
