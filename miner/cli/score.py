@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import click
 
-from miner.cli import filtering, guard, options
+from miner.cli import filtering, guard, options, sharding
 from miner.cli.progress_bars import Progress
+
+if TYPE_CHECKING:
+    from miner.shards.score_shards import Scores
+    from miner.shards.workers import Workers
 
 
 @click.command(
@@ -14,6 +20,7 @@ Examples:
   miner score web.de-en.tsv.gz --score-only > scores.txt
   miner score web.de-en.tsv.gz --scol 3 --tcol 4 -o scored.tsv.gz
   miner score --source web.de --target web.en --score cosine --score margin -o scored.tsv
+  miner score 'web/*.tsv.zst' --work work --backend processes -o scored/
   zcat web.tsv.gz | miner score - --score-only | paste scores.old -"""
 )
 @options.bitext
@@ -33,6 +40,8 @@ Examples:
 @options.model
 @filtering.languages
 @filtering.reading
+@sharding.work
+@sharding.backends
 @click.option("--score-only", is_flag=True, help="Write scores without the rows.")
 @options.threads
 @click.option(
@@ -40,7 +49,8 @@ Examples:
     "--output",
     default="-",
     metavar="FILE",
-    help="Rows and scores [standard output]; .gz .bz2 .xz .zst compress.",
+    help="Rows and scores [standard output]; .gz .bz2 .xz .zst compress. With --backend, a "
+    "directory: a file of its name for each one of BITEXT.",
 )
 def score(
     bitext: str | None,
@@ -59,12 +69,15 @@ def score(
     score_only: bool,
     threads: int | None,
     output: str,
+    work: str | None,
+    **more: Any,
 ) -> None:
     """Score the pairs of BITEXT: one line out for each line in, in order, the scores last.
 
     BITEXT is a tsv or jsonl file, or - for standard input; or give two aligned files by --source
     and --target. The default score is the probability that both sides mean the same; a pair's score
-    does not depend on the other pairs of the file.
+    does not depend on the other pairs of the file. With --backend, BITEXT may be a pattern such as
+    'web/*.tsv.zst', whose files are scored by tasks.
     """
     from miner.cleaning import score_rows
     from miner.cleaning.plan import read_plan, scores_of, scores_plan
@@ -82,6 +95,19 @@ def score(
             raise click.UsageError(f"there is no score {name!r}; there are: {', '.join(known)}")
     if names and config is not None:
         raise click.UsageError("give either --score or --config")
+    shards = sharding.take_sharding(more)
+    if shards is not None:
+        if bitext is None:
+            raise click.UsageError("shards score files of pairs: give BITEXT")
+        from miner.shards.score_shards import Scores
+
+        context = filtering.context(source_lang, target_lang, model)
+        reading = BitextFormat(scol, tcol, header, format, on_error)
+        scores = Scores(
+            names or ("quality",), config, *context.languages, context.model, score_only, reading
+        )
+        _score_shards(bitext, output, work, scores, shards.workers(threads=threads))
+        return
     guard.check_suffixes({"-o": output})
     context = filtering.context(source_lang, target_lang, model)
     if config is None:
@@ -110,6 +136,30 @@ def score(
                 threads=thread_count(threads),
                 report=report,
             )
+    _tell(unread, replaced)
+
+
+def _score_shards(
+    bitext: str, directory: str, work: str | None, scores: Scores, workers: Workers
+) -> None:
+    """Score the files of a pattern by tasks."""
+    from miner.shards.score_shards import score_shards
+
+    files = sharding.expanded(bitext)
+    work = sharding.require_work(work, files)
+    if directory == "-":
+        raise click.UsageError("shards write a file for each one of BITEXT: name a directory, -o")
+    plan = scores.plan()
+    guard.check([*files, scores.config, *map(str, plan.files())], {"-o": directory})
+    with Progress("files") as report:
+        _tell(
+            *score_shards(
+                files, directory, work, scores, workers=workers, report=report, note=report.say
+            )
+        )
+
+
+def _tell(unread: int, replaced: int) -> None:
     if unread:
         click.echo(f"unreadable rows, scored as empty ones: {unread}", err=True)
     if replaced:

@@ -36,7 +36,7 @@ class Count(click.ParamType):
         return round(number)
 
 
-options = several(
+backends = several(
     click.option(
         "--backend",
         "shard_backend",
@@ -51,13 +51,16 @@ options = several(
         metavar="N",
         help="Tasks at a time [all cores]; with processes, --memory and --threads are of one.",
     ),
+    click.option("--address", help="Ray cluster: auto, or HOST:PORT [one on this machine]."),
+)
+options = several(
+    backends,
     click.option(
         "--shard-lines",
         type=Count(),
         metavar="N",
         help="Sentences of a shard, such as 200k [1M]. Never changes the result.",
     ),
-    click.option("--address", help="Ray cluster: auto, or HOST:PORT [one on this machine]."),
 )
 
 
@@ -107,7 +110,7 @@ def require_work(work: str | None, texts: Sequence[str]) -> str:
 def take_sharding(given: dict[str, Any]) -> Sharding | None:
     """Take the options of shards out of ``given``; None where none was given."""
     names = ("shard_backend", "workers", "shard_lines", "address")
-    backend, workers, lines, address = (given.pop(name) for name in names)
+    backend, workers, lines, address = (given.pop(name, None) for name in names)
     if (backend, workers, lines, address) == (None,) * 4:
         return None
     if backend is None:

@@ -137,7 +137,7 @@ def _done(
         dtype=dtype,
     )
     with at_work(work, plan, workers, source) as context:
-        with tasks_of(context, workers, report, note) as do:
+        with tasks_of(context.work, plan, workers, context.lent, report, note) as do:
             do(plan.reading_tasks())
             tasks = [
                 task

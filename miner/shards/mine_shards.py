@@ -100,7 +100,7 @@ def mine_shards(
     """
     plan, reason = plan_for(texts, encoder, keep, settings, shard_lines, **reading)
     with at_work(work, plan, workers, encoder) as context:
-        with tasks_of(context, workers, report, note) as do:
+        with tasks_of(context.work, plan, workers, context.lent, report, note) as do:
             for fact in encoder.facts():
                 note(fact)
             do(plan.reading_tasks())

@@ -10,9 +10,8 @@ from miner import errors
 from miner.errors import MinerError, ResourceError
 from miner.progress import Reporter, silent
 from miner.shards.backends import Backend
-from miner.shards.shard_plan import Plan
 from miner.shards.task import Task, stands
-from miner.shards.work import Order
+from miner.shards.work import AnyPlan, Order
 
 # Workers that may die over one task.
 ATTEMPTS = 3
@@ -20,7 +19,7 @@ ATTEMPTS = 3
 
 def run(
     work: Path,
-    plan: Plan,
+    plan: AnyPlan,
     tasks: Sequence[Task],
     backend: Backend,
     *,
@@ -81,7 +80,7 @@ def run(
         raise fault
 
 
-def _to_do(work: Path, plan: Plan, tasks: Sequence[Task]) -> dict[str, Task]:
+def _to_do(work: Path, plan: AnyPlan, tasks: Sequence[Task]) -> dict[str, Task]:
     """Return the tasks whose results do not stand, or that depend on one of those."""
     waiting: dict[str, Task] = {}
     for task in tasks:

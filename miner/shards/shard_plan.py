@@ -70,7 +70,7 @@ class Plan:
         left, right = encoders
         return cls(
             (paths[0], paths[1]),
-            tuple(tuple(map(_stamp, side)) for side in paths),
+            tuple(tuple(map(stamp, side)) for side in paths),
             entries=(model_entry(left), model_entry(right)),
             settings=settings,
             shard_lines=shard_lines,
@@ -136,8 +136,8 @@ class Plan:
                     f"{work}: its plan has other {SIDES[side]} files ({odd[0]}"
                     f"{' and others' * (len(odd) > 1)}); restore them, or name another --work"
                 )
-            for path, stamp, before in zip(paths, self.stamps[side], old.stamps[side], strict=True):
-                if stamp != before:
+            for path, now, before in zip(paths, self.stamps[side], old.stamps[side], strict=True):
+                if now != before:
                     raise CorpusError(
                         f"{path}: changed since the plan in {work} was made; restore it, or name "
                         "another --work"
@@ -162,8 +162,8 @@ class Plan:
     def check_texts(self) -> None:
         """Raise CorpusError for a file that is not what it was when the plan was made."""
         for paths, stamps in zip(self.texts, self.stamps, strict=True):
-            for path, stamp in zip(paths, stamps, strict=True):
-                if _stamp(path) != stamp:
+            for path, before in zip(paths, stamps, strict=True):
+                if stamp(path) != before:
                     raise CorpusError(
                         f"{path}: changed since the plan was made; restore it, or name another "
                         "--work"
@@ -334,7 +334,7 @@ def cut(size: int, lines: int) -> list[Span]:
     return [(start, min(size, start + lines)) for start in range(0, size, lines)]
 
 
-def _stamp(path: str) -> tuple[int, int]:
+def stamp(path: str) -> tuple[int, int]:
     """Return size and time of change of a file. Raises CorpusError if it is not there."""
     try:
         found = Path(path).stat()

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from miner.errors import ArtifactError
-from miner.shards.shard_plan import Plan
 from miner.shards.task import FAILED, RUNNING, Task, notes, record
+from miner.shards.work import open_plan
 
 # Seconds of the newest results by which the rate is measured.
 RECENT = 600.0
@@ -51,7 +51,7 @@ class Status:
 def status(work: str | Path) -> Status:
     """Return the state of the mining in ``work``. Raises ArtifactError for another directory."""
     work = Path(work)
-    plan = Plan.read(work)
+    plan = open_plan(work)
     tasks = plan.reading_tasks()
     records = _records(work, tasks)
     known = len(records) == len(tasks)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,7 +14,8 @@ from miner.errors import MinerError, MismatchError
 from miner.names import VERSION
 from miner.shards import search_tasks, text_tasks, verify_tasks
 from miner.shards.context import Context
-from miner.shards.shard_plan import Plan
+from miner.shards.score_shards import FORMAT, KIND, ScoringPlan, rate
+from miner.shards.shard_plan import PLAN, Plan
 from miner.shards.task import Task, perform
 
 FUNCTIONS: dict[str, Callable[..., dict[str, Any] | None]] = {
@@ -33,6 +35,19 @@ FUNCTIONS: dict[str, Callable[..., dict[str, Any] | None]] = {
     "match": verify_tasks.match,
     "features": verify_tasks.features,
 }
+
+
+KINDS = (*FUNCTIONS, KIND)
+
+AnyPlan = Plan | ScoringPlan
+
+
+def open_plan(work: Path) -> AnyPlan:
+    """Read the plan of a work directory, of either kind. Raises ArtifactError, MismatchError."""
+    with suppress(OSError):
+        if f'"{FORMAT}"' in (work / PLAN).read_text(encoding="utf-8", errors="replace")[:99]:
+            return ScoringPlan.read(work)
+    return Plan.read(work)
 
 
 @dataclass(frozen=True)
@@ -60,11 +75,14 @@ def execute(order: Order, lent: SentenceEncoder | None = None) -> dict[str, Any]
                 f"a worker has bitext-miner {VERSION}, the plan was made by "
                 f"{order.version}; install one version everywhere"
             )
-        work = Path(order.work)
-        plan = Plan.read(work)
-        context = Context(work, plan, order.memory, order.threads, lent)
-        task = order.task
-        function = partial(FUNCTIONS[task.kind], context, **task.arguments)
+        work, task = Path(order.work), order.task
+        plan = open_plan(work)
+        function: Callable[[Path], dict[str, Any] | None]
+        if isinstance(plan, ScoringPlan):
+            function = partial(rate, plan, order.threads, **task.arguments)
+        else:
+            context = Context(work, plan, order.memory, order.threads, lent)
+            function = partial(FUNCTIONS[task.kind], context, **task.arguments)
         return perform(work, task, plan.digest(task.kind), function)
     except MinerError as error:
         return {"error": str(error), "type": type(error).__name__}

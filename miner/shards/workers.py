@@ -15,7 +15,7 @@ from miner.shards.context import Context
 from miner.shards.run_tasks import run
 from miner.shards.shard_plan import PLAN, Plan
 from miner.shards.task import Task, remove_leftovers
-from miner.shards.work import FUNCTIONS
+from miner.shards.work import KINDS, AnyPlan
 from miner.text.locks import lock
 from miner.text.output import resource_error
 
@@ -56,13 +56,11 @@ class Workers:
 
 
 @contextmanager
-def at_work(
-    work: str | Path, plan: Plan, workers: Workers, encoder: SentenceEncoder
-) -> Iterator[Context]:
-    """Write a plan into its work directory and hold it; yield the context of this process.
+def held(work: str | Path, plan: AnyPlan) -> Iterator[Path]:
+    """Write a plan into its work directory and hold it; yield the directory, absolute.
 
-    ``encoder`` is that of the source side. Raises MismatchError or CorpusError where ``work`` holds
-    another plan, and ResourceError where another process works.
+    Raises MismatchError or CorpusError where ``work`` holds another plan, and ResourceError where
+    another process works.
     """
     work = Path(work).absolute()
     try:
@@ -71,43 +69,49 @@ def at_work(
         raise resource_error(error, work) from error
     with lock(work / PLAN):
         plan.write(work)
-        remove_leftovers(work, FUNCTIONS)
+        remove_leftovers(work, KINDS)
+        yield work
+
+
+@contextmanager
+def at_work(
+    work: str | Path, plan: Plan, workers: Workers, encoder: SentenceEncoder
+) -> Iterator[Context]:
+    """Hold a work directory as :func:`held`; yield the context of this process.
+
+    ``encoder`` is that of the source side.
+    """
+    with held(work, plan) as place:
         means = workers.means
-        yield Context(work, plan, means["memory"], means["threads"], encoder)
+        yield Context(place, plan, means["memory"], means["threads"], encoder)
 
 
 @contextmanager
 def tasks_of(
-    context: Context,
+    work: Path,
+    plan: AnyPlan,
     workers: Workers,
+    encoder: SentenceEncoder | None = None,
     report: Reporter = silent,
     note: Callable[[str], None] = lambda line: None,
 ) -> Iterator[Callable[[Sequence[Task]], None]]:
     """Start the workers of a plan; yield a function that does tasks.
 
+    ``encoder`` is that of the source side, for tasks of this process.
     Raises DependencyError for a backend whose extra is missing.
     """
+    means = workers.means
     backend = open_backend(
         workers.backend,
         workers.count,
-        context.work,
+        work,
         address=workers.address,
-        encoder=context.lent,
-        memory=context.memory,
-        threads=context.threads,
+        encoder=encoder,
+        **means,
     )
 
     def do(tasks: Sequence[Task]) -> None:
-        run(
-            context.work,
-            context.plan,
-            tasks,
-            backend,
-            memory=context.memory,
-            threads=context.threads,
-            report=report,
-            note=note,
-        )
+        run(work, plan, tasks, backend, report=report, note=note, **means)
 
     try:
         yield do
