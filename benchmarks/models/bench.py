@@ -13,6 +13,7 @@ from benchmarks.models.trained_models import settings, trained
 from benchmarks.models.training_text import Text
 from miner import MinerError
 from miner.encoder.model import load
+from miner.text.input_files import content_digest
 from miner_train.config import TrainConfig
 
 Row = dict[str, Any]
@@ -41,25 +42,36 @@ class Bench:
         """Directory of the training text."""
         return self.models / "text"
 
-    def model(self, text: Text, config: TrainConfig) -> tuple[Path, float]:
+    def model(
+        self, text: Text, config: TrainConfig, embeddings: Path | None = None
+    ) -> tuple[Path, float]:
         """Return the directory of a model, trained if need be, and the seconds of its training."""
         config = self.used(config)
-        key = json.dumps([text.described["fingerprint"], settings(config)])
+        start = [] if embeddings is None else [content_digest(embeddings)]
+        key = json.dumps([text.described["fingerprint"], settings(config), *start])
         digest = hashlib.sha256(key.encode()).hexdigest()[:8]
         output = self.models / f"{text.name}.{config.encoder}.{digest}"
-        return output, trained([text.path], config, output, verifier=False)
+        seconds = trained([text.path], config, output, verifier=False, embeddings=embeddings)
+        return output, seconds
 
     def used(self, config: TrainConfig) -> TrainConfig:
         """Return the configuration to train by, smaller in a quick run."""
         return quickly(config) if self.quick else config
 
     def measured(
-        self, text: Text, config: TrainConfig, measure: Callable[[Path], dict[str, Any]]
+        self,
+        text: Text,
+        config: TrainConfig,
+        measure: Callable[[Path], dict[str, Any]],
+        embeddings: Path | None = None,
     ) -> Row:
-        """Return settings, training seconds and metrics of a model, or the reason of a failure."""
+        """Return settings, training seconds and metrics of a model, or the reason of a failure.
+
+        ``embeddings`` are word vectors to start from.
+        """
         found: Row = {"settings": settings(self.used(config))}
         try:
-            model, seconds = self.model(text, config)
+            model, seconds = self.model(text, config, embeddings)
             fingerprint = load(model).fingerprint
             if fingerprint not in self.known:
                 self.known[fingerprint] = measure(model)

@@ -24,7 +24,10 @@ PARAPHRASE = replace(P19, negatives_from="either")
 
 
 class ExperimentBench(Bench):
-    """A bench whose rows differ in their training pairs. ``pairs``: their number, where fixed."""
+    """A bench whose rows differ in their training pairs.
+
+    pairs: their number, where fixed. embeddings: file of word vectors to start from, if any.
+    """
 
     def __init__(
         self,
@@ -34,9 +37,10 @@ class ExperimentBench(Bench):
         quick: bool = False,
         *,
         pairs: int,
+        embeddings: Path | None = None,
     ):
         super().__init__(data, models, old, quick)
-        self.pairs = pairs
+        self.pairs, self.embeddings = pairs, embeddings
 
     def text(self, group: str, name: str, pairs: Sequence[Pair]) -> Text:
         """Write the training text of a row."""
@@ -50,9 +54,14 @@ class ExperimentBench(Bench):
         config: TrainConfig = P19,
         languages: str = BILINGUAL,
         mine: bool = True,
+        embeddings: Path | None = None,
         **more: Any,
     ) -> Row:
-        """Return one row of a table. ``mine``: measure mining too, which takes longest."""
+        """Return one row of a table.
+
+        ``mine``: measure mining too, which takes longest. ``embeddings``: word vectors to start
+        from.
+        """
         print(f"{group}: {name}, {len(pairs):,} pairs", flush=True)
         text = self.text(group, name, pairs)
         measure = partial(metrics, data=self.data, languages=languages, mine=mine)
@@ -62,7 +71,7 @@ class ExperimentBench(Bench):
             "pairs": len(pairs),
             **more,
             "text": text.described,
-            **self.measured(text, config, measure),
+            **self.measured(text, config, measure, embeddings),
         }
 
 

@@ -11,6 +11,8 @@ HEADS = {
     "deciles": "Tenths of a pool by the cosine of a pair, 1 the lowest",
     "scale": "Metrics against the number of training pairs; each sample contains the smaller ones",
     "languages": "Foreign languages beside the same English sentences",
+    "every-language": "Every foreign language with text, on as many pairs each",
+    "word-vectors": "Words that start from pretrained vectors, on English paraphrases",
 }
 # Metrics by their names in the JSON: head of the column and factor.
 METRICS = {
@@ -25,6 +27,8 @@ FIRST = {
     "deciles": "tenth",
     "scale": "pairs",
     "languages": "language",
+    "every-language": "language",
+    "word-vectors": "start",
 }
 KEY = [
     "All rows use `p19-tuned`, unless they say `fast`, in 5 passes over text of at most 30",
@@ -52,8 +56,9 @@ def section(name: str, results: dict[str, Any]) -> list[str]:
         if absent:
             names = ", ".join(f"{one} ({count:,})" for one, count in absent.items())
             parts.append([f"Too small: {names}."])
-        if group in results.get("spearman", {}):
-            parts.append([_spearman(results["spearman"][group])])
+        for own, columns in results.get("spearman", {}).items():
+            if own == group or own.startswith(f"{group}, "):
+                parts.append([_spearman(own.removeprefix(group), columns)])
     return conjoined(parts)[:-1]
 
 
@@ -103,10 +108,10 @@ def _cell(metric: dict[str, Any] | None, times: int) -> str:
     return f"{value} ({low}–{high})"
 
 
-def _spearman(columns: dict[str, dict[str, Any]]) -> str:
-    """Format the correlations with STS 12–16 over the languages of a group."""
+def _spearman(part: str, columns: dict[str, dict[str, Any]]) -> str:
+    """Format the correlations with STS 12–16 over the languages of a group, or of its ``part``."""
     parts = []
     for name, one in columns.items():
         value = "undefined" if one["value"] is None else f"{one['value']:+.2f}"
         parts.append(f"{name} {value} ({one['languages']} languages)")
-    return f"Spearman with STS 12–16: {', '.join(parts)}."
+    return f"Spearman with STS 12–16{part}: {', '.join(parts)}."

@@ -21,7 +21,14 @@ from benchmarks.models.distances import TABLE
 from benchmarks.models.experiment_metrics import P19, ExperimentBench
 from benchmarks.models.training_text import SEED, Pair, draw
 from miner import Encoder
-from miner.analysis.language_overlap import correlate, overlap, read_distances
+from miner.analysis.language_overlap import (
+    OVERLAP,
+    Column,
+    correlate,
+    correlate_apart,
+    overlap,
+    read_distances,
+)
 from miner_train.config import TrainConfig
 
 # The sources of each group, and the languages that have them.
@@ -34,7 +41,7 @@ VOCABULARIES = ("shared", "separate")
 # Shares of the word types that are enciphered.
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 SYNTHETIC = "English in cipher"
-OVERLAP = "overlap"
+EVERY = "every language"
 # The metric that languages are compared by.
 SCORE = "sts 12-16"
 _WORD = re.compile(r"[^\W\d_]+")
@@ -54,6 +61,39 @@ def measure(bench: ExperimentBench) -> Iterator[Results]:
                     row[OVERLAP] = pieces(bench, row, pairs, config)
                 rows.append(row)
                 yield {"spearman": correlations(rows), "rows": rows}
+
+
+def measure_every(bench: ExperimentBench) -> Iterator[Results]:
+    """Measure all languages with text, on as many pairs each, of any sentences.
+
+    Correlations are those over all languages and, as in P19's table 5, over the half with less and
+    the half with more overlap.
+    """
+    rows: list[Row] = []
+    found: dict[str, dict[str, Any]] = {}
+    for language in sorted(place.name for place in (bench.data / "train").glob("??-en")):
+        sources = training_text.sources(bench.data, language)
+        pairs = draw(training_text.together(sources.values()), bench.pairs)
+        row = bench.row(EVERY, language.split("-")[0], pairs, P19, language, mine=False)
+        if "figures" in row:
+            row[OVERLAP] = pieces(bench, row, pairs, P19)
+        rows.append(row)
+        measured = [one for one in rows if "figures" in one]
+        if measured:
+            found = {EVERY: correlation(measured, read_distances(TABLE)), **halves(measured)}
+        yield {"spearman": found, "rows": rows}
+
+
+def halves(rows: list[Row]) -> dict[str, dict[str, Any]]:
+    """Correlations over the rows up to the median of the overlap, and over those above it."""
+    scores, columns = score_and_columns(rows, read_distances(TABLE))
+    median = float(np.median(list(columns[OVERLAP].values())))
+    apart = correlate_apart(scores, columns, median)
+    names = f"{EVERY}, overlap up to {median:.3f}", f"{EVERY}, overlap above {median:.3f}"
+    return {
+        name: {column: asdict(one) for column, one in found.items() if one.languages}
+        for name, found in zip(names, apart.values(), strict=True)
+    }
 
 
 def aligned(bench: ExperimentBench) -> dict[str, dict[str, list[Pair]]]:
@@ -145,9 +185,15 @@ def correlations(rows: list[Row]) -> dict[str, dict[str, Any]]:
     return {group: correlation(found, distances) for group, found in groups.items()}
 
 
-def correlation(rows: list[Row], distances: Mapping[str, dict[str, float]]) -> dict[str, Any]:
+def correlation(rows: list[Row], distances: Mapping[str, Column]) -> dict[str, Any]:
     """Return the correlations of one group."""
-    scores = {row["name"]: row["figures"][SCORE]["value"] for row in rows}
-    columns = {OVERLAP: {row["name"]: row[OVERLAP]["share"] for row in rows}, **distances}
-    found = correlate(scores, columns)
+    found = correlate(*score_and_columns(rows, distances))
     return {name: asdict(one) for name, one in found.items() if one.languages}
+
+
+def score_and_columns(
+    rows: list[Row], distances: Mapping[str, Column]
+) -> tuple[Column, dict[str, Column]]:
+    """Return the scores of the languages of measured rows, and overlaps beside the distances."""
+    scores = {row["name"]: row["figures"][SCORE]["value"] for row in rows}
+    return scores, {OVERLAP: {row["name"]: row[OVERLAP]["share"] for row in rows}, **distances}

@@ -8,7 +8,7 @@ correlation says little, so each comes with their number.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -64,13 +64,15 @@ class Correlation:
 class LanguageComparison:
     """Scores of languages, further columns, and the correlation of each column with the scores.
 
-    overlaps: counts behind the column `OVERLAP`, by language.
+    overlaps: counts behind the column `OVERLAP`, by language. split: the correlations over the
+    languages of low and of high overlap alone, by the name of the group, if asked for.
     """
 
     scores: Column
     columns: dict[str, Column]
     overlaps: dict[str, Overlap]
     correlations: dict[str, Correlation]
+    split: dict[str, dict[str, Correlation]] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the comparison ready for JSON."""
@@ -79,15 +81,24 @@ class LanguageComparison:
             "columns": self.columns,
             "pieces": {name: asdict(one) for name, one in self.overlaps.items()},
             "spearman": {name: asdict(one) for name, one in self.correlations.items()},
+            **{
+                group: {name: asdict(one) for name, one in found.items()}
+                for group, found in self.split.items()
+            },
         }
 
 
 def compare_languages(
-    scores: str, distances: str | None, models: Mapping[str, str], texts: Mapping[str, str]
+    scores: str,
+    distances: str | None,
+    models: Mapping[str, str],
+    texts: Mapping[str, str],
+    split: float | None = None,
 ) -> LanguageComparison:
     """Correlate the scores of a file with the columns of another and with vocabulary overlaps.
 
-    models and texts: by language, a model directory and a bitext in TSV. Raises CorpusError.
+    models and texts: by language, a model directory and a bitext in TSV. split: correlate the
+    languages whose overlap is at most this, and those above it, apart. Raises CorpusError.
     """
     known = read_scores(scores)
     if not known:
@@ -105,7 +116,8 @@ def compare_languages(
         overlaps[language] = overlap(tokenizer, bitext.source, bitext.target)
     if overlaps:
         columns[OVERLAP] = {language: one.share for language, one in overlaps.items()}
-    return LanguageComparison(known, columns, overlaps, correlate(known, columns))
+    parts = {} if split is None else correlate_apart(known, columns, split)
+    return LanguageComparison(known, columns, overlaps, correlate(known, columns), parts)
 
 
 def overlap(tokenizer: Tokenizer, source: Sequence[str], target: Sequence[str]) -> Overlap:
@@ -135,6 +147,23 @@ def correlate(scores: Column, columns: Mapping[str, Column]) -> dict[str, Correl
     return found
 
 
+def correlate_apart(
+    scores: Column, columns: Mapping[str, Column], split: float
+) -> dict[str, dict[str, Correlation]]:
+    """Correlate languages with an overlap of at most ``split``, and others, apart (P19, table 5).
+
+    Languages without an overlap are in neither group. Raises CorpusError without the column.
+    """
+    if OVERLAP not in columns:
+        raise CorpusError(f"there is no column {OVERLAP!r} to split languages by")
+    share = columns[OVERLAP]
+    groups = {
+        f"overlap <= {split:g}": {one: scores[one] for one in scores if share.get(one, 2) <= split},
+        f"overlap > {split:g}": {one: scores[one] for one in scores if share.get(one, -1) > split},
+    }
+    return {name: correlate(own, columns) for name, own in groups.items()}
+
+
 def table(found: LanguageComparison) -> list[str]:
     """Lines of a table of the languages, from the best, and below them the correlations."""
     rows = [["language", "score", *found.columns]]
@@ -146,8 +175,12 @@ def table(found: LanguageComparison) -> list[str]:
     correlations = [found.correlations[name] for name in found.columns]
     rows.append(["Spearman", "", *(_cell(one.value) for one in correlations)])
     rows.append(["languages", "", *(str(one.languages) for one in correlations)])
-    lines = aligned(rows)
-    return [*lines[:-2], "", *lines[-2:]]
+    for group, apart in found.split.items():
+        own = [apart[name] for name in found.columns]
+        rows.append([group, "", *(_cell(one.value) for one in own)])
+        rows.append(["languages", "", *(str(one.languages) for one in own)])
+    lines, below = aligned(rows), 2 + 2 * len(found.split)
+    return [*lines[:-below], "", *lines[-below:]]
 
 
 def _cell(value: float | None) -> str:

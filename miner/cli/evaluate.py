@@ -286,7 +286,8 @@ class LanguagePlace(click.ParamType):
 Examples:
   miner evaluate languages scores.tsv --distances benchmarks/models/distances.tsv
   miner evaluate languages scores.tsv --model de=models/de-en --text de=de-en.tsv.gz
-  miner evaluate languages scores.tsv --model de=m/de --text de=de.tsv --json found.json"""
+  miner evaluate languages scores.tsv --model de=m/de --text de=de.tsv --json found.json
+  miner evaluate languages scores.tsv --distances with-overlap.tsv --split 0.3"""
 )
 @click.argument("scores")
 @click.option(
@@ -310,12 +311,19 @@ Examples:
     multiple=True,
     help="A bitext in TSV of that language and the other one (English, say); repeatable.",
 )
+@click.option(
+    "--split",
+    type=click.FloatRange(0, 1),
+    metavar="SHARE",
+    help="Correlate languages with an overlap of at most SHARE, and the others, apart, too.",
+)
 @json_option
 def languages(
     scores: str,
     distances: str | None,
     models: Sequence[tuple[str, str]],
     texts: Sequence[tuple[str, str]],
+    split: float | None,
     json_file: str | None,
 ) -> None:
     """Correlate scores of languages with language distances and vocabulary overlap.
@@ -333,7 +341,7 @@ def languages(
         raise click.UsageError("a language has --model or --text twice; give one of each")
     inputs = [scores, distances, *dict(models).values(), *dict(texts).values()]
     guard.check(inputs, {"--json": json_file})
-    found = overlap.compare_languages(scores, distances, dict(models), dict(texts))
+    found = overlap.compare_languages(scores, distances, dict(models), dict(texts), split)
     click.echo("\n".join(overlap.table(found)))
     if json_file:
         write_json(json_file, found.as_dict(), indent=2, ensure_ascii=False)

@@ -13,11 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from miner.analysis.language_overlap import (
+    OVERLAP,
     Overlap,
+    compare_languages,
     correlate,
+    correlate_apart,
     overlap,
     read_distances,
     read_scores,
+    table,
 )
 from miner.cli.evaluate import languages
 from miner.encoder.encoder import Encoder
@@ -266,3 +270,29 @@ def test_places_on_the_globe() -> None:
     assert great_circle(london, paris) * math.pi * 6371 == pytest.approx(340, abs=10)
     assert great_circle(london, -london) == 1 and great_circle(london, london) == 0
     assert cosine_distance(np.array([1.0, 0, 1]), np.array([0.0, 2, 2])) == pytest.approx(0.5)
+
+
+def test_languages_of_low_and_high_overlap_apart() -> None:
+    scores = {name: float(n) for n, name in enumerate("abcdefg")}
+    columns = {
+        OVERLAP: dict(zip("abcdef", (0.1, 0.3, 0.2, 0.4, 0.5, 0.6), strict=True)),
+        "rises": scores,
+    }
+    low, high = correlate_apart(scores, columns, 0.3).items()
+    assert (low[0], high[0]) == ("overlap <= 0.3", "overlap > 0.3")
+    assert low[1][OVERLAP].value == pytest.approx(0.5) and high[1][OVERLAP].value == 1
+    assert low[1]["rises"].languages == high[1]["rises"].languages == 3  # g has no overlap
+    with pytest.raises(CorpusError, match="no column 'overlap' to split"):
+        correlate_apart(scores, {"rises": scores}, 0.3)
+
+
+def test_the_table_shows_both_groups(tmp_path: Path) -> None:
+    scores, more = tmp_path / "s.tsv", tmp_path / "d.tsv"
+    scores.write_text("".join(f"{name}\t{n}\n" for n, name in enumerate("abcdef")))
+    rows = "".join(f"{name}\t0.{n}\n" for n, name in enumerate("abcdef"))
+    more.write_text(f"language\toverlap\n{rows}")
+    lines = table(compare_languages(str(scores), str(more), {}, {}, split=0.2))
+    assert [line.split()[0] for line in lines[-6:]] == [
+        "Spearman", "languages", "overlap", "languages", "overlap", "languages",
+    ]  # fmt: skip
+    assert lines[-4].split() == ["overlap", "<=", "0.2", "1.000"]

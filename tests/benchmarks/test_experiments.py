@@ -27,6 +27,7 @@ from benchmarks.models import (
     size_experiments,
     sources,
     training_text,
+    word_vector_experiments,
 )
 from benchmarks.models import experiments as command
 from benchmarks.models.experiment_metrics import ExperimentBench
@@ -69,6 +70,7 @@ class Dry:
     def __init__(self, data: Path, pairs: int):
         self.data, self.pairs = data, pairs
         self.given: dict[tuple[str, str], list[Pair]] = {}
+        self.embeddings: Path | None = None
 
     def row(self, group: str, name: str, pairs: list[Pair], *_: Any, **more: Any) -> dict[str, Any]:
         assert (group, name) not in self.given and pairs
@@ -296,6 +298,34 @@ def test_languages_have_the_same_english(data: Path, monkeypatch: pytest.MonkeyP
     assert results["spearman"][groups[1]] == {"overlap": {"value": None, "languages": 5}}
     lines = experiment_tables.section("languages", results)
     assert any(line.startswith("Spearman with STS 12–16: overlap undefined (5") for line in lines)
+
+
+def test_every_language_and_the_halves_by_overlap(data: Path) -> None:
+    for language, words in (("cs", "jeden dva"), ("de", "eins two"), ("es", "one two")):
+        one, two = words.split()
+        put(data, f"train/{language}-en/a.tsv", [(one, "one"), (two, "two")])
+    *_, results = language_experiments.measure_every(Dry(data, 20))  # type: ignore[arg-type]
+    names = [row["name"] for row in results["rows"]]
+    assert names == sorted(names) and {"cs", "de", "es", "fr"} <= set(names)
+    groups = list(results["spearman"])
+    assert groups[0] == language_experiments.EVERY and len(groups) == 3
+    assert "overlap up to" in groups[1] and "overlap above" in groups[2]
+    counts = [one["overlap"]["languages"] for one in results["spearman"].values()]
+    assert counts[0] == len(names) == counts[1] + counts[2]
+    lines = experiment_tables.section("every-language", results)
+    assert sum(line.startswith("Spearman with STS 12–16") for line in lines) == 3
+
+
+def test_word_vectors(data: Path, tmp_path: Path) -> None:
+    file = tmp_path / "vectors.txt"
+    file.write_text("one 1 2 3\ntwo 3 4 5\n")
+    dry = Dry(data, 20)
+    dry.embeddings = file
+    *_, results = word_vector_experiments.measure(dry)  # type: ignore[arg-type]
+    starts = [(row["name"], row["embeddings"]) for row in results["rows"]]
+    assert starts[0] == ("random", None) and [start for _, start in starts[1:]] == [file, file]
+    assert {row["group"] for row in results["rows"]} == {"words, d = 3"}
+    assert experiment_tables.section("word-vectors", results)
 
 
 # --- the whole ----------------------------------------------------------------------------------
