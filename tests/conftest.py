@@ -42,6 +42,10 @@ hypothesis.settings.load_profile("miner")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
+# Threads of OpenMP that wait for work sleep, as several processes share the cores. Otherwise they
+# spin, and trainings of a few sentences take three times the CPU time.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
 # Several processes of pytest-xdist share numba's cache.
 if "PYTEST_XDIST_WORKER" in os.environ:
     compile_in_turn()
