@@ -20,7 +20,7 @@ demo: $(VENV)/installed
 	@echo "Your own text: $(BIN)/miner mine FILE.de FILE.en -o pairs.tsv"
 
 test: $(VENV)/developing lint
-	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n logical --dist loadfile --no-loadscope-reorder
 
 lint: $(VENV)/developing
 	$(BIN)/ruff check .

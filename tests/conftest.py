@@ -52,7 +52,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 
 
 # Files of few tests that take long: begun last, they would leave all processes but one idle.
-LONG = ("test_docs.py", "test_pipeline.py", "test_train.py", "test_other_encoders.py")
+LONG = ("test_docs.py", "test_other_encoders.py", "test_encoders.py", "test_reliability.py")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
