@@ -1,0 +1,422 @@
+"""The training loop: that it learns, that the seed decides all, and that a killed run goes on."""
+
+import dataclasses
+import os
+import signal
+import threading
+
+import numba
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from support.invented import sentences  # noqa: E402
+from support.trainings import MARGIN, SOFTMAX, Stop, material, trainer  # noqa: E402
+
+import miner_train.data  # noqa: E402
+import miner_train.encoders.embedding_table  # noqa: E402
+import miner_train.loop  # noqa: E402
+import miner_train.objectives  # noqa: E402
+from miner.errors import ResourceError  # noqa: E402
+from miner.evaluation.metrics import Evaluation  # noqa: E402
+from miner.machine import thread_count  # noqa: E402
+from miner_train.heldout import mining_f1  # noqa: E402
+from miner_train.loop import EpochEnd, Progress, Trainer  # noqa: E402
+
+BOTH = pytest.mark.parametrize("config", [SOFTMAX, MARGIN], ids=["softmax", "margin"])
+
+
+def trained(it, *arguments):
+    """Run a training; all that it ends with."""
+    it.run(*arguments)
+    return {name: array.tobytes() for name, array in it.arrays().items()}
+
+
+def table(it):
+    return it.encoders.parts["sp"].table.weights
+
+
+def kept_table(it):
+    return it.state.best["sp/weights"]
+
+
+def unit(table, found):
+    """Unit vectors of Sentences, each from its own pieces, in float64."""
+    out = []
+    for i in range(len(found)):
+        mean = table[found.ids[found.offsets[i] : found.offsets[i + 1]]].astype(float).mean(axis=0)
+        out.append(mean / np.sqrt((mean**2).sum()))
+    return np.array(out)
+
+
+def precision_at_1(table, data):
+    """Share of sources whose nearest target says the same."""
+    nearest = (unit(table, data.source) @ unit(table, data.target).T).argmax(axis=1)
+    return (data.target_text[nearest] == data.target_text).mean()
+
+
+# --- learning -----------------------------------------------------------------------------------
+
+
+@BOTH
+def test_training_learns(config):
+    it = trainer(config)
+    assert it.held is not None and len(it.held) >= 60
+    before = mining_f1(it.encoders.encode(it.held.source), it.encoders.encode(it.held.target))
+    assert before.f1 < 0.4
+    assert precision_at_1(table(it), it.data) < 0.05
+
+    ends = []
+    it.run(None, lambda event: ends.append(event) if isinstance(event, EpochEnd) else None)
+
+    assert [end.epoch for end in ends] == [1, 2, 3, 4]
+    assert ends[-1].loss < 0.5 * ends[0].loss
+    assert it.state.best_f1 == max(end.f1 for end in ends) > 0.85
+    assert precision_at_1(kept_table(it), it.data) > 0.95
+    assert precision_at_1(kept_table(it), it.held) > 0.95
+
+
+@BOTH
+def test_progress_counts_every_pair(config):
+    it = trainer(config)
+    events = []
+    it.run(None, lambda event: events.append(event) if isinstance(event, Progress) else None)
+    done = [event.done for event in events]
+    assert done == sorted(set(done))
+    assert done[-1] == events[0].total == config.epochs * len(it.data)
+    assert all(np.isfinite(event.loss) for event in events)
+
+
+def frozen_loss(config, count):
+    """The mean loss of one epoch at a rate that changes nothing, and the trainer."""
+    still = dataclasses.replace(config, rate=1e-30, epochs=1, dropout=0.0, heldout=0)
+    it = trainer(still, count)
+    ends = []
+    before = table(it).copy()
+    it.run(None, lambda event: ends.append(event) if isinstance(event, EpochEnd) else None)
+    assert (table(it) == before).all()
+    return ends[0].loss, it
+
+
+def test_softmax_masks_copies():
+    loss, it = frozen_loss(dataclasses.replace(SOFTMAX, batch=40), 40)
+    source, target = unit(table(it), it.data.source), unit(table(it), it.data.target)
+    same = it.data.source_text[:, None] == it.data.source_text[None, :]
+    same |= it.data.target_text[:, None] == it.data.target_text[None, :]
+    assert same.sum() > 40
+    eye = np.eye(40, dtype=bool)
+    logits = 20.0 * (source @ target.T - 0.2 * eye)
+    logits[same & ~eye] = -np.inf
+    exponent = np.exp(logits)
+    expected = [-np.log(np.diag(exponent) / exponent.sum(axis=axis)).mean() for axis in (0, 1)]
+    assert loss == pytest.approx(sum(expected) / 2, rel=1e-5)
+
+
+@pytest.mark.parametrize("batch, megabatch", [(40, 1), (20, 2), (10, 9)])
+def test_margin_takes_the_hardest_of_the_megabatch(batch, megabatch):
+    """However the pool is cut into mini-batches: the table stands still, so the sum is the same."""
+    config = dataclasses.replace(MARGIN, batch=batch, megabatch=megabatch, anneal=0)
+    loss, it = frozen_loss(config, 40)
+    source, target = unit(table(it), it.data.source), unit(table(it), it.data.target)
+    same = it.data.source_text[:, None] == it.data.source_text[None, :]
+    same |= it.data.target_text[:, None] == it.data.target_text[None, :]
+    cosine = source @ target.T
+    true = np.diag(cosine)
+    negative = np.where(same, -np.inf, cosine)
+    expected = np.maximum(0, 0.4 - true + negative.max(axis=1)).mean()
+    expected += np.maximum(0, 0.4 - true + negative.max(axis=0)).mean()
+    assert loss == pytest.approx(expected, rel=1e-5)
+    assert it.state.step == 40 // batch
+
+
+def test_a_pool_without_negatives_is_passed_over():
+    """One text on the source side: nothing may stand against anything, and nothing moves."""
+    tokens = sentences([[0]] * 6), sentences([[n] for n in range(1, 7)])
+    columns = np.zeros(6, np.int64), np.arange(6), np.ones(6, bool), np.zeros(6, np.int16)
+    data = miner_train.data.PairData(*tokens, *columns)
+    it = Trainer(dataclasses.replace(MARGIN, batch=2), {"piece": 7}, data, None)
+    before = table(it).copy()
+    it.run()
+    assert it.state.step == 0 and it.state.epoch == MARGIN.epochs
+    assert (kept_table(it) == before).all()
+
+
+# --- schedules ----------------------------------------------------------------------------------
+
+
+def test_megabatch_schedule():
+    config = dataclasses.replace(MARGIN, megabatch=4, anneal=150)
+    it = trainer(config, 20)
+    for step, size in ((0, 1), (149, 1), (150, 2), (299, 2), (300, 3), (450, 4), (9999, 4)):
+        it.state.step = step
+        assert it._megabatch() == size
+    assert trainer(dataclasses.replace(config, anneal=0), 20)._megabatch() == 4
+
+
+def test_megabatch_grows_over_epochs(monkeypatch):
+    """The pools that negatives are chosen from, by P19's schedule, counted in mini-batches."""
+    config = dataclasses.replace(
+        MARGIN, batch=4, megabatch=4, anneal=5, epochs=3, heldout=0, dropout=0.0
+    )
+    data, size = material(300)
+    data = data.take(np.arange(50, 90))  # 40 pairs without copies
+    pools = []
+    choose = miner_train.objectives.choose_negatives
+
+    def remember(source, *rest):
+        pools.append(len(source))
+        return choose(source, *rest)
+
+    monkeypatch.setattr(miner_train.objectives, "choose_negatives", remember)
+    it = Trainer(config, size, data, None)
+    it.run()
+
+    expected, steps = [], 0
+    for _ in range(3):
+        left = 40
+        while left:
+            pool = min(left, 4 * min(4, 1 + steps // 5))
+            expected.append(pool)
+            steps += pool // 4
+            left -= pool
+    assert pools == expected
+    assert pools[0] == 4 and max(pools) == 16 and it.state.step == 30
+
+
+def test_rate_falls_to_its_final_share(monkeypatch):
+    rates = []
+    adam = miner_train.encoders.embedding_table.sparse_adam
+
+    def remember(*arguments):
+        rates.append(arguments[9])
+        adam(*arguments)
+
+    monkeypatch.setattr(miner_train.encoders.embedding_table, "sparse_adam", remember)
+    config = dataclasses.replace(SOFTMAX, batch=10, epochs=2, heldout=0, final_rate=0.2, rate=0.5)
+    trainer(config, 40).run()
+    assert rates == pytest.approx([0.5 * (1 - 0.8 * step / 8) for step in range(8)])
+    rates.clear()
+    trainer(dataclasses.replace(config, final_rate=1.0), 40).run()
+    assert rates == [0.5] * 8
+
+
+# --- the seed -----------------------------------------------------------------------------------
+
+
+@BOTH
+def test_the_seed_decides_everything(config):
+    threads = numba.get_num_threads()
+    first = trained(trainer(config))
+    try:
+        numba.set_num_threads(1)
+        assert trained(trainer(config)) == first
+    finally:
+        numba.set_num_threads(threads)
+    other = trained(trainer(dataclasses.replace(config, seed=2)))
+    assert all(
+        other[name] != first[name]
+        for name in ("now/sp/weights", "best/sp/weights", "now/sp/first", "now/sp/second")
+    )
+
+
+def test_dropout_is_drawn():
+    states = [
+        trained(trainer(dataclasses.replace(SOFTMAX, epochs=1, dropout=rate)))
+        for rate in (0.0, 0.1)
+    ]
+    assert states[0]["now/sp/weights"] != states[1]["now/sp/weights"]
+
+
+# --- the best epoch -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "scores, kept", [([0.2, 0.9, 0.5], 2), ([0.7, 0.6, 0.7], 3), ([0.1, 0.2, 0.3], 3)]
+)
+def test_the_best_epoch_is_kept(monkeypatch, scores, kept):
+    marks = iter(scores)
+
+    def scripted(source, target):
+        f1 = next(marks)
+        found = mining_f1(source, target)
+        changed = {"f1": f1, "threshold": 10 * f1}
+        return Evaluation(
+            **{f.name: getattr(found, f.name) for f in dataclasses.fields(found)} | changed
+        )
+
+    monkeypatch.setattr(miner_train.loop, "mining_f1", scripted)
+    it = trainer(dataclasses.replace(SOFTMAX, epochs=3))
+    tables, best = [], []
+
+    def remember(event):
+        if isinstance(event, EpochEnd):
+            tables.append(table(it).tobytes())
+            best.append(event.best)
+
+    it.run(None, remember)
+    assert len(set(tables)) == 3
+    assert kept_table(it).tobytes() == tables[kept - 1]
+    assert it.state.best_f1 == it.state.best_score == scores[kept - 1]
+    assert it.state.threshold == 10 * scores[kept - 1]
+    assert best[kept - 1] and not any(best[kept:])
+
+
+def test_without_a_held_out_task_the_last_epoch_is_kept():
+    it = trainer(dataclasses.replace(SOFTMAX, heldout=59))
+    assert it.held is None
+    ends = []
+    it.run(None, lambda event: ends.append(event) if isinstance(event, EpochEnd) else None)
+    assert kept_table(it).tobytes() == table(it).tobytes()
+    assert all(end.f1 is None and end.threshold is None for end in ends)
+    assert np.isnan(it.state.threshold)
+
+
+def test_held_out_mining_hides_most_partners(monkeypatch):
+    asked = {}
+
+    def remember(pairs, gold):
+        asked.update(pairs=pairs, gold=gold)
+        return best_threshold(pairs, gold)
+
+    best_threshold = miner_train.heldout.best_threshold
+    monkeypatch.setattr(miner_train.heldout, "best_threshold", remember)
+    generator = np.random.default_rng(0)
+    vectors = generator.normal(size=(60, 16)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+
+    assert mining_f1(vectors, vectors).f1 == 1
+    assert asked["gold"] == {(str(n), str(n)) for n in range(0, 60, 6)}
+    mined = [(source, target) for _, source, target in asked["pairs"]]
+    assert len({s for s, _ in mined}) == len(mined) > 10  # others are tempted
+    hidden = [(s, t) for s, t in mined if s == t and int(s) % 6]
+    assert not hidden
+    assert mining_f1(vectors, generator.permutation(vectors)).f1 < 0.5
+
+
+# --- going on -----------------------------------------------------------------------------------
+
+
+def stopping(after, events=None):
+    """A report that kills the training at its ``after``-th sign of progress."""
+    seen = 0
+
+    def report(event):
+        nonlocal seen
+        seen += isinstance(event, Progress)
+        if seen == after:
+            raise Stop
+        if events is not None:
+            events.append(event)
+
+    return report
+
+
+@BOTH
+@pytest.mark.parametrize("every, first_again", [(-1.0, "step"), (3600.0, "epoch")])
+def test_a_killed_training_goes_on(config, every, first_again, checkpoint, monkeypatch):
+    whole = []
+    expected = trained(trainer(config), None, whole.append)
+
+    monkeypatch.setattr(miner_train.loop, "CHECKPOINT_EVERY", every)
+    first = []
+    per_epoch = next(i for i, event in enumerate(whole) if isinstance(event, EpochEnd))
+    with pytest.raises(Stop):
+        trainer(config).run(checkpoint, stopping(per_epoch + 3, first))
+    saved = checkpoint.load_state()
+    assert saved["epoch"] == 1 and (saved["position"] > 0) == (first_again == "step")
+
+    second = []
+    it = trainer(config)
+    assert trained(it, checkpoint, second.append) == expected
+    # Nothing done twice but what came after the checkpoint.
+    start = len(first) if first_again == "step" else per_epoch + 1
+    assert first == whole[: len(first)] and second == whole[start:]
+    # Once done, there is nothing left to do.
+    third = []
+    assert trained(trainer(config), checkpoint, third.append) == expected
+    assert third == []
+
+
+def test_a_killed_training_by_language_pair_goes_on(checkpoint, monkeypatch):
+    monkeypatch.setattr(miner_train.loop, "CHECKPOINT_EVERY", -1.0)
+    config = dataclasses.replace(SOFTMAX, temperature=3, batches="separate")
+
+    def made():
+        it = trainer(config)
+        language = (np.arange(len(it.data)) % 5 == 0).astype(np.int16)
+        it.data = dataclasses.replace(it.data, language=language)
+        return it
+
+    whole = []
+    expected = trained(made(), None, whole.append)
+    assert expected != trained(trainer(config))  # without languages
+    with pytest.raises(Stop):
+        made().run(checkpoint, stopping(5, []))
+    second = []
+    assert trained(made(), checkpoint, second.append) == expected
+    assert second == whole[-len(second) :] and len(second) < len(whole)
+
+
+def test_an_interrupt_waits_for_the_step(checkpoint):
+    expected = trained(trainer(SOFTMAX))
+    handler = signal.getsignal(signal.SIGINT)
+    seen = []
+
+    def interrupting(event):
+        seen.append(event)
+        if len(seen) == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        trainer(SOFTMAX).run(checkpoint, interrupting)
+    assert signal.getsignal(signal.SIGINT) is handler
+    assert len(seen) == 3
+    saved = checkpoint.load_state()
+    assert (saved["step"], saved["position"]) == (3, 3 * 64)  # the third step is not lost
+    assert trained(trainer(SOFTMAX), checkpoint) == expected
+
+
+def test_a_second_interrupt_does_not_wait(checkpoint):
+    def insisting(event):
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)
+        pytest.fail("should have been interrupted by now")
+
+    with pytest.raises(KeyboardInterrupt):
+        trainer(SOFTMAX).run(checkpoint, insisting)
+    assert checkpoint.load_state() is None
+
+
+def test_training_in_a_thread(checkpoint):
+    """Where no signal handler can be set."""
+    expected = trained(trainer(SOFTMAX))
+    found = []
+    thread = threading.Thread(target=lambda: found.append(trained(trainer(SOFTMAX), checkpoint)))
+    thread.start()
+    thread.join()
+    assert found == [expected]
+
+
+def test_a_training_that_diverges_is_an_error():
+    it = trainer(dataclasses.replace(SOFTMAX, rate=1e30))
+    with pytest.raises(ResourceError, match="diverged in epoch 1.*--rate"):
+        it.run()
+
+
+def test_threads_set_elsewhere_do_not_matter():
+    """As a search with --threads in the same program would leave them; and they are put back."""
+    tables = []
+    before = torch.get_num_threads()
+    try:
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            it = trainer(SOFTMAX)
+            seen = []
+            it.run(None, lambda event, seen=seen: seen.append(torch.get_num_threads()))
+            assert torch.get_num_threads() == threads
+            assert set(seen) == {thread_count()}
+            tables.append(table(it).tobytes())
+    finally:
+        torch.set_num_threads(before)
+    assert tables[0] == tables[1]

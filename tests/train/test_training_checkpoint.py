@@ -1,0 +1,116 @@
+"""Checkpoints of a training: refused if damaged or of another run, replaced whole or not at all."""
+
+import os
+
+import h5py
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from support.trainings import material  # noqa: E402
+
+import miner_train.training_checkpoint  # noqa: E402
+from miner.errors import ArtifactError, ResourceError  # noqa: E402
+from miner_train.training_checkpoint import Checkpoint  # noqa: E402
+
+
+def test_checkpoint_of_another_key_is_refused(checkpoint, tmp_path):
+    assert checkpoint.load_vocabulary() == {"sp.model": b"vocabulary"}
+    assert checkpoint.directory == tmp_path / ".model.training"
+    other = Checkpoint(tmp_path / "model", {"any": "other"})
+    with pytest.raises(
+        ArtifactError, match=r"\.model\.training: .*other options or text.*--restart"
+    ):
+        other.load_vocabulary()
+    other.remove()
+    assert other.load_vocabulary() is None and not other.directory.exists()
+
+
+def test_checkpoint_without_its_key_begins_anew(checkpoint):
+    """Killed between its two first writes."""
+    (checkpoint.directory / "key.json").unlink()
+    assert checkpoint.load_vocabulary() is None
+
+
+@pytest.mark.parametrize("left", [0, 10, 300])
+def test_checkpoint_cut_short(checkpoint, left):
+    checkpoint.save_state({"table": np.ones((30, 4))})
+    state = checkpoint.directory / "state.npz"
+    assert (checkpoint.load_state()["table"] == 1).all()
+    state.write_bytes(state.read_bytes()[:left])
+    with pytest.raises(ArtifactError, match=r"state\.npz: cannot be read .*--restart"):
+        checkpoint.load_state()
+
+
+def test_checkpoint_of_the_pairs(checkpoint):
+    data, _ = material(50)
+    assert checkpoint.load_pairs() is None
+    checkpoint.save_pairs(data)
+    found = checkpoint.load_pairs()
+    for one, other in (
+        (found.source.ids, data.source.ids),
+        (found.source.offsets, data.source.offsets),
+        (found.target.ids, data.target.ids),
+        (found.target.offsets, data.target.offsets),
+        (found.source_text, data.source_text),
+        (found.target_text, data.target_text),
+        (found.same, data.same),
+        (found.language, data.language),
+    ):
+        assert one.dtype == other.dtype and one.tolist() == other.tolist()
+    path = checkpoint.directory / "pairs.h5"
+    for left in (b"", path.read_bytes()[:1000], b"text"):
+        path.write_bytes(left)
+        with pytest.raises(ArtifactError, match="pairs.h5: cannot be read.*--restart") as caught:
+            checkpoint.load_pairs()
+        assert "\n" not in str(caught.value)
+
+
+def test_checkpoint_with_other_bytes_is_refused(checkpoint):
+    """Zeroed token ids are still a table of ids: only the digest tells."""
+    checkpoint.save_pairs(material(50)[0])
+    checkpoint.save_state({"table": np.ones((30, 4))})
+    with h5py.File(checkpoint.directory / "pairs.h5", "r") as file:
+        place = file["source/0/ids"].id.get_offset()
+    with open(checkpoint.directory / "pairs.h5", "r+b") as plain:
+        plain.seek(place)
+        plain.write(bytes(40))
+    state = checkpoint.directory / "state.npz"
+    state.write_bytes(state.read_bytes().replace(np.ones(4).tobytes(), bytes(32)))
+    (checkpoint.directory / "sp.model").write_bytes(b"vocabularx")
+    for load, name in (
+        (checkpoint.load_pairs, "pairs.h5"),
+        (checkpoint.load_state, "state.npz"),
+        (checkpoint.load_vocabulary, "sp.model"),
+    ):
+        with pytest.raises(ArtifactError, match=rf"{name}: .*checksum is wrong.*--restart"):
+            load()
+
+
+def test_checkpoint_excludes_other_runs(checkpoint, tmp_path):
+    with checkpoint:
+        with pytest.raises(ResourceError, match=rf"held by process {os.getpid()} on"):
+            Checkpoint(tmp_path / "model", {"any": "key"}).__enter__()
+        assert checkpoint.load_vocabulary()
+    assert [path.name for path in tmp_path.iterdir()] == [".model.training"]
+
+
+def test_checkpoint_of_another_version_is_refused(checkpoint, tmp_path, monkeypatch):
+    monkeypatch.setattr(miner_train.training_checkpoint, "VERSION", 1)
+    with pytest.raises(ArtifactError, match="another version of this program.*--restart"):
+        Checkpoint(tmp_path / "model", {"any": "key"}).load_vocabulary()
+
+
+def test_checkpoint_is_replaced_whole_or_not(checkpoint, monkeypatch):
+    checkpoint.save_state({"step": np.array(1)})
+
+    def failing(file, **arrays):
+        file.write(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "savez", failing)
+    with pytest.raises(ResourceError, match=r"\.model\.training: .*no space left"):
+        checkpoint.save_state({"step": np.array(2)})
+    assert checkpoint.load_state()["step"] == 1
+    assert not list(checkpoint.directory.glob("*.partial"))
