@@ -2,36 +2,21 @@
 
 from __future__ import annotations
 
-import errno
 import gzip
 import os
 import random
-import shlex
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
-from support.commands import MINER, Done, Miner, fault, many, miner, only, small_disk, write  # noqa: F401 (fixtures)
+from support.commands import Done, Miner, fault, miner, only, ready, write  # noqa: F401 (fixtures)
 from support.indexes import without_checksums
 
 from miner.encoder import model as models
-from miner.index import store
-from miner.index.index import Index
-
-
-@pytest.fixture
-def ready(miner: Miner, indexes: tuple[Index, Index]) -> Miner:
-    """With the indexes ``de`` and ``en``."""
-    for index in indexes:
-        shutil.copytree(index.path, miner.place / index.path.name)
-    return miner
-
 
 # --- text ---------------------------------------------------------------------------------------
 
@@ -315,247 +300,6 @@ def test_all_is_well(miner: Miner, german_file: Path, english_file: Path) -> Non
     assert len(written) > 40 and all(float(score) >= 1.05 for score, _, _ in written)
     again = miner.search("work/source", "work/target", "--threshold", 1.05)
     assert again.out == done.out
-
-
-# --- places to write ----------------------------------------------------------------------------
-
-
-def test_output_to_a_missing_directory(ready: Miner) -> None:
-    fault(ready.search("de", "en", "-o", "none/out.tsv"), "none/out.tsv", "mkdir")
-    assert not Path("none").exists()
-
-
-def test_output_that_is_a_directory(ready: Miner) -> None:
-    done = ready.search("de", "en", "-o", "de")
-    assert done.code == 2 and "would replace the input de" in done.err
-    assert ready.search("de", "en").code == 0
-
-
-def test_an_index_below_a_file(miner: Miner, german_file: Path) -> None:
-    write("file", "text")
-    only(miner.index(german_file, "file/out"), "file/out")
-    assert miner.entries() == ["file"]
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
-@pytest.mark.parametrize("suffix", ["", ".parquet"])
-def test_a_full_device(ready: Miner, suffix: str) -> None:
-    name = "/dev/full"
-    if suffix:
-        pytest.importorskip("pyarrow")
-        name = f"full{suffix}"
-        Path(name).symlink_to("/dev/full")
-    fault(ready.search("de", "en", "-o", name), name, "no space left")
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
-def test_a_full_device_behind_standard_output(miner: Miner) -> None:
-    scored, gold = write("scored", "1.5\ta\tb"), write("gold", "a\tb")
-    with open("/dev/full", "w") as full:
-        done = subprocess.run(
-            [*MINER, "evaluate", "mined", scored, gold],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-    fault(Done(done.returncode, "", done.stderr), "standard output", "no space left")
-
-
-def test_an_error_of_a_file_without_a_name(miner: Miner, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Standard output is to blame only if it cannot be written."""
-
-    def refuse(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr("miner.cli.cli.main", lambda **_: refuse())
-    done = miner("doctor")
-    only(done, "No space left on device", "TMPDIR")
-    assert "standard output" not in done.err
-
-
-@pytest.mark.parametrize("stream", ["<&-", ">&-"])
-def test_a_closed_stream(miner: Miner, stream: str) -> None:
-    command = shlex.join([*MINER, "mine", "-", "b"])
-    done = subprocess.run(f"{command} {stream}", shell=True, capture_output=True, text=True)
-    fault(Done(done.returncode, done.stdout, done.stderr), "closed")
-
-
-def test_no_space_for_a_training(miner: Miner, small_disk: Path, german_file: Path) -> None:
-    pytest.importorskip("torch")
-    settings = ["--pieces", 60, "--dimension", 1024, "--epochs", 1]
-    done = miner("train", "--source", german_file, "--target", german_file, *settings,
-                 "-o", small_disk / "model")  # fmt: skip
-    assert done.code == 1 and "no space left" in done.err.splitlines()[-1]
-    assert "Traceback" not in done.err
-    assert not (small_disk / "model").exists()
-
-
-# 3000 lines overfill the small disk with vectors, 10,000 with text.
-@pytest.mark.parametrize("lines", [3_000, 10_000])
-def test_no_space_for_an_index(
-    miner: Miner, small_disk: Path, lines: int, german_file: Path
-) -> None:
-    corpus = many(miner.place / "corpus", lines)
-    arguments = ["index", corpus, "--model", miner.model, "-o", small_disk / "out"]
-    done = subprocess.run(
-        [*MINER, *map(str, arguments)], capture_output=True, text=True, cwd=miner.place
-    )
-    only(Done(done.returncode, done.stdout, done.stderr), small_disk / "out", "o space left")
-    assert list(small_disk.iterdir()) == []
-    assert miner.index(german_file, str(small_disk / "out")).code == 0, "a smaller one fits"
-
-
-def test_no_space_for_pairs(ready: Miner, small_disk: Path) -> None:
-    output = small_disk / "out.tsv"
-    output.write_text("older")
-    (small_disk / "filler").write_bytes(b"\0" * (252 << 10))
-    fault(ready.search("de", "en", "-o", output), output, "no space left")
-    assert output.read_text() == "older"
-    assert sorted(entry.name for entry in small_disk.iterdir()) == ["filler", "out.tsv"]
-
-
-@pytest.mark.parametrize("limit", [20_000, 100_000, 300_000])
-def test_files_that_may_not_grow(miner: Miner, limit: int) -> None:
-    """As above where nothing can be mounted: writes fail at a size, in text and in vectors."""
-    resource = pytest.importorskip("resource")
-    corpus = many(miner.place / "corpus", 4000)
-    arguments = ["index", corpus, "--model", miner.model, "-o", "out"]
-    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}  # its cache would meet the limit, too
-    done = subprocess.run(
-        [*MINER, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        cwd=miner.place,
-        env=environment,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
-    )
-    only(Done(done.returncode, done.stdout, done.stderr), "out", "File too large")
-    assert miner.entries() == ["corpus"]
-
-
-# --- interruption: exit code 130 ----------------------------------------------------------------
-
-
-def test_interrupted_while_indexing(miner: Miner) -> None:
-    """A real Ctrl-C in the middle of a large file; then the same command again, to the end."""
-    corpus = miner.place / "corpus"
-    corpus.write_bytes(many(corpus, 2000).read_bytes() * 250)
-    arguments = ["index", str(corpus), "--model", str(miner.model), "-o", "out"]
-    running = subprocess.Popen(
-        [*MINER, *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=miner.place,
-    )
-    try:
-        deadline = time.monotonic() + 60
-        partial = miner.place / f".out.{running.pid}.partial" / store.EMBEDDINGS
-        while not partial.exists():
-            assert running.poll() is None and time.monotonic() < deadline
-            time.sleep(0.005)
-        # Python drops an interrupt that hits one of its weak reference callbacks, of which
-        # opening a file has some; what comes next, comparing equal lines, takes a second.
-        time.sleep(0.2)
-        running.send_signal(signal.SIGINT)
-        out, err = running.communicate(timeout=60)
-    finally:
-        running.kill()
-    assert running.returncode == 130, err
-    assert out == "" and "Traceback" not in err
-    assert err.strip() == "miner: interrupted; to go on, repeat: miner " + " ".join(arguments)
-    assert miner.entries() == ["corpus"]
-    many(corpus, 100)
-    assert miner.index(corpus, "out").code == 0
-    assert miner.entries() == ["corpus", "out"]
-
-
-@pytest.mark.parametrize("command", ["index", "add", "mine", "search"])
-def test_interrupted_at_the_last_moment(
-    ready: Miner,
-    command: str,
-    german_file: Path,
-    english_file: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def interrupt(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    output = write("out.tsv", "older")
-    before = ready.entries()
-    with monkeypatch.context() as patch:
-        if command == "search":
-            patch.setattr(Index, "sentences", interrupt)
-            done = ready.search("de", "en", "-o", output)
-        elif command == "mine":
-            patch.setattr(Index, "sentences", interrupt)
-            done = ready.mine(german_file, english_file, "-o", output)
-        else:
-            patch.setattr(store.VectorWriter, "seal", interrupt)
-            more = ["--add"] if command == "add" else ["--overwrite"]
-            done = ready.index(english_file, "de", *more)
-    assert (done.code, done.out) == (130, "")
-    assert "interrupted; to go on, repeat: miner " in done.err.splitlines()[-1]
-    assert ready.entries() == before and output.read_text() == "older\n"
-    assert len(Index.open("de")) == 60
-    assert ready.index(english_file, "de", "--add").code == 0
-    assert len(Index.open("de")) == 120
-    assert ready.search("de", "en", "-o", output).code == 0
-
-
-@pytest.mark.parametrize("command", ["search de en --device cpu", "--help", "search --help"])
-def test_a_reader_that_has_enough(ready: Miner, command: str) -> None:
-    """``miner search … | head -n 1``: no failure, and nothing said."""
-    reading, writing = os.pipe()
-    os.close(reading)
-    try:
-        done = subprocess.run(
-            [*MINER, *command.split()],
-            stdout=writing,
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd=ready.place,
-        )
-    finally:
-        os.close(writing)
-    assert done.returncode == 0, done.stderr
-    assert "Traceback" not in done.stderr and "roken" not in done.stderr
-
-
-@pytest.mark.parametrize("also_output", [False, True])
-def test_a_reader_of_messages_that_has_enough(miner: Miner, also_output: bool) -> None:
-    """``miner filter … -o FILE 2>&1 | head``: messages come first, yet the file is written."""
-    write("pairs.tsv", "Der Hund bellt.\tThe dog barks.")
-    write("rules.toml", "[[filter]]", 'name = "duplicates"')
-    reading, writing = os.pipe()
-    os.close(reading)
-    command = "filter pairs.tsv --config rules.toml --threads 1 -o out.tsv"
-    try:
-        done = subprocess.run(
-            [*MINER, *command.split()],
-            stdout=writing if also_output else subprocess.PIPE,
-            stderr=writing,
-        )
-    finally:
-        os.close(writing)
-    assert done.returncode == 0
-    assert Path("out.tsv").read_bytes() == Path("pairs.tsv").read_bytes()
-
-
-@pytest.mark.skipif(os.name != "posix", reason="needs named pipes")
-def test_another_pipe_that_breaks(miner: Miner) -> None:
-    """Exit code 0 is for a reader of standard output alone."""
-    write("pairs.tsv", *["Der Hund bellt.\tThe dog barks."] * 20_000)
-    write("rules.toml", "[[filter]]", 'name = "length"')
-    os.mkfifo("pipe")
-    command = ["filter", "pairs.tsv", "--config", "rules.toml", "--threads", "1", "-o", "pipe"]
-    with subprocess.Popen(
-        [*MINER, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as running:
-        with open("pipe", "rb") as pipe:
-            pipe.read(1)
-        out, err = running.communicate(timeout=60)
-    fault(Done(running.returncode, out, err), "a pipe broke")
 
 
 def test_a_place_without_a_home(miner: Miner, german_file: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from miner.cli import main
+from miner.index.index import Index
 
 MINER = [sys.executable, "-c", "import sys; from miner.cli import main; sys.exit(main())"]
 
@@ -80,6 +82,14 @@ def miner(
 ) -> Miner:
     monkeypatch.chdir(tmp_path)
     return Miner(capfd, tmp_path, tiny_model)
+
+
+@pytest.fixture
+def ready(miner: Miner, indexes: tuple[Index, Index]) -> Miner:
+    """With the indexes ``de`` and ``en``."""
+    for index in indexes:
+        shutil.copytree(index.path, miner.place / index.path.name)
+    return miner
 
 
 @pytest.fixture

@@ -1,0 +1,137 @@
+"""Signals and pipes that close, in another process: exit codes, and what is left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from support.commands import MINER, Done, Miner, fault, many, miner, ready, write  # noqa: F401 (fixtures)
+
+from miner.index import store
+from miner.index.index import Index
+
+
+def test_interrupted_while_indexing(miner: Miner) -> None:
+    """A real Ctrl-C in the middle of a large file; then the same command again, to the end."""
+    corpus = miner.place / "corpus"
+    corpus.write_bytes(many(corpus, 2000).read_bytes() * 250)
+    arguments = ["index", str(corpus), "--model", str(miner.model), "-o", "out"]
+    running = subprocess.Popen(
+        [*MINER, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=miner.place,
+    )
+    try:
+        deadline = time.monotonic() + 60
+        partial = miner.place / f".out.{running.pid}.partial" / store.EMBEDDINGS
+        while not partial.exists():
+            assert running.poll() is None and time.monotonic() < deadline
+            time.sleep(0.005)
+        # Python drops an interrupt that hits one of its weak reference callbacks, of which
+        # opening a file has some; what comes next, comparing equal lines, takes a second.
+        time.sleep(0.2)
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=60)
+    finally:
+        running.kill()
+    assert running.returncode == 130, err
+    assert out == "" and "Traceback" not in err
+    assert err.strip() == "miner: interrupted; to go on, repeat: miner " + " ".join(arguments)
+    assert miner.entries() == ["corpus"]
+    many(corpus, 100)
+    assert miner.index(corpus, "out").code == 0
+    assert miner.entries() == ["corpus", "out"]
+
+
+@pytest.mark.parametrize("command", ["index", "add", "mine", "search"])
+def test_interrupted_at_the_last_moment(
+    ready: Miner,
+    command: str,
+    german_file: Path,
+    english_file: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    output = write("out.tsv", "older")
+    before = ready.entries()
+    with monkeypatch.context() as patch:
+        if command == "search":
+            patch.setattr(Index, "sentences", interrupt)
+            done = ready.search("de", "en", "-o", output)
+        elif command == "mine":
+            patch.setattr(Index, "sentences", interrupt)
+            done = ready.mine(german_file, english_file, "-o", output)
+        else:
+            patch.setattr(store.VectorWriter, "seal", interrupt)
+            more = ["--add"] if command == "add" else ["--overwrite"]
+            done = ready.index(english_file, "de", *more)
+    assert (done.code, done.out) == (130, "")
+    assert "interrupted; to go on, repeat: miner " in done.err.splitlines()[-1]
+    assert ready.entries() == before and output.read_text() == "older\n"
+    assert len(Index.open("de")) == 60
+    assert ready.index(english_file, "de", "--add").code == 0
+    assert len(Index.open("de")) == 120
+    assert ready.search("de", "en", "-o", output).code == 0
+
+
+@pytest.mark.parametrize("command", ["search de en --device cpu", "--help", "search --help"])
+def test_a_reader_that_has_enough(ready: Miner, command: str) -> None:
+    """``miner search … | head -n 1``: no failure, and nothing said."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run(
+            [*MINER, *command.split()],
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=ready.place,
+        )
+    finally:
+        os.close(writing)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr and "roken" not in done.stderr
+
+
+@pytest.mark.parametrize("also_output", [False, True])
+def test_a_reader_of_messages_that_has_enough(miner: Miner, also_output: bool) -> None:
+    """``miner filter … -o FILE 2>&1 | head``: messages come first, yet the file is written."""
+    write("pairs.tsv", "Der Hund bellt.\tThe dog barks.")
+    write("rules.toml", "[[filter]]", 'name = "duplicates"')
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = "filter pairs.tsv --config rules.toml --threads 1 -o out.tsv"
+    try:
+        done = subprocess.run(
+            [*MINER, *command.split()],
+            stdout=writing if also_output else subprocess.PIPE,
+            stderr=writing,
+        )
+    finally:
+        os.close(writing)
+    assert done.returncode == 0
+    assert Path("out.tsv").read_bytes() == Path("pairs.tsv").read_bytes()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs named pipes")
+def test_another_pipe_that_breaks(miner: Miner) -> None:
+    """Exit code 0 is for a reader of standard output alone."""
+    write("pairs.tsv", *["Der Hund bellt.\tThe dog barks."] * 20_000)
+    write("rules.toml", "[[filter]]", 'name = "length"')
+    os.mkfifo("pipe")
+    command = ["filter", "pairs.tsv", "--config", "rules.toml", "--threads", "1", "-o", "pipe"]
+    with subprocess.Popen(
+        [*MINER, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as running:
+        with open("pipe", "rb") as pipe:
+            pipe.read(1)
+        out, err = running.communicate(timeout=60)
+    fault(Done(running.returncode, out, err), "a pipe broke")

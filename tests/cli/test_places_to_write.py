@@ -1,0 +1,125 @@
+"""Full, missing and closed places to write: one line that helps, exit code 1, and no debris."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+from support.commands import MINER, Done, Miner, fault, many, miner, only, ready, small_disk, write  # noqa: F401 (fixtures)
+
+
+def test_output_to_a_missing_directory(ready: Miner) -> None:
+    fault(ready.search("de", "en", "-o", "none/out.tsv"), "none/out.tsv", "mkdir")
+    assert not Path("none").exists()
+
+
+def test_output_that_is_a_directory(ready: Miner) -> None:
+    done = ready.search("de", "en", "-o", "de")
+    assert done.code == 2 and "would replace the input de" in done.err
+    assert ready.search("de", "en").code == 0
+
+
+def test_an_index_below_a_file(miner: Miner, german_file: Path) -> None:
+    write("file", "text")
+    only(miner.index(german_file, "file/out"), "file/out")
+    assert miner.entries() == ["file"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.parametrize("suffix", ["", ".parquet"])
+def test_a_full_device(ready: Miner, suffix: str) -> None:
+    name = "/dev/full"
+    if suffix:
+        pytest.importorskip("pyarrow")
+        name = f"full{suffix}"
+        Path(name).symlink_to("/dev/full")
+    fault(ready.search("de", "en", "-o", name), name, "no space left")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_a_full_device_behind_standard_output(miner: Miner) -> None:
+    scored, gold = write("scored", "1.5\ta\tb"), write("gold", "a\tb")
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*MINER, "evaluate", "mined", scored, gold],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    fault(Done(done.returncode, "", done.stderr), "standard output", "no space left")
+
+
+def test_an_error_of_a_file_without_a_name(miner: Miner, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Standard output is to blame only if it cannot be written."""
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("miner.cli.cli.main", lambda **_: refuse())
+    done = miner("doctor")
+    only(done, "No space left on device", "TMPDIR")
+    assert "standard output" not in done.err
+
+
+@pytest.mark.parametrize("stream", ["<&-", ">&-"])
+def test_a_closed_stream(miner: Miner, stream: str) -> None:
+    command = shlex.join([*MINER, "mine", "-", "b"])
+    done = subprocess.run(f"{command} {stream}", shell=True, capture_output=True, text=True)
+    fault(Done(done.returncode, done.stdout, done.stderr), "closed")
+
+
+def test_no_space_for_a_training(miner: Miner, small_disk: Path, german_file: Path) -> None:
+    pytest.importorskip("torch")
+    settings = ["--pieces", 60, "--dimension", 1024, "--epochs", 1]
+    done = miner("train", "--source", german_file, "--target", german_file, *settings,
+                 "-o", small_disk / "model")  # fmt: skip
+    assert done.code == 1 and "no space left" in done.err.splitlines()[-1]
+    assert "Traceback" not in done.err
+    assert not (small_disk / "model").exists()
+
+
+# 3000 lines overfill the small disk with vectors, 10,000 with text.
+@pytest.mark.parametrize("lines", [3_000, 10_000])
+def test_no_space_for_an_index(
+    miner: Miner, small_disk: Path, lines: int, german_file: Path
+) -> None:
+    corpus = many(miner.place / "corpus", lines)
+    arguments = ["index", corpus, "--model", miner.model, "-o", small_disk / "out"]
+    done = subprocess.run(
+        [*MINER, *map(str, arguments)], capture_output=True, text=True, cwd=miner.place
+    )
+    only(Done(done.returncode, done.stdout, done.stderr), small_disk / "out", "o space left")
+    assert list(small_disk.iterdir()) == []
+    assert miner.index(german_file, str(small_disk / "out")).code == 0, "a smaller one fits"
+
+
+def test_no_space_for_pairs(ready: Miner, small_disk: Path) -> None:
+    output = small_disk / "out.tsv"
+    output.write_text("older")
+    (small_disk / "filler").write_bytes(b"\0" * (252 << 10))
+    fault(ready.search("de", "en", "-o", output), output, "no space left")
+    assert output.read_text() == "older"
+    assert sorted(entry.name for entry in small_disk.iterdir()) == ["filler", "out.tsv"]
+
+
+@pytest.mark.parametrize("limit", [20_000, 100_000, 300_000])
+def test_files_that_may_not_grow(miner: Miner, limit: int) -> None:
+    """As above where nothing can be mounted: writes fail at a size, in text and in vectors."""
+    resource = pytest.importorskip("resource")
+    corpus = many(miner.place / "corpus", 4000)
+    arguments = ["index", corpus, "--model", miner.model, "-o", "out"]
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}  # its cache would meet the limit, too
+    done = subprocess.run(
+        [*MINER, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=miner.place,
+        env=environment,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+    )
+    only(Done(done.returncode, done.stdout, done.stderr), "out", "File too large")
+    assert miner.entries() == ["corpus"]

@@ -1,0 +1,124 @@
+"""Indexes are extended as if built from all text, by one process at a time, or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.indexes import entries, everything, text
+
+from miner.encoder.encoder import Encoder
+from miner.errors import CorpusError, MismatchError, ResourceError
+from miner.index import store
+from miner.index.index import FLAT, Index
+
+
+@pytest.mark.parametrize("factory", [FLAT, "SQ8"])
+def test_add_is_to_build_from_both(
+    encoder: Encoder, german_file: Path, english_file: Path, tmp_path: Path, factory: str
+) -> None:
+    more = text(tmp_path / "more", "Noch ein Satz.", "", "Der Hund bellt, wenn es donnert.")
+    one = Index.build(encoder, german_file, tmp_path / "one", index=factory)
+    before = everything(one)
+    one = one.add(encoder, [english_file, more])
+    both = Index.build(encoder, [german_file, english_file, more], tmp_path / "both", index=factory)
+    assert everything(one) == everything(both) == everything(Index.open(tmp_path / "one"))
+    assert one.meta == both.meta
+    assert one.sources == both.sources and len(one.sources) == 3
+    after = everything(one)
+    for name in ("sentences", "vectors", "line", "first"):
+        assert after[name][:60] == before[name], "old rows keep their numbers"
+    assert after["first"][-1] == 38
+    if factory != FLAT:
+        assert one.ann().ntotal == one.meta["distinct"] == 121
+    assert entries(tmp_path) == ["both", "more", "one"]
+
+
+def test_add_encodes_only_new_text(
+    tiny_model: Path, built: Index, english_file: Path, english: list[str]
+) -> None:
+    seen: list[str] = []
+
+    class Watched(Encoder):
+        def _encode(self, sentences: Sequence[str], out: np.ndarray) -> None:
+            seen.extend(sentences)
+            super()._encode(sentences, out)
+
+    assert len(built.add(Watched.load(tiny_model), english_file)) == 120
+    assert seen == english
+
+
+def test_add_to_own_ids(encoder: Encoder, tmp_path: Path) -> None:
+    a, b = text(tmp_path / "a", "x1\teins", "x2\tzwei"), text(tmp_path / "b", "y1\tdrei")
+    index = Index.build(encoder, a, tmp_path / "i", format="bucc")
+    index = index.add(encoder, b, format="bucc")
+    assert index.ids(np.arange(3)) == ["x1", "x2", "y1"]
+
+
+def test_adds_exclude_each_other(encoder: Encoder, tmp_path: Path) -> None:
+    """The second is refused while the first runs, and loses nothing of it afterwards."""
+    a, b, c = (text(tmp_path / name, name) for name in ("eins", "zwei", "drei"))
+    older = Index.build(encoder, a, tmp_path / "i")
+
+    def meanwhile(stage: str, done: int, total: int | None) -> None:
+        with pytest.raises(ResourceError, match=f"held by process {os.getpid()}"):
+            older.add(encoder, c)
+
+    Index.open(tmp_path / "i").add(encoder, b, report=meanwhile)
+    both = older.add(encoder, c)
+    assert both.sentences(np.arange(3)) == ["eins", "zwei", "drei"]
+    assert entries(tmp_path) == ["drei", "eins", "i", "zwei"]
+
+
+def test_add_to_an_empty_index(encoder: Encoder, german_file: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    index = Index.build(encoder, tmp_path / "empty", tmp_path / "i").add(encoder, german_file)
+    assert len(index) == 60 and index.ids(np.array([0])) == [f"{german_file}:1"]
+
+
+def test_add_with_another_model(built: Index, other_model: Path, english_file: Path) -> None:
+    other = Encoder.load(other_model)
+    with pytest.raises(MismatchError) as caught:
+        built.add(other, english_file)
+    for word in (built.model_name, built.fingerprint, other.name, other.fingerprint):
+        assert word in str(caught.value)
+    assert len(Index.open(built.path)) == 60
+
+
+@pytest.mark.parametrize("where", ["reading", "encoding", "writing"])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_an_interrupted_add_leaves_the_old_index(
+    encoder: Encoder,
+    built: Index,
+    english_file: Path,
+    where: str,
+    error: type[BaseException],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before, files = everything(built), {p.name: p.read_bytes() for p in built.path.iterdir()}
+
+    def report(stage: str, done: int, total: int | None) -> None:
+        if stage.startswith(where):
+            raise error
+
+    def fail(*_: object) -> None:
+        raise error
+
+    if where == "writing":
+        monkeypatch.setattr(store.VectorWriter, "seal", fail)
+    with pytest.raises(error):
+        built.add(encoder, english_file, report=report)
+    assert entries(built.path.parent) == ["index"]
+    assert {p.name: p.read_bytes() for p in built.path.iterdir()} == files
+    assert everything(Index.open(built.path)) == before
+
+
+def test_add_of_a_bad_file_leaves_the_old_index(
+    encoder: Encoder, built: Index, english_file: Path
+) -> None:
+    with pytest.raises(CorpusError):
+        built.add(encoder, [english_file, built.path.parent / "none"])
+    assert len(Index.open(built.path)) == 60 and entries(built.path.parent) == ["index"]

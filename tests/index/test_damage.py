@@ -1,0 +1,167 @@
+"""Directories that are never replaced, and indexes that do not open since they are damaged."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from support.indexes import entries, everything, refused, text, without_checksums
+
+from miner.encoder.encoder import Encoder
+from miner.errors import ArtifactError
+from miner.index.index import ANN, META, Index
+from miner.index.store import EMBEDDINGS, IDS, SENTENCES
+from miner.mining.search import search
+
+
+def test_a_build_replaces_an_older_index(
+    encoder: Encoder, built: Index, english_file: Path, english: list[str]
+) -> None:
+    index = Index.build(encoder, english_file, built.path)
+    assert index.sentences(np.arange(60)) == english
+    assert entries(built.path.parent) == ["index"]
+
+
+@pytest.mark.parametrize("kind", ["directory", "file", "model"])
+def test_only_an_index_is_replaced(
+    encoder: Encoder, german_file: Path, tiny_model: Path, tmp_path: Path, kind: str
+) -> None:
+    place = tmp_path / "place"
+    if kind == "model":
+        shutil.copytree(tiny_model, place)
+    elif kind == "directory":
+        place.mkdir()
+        (place / "thesis.tex").write_text("years of work")
+    else:
+        place.write_text("years of work")
+    before = entries(place) if place.is_dir() else place.read_text()
+    with pytest.raises(ArtifactError, match="not one of ours"):
+        Index.build(encoder, german_file, place)
+    assert before == (entries(place) if place.is_dir() else place.read_text())
+    assert entries(tmp_path) == ["place"]
+
+
+def test_an_empty_directory_may_be_used(
+    encoder: Encoder, german_file: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "i").mkdir()
+    assert len(Index.build(encoder, german_file, tmp_path / "i")) == 60
+
+
+def unseal(path: Path) -> None:
+    with h5py.File(path / EMBEDDINGS, "r+") as file:
+        file.attrs["sealed"] = False
+
+
+def meta(**changes: Any) -> Callable[[Path], None]:
+    def damage(path: Path) -> None:
+        record = json.loads((path / META).read_text()) | changes
+        record = {name: value for name, value in record.items() if value is not ...}
+        (path / META).write_text(json.dumps(record))
+
+    return damage
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "not sealed": unseal,
+    "vectors cut short": lambda path: os.truncate(path / EMBEDDINGS, 3000),
+    "no vectors": lambda path: (path / EMBEDDINGS).unlink(),
+    "sentences cut short": lambda path: os.truncate(path / SENTENCES, 100),
+    "no sentences": lambda path: (path / SENTENCES).unlink(),
+    "no meta": lambda path: (path / META).unlink(),
+    "empty meta": lambda path: os.truncate(path / META, 0),
+    "half of meta": lambda path: os.truncate(path / META, 50),
+    "deep meta": lambda path: (path / META).write_text("[" * 10_000),
+    "meta is a list": lambda path: (path / META).write_text("[]"),
+    "another format": meta(format="bitext-miner model"),
+    "another version": meta(version=2),
+    "no version": meta(version=...),
+    "other counts": meta(sentences=59),
+    "other dimension": meta(dimension=31),
+    "no model": meta(model=...),
+    "a model of text": meta(model="tiny"),
+    "no index": meta(index=...),
+    "no distinct": meta(distinct=...),
+    "no sources": meta(sources=...),
+    "sources of another kind": meta(sources=[{"path": "x"}]),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("older", [False, True])
+def test_a_damaged_index_does_not_open(built: Index, damage: str, older: bool) -> None:
+    if older:
+        without_checksums(built.path)
+    DAMAGES[damage](built.path)
+    refused(built.path)
+
+
+def test_an_older_index_without_checksums_opens(built: Index) -> None:
+    without_checksums(built.path)
+    assert everything(Index.open(built.path).verify()) == everything(built)
+
+
+@pytest.mark.parametrize("kind", ["flipped", "zeroed"])
+def test_altered_bytes_are_found_before_a_search(
+    encoder: Encoder, german_file: Path, tmp_path: Path, kind: str
+) -> None:
+    """Wherever they are: a few places of every file, in a compressed index with ids."""
+    corpus = text(tmp_path / "c", *(f"id{i}\t{line}" for i, line in enumerate(
+        german_file.read_text(encoding="utf-8").splitlines()
+    )))  # fmt: skip
+    path = tmp_path / "i"
+    Index.build(encoder, corpus, path, format="bucc", index="SQ8")
+    assert entries(path) == sorted([ANN, EMBEDDINGS, IDS, META, SENTENCES])
+    for name in entries(path):
+        data = (path / name).read_bytes()
+        for place in np.linspace(0, len(data) - 1, 12).astype(int).tolist():
+            changed = bytearray(data)
+            if kind == "flipped":
+                changed[place] ^= 4
+            else:
+                changed[place : place + 40] = bytes(len(changed[place : place + 40]))
+            if changed == data:
+                continue
+            (path / name).write_bytes(changed)
+            with pytest.raises(ArtifactError) as caught:
+                search(Index.open(path), Index.open(path))
+            assert str(path) in str(caught.value) and "\n" not in str(caught.value)
+        (path / name).write_bytes(data)
+    assert len(search(Index.open(path), Index.open(path))) > 0
+
+
+def test_an_altered_index_is_not_extended(
+    encoder: Encoder, built: Index, english_file: Path
+) -> None:
+    data = bytearray((built.path / SENTENCES).read_bytes())
+    data[7] ^= 1
+    (built.path / SENTENCES).write_bytes(data)
+    with pytest.raises(ArtifactError, match=f"{SENTENCES}: altered"):
+        Index.open(built.path).add(encoder, english_file)
+
+
+def test_ids_that_went_missing(encoder: Encoder, tmp_path: Path) -> None:
+    """Line numbers must not replace ids of the corpus."""
+    corpus = text(tmp_path / "c", "x1\teins", "x2\tzwei")
+    Index.build(encoder, corpus, tmp_path / "i", format="bucc")
+    (tmp_path / "i" / IDS).unlink()
+    assert IDS in refused(tmp_path / "i")
+
+
+def test_a_missing_index(tmp_path: Path) -> None:
+    assert "miner index" in refused(tmp_path / "none")
+    refused(text(tmp_path / "file", "x"))
+
+
+def test_meta_is_complete(built: Index) -> None:
+    record = json.loads((built.path / META).read_text())
+    assert record["sources"] == [dataclasses.asdict(source) for source in built.sources]
+    assert record["sentences"] == record["distinct"] == sum(s.records for s in built.sources)
