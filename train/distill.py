@@ -88,9 +88,11 @@ def distill(
     replaceable(output, CONFIG)
     _check_teacher(teacher, config)
     text, held_out, counts = _read(lessons, config, report)
+    # Bitext alone is the text of 'miner train-verifier', which holds out the same pairs.
+    labels = None if text.same.all() else text.same
     key = {
         "config": config.as_dict(),
-        "text": fingerprint(text.source, text.target, text.same),
+        "text": fingerprint(text.source, text.target, labels),
         "teacher": teacher.fingerprint,
     }
     target = Path(output)
@@ -118,8 +120,8 @@ def distill(
         trainer = make_trainer(pairs, config, tokenizers, "cpu", start)
         trainer.teacher = wanted
         if trainer.held is not None:
-            source, target_rows = (wanted[ids] for ids in pairs.pairs.take(pairs.held).text.T)
-            found = mining_f1(source.astype(np.float32), target_rows.astype(np.float32))
+            sides = pairs.pairs.take(pairs.held).text.T
+            found = mining_f1(*(wanted[ids].astype(np.float32) for ids in sides))
             report(f"held-out mining F1 of the teacher {found.f1:.4f}")
         held_out = held_out or [one for side in pairs.text(pairs.held) for one in side]
         row_of = {sentence: row for row, sentence in enumerate(sentences)}

@@ -15,31 +15,34 @@ NAMES = {
 
 def tables(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) -> list[str]:
     """Return the table of mining and a line on throughput for each language pair."""
-    results = record["results"]
-    recipe, learned = results["transformer"], results["learned from"]
-    rows, lines = [], []
-    for one in results["pairs"]:
-        asked = sorted({name for row in one["rows"].values() for name in row["reached"]})
-        for name, row in one["rows"].items():
-            reached = [
-                f"{row['reached'][value]['precision']:.3f}" if value in row["reached"] else "–"
-                for value in asked
-            ]
-            rows.append((one["pair"], NAMES[name], f"{row['test']['f1']:.3f}", *reached))
-        lines += [speed(one), ""]
-    columns = ["set", "encoder", "**F1 on test**", *(f"asked {value}" for value in asked)]
+    lines: list[str] = []
+    for section in record["sections"].values():
+        lines += [*mining(section["results"]), "", speed(section["results"]), ""]
+        lines += [conditions(section), ""]
+    return lines
+
+
+def mining(one: dict[str, Any]) -> list[str]:
+    """Return the table of one language pair."""
+    recipe = one["transformer"]
+    asked = sorted({name for row in one["rows"].values() for name in row["reached"]})
+    rows = []
+    for name, row in one["rows"].items():
+        reached = [
+            f"{row['reached'][value]['precision']:.3f}" if value in row["reached"] else "–"
+            for value in asked
+        ]
+        rows.append((NAMES[name], f"{row['test']['f1']:.3f}", *reached))
+    columns = ["encoder", "**F1 on test**", *(f"asked {value}" for value in asked)]
     return [
-        "A transformer of 4 layers and 256 dimensions, trained for "
+        f"{one['pair']}: a transformer of 4 layers and 256 dimensions, trained for "
         f"{recipe['minutes']:g} minutes on {recipe['threads']} thread",
-        f"({recipe['pairs seen']:,} pairs). Fit and student learned from {learned:,} pairs.",
-        f"Sets are {results['cut']:.0%} of the BUCC-style ones, so that figures are rough.",
+        f"({recipe['pairs seen']:,} pairs). Fit and student learned from "
+        f"{one['learned from']:,} pairs.",
+        f"The set is {one['cut']:.0%} of the BUCC-style one, so that figures are rough.",
         "Precision is that reached where as much was asked for without gold.",
         "",
         *table(columns, rows),
-        "",
-        *lines,
-        conditions(record),
-        "",
     ]
 
 

@@ -46,16 +46,16 @@ def test_batches_are_of_like_length() -> None:
 def test_lines() -> None:
     row = {"test": {"f1": 0.5}, "reached": {"0.9": {"precision": 0.91, "recall": 0.4}}}
     rates = {"bare": 100.0, "adapter": 98.0, "bfloat16": 10.0, "student": 49_000.0}
-    one = {"pair": "de-en", "rows": {"fit": row}, "sentences/s of CPU time": rates}
-    record = {
-        "results": {
-            "transformer": {"minutes": 9.0, "threads": 1, "pairs seen": 64_000},
-            "cut": 0.05,
-            "learned from": 20_000,
-            "pairs": [one],
-        }
+    one = {
+        "pair": "de-en",
+        "transformer": {"minutes": 9.0, "threads": 1, "pairs seen": 64_000},
+        "cut": 0.05,
+        "learned from": 20_000,
+        "rows": {"fit": row},
+        "sentences/s of CPU time": rates,
     }
+    record = {"sections": {"de-en": {"results": one}}}
     text = "\n".join(foreign_tables.tables(record, lambda record: "made here"))
-    assert "| de-en | transformer, fitted | 0.500 | 0.910 |" in text and "made here" in text
+    assert "| transformer, fitted | 0.500 | 0.910 |" in text and "made here" in text
     assert "98 through the adapter (+2.0% time)" in text and "(500 times the transformer)" in text
     assert "F1 0.5000  asked: reached  0.9: 0.910" in foreign.shown("de-en", {"fit": row})
