@@ -224,6 +224,7 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     "speed": part("speed.json", speed_tables.tables),
     "hybrid": part("hybrid.json", hybrid_tables.tables),
     "billion": simple("billion.json", scale_tables.billion),
+    "shards": simple("shards.json", scale_tables.overhead),
     "languages": part("languages.json", language_tables.tables),
     "encoders": part("encoders.json", encoder_tables.tables),
     "foreign": part("foreign.json", foreign_tables.tables),

@@ -1,4 +1,4 @@
-"""Tables of ``results/billion.json``."""
+"""Tables of ``results/billion.json`` and ``results/shards.json``."""
 
 from typing import Any
 
@@ -63,3 +63,19 @@ def billion(record: dict[str, Any]) -> list[str]:
         "",
         *table(("task", "number", "core-hours", "TB read", "TB written", "GB of one"), kinds),
     ]  # fmt: skip
+
+
+def overhead(record: dict[str, Any]) -> list[str]:
+    results = record["results"]
+    names = ("unsharded", "serial", "1 process", "2 processes")
+    rows = [(name, f"{results[name]['cpu']:.1f}", f"{results[name]['wall']:.1f}") for name in names]
+    return [
+        f"{results['lines']:,} lines a side in {results['shards']} shards",
+        f"({results['blocks']} blocks of the search), with one thread a process,",
+        "while other programs used the machine. Shards take",
+        f"{results['overhead']:.1%} more CPU time than the search without them;",
+        f"all outputs are {'equal' if results['equal'] else 'NOT equal'}.",
+        f"Two processes are {results['speedup']:.2f} times as fast as one.",
+        "",
+        *table(("run", "CPU seconds", "seconds"), rows),
+    ]
