@@ -46,6 +46,7 @@ def test_two_languages_with_a_table(seed: int) -> None:
     assert (dense(lexicons.of("en", "de")) == dense(found)).all()
 
 
+@settings(max_examples=30)
 @given(SEEDS)
 def test_two_languages_that_meet_in_a_third(seed: int) -> None:
     generator = np.random.default_rng(seed)

@@ -215,7 +215,7 @@ def test_int8_misses_few_neighbours(k: int, d: int) -> None:
 
 def test_int8_of_4096_dimensions_finds_the_neighbours() -> None:
     """As many dimensions as the vectors of large language models have."""
-    source, target = (side(part) for part in realistic(np.random.default_rng(25), 400, 300, 4096))
+    source, target = (side(part) for part in realistic(np.random.default_rng(25), 200, 150, 4096))
     found = nearest_both(source, target, searching(8))
     for one, other, lists in ((source, target, found[0]), (target, source, found[1])):
         wanted = brute(one, other, 8)
