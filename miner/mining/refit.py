@@ -27,7 +27,7 @@ FOLDS = 3
 PENALTY = 30.0
 # Likewise for likely pairs, and how often the function is fitted to them; each fit starts from the
 # probabilities of the one before. Chosen on the training splits (benchmarks/LOG.md).
-LIKELY_PENALTY, ROUNDS = 3.0, 2
+LIKELY_PENALTY, ROUNDS = 10.0, 2
 # Pairs expected to be right: with fewer, the function is the model's own.
 FEWEST_RIGHT = 30
 # Slope of log-odds on those of a model, which are too flat: it learned from harder negatives.
