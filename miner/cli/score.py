@@ -10,7 +10,7 @@ from miner.cli import filtering, guard, options, sharding
 from miner.cli.progress_bars import Progress
 
 if TYPE_CHECKING:
-    from miner.shards.score_shards import Scores
+    from miner.shards.scoring_plan import Scores
     from miner.shards.workers import Workers
 
 
@@ -99,7 +99,7 @@ def score(
     if shards is not None:
         if bitext is None:
             raise click.UsageError("shards score files of pairs: give BITEXT")
-        from miner.shards.score_shards import Scores
+        from miner.shards.scoring_plan import Scores
 
         context = filtering.context(source_lang, target_lang, model)
         reading = BitextFormat(scol, tcol, header, format, on_error)

@@ -14,7 +14,7 @@ from miner.errors import MinerError, MismatchError
 from miner.names import VERSION
 from miner.shards import search_tasks, text_tasks, verify_tasks
 from miner.shards.context import Context
-from miner.shards.score_shards import FORMAT, KIND, ScoringPlan, rate
+from miner.shards.scoring_plan import FORMAT, KIND, ScoringPlan, rate
 from miner.shards.shard_plan import PLAN, Plan
 from miner.shards.task import Task, perform
 
