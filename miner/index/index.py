@@ -11,6 +11,8 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +79,13 @@ class Index:
 
     def __len__(self) -> int:
         return len(self.store)
+
+    def with_names(self, names: Sequence[str | Path]) -> "Index":
+        """Return this index with other names of its files, as given by the user."""
+        other = copy(self)
+        pairs = zip(self.sources, names, strict=True)
+        other.sources = [replace(source, path=str(name)) for source, name in pairs]
+        return other
 
     @property
     def external(self) -> bool:

@@ -2,7 +2,6 @@
 
 import shutil
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -76,10 +75,7 @@ def copy_index(index: Index, path: str | Path, names: Sequence[str]) -> Index:
     with atomic_directory(path, marker=META) as directory:
         for name in meta[FILES]:
             shutil.copyfile(index.path / name, directory / name)
-        meta["sources"] = [
-            vars(replace(source, path=str(name)))
-            for source, name in zip(index.sources, names, strict=True)
-        ]
+        meta["sources"] = [vars(source) for source in index.with_names(names).sources]
         meta[DIGEST] = digest(meta)
         write_meta(directory, meta)
     return Index.open(path)

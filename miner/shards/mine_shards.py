@@ -106,7 +106,11 @@ def mine_shards(
             do(plan.reading_tasks())
             tasks = plan.tasks(plan.rows(context.work))
             do([task for task in tasks if task.kind in ("read", "encode", "index", "probe")])
-            indexes = context.index(0), context.index(1)
+            # The plan has absolute names, for workers of other working directories.
+            indexes = (
+                context.index(0).with_names(texts[0]),
+                context.index(1).with_names(texts[1]),
+            )
             for index in indexes:
                 done(index.verify())
             languages = context.languages
@@ -118,7 +122,7 @@ def mine_shards(
                 indexes[1], by_margin, encoder, keep, settings
             )
             do(tasks)
-        found = _search(context, tasks, settings, languages)
+        found = _search(context, tasks, indexes, settings, languages)
         calibrate: Calibrate | None = None
         if plan.estimating:
             calibrate = partial(_calibrate, context, tasks)
@@ -128,10 +132,13 @@ def mine_shards(
 
 
 def _search(
-    context: Context, tasks: Sequence[Task], settings: SearchSettings, languages: Any
+    context: Context,
+    tasks: Sequence[Task],
+    indexes: tuple[Index, Index],
+    settings: SearchSettings,
+    languages: Any,
 ) -> Search:
     """Return the search that the tasks have done, its large arrays mapped from disk."""
-    left, right = context.index(0), context.index(1)
     found = _matched(context, 0)
     verifying = context.plan.verifying
     columns = _features(context, tasks, 0, found) if verifying else None
@@ -143,8 +150,7 @@ def _search(
         found.margin_ratio,
         found.forward_rank,
         found.backward_rank,
-        left,
-        right,
+        *indexes,
         columns,
     )
     forward, backward = (context.neighbors([f"lists/{side}"]) for side in SIDES)

@@ -23,8 +23,11 @@ def files(miner: Miner, german: list[str], english: list[str]) -> tuple[str, str
 
 
 def test_patterns_parts_and_status(miner: Miner, files: tuple[str, str]) -> None:
-    assert miner.mine(*files, *FAST, "-o", "plain.tsv").code == 0
-    done = miner.mine(*files, *FAST, "-o", "pairs/", "--work", "work", "--shard-lines", "0.025k")
+    # Ids name the files as they were given.
+    options = (*FAST, "--ids")
+    assert miner.mine(*files, *options, "-o", "plain.tsv").code == 0
+    assert "texts/2.de:" in Path("plain.tsv").read_text(encoding="utf-8")
+    done = miner.mine(*files, *options, "-o", "pairs/", "--work", "work", "--shard-lines", "0.025k")
     assert done.code == 0, done.err
     assert "source: 60 lines, 60 sentences" in done.err
     manifest = json.loads(Path("pairs/manifest.json").read_text(encoding="utf-8"))
