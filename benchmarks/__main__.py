@@ -19,6 +19,7 @@ BENCHMARKS = {
     "experiments": "benchmarks.models.experiments",
     "foreign": "benchmarks.models.foreign",
     "languages": "benchmarks.models.language_accuracy",
+    "seeds": "benchmarks.models.seeds",
     "distances": "benchmarks.models.distances",
     "filtering": "benchmarks.filtering.filter_quality",
     "speed": "benchmarks.speed.speed_sections",

@@ -23,6 +23,7 @@ from benchmarks.models import (
     experiment_tables,
     foreign_tables,
     language_tables,
+    seeds,
 )
 from benchmarks.reliability import reliability_tables
 from benchmarks.scale import scale_tables
@@ -37,7 +38,7 @@ NAMES = {
     "former": "the model that shipped before (5 languages with English)",
 }
 # Benchmarks whose name has changed since a result was measured.
-RENAMED = {"quality": "mining", "secondlook": "verification"}
+RENAMED = {"quality": "mining"}
 
 
 def conditions(record: dict[str, Any]) -> str:
@@ -164,7 +165,7 @@ def verification(record: dict[str, Any]) -> list[str]:
     return [
         f"Time for {source:,} × {target:,} sentences: {seconds['search']:.1f} s for the neighbour "
         f"search (k = 8),",
-        f"{result['second look, seconds']:.1f} s for verification "
+        f"{result['verification, seconds']:.1f} s for verification "
         f"({result['candidates a minute'] / 1e6:.1f} million candidates/min, tokenising included),",
         f"{seconds['estimate']:.1f} s for the estimate of precision with {result['decoys']:,} "
         "decoys.",
@@ -219,13 +220,14 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     "seen": part("evaluations.json", evaluation_tables.seen),
     "precision": simple("precision.json", precision),
     "between": simple("between.json", between),
-    "verification": simple("secondlook.json", verification),
+    "verification": simple("verification.json", verification),
     "training": simple("training.json", training),
     "speed": part("speed.json", speed_tables.tables),
     "hybrid": part("hybrid.json", hybrid_tables.tables),
     "billion": simple("billion.json", scale_tables.billion),
     "shards": simple("shards.json", scale_tables.overhead),
     "languages": part("languages.json", language_tables.tables),
+    "seeds": simple("seeds.json", seeds.seeds),
     "encoders": part("encoders.json", encoder_tables.tables),
     "foreign": part("foreign.json", foreign_tables.tables),
     "experiments": part("experiments.json", experiment_tables.tables),

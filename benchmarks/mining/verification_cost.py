@@ -1,10 +1,10 @@
 """Measure the time of verification and of the estimate of precision, beside the search.
 
-    python -m benchmarks verification --data DIR [--models models/bench]
+    python -m benchmarks verification --data DIR [--model default]
 
-On bucc-style de-en test, about 54k x 68k sentences, with the ``fast`` model of ``benchmarks
-mining``: the neighbour search alone (k = 8), verification including tokenisation of both sides, and
-the estimate of precision with the refit. They alternate in one run; medians are reported.
+On bucc-style de-en test, about 54k x 68k sentences: the neighbour search alone (k = 8),
+verification including tokenisation of both sides, and the estimate of precision with the refit.
+They alternate in one run; medians are reported.
 """
 
 import statistics
@@ -31,10 +31,12 @@ def timed(work: Callable[[], object]) -> float:
 
 
 def main() -> None:
-    arguments = report.parser(__doc__, "secondlook.json", "models/bench").parse_args()
-    encoder = Encoder.load(arguments.models / "de-en-fast")
+    parser = report.parser(__doc__, "verification.json")
+    parser.add_argument("--model", default="default", help="model directory [default]")
+    arguments = parser.parse_args()
+    encoder = Encoder.load(arguments.model)
     task = bucc_protocol.located(arguments.data / "bucc-style", "de-en")
-    seconds: dict[str, list[float]] = {"search": [], "search and look": [], "estimate": []}
+    seconds: dict[str, list[float]] = {"search": [], "search and verification": [], "estimate": []}
     with tempfile.TemporaryDirectory(prefix="verification-") as work:
         source, target = (
             Index.build(encoder, task.need(f"test.{side}"), Path(work) / side, format="bucc")
@@ -45,20 +47,20 @@ def main() -> None:
         unverified = SearchSettings(k=found.settings.neighbors)
         for _ in range(RUNS):
             seconds["search"].append(timed(lambda: run(source, target, None, unverified)))
-            seconds["search and look"].append(timed(lambda: run(source, target, verifier)))
+            seconds["search and verification"].append(timed(lambda: run(source, target, verifier)))
             seconds["estimate"].append(timed(lambda: calibrate(found)))
         sizes = [source.distinct, target.distinct]
         count = len(candidates(found.forward, found.backward))
     median = {name: statistics.median(values) for name, values in seconds.items()}
-    spent = median["search and look"] - median["search"]
+    spent = median["search and verification"] - median["search"]
     result = {
         "sentences": sizes,
         "candidates": count,
         "seconds": {
             name: [round(value, 2) for value in values] for name, values in seconds.items()
         },
-        "second look, seconds": round(spent, 2),
-        "second look, share of the search": round(spent / median["search"], 3),
+        "verification, seconds": round(spent, 2),
+        "verification, share of the search": round(spent / median["search"], 3),
         "candidates a minute": round(count / spent * 60),
         "estimate, share of the search": round(median["estimate"] / median["search"], 3),
         "decoys": calibrate(found)[1].decoys,
