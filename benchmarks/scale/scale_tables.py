@@ -71,8 +71,7 @@ def overhead(record: dict[str, Any]) -> list[str]:
     rows = [(name, f"{results[name]['cpu']:.1f}", f"{results[name]['wall']:.1f}") for name in names]
     return [
         f"{results['lines']:,} lines a side in {results['shards']} shards",
-        f"({results['blocks']} blocks of the search), with one thread a process,",
-        "while other programs used the machine. Shards take",
+        f"({results['blocks']} blocks of the search), with one thread a process. Shards take",
         f"{results['overhead']:.1%} more CPU time than the search without them;",
         f"all outputs are {'equal' if results['equal'] else 'NOT equal'}.",
         f"Two processes are {results['speedup']:.2f} times as fast as one.",
