@@ -29,7 +29,7 @@ HARD = "mean, critical and major"
 
 
 def measure(name: str, data: Path) -> dict[str, float]:
-    """Return all metrics of one model."""
+    """Return all metrics of one model, shares in [0, 1], by name. Raises MinerError."""
     model, found = MinerModel(name), {}
     for pair in ("de-en", "fr-en"):
         for rank in ("margin", "probability"):

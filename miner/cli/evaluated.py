@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 def write_json(path: str, record: dict[str, Any], **layout: Any) -> None:
+    """Write JSON, with the ``layout`` of :func:`json.dumps`. Raises ResourceError."""
     with open_output(path) as file:
         file.write(json.dumps(record, **layout) + "\n")
 

@@ -26,7 +26,7 @@ FOLDS = 3
 # deviations of the feature.
 PENALTY = 30.0
 # Likewise for likely pairs, and how often the function is fitted to them; each fit starts from the
-# probabilities of the one before. Chosen on the training splits (benchmarks/LOG.md).
+# probabilities of the one before (tried values: benchmarks/LOG.md).
 LIKELY_PENALTY, ROUNDS = 10.0, 2
 # Pairs expected to be right: with fewer, the function is the model's own.
 FEWEST_RIGHT = 30
