@@ -3,12 +3,12 @@
     python -m benchmarks foreign --data DIR [--models models/foreign] [--minutes 15] [--cut 0.1]
 
 Trains the transformer of :mod:`benchmarks.models.small_transformer` on German–English and
-French–English for ``--minutes``, unless ``--models`` holds it, and takes it as ``hf:DIR`` from then
-on. On a cut of the BUCC-style sets (that share of their gold pairs and of the other sentences) it
-mines by margin; then with verification that ``miner fit`` learned; then by the student that
-``miner distill`` made. Thresholds are tuned on the cut of the training split. Precision is asked
-for without gold, and compared with the gold. Throughput is by CPU time on ``--threads``, beside a
-loop of ``SentenceTransformer.encode``.
+French–English for ``--minutes`` of CPU time, unless ``--models`` holds it, and takes it as
+``hf:DIR`` from then on. On a cut of the BUCC-style sets (that share of their gold pairs and of the
+other sentences) it mines by margin; then with verification that ``miner fit`` learned; then by the
+student that ``miner distill`` made. Thresholds are tuned on the cut of the training split.
+Precision is asked for without gold, and compared with the gold. Throughput is by CPU time on
+``--threads``, beside a loop of ``SentenceTransformer.encode``.
 """
 
 import time
@@ -242,7 +242,7 @@ def shown(pair: str, rows: dict[str, Any]) -> str:
 
 def main() -> None:
     parser = report.parser(__doc__, "foreign.json", "models/foreign", quick=True)
-    parser.add_argument("--minutes", type=float, default=15.0, help="of the training [15]")
+    parser.add_argument("--minutes", type=float, default=15.0, help="CPU time of the training [15]")
     parser.add_argument("--cut", type=float, default=0.1, help="share of the mining sets [0.1]")
     parser.add_argument("--learn", type=int, default=60_000, help="pairs of a fit and a student")
     parser.add_argument("--pairs", nargs="+", choices=PAIRS, default=PAIRS, help="[both]")

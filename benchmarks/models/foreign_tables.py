@@ -36,7 +36,7 @@ def mining(one: dict[str, Any]) -> list[str]:
     columns = ["encoder", "**F1 on test**", *(f"asked {value}" for value in asked)]
     return [
         f"{one['pair']}: a transformer of 4 layers and 256 dimensions, trained for "
-        f"{recipe['minutes']:g} minutes on {recipe['threads']} thread",
+        f"{recipe['minutes']:g} minutes of CPU time",
         f"({recipe['pairs seen']:,} pairs). Fit and student learned from "
         f"{one['learned from']:,} pairs.",
         f"The set is {one['cut']:.0%} of the BUCC-style one, so that figures are rough.",

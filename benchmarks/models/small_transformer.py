@@ -30,7 +30,7 @@ Pair = tuple[str, str]
 
 
 def trained(pairs: Sequence[Pair], place: Path, minutes: float, threads: int) -> Path:
-    """Return the directory of the transformer, trained for ``minutes`` unless it is there."""
+    """Return the directory of the transformer, trained for ``minutes`` of CPU time unless there."""
     import torch
 
     final = place / "transformer"
@@ -107,7 +107,7 @@ def _train(model, tokenizer, pairs: Sequence[Pair], minutes: float) -> tuple[int
     model.embeddings.word_embeddings.weight.requires_grad_(False)
     free = [weight for weight in model.parameters() if weight.requires_grad]
     optimiser = torch.optim.AdamW(free, lr=RATE)
-    begun, steps, losses = time.perf_counter(), 0, [0.0]
+    begun, steps, losses = time.process_time(), 0, [0.0]
 
     def vectors(texts: Sequence[str]) -> torch.Tensor:
         given = tokenizer(
@@ -118,7 +118,7 @@ def _train(model, tokenizer, pairs: Sequence[Pair], minutes: float) -> tuple[int
         return (states * mask).sum(dim=1) / mask.sum(dim=1).clamp(min=1)
 
     for batch in _batches(pairs):
-        done = (time.perf_counter() - begun) / (60 * minutes)
+        done = (time.process_time() - begun) / (60 * minutes)
         if done >= 1:
             break
         for group in optimiser.param_groups:
