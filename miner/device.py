@@ -1,11 +1,11 @@
 """Choice between CPU and GPU, for encoding, training and search. torch is imported on demand."""
 
-import importlib
 import os
 from collections.abc import Callable
 from typing import Any
 
 from miner.errors import DependencyError, ResourceError
+from miner.libraries import library
 
 # One of these exists if an NVIDIA driver serves a GPU (the second within WSL). Importing torch to
 # learn that there is none would take seconds.
@@ -49,9 +49,4 @@ def torch_gpus() -> int:
 
 def import_torch() -> Any:
     """Import torch. Raises :class:`~miner.errors.DependencyError` if it is missing."""
-    try:
-        return importlib.import_module("torch")
-    except ImportError:
-        raise DependencyError(
-            '--device cuda needs torch; run: pip install "bitext-miner[gpu]"'
-        ) from None
+    return library("torch", "--device cuda", "gpu")

@@ -13,6 +13,7 @@ from miner.cli.sharding import expanded
 from miner.cli.train import unfinished
 from miner.cli.training_text import ParallelText
 from miner.encoder.loading import Loading
+from miner.libraries import require
 from miner_train.config import TrainConfig
 
 # Settings of a training that a distillation has, too.
@@ -96,7 +97,7 @@ def distill(
         guard.check_directory("-o", output, "a model", overwrite)
     given = {name: value for name, value in settings.items() if value is not None}
     config = configured(TrainConfig(), given)
-    training_text.require_training("a distillation")
+    require(["torch", "sklearn"], "a distillation", "train")
     from dataclasses import replace
 
     from miner.encoder.open_encoder import open_encoder

@@ -12,6 +12,7 @@ from miner.cli import guard, loading_options, options, training_text
 from miner.cli.progress_bars import Progress
 from miner.cli.training_text import ParallelText
 from miner.encoder.loading import Loading, split_name
+from miner.libraries import require
 from miner.text.bitext_format import BitextFormat
 
 # Estimated precision of the pairs that are taken for bitext.
@@ -87,7 +88,7 @@ def fit(
     named = None if source_lang is None else f"{source_lang}-{target_lang}".lower()
     guard.check([*text.files, *(mined or ())], {"-o": output})
     guard.check_directory("-o", output, "a model", overwrite)
-    training_text.require_training("a fit")
+    require(["torch", "sklearn"], "a fit", "train")
     from miner.encoder.foreign_encoder import ForeignEncoder
     from miner.encoder.open_encoder import open_encoder
     from miner.text.durable import scratch_directory

@@ -51,7 +51,7 @@ def train(
     that it learns to write human text. After each epoch it is judged by the likelihood of held-out
     references, and the best epoch is kept. Repeat the command of a stopped training to go on.
     """
-    from miner.libraries import library
+    from miner.libraries import require
     from miner.text.bitext import read_bitext
     from miner.text.bitext_format import BitextFormat
     from miner.text.locks import remove_abandoned
@@ -63,7 +63,7 @@ def train(
         guard.check_directory("-o", output, "a generator", overwrite)
     given = {name: value for name, value in settings.items() if value is not None}
     config = configured(GeneratorConfig(), given)
-    library("torch", "training", "train")
+    require(["torch"], "training", "train")
     from miner_train.learn_generator import train_generator
 
     layout = BitextFormat(read_col or "2", write_col or "1", header)

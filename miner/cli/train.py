@@ -10,6 +10,7 @@ from miner.cli.config_options import Grouped, config_options, configured
 from miner.cli.options import Number
 from miner.cli.progress_bars import Progress
 from miner.cli.training_text import ParallelText
+from miner.libraries import require
 from miner_train.config import TrainConfig
 from miner_train.recipes import RECIPES
 from miner_train.recipes import recipe as start_of
@@ -180,7 +181,7 @@ def train(
         raise click.UsageError("--score-col ranks pairs for --keep or --clean; both are missing")
     if config.clean and not score_col:
         raise click.UsageError("--clean needs a column of probabilities (--score-col)")
-    training_text.require_training()
+    require(["torch", "sklearn"], "training", "train")
     from miner_train.pipeline import train_model
 
     with Progress("pairs") as progress:

@@ -7,7 +7,7 @@ import click
 from miner.cli import guard, options
 from miner.cli.config_options import Grouped, config_options, configured
 from miner.cli.progress_bars import Progress
-from miner.errors import DependencyError
+from miner.libraries import require
 from miner.names import FORMATS
 from miner_train.config import ClassifierConfig
 
@@ -106,12 +106,7 @@ def train_classifier(
     guard.check_directory("-o", output, "a classifier", overwrite)
     given = {name: value for name, value in settings.items() if value is not None}
     config = configured(ClassifierConfig(), given)
-    try:
-        import torch  # noqa: F401
-    except ImportError:
-        raise DependencyError(
-            'training needs torch; run: pip install "bitext-miner[train]"'
-        ) from None
+    require(["torch"], "training", "train")
     from miner.text.bitext_format import BitextFormat
     from miner.text.corpus import Reader
     from miner_train import learn_classifier

@@ -7,6 +7,7 @@ import click
 from miner.cli import guard, training_text
 from miner.cli.progress_bars import Progress
 from miner.cli.training_text import ParallelText
+from miner.libraries import require
 
 
 @click.command(
@@ -44,7 +45,7 @@ def train_verifier(
         raise click.UsageError("nothing to learn from: give --source and --target, or --bitext")
     guard.check(text.files, {"-o": output})
     guard.check_directory("-o", output, "a model", overwrite)
-    training_text.require_training()
+    require(["torch", "sklearn"], "training", "train")
     from miner_train.relearn_verification import relearn_verification
 
     with Progress("pairs") as progress:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib.util
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,6 @@ import click
 
 from miner.cli import options
 from miner.cli.sharding import expanded
-from miner.errors import DependencyError
 from miner.names import FORMATS
 from miner.text.bitext_format import BitextFormat
 
@@ -99,14 +97,3 @@ def parallel_text(sides: bool = True) -> options.Decorator:
         return _SIDES(decorated) if sides else decorated
 
     return decorate
-
-
-def require_training(work: str = "training") -> None:
-    """Raise DependencyError where a library of the extra ``train`` is missing.
-
-    They are found, not imported: scikit-learn takes two seconds, and not every training needs it.
-    """
-    if not all(importlib.util.find_spec(library) for library in ("torch", "sklearn")):
-        raise DependencyError(
-            f'{work} needs torch and scikit-learn; run: pip install "bitext-miner[train]"'
-        )

@@ -18,7 +18,8 @@ from miner.encoder.architecture import ENCODERS, VOCABULARIES
 from miner.encoder.loading import USUAL, Loading
 from miner.encoder.model import Part
 from miner.encoder.tokenizer import Tokenizer, open_tokenizer
-from miner.errors import ArtifactError, DependencyError
+from miner.errors import ArtifactError
+from miner.libraries import library
 from miner.machine import thread_count
 from miner.parallel import in_order
 
@@ -250,12 +251,8 @@ class Encoder:
         """Open one part of the model. Raises DependencyError if it needs torch."""
         if ENCODERS[encoder].network is None:
             return _MeanPool(part)
-        try:
-            from miner.encoder.recurrent import RecurrentPool
-        except ImportError:
-            raise DependencyError(
-                f'{self.name}: {encoder} needs torch; run: pip install "bitext-miner[train]"'
-            ) from None
+        library("torch", f"{self.name}: {encoder}", "train")
+        from miner.encoder.recurrent import RecurrentPool
 
         def on(device: str) -> Means:
             return RecurrentPool(encoder, part, self.model.architecture, device, self.name)

@@ -9,7 +9,6 @@ Pieces that our encoder ignores have zero rows, which change no direction.
 import base64
 import json
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from miner.encoder.encoder import Encoder
 from miner.encoder.model import Model
 from miner.encoder.pieces import SPACE_MARK
 from miner.encoder.sentencepiece_proto import normalizer_spec
-from miner.errors import ArtifactError, DependencyError
+from miner.errors import ArtifactError
 from miner.libraries import library
 from miner.text.artifacts import atomic_directory
 
@@ -194,14 +193,9 @@ def _write_json(path: Path, values: Any) -> None:
 
 def _write_onnx(path: Path, table: np.ndarray) -> None:
     """Write a graph ``input_ids, attention_mask (b, t) int64 → sentence_embedding (b, d)``."""
-    try:
-        onnx, helper, numpy_helper = map(
-            import_module, ("onnx", "onnx.helper", "onnx.numpy_helper")
-        )
-    except ImportError as error:
-        raise DependencyError(
-            f"an export to onnx needs onnx ({error}); run: pip install onnx"
-        ) from None
+    onnx, helper, numpy_helper = (
+        library(name, "an export to onnx") for name in ("onnx", "onnx.helper", "onnx.numpy_helper")
+    )
     types = onnx.TensorProto
     nodes = [
         helper.make_node("Gather", ["embeddings", "input_ids"], ["rows"]),  # (b, t, d)

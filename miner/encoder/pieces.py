@@ -31,10 +31,7 @@ class PieceTokenizer:
         except Exception as error:  # sentencepiece raises several undocumented types
             raise ArtifactError(f"{name}: not a SentencePiece model ({error})") from None
         self.size: int = self.processor.get_piece_size()
-        self.meaningful = np.ones(self.size, dtype=bool)
-        for piece in range(self.size):
-            if self.processor.is_unknown(piece) or self.processor.is_control(piece):
-                self.meaningful[piece] = False
+        self.meaningful = ~_unknown_or_control(self.processor)
         self.meaningful[self.processor.piece_to_id(SPACE_MARK)] = False
         self._vocabulary = vocabulary
         self._sampler: _Sampler | None = None
@@ -80,19 +77,20 @@ class PieceTokenizer:
         return [piece.replace(SPACE_MARK, " ") for piece in pieces], ids
 
 
+def _unknown_or_control(processor: Any) -> np.ndarray:
+    """``(V,) bool``, in two calls: one for each piece would take longer than reading the model."""
+    every = list(range(processor.get_piece_size()))
+    return np.array(processor.is_unknown(every)) | np.array(processor.is_control(every))
+
+
 class _Sampler:
     """Pieces and their log-probabilities in the form that the sampling loop reads."""
 
     def __init__(self, processor: Any, vocabulary: bytes):
         from miner.kernels.unigram import trie
 
-        ids = [
-            piece
-            for piece in range(processor.get_piece_size())
-            if not (processor.is_unknown(piece) or processor.is_control(piece))
-        ]
-        pieces = [processor.id_to_piece(piece) for piece in ids]
-        scores = [processor.get_score(piece) for piece in ids]
+        ids = np.flatnonzero(~_unknown_or_control(processor)).tolist()
+        pieces, scores = processor.id_to_piece(ids), processor.get_score(ids)
         self.trie = trie(pieces, ids, scores)
         self.longest = max(map(len, pieces), default=0)
         self.unknown = min(scores, default=0.0) - 10.0  # SentencePiece's penalty

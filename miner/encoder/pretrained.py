@@ -18,6 +18,7 @@ import numpy as np
 from miner.device import resolve_device
 from miner.encoder.loading import BACKENDS, COMPUTED, HF, MODEL2VEC, Loading, split_name
 from miner.errors import ArtifactError, DependencyError
+from miner.libraries import library
 from miner.machine import thread_count
 
 # Sentences of a batch: of transformers on a CPU and on a GPU, and of averages of embeddings.
@@ -74,7 +75,7 @@ class SentenceTransformerModel(Pretrained):
     def __init__(
         self, place: str, local: str | None, loading: Loading, threads: int | None, device: str
     ):
-        library = _import("sentence_transformers", f"hf:{place}")
+        transformers = library("sentence_transformers", f"hf:{place}", "hf")
         self._threads = thread_count(threads)
         self.device = resolve_device(device)
         if loading.compute != COMPUTED[0] and loading.backend != BACKENDS[0]:
@@ -85,7 +86,7 @@ class SentenceTransformerModel(Pretrained):
         with suppress(ImportError):  # a bar for each part of a model
             import_module("transformers.utils.logging").disable_progress_bar()
         with _loads(f"hf:{place}"), torch_threads(self._threads):
-            self.model = library.SentenceTransformer(
+            self.model = transformers.SentenceTransformer(
                 place,
                 device=self.device,
                 backend=loading.backend,
@@ -165,11 +166,11 @@ class Model2VecModel(Pretrained):
     """Model of model2vec: a mean of embeddings. No sentence is cut."""
 
     def __init__(self, place: str, local: str | None, threads: int | None):
-        library = _import("model2vec", f"model2vec:{place}")
+        model2vec = library("model2vec", f"model2vec:{place}", "hf")
         self._threads = thread_count(threads)
         with _loads(f"model2vec:{place}"):
             # What is in the cache is not downloaded again.
-            self.model = library.StaticModel.from_pretrained(place, force_download=False)
+            self.model = model2vec.StaticModel.from_pretrained(place, force_download=False)
         super().__init__(MODEL2VEC, place, _snapshot(place, local), "torch")
 
     def encode(self, sentences: list[str], prompt: str) -> np.ndarray:
@@ -258,15 +259,6 @@ def _snapshot(place: str, local: str | None) -> Path:
         return Path(local)
     hub = import_module("huggingface_hub")
     return Path(hub.snapshot_download(place, local_files_only=True))
-
-
-def _import(library: str, name: str) -> Any:
-    try:
-        return import_module(library)
-    except ImportError as error:
-        raise DependencyError(
-            f'{name}: needs {library} ({error}); run: pip install "bitext-miner[hf]"'
-        ) from None
 
 
 @contextmanager

@@ -10,7 +10,8 @@ import numpy as np
 
 from miner.encoder.normaliser import Normaliser
 from miner.encoder.unit_lists import code_points, keep_ids, vocabulary_lines
-from miner.errors import ArtifactError, DependencyError
+from miner.errors import ArtifactError
+from miner.libraries import library
 from miner.ragged import offsets_of
 
 # A word is a run of letters, digits and underscores, or any other character except a space.
@@ -149,10 +150,4 @@ def morphs(segmentation: bytes, name: str = "morphs.txt") -> Callable[[str], Seq
 
 def morfessor() -> Any:
     """Import Morfessor. Raises :class:`~miner.errors.DependencyError` if it is missing."""
-    try:
-        import morfessor
-    except ImportError:
-        raise DependencyError(
-            'cutting words into morphs needs Morfessor; run: pip install "bitext-miner[morfessor]"'
-        ) from None
-    return morfessor
+    return library("morfessor", "cutting words into morphs", "morfessor")

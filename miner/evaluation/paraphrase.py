@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from miner.errors import CorpusError, DependencyError, NoTestSetError
+from miner.errors import CorpusError, NoTestSetError
 from miner.evaluation import metrics
 from miner.evaluation.evaluated_model import EvaluatedModel
 from miner.evaluation.labelled_text import LabelledPairs, read_labelled, tsv_files
@@ -221,13 +221,8 @@ def predict_by_classifier(
     pairs would be in the tenth held out for early stopping. Prediction takes the mean of both
     orders. Raises DependencyError without scikit-learn.
     """
-    try:
-        from sklearn.neural_network import MLPClassifier
-    except ImportError:
-        raise DependencyError(
-            'the classifier needs scikit-learn; run: pip install "bitext-miner[train]"'
-        ) from None
-    classifier = MLPClassifier((HIDDEN,), early_stopping=True, random_state=seed)
+    networks = library("sklearn.neural_network", "the classifier", "train")
+    classifier = networks.MLPClassifier((HIDDEN,), early_stopping=True, random_state=seed)
     with threadpool_limits(1):  # the same order of additions on every machine
         classifier.fit(features(learned)[: len(learned.good)], learned.good)
         probability = classifier.predict_proba(features(tested))[:, 1]

@@ -21,12 +21,13 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from miner.errors import CorpusError, DependencyError, NoTestSetError
+from miner.errors import CorpusError, NoTestSetError
 from miner.evaluation import metrics
 from miner.evaluation.evaluated_model import ENGLISH, EvaluatedModel
 from miner.evaluation.metrics import pearson, value_of
 from miner.evaluation.results import Metric, TaskResult, measure
 from miner.evaluation.senteval_sets import LAYOUTS, Part, Parts, find
+from miner.libraries import library
 from miner.progress import Reporter, silent
 
 TASK = "senteval"
@@ -177,10 +178,4 @@ def _stratified(x: np.ndarray, label: np.ndarray, folds: int) -> Any:
 
 
 def _regression() -> Any:
-    try:
-        from sklearn.linear_model import LogisticRegression
-    except ImportError:
-        raise DependencyError(
-            'SentEval needs scikit-learn; run: pip install "bitext-miner[train]"'
-        ) from None
-    return LogisticRegression
+    return library("sklearn.linear_model", "SentEval", "train").LogisticRegression

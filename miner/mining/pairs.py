@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from miner.errors import DependencyError
 from miner.index.index import Index
+from miner.libraries import library
 from miner.scoring.verifier import FEATURES
 from miner.text.bitext_format import check_suffix, check_written, file_format
 from miner.text.output import one_line, open_output
@@ -123,13 +123,10 @@ class Pairs:
             yield self.take(slice(start, start + BLOCK))
 
     def _write_parquet(self, path: str | Path) -> None:
-        try:
-            import pyarrow
-            from pyarrow import parquet
-        except ImportError:
-            raise DependencyError(
-                f'{path}: Parquet needs pyarrow; run: pip install "bitext-miner[parquet]"'
-            ) from None
+        pyarrow, parquet = (
+            library(name, f"{path}: writing Parquet", "parquet")
+            for name in ("pyarrow", "pyarrow.parquet")
+        )
         text, real, rank = pyarrow.string(), pyarrow.float64(), pyarrow.int16()
         schema = pyarrow.schema(
             [("src_id", text), ("tgt_id", text), ("src", text), ("tgt", text)]

@@ -6,11 +6,10 @@ much it keeps.
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Mapping
 from typing import Any
 
-from miner.errors import DependencyError
+from miner.libraries import require
 from miner.text.output import StrPath, open_output
 
 # Names of the lines in charts that the slider moves.
@@ -19,10 +18,7 @@ MOVED = ("threshold0", "threshold1")
 
 def check(path: StrPath) -> None:
     """Check that Bokeh is installed, and Jinja2 with it. Raises DependencyError otherwise."""
-    if any(importlib.util.find_spec(name) is None for name in ("bokeh", "jinja2")):
-        raise DependencyError(
-            f'{path}: a report needs bokeh; run: pip install "bitext-miner[report]"'
-        )
+    require(["bokeh", "jinja2"], f"{path}: a report", "report")
 
 
 def write(

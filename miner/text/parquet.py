@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import io
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from miner.errors import CorpusError, DependencyError
+from miner.errors import CorpusError
+from miner.libraries import library
 from miner.text.columns import Column, Parse, RawRecord
 from miner.text.compression import codec
 from miner.text.lines import MOST, display_name, opened
@@ -26,13 +26,10 @@ def raw_rows(origin: str, columns: Sequence[Column], held: bytes | None) -> Iter
     formats. Raises CorpusError (damage, columns) and DependencyError (pyarrow).
     """
     name = display_name(origin)
-    try:
-        pa: Any = importlib.import_module("pyarrow")
-        pq: Any = importlib.import_module("pyarrow.parquet")
-    except ImportError:
-        raise DependencyError(
-            f'{name}: reading Parquet needs pyarrow; run: pip install "bitext-miner[parquet]"'
-        ) from None
+    pa, pq = (
+        library(one, f"{name}: reading Parquet", "parquet")
+        for one in ("pyarrow", "pyarrow.parquet")
+    )
     if any(isinstance(column.key, int) for column in columns):
         raise CorpusError(f"{name}: Parquet columns have names; give those and not numbers")
     if codec(origin):
