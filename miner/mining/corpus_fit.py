@@ -50,8 +50,8 @@ def fit_to_corpus(
         pairs.cosine,
         last.mixture.probability(last.logit),
     )
-    faultless[own.rows] = own.faultless
     if fitted is None:
+        faultless[own.rows] = own.faultless(last.mixture.probability(last.logit[own.rows]))
         return CorpusFit(last, faultless, notes)
     theirs = likely.read(
         quality,
@@ -70,6 +70,7 @@ def fit_to_corpus(
         penalty = refit.LIKELY_PENALTY
         again = refit.refit(last, weight, columns, folds, rows=rows, penalty=penalty)
         last = again or last
+    faultless[own.rows] = own.faultless(last.mixture.probability(last.logit[own.rows]))
     return CorpusFit(last, faultless, notes)
 
 

@@ -12,7 +12,7 @@ import miner
 from miner.encoder.encoder import Encoder
 from miner.evaluation.gold import read_gold
 from miner.mining import likely
-from miner.mining.likely import FAULTLESS, POSSIBLE, Reading
+from miner.mining.likely import FAULTLESS, FEWEST, POSSIBLE, USUAL, Reading
 from miner.mining.precision import Estimate, calibrate
 from miner.mining.search import Search, verifier_for
 from miner.scoring.logistic import sigmoid
@@ -38,12 +38,41 @@ def test_a_pair_is_read_by_itself(demo: Search, monkeypatch: pytest.MonkeyPatch)
     alone = Quality(demo.verifier.encoder, ("de", "en")).score(german, english)
     logit = np.log(alone) - np.log1p(-alone)
     # The index holds vectors as float16.
-    np.testing.assert_allclose(found.faultless[:40], sigmoid(logit + FAULTLESS), atol=1e-3)
+    np.testing.assert_allclose(sigmoid(found.quality[:40]), sigmoid(logit), atol=1e-3)
     columns, _ = features(demo.verifier, german, english)
     np.testing.assert_allclose(found.features[:40], columns[:, len(PAIR_FEATURES) :], atol=1e-3)
     monkeypatch.setattr(likely, "BLOCK", 7)
     again = reading(demo)
-    assert (again.features == found.features).all() and (again.faultless == found.faultless).all()
+    assert (again.features == found.features).all() and (again.quality == found.quality).all()
+
+
+def test_faults_are_relative_to_the_corpus() -> None:
+    """A model that finds all translations poor does not lower their scores, but faulty ones."""
+    generator = np.random.default_rng(1)
+    probability = np.concatenate([np.full(2 * FEWEST, 0.99), np.full(500, 0.01)])
+    chance = generator.normal(-9, 1, 500)
+
+    def faultless(median: float, count: int = 2 * FEWEST) -> np.ndarray:
+        own = np.concatenate([median + np.linspace(-1, 1, count - 1), [median - 8]])
+        own = np.concatenate([own, np.full(2 * FEWEST - count, -9.0)])
+        sure = np.where(np.arange(len(probability)) < count, probability, 0.01)
+        found = Reading(np.arange(560), np.zeros((560, 0)), np.concatenate([own, chance]))
+        return found.faultless(sure)
+
+    usual = faultless(USUAL)
+    np.testing.assert_allclose(
+        usual[: 2 * FEWEST - 1],
+        sigmoid(USUAL + np.linspace(-1, 1, 2 * FEWEST - 1) + FAULTLESS),
+        atol=1e-3,
+    )
+    poor = faultless(USUAL - 4)
+    np.testing.assert_allclose(poor[: 2 * FEWEST], usual[: 2 * FEWEST], atol=1e-2)
+    assert poor[2 * FEWEST - 1] < 0.2
+    # Better than usual is no reason to lower any; few pairs do not tell.
+    assert (faultless(USUAL + 2)[:50] >= usual[:50]).all()
+    np.testing.assert_allclose(
+        faultless(USUAL - 4, FEWEST - 1)[FEWEST - 2], sigmoid(USUAL - 12 + FAULTLESS)
+    )
 
 
 def test_the_best_pairs_of_the_demo_are_right(calibrated_demo: tuple[Search, Estimate]) -> None:
