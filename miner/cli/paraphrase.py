@@ -13,6 +13,7 @@ import click
 
 from miner.cli import filtering, guard, options
 from miner.cli.paraphrase_generate import generate, train
+from miner.cli.paraphrase_lexicon import lexicon
 from miner.cli.paraphrase_tune import tune
 from miner.cli.progress_bars import Progress
 
@@ -29,6 +30,7 @@ Examples:
   miner paraphrase build de-en.tsv -o paraphrases.tsv
   miner paraphrase pivot de-en.tsv fr-en.tsv -o paraphrases.tsv
   miner paraphrase train paraphrases.tsv -o models/generator
+  miner paraphrase lexicon paraphrases.tsv -o lexicon.tsv
   miner paraphrase tune paraphrases.tsv --by overlap1 --grades dev.tsv"""
 )
 def paraphrase() -> None:
@@ -321,5 +323,5 @@ def pivot(
     click.echo(said, err=True)
 
 
-for command in (tune, train, generate):
+for command in (tune, train, generate, lexicon):
     paraphrase.add_command(command)

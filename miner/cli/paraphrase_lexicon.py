@@ -1,0 +1,87 @@
+"""``miner paraphrase lexicon``: words and their paraphrases, from sentence pairs or a model."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from pathlib import Path
+
+import click
+
+from miner.cli import guard, options
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  miner paraphrase lexicon paraphrases.tsv -o lexicon.tsv
+  miner paraphrase lexicon paraphrases.tsv --least 5 --best 3 -o lexicon.tsv
+  miner paraphrase lexicon default --first 2000 -o near.tsv"""
+)
+@click.argument("source", metavar="PARAPHRASES|MODEL")
+@click.option("--scol", metavar="N|NAME", help="Column of the first sentences [1].")
+@click.option("--tcol", metavar="N|NAME", help="Column of the second sentences [2].")
+@options.header
+@click.option(
+    "--best",
+    type=click.IntRange(1),
+    default=10,
+    show_default=True,
+    help="Paraphrases of each word, the best ones.",
+)
+@click.option(
+    "--least",
+    type=click.IntRange(1),
+    default=10,
+    show_default=True,
+    help="Of PARAPHRASES: how often two words stand on opposite sides, at least.",
+)
+@click.option(
+    "--first",
+    type=click.IntRange(2),
+    default=10_000,
+    show_default=True,
+    help="Of a MODEL: how many of its most frequent pieces or words to compare.",
+)
+@click.option("-o", "--output", default="-", metavar="FILE", help="Lexicon [standard output].")
+def lexicon(
+    source: str,
+    scol: str | None,
+    tcol: str | None,
+    header: bool,
+    best: int,
+    least: int,
+    first: int,
+    output: str,
+) -> None:
+    """Write words and their paraphrases, from sentence pairs or from the embeddings of a model.
+
+    From PARAPHRASES, such as those of 'miner paraphrase build': word, paraphrase, adjusted
+    pointwise mutual information and count (P18). From a MODEL, a directory or 'default': piece or
+    word, neighbour and cosine; neighbours in a model of several languages may be translations.
+    """
+    from miner.text.output import open_output
+
+    guard.check([source], {"-o": output})
+    if source == "default" or Path(source).is_dir():
+        from miner.encoder.model import load
+        from miner.paraphrases.paraphrase_lexicon import nearest_types
+
+        rows = [
+            f"{pair.word}\t{pair.other}\t{pair.score:.4f}\n"
+            for pair in nearest_types(load(source), best, first)
+        ]
+    else:
+        from miner.paraphrases.paraphrase_lexicon import adjusted_pmi
+        from miner.text.bitext import read_bitext
+        from miner.text.bitext_format import BitextFormat
+
+        pairs = read_bitext(source, None, BitextFormat(scol, tcol, header))
+        found = adjusted_pmi(list(zip(pairs.source, pairs.target, strict=True)), least)
+        rows = [
+            f"{pair.word}\t{pair.other}\t{pair.score:.4f}\t{pair.count}\n"
+            for _, own in groupby(found, key=lambda pair: pair.word)
+            for pair in list(own)[:best]
+        ]
+    with open_output(output) as file:
+        file.writelines(rows)
+    click.echo(f"{len(rows):,} pairs", err=True)

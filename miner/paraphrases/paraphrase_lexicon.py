@@ -1,0 +1,161 @@
+"""Paraphrase lexicon: pairs of words from paraphrases (P18, supplement), or near in a model.
+
+P18 ranks pairs of words by adjusted pointwise mutual information: that of words that occur on
+different sides of a paraphrase, minus that of words that occur in one sentence. Without the latter
+"Hong" would be a paraphrase of "Kong".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from miner.encoder.architecture import ENCODERS
+from miner.encoder.model import Model
+from miner.encoder.pieces import PieceTokenizer
+from miner.encoder.unit_lists import vocabulary_lines
+from miner.errors import CorpusError
+from miner.text.words import tokens
+
+# Words of a sentence: P18 leaves out longer ones. Pairs that are counted at a time.
+LONGEST, BLOCK = 30, 1000
+# Rows of a model that are compared with all others at a time.
+ROWS = 1024
+
+
+@dataclass(frozen=True)
+class WordPair:
+    """A word and a paraphrase of it, with a score.
+
+    ``count`` is how often they stand on opposite sides of a pair; 0 for neighbours in a model.
+    """
+
+    word: str
+    other: str
+    score: float
+    count: int = 0
+
+
+def adjusted_pmi(
+    pairs: Sequence[tuple[str, str]], least: int = 10, longest: int = LONGEST
+) -> list[WordPair]:
+    """Rank pairs of words by adjusted PMI, in nats, those of each word together.
+
+    ``least`` is how often two words stand on opposite sides, at least (10 in P18's examples), and
+    ``longest`` the most words of a sentence. A word counts once in a sentence, both directions of a
+    paraphrase count, and PMI within sentences is the mean of both columns, as in P18. One is added
+    to the counts of words in one sentence, since synonyms are often in none. Raises CorpusError
+    where no pair of words is frequent enough.
+    """
+    number: dict[str, int] = {}
+    both: list[tuple[np.ndarray, np.ndarray]] = []
+    for pair in pairs:
+        words = [tokens(side) for side in pair]
+        if all(0 < len(own) <= longest for own in words):
+            first, second = (
+                np.unique([number.setdefault(word, len(number)) for word in own if word.isalnum()])
+                for own in words
+            )
+            if len(first) and len(second):
+                both.append((first.astype(np.int64), second.astype(np.int64)))
+    size, total = len(number), len(both)
+    one = [_occurrences((pair[side] for pair in both), size) for side in (0, 1)]
+    across, counts = _counted(((a, b) for a, b in both), size)
+    # Both directions: (u, v) and (v, u) are the same pair of words.
+    keys = np.concatenate([across, across % size * size + across // size])
+    keys, place = np.unique(keys, return_inverse=True)
+    joint = np.bincount(place, np.tile(counts, 2), len(keys)).astype(np.int64)
+    u, v = keys // size, keys % size
+    kept = (joint >= least) & (u != v)
+    if not kept.any():
+        raise CorpusError(
+            f"no two words stand {least} times on opposite sides; give more text, or a smaller --least"
+        )
+    keys, joint, u, v = keys[kept], joint[kept], u[kept], v[kept]
+    share = (one[0] + one[1]) / (2 * total)
+    score = np.log(joint / (2 * total) / (share[u] * share[v]))
+    for side in (0, 1):
+        within, times = _counted(((pair[side], pair[side]) for pair in both), size)
+        score -= 0.5 * _pmi(_looked_up(within, times, keys), one[side], u, v, total)
+    names = np.array(list(number), dtype=object)
+    found = [
+        WordPair(str(names[a]), str(names[b]), float(s), int(n))
+        for a, b, s, n in zip(u, v, score, joint, strict=True)
+    ]
+    return sorted(found, key=lambda pair: (pair.word, -pair.score, pair.other))
+
+
+def nearest_types(model: Model, k: int, first: int) -> Iterator[WordPair]:
+    """Yield the ``k`` nearest types of each of the ``first`` types of a model, by the cosine.
+
+    Types are pieces, words or trigrams, by the encoders of the model; vocabularies have the most
+    frequent ones first. Types without a vector are passed over.
+    """
+    for name, part in zip(model.architecture.encoders, model.parts, strict=True):
+        units = ENCODERS[name].units
+        texts, known = _types(model.vocabularies[units], units)
+        table = part.table()[: len(texts)]
+        length = np.linalg.norm(table, axis=1)
+        rows = np.flatnonzero(known & (length > 0))[:first]
+        vectors = table[rows] / length[rows, None]  # (types, d)
+        for start in range(0, len(rows), ROWS):
+            block = vectors[start : start + ROWS] @ vectors.T  # (block, types)
+            own = np.arange(len(block))
+            block[own, start + own] = -np.inf
+            order = np.argsort(-block, axis=1, kind="stable")[:, : min(k, len(rows) - 1)]
+            for row, nearest in enumerate(order.tolist()):
+                for other in nearest:
+                    word = texts[rows[start + row]]
+                    yield WordPair(word, texts[rows[other]], float(block[row, other]))
+
+
+def _types(vocabulary: bytes, units: str) -> tuple[list[str], np.ndarray]:
+    """Texts of the types of a vocabulary, and which of them have a meaning, ``(n,) bool``."""
+    if units == "piece":
+        pieces = PieceTokenizer(vocabulary)
+        texts = [pieces.processor.id_to_piece(row) for row in range(pieces.size)]
+        return texts, pieces.meaningful
+    texts = vocabulary_lines(vocabulary, units)
+    return texts, np.ones(len(texts), dtype=bool)
+
+
+def _occurrences(sentences: Iterator[np.ndarray], size: int) -> np.ndarray:
+    """Count the sentences that have each word: ``(size,) int64``."""
+    every = list(sentences)
+    return np.bincount(np.concatenate(every) if every else np.empty(0, np.int64), minlength=size)
+
+
+def _counted(
+    pairs: Iterator[tuple[np.ndarray, np.ndarray]], size: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Count pairs of words: ascending keys ``u * size + v``, and the number of each."""
+    keys, counts = np.empty(0, np.int64), np.empty(0, np.int64)
+    waiting: list[np.ndarray] = []
+
+    def merged() -> tuple[np.ndarray, np.ndarray]:
+        new, times = np.unique(np.concatenate(waiting), return_counts=True)
+        every, place = np.unique(np.concatenate([keys, new]), return_inverse=True)
+        weights = np.concatenate([counts, times])
+        return every, np.bincount(place, weights, len(every)).astype(np.int64)
+
+    for first, second in pairs:
+        waiting.append(np.add.outer(first * size, second).ravel())
+        if len(waiting) == BLOCK:
+            keys, counts = merged()
+            waiting.clear()
+    return merged() if waiting else (keys, counts)
+
+
+def _looked_up(keys: np.ndarray, counts: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Counts of the wanted keys; 0 for keys that are not there."""
+    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[place] == wanted, counts[place], 0)
+
+
+def _pmi(
+    joint: np.ndarray, one: np.ndarray, u: np.ndarray, v: np.ndarray, total: int
+) -> np.ndarray:
+    """PMI of words within the sentences of one column, with one added to each count."""
+    return np.log((joint + 1) * total / ((one[u] + 1) * (one[v] + 1)))
