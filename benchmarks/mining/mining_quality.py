@@ -30,7 +30,8 @@ def trained_on(pair: str, config: TrainConfig, data: Path, output: Path) -> floa
     files = sorted((data / "train" / pair).glob("*.tsv.xz"))
     if not files:
         raise MinerError(f"{data / 'train' / pair}: no training text (*.tsv.xz)")
-    return trained(files, config, output, exclude=unseen.written(data, output.parent / "tests"))
+    kept_out = unseen.written(data, output.parent / "tests")
+    return trained(files, config, output, exclude=kept_out).clock
 
 
 def main() -> None:

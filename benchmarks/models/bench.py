@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from benchmarks import report
-from benchmarks.models.trained_models import settings, trained
+from benchmarks.models.trained_models import Spent, settings, trained
 from benchmarks.models.training_text import Text
 from miner import MinerError
 from miner.encoder.model import load
@@ -44,15 +44,15 @@ class Bench:
 
     def model(
         self, text: Text, config: TrainConfig, embeddings: Path | None = None
-    ) -> tuple[Path, float]:
+    ) -> tuple[Path, Spent]:
         """Return the directory of a model, trained if need be, and the seconds of its training."""
         config = self.used(config)
         start = [] if embeddings is None else [content_digest(embeddings)]
         key = json.dumps([text.described["fingerprint"], settings(config), *start])
         digest = hashlib.sha256(key.encode()).hexdigest()[:8]
         output = self.models / f"{text.name}.{config.encoder}.{digest}"
-        seconds = trained([text.path], config, output, verifier=False, embeddings=embeddings)
-        return output, seconds
+        spent = trained([text.path], config, output, verifier=False, embeddings=embeddings)
+        return output, spent
 
     def used(self, config: TrainConfig) -> TrainConfig:
         """Return the configuration to train by, smaller in a quick run."""
@@ -71,7 +71,7 @@ class Bench:
         """
         found: Row = {"settings": settings(self.used(config))}
         try:
-            model, seconds = self.model(text, config, embeddings)
+            model, spent = self.model(text, config, embeddings)
             fingerprint = load(model).fingerprint
             if fingerprint not in self.known:
                 self.known[fingerprint] = measure(model)
@@ -80,7 +80,8 @@ class Bench:
             return {**found, "failed": str(error).splitlines()[0]}
         return {
             **found,
-            "training seconds": seconds,
+            "training seconds": spent.clock,
+            "training CPU seconds": spent.cpu,
             "fingerprint": fingerprint,
             "figures": self.known[fingerprint],
         }
@@ -109,7 +110,7 @@ def completed(results: Results, old: Sequence[Row]) -> Results:
     """Add the old rows that are not measured again yet."""
 
     def key(row: Row) -> tuple[Any, ...]:
-        return row.get("group"), row.get("question"), row["name"]
+        return row.get("group"), row.get("question"), row["name"], row.get("seed")
 
     done = {key(row) for row in results["rows"]}
     return {**results, "rows": [*results["rows"], *(row for row in old if key(row) not in done)]}

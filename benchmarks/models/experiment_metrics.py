@@ -1,6 +1,6 @@
 """Rows of the experiments: a model of some pairs, and its metrics with intervals."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,6 +12,8 @@ from benchmarks.models.training_text import BILINGUAL, ENGLISH, Pair, Text
 from miner import MinerError
 from miner.evaluation import bucc, mining_sets, sts, tatoeba
 from miner.evaluation.evaluated_model import MinerModel
+from miner.evaluation.labelled_text import read_labelled, tsv_files
+from miner.evaluation.mining_sets import SPLITS
 from miner.evaluation.results import Metric
 from miner_train.config import TrainConfig
 from miner_train.recipes import RECIPES
@@ -21,6 +23,8 @@ EPOCHS = 5
 P19 = replace(RECIPES["p19-tuned"], epochs=EPOCHS)
 # Both columns are English, so the nearest other sentence may be in either.
 PARAPHRASE = replace(P19, negatives_from="either")
+# Development set of the STS Benchmark.
+STS_DEV = "stsb.en.dev"
 
 
 class ExperimentBench(Bench):
@@ -55,16 +59,17 @@ class ExperimentBench(Bench):
         languages: str = BILINGUAL,
         mine: bool = True,
         embeddings: Path | None = None,
+        measure: Callable[[Path], dict[str, Any]] | None = None,
         **more: Any,
     ) -> Row:
         """Return one row of a table.
 
         ``mine``: measure mining too, which takes longest. ``embeddings``: word vectors to start
-        from.
+        from. ``measure``: other metrics of the model in a directory.
         """
         print(f"{group}: {name}, {len(pairs):,} pairs", flush=True)
         text = self.text(group, name, pairs)
-        measure = partial(metrics, data=self.data, languages=languages, mine=mine)
+        measure = measure or partial(metrics, data=self.data, languages=languages, mine=mine)
         return {
             "group": group,
             "name": name,
@@ -93,6 +98,22 @@ def metrics(model: Path, data: Path, languages: str, mine: bool) -> dict[str, An
         raise MinerError(f"{data / sts.TASK}: no sets of STS 2012 to 2016")
     found["sts 12-16"] = mean
     found["sts-b"] = pick(result.metrics, sts.BENCHMARK.format("en"), sts.PEARSON)
+    return {name: metric.as_dict() for name, metric in found.items()}
+
+
+def development(model: Path, data: Path) -> dict[str, Any]:
+    """Return metrics on development sets: mining by margin, and STS-B.
+
+    Mining F1 is that of the best threshold of the training split, which is tuned on itself.
+    """
+    evaluated = MinerModel(str(model))
+    task = next(one for one in mining_sets.sets(data) if one.pair == BILINGUAL)
+    (mined,) = bucc.mine_set(evaluated, task, ("margin",), SPLITS[:1])
+    pairs = read_labelled(tsv_files(data / sts.TASK)[STS_DEV])
+    found = {
+        "bucc training": bucc.metrics_of(mined)[0],
+        "sts-b dev": pick(sts.correlations(evaluated, STS_DEV, pairs)[0], STS_DEV, sts.PEARSON),
+    }
     return {name: metric.as_dict() for name, metric in found.items()}
 
 

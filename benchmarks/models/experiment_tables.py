@@ -1,6 +1,7 @@
 """Tables of ``results/experiments.json``."""
 
 from collections.abc import Callable
+from statistics import mean
 from typing import Any
 
 from benchmarks.markdown import conjoined, head, line
@@ -12,6 +13,8 @@ HEADS = {
     "scale": "Metrics against the number of training pairs; each sample contains the smaller ones",
     "languages": "Foreign languages beside the same English sentences",
     "every-language": "Every foreign language with text, on as many pairs each",
+    "recipes": "P19's recipe and the fast one at equal dimension, vocabulary, dropout and text",
+    "back-translation": "Bitext and its back-translation by the built-in translator, equal pairs",
     "word-vectors": "Words that start from pretrained vectors, on English paraphrases",
 }
 # Metrics by their names in the JSON: head of the column and factor.
@@ -20,6 +23,8 @@ METRICS = {
     "tatoeba": ("Tatoeba", 1),
     "sts 12-16": ("STS 12–16", 100),
     "sts-b": ("STS-B", 100),
+    "bucc training": ("F1 on training", 1),
+    "sts-b dev": ("STS-B dev", 100),
 }
 FIRST = {
     "sources": "source",
@@ -28,6 +33,8 @@ FIRST = {
     "scale": "pairs",
     "languages": "language",
     "every-language": "language",
+    "recipes": "recipe",
+    "back-translation": "text",
     "word-vectors": "start",
 }
 KEY = [
@@ -35,7 +42,9 @@ KEY = [
     "words a side. BUCC F1: bucc-style fr-en test split, by ratio margin, the threshold from the",
     "training split. Tatoeba: accuracy of both directions, by margin. STS 12–16: mean of",
     "Pearson × 100 over the data sets of those years. STS-B: its English test set. In brackets:",
-    "95% bootstrap interval over the test items. One seed each.",
+    "95% bootstrap interval over the test items. Rows of several seeds have the mean, and in",
+    "brackets the lowest and the highest; others have one seed. F1 on training: the best threshold",
+    "of the training split, tuned on itself.",
 ]
 
 
@@ -50,7 +59,7 @@ def section(name: str, results: dict[str, Any]) -> list[str]:
     """Return the heading of a section and a table for each group."""
     parts = [[f"{HEADS[name]}:"]]
     for group in dict.fromkeys(row["group"] for row in results["rows"]):
-        rows = [row for row in results["rows"] if row["group"] == group]
+        rows = over_seeds([row for row in results["rows"] if row["group"] == group])
         parts.append(_table(FIRST[name], group, rows))
         absent = results.get("left out", {}).get(group)
         if absent:
@@ -60,6 +69,27 @@ def section(name: str, results: dict[str, Any]) -> list[str]:
             if own == group or own.startswith(f"{group}, "):
                 parts.append([_spearman(own.removeprefix(group), columns)])
     return conjoined(parts)[:-1]
+
+
+def over_seeds(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Join rows that differ in their seed: means, and the ranges in place of intervals."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        found.setdefault(row["name"], []).append(row)
+    joined = []
+    for same in found.values():
+        measured = [row for row in same if "figures" in row]
+        if "seed" not in same[0] or not measured:
+            joined.append(same[0])
+            continue
+        figures = {}
+        for name in measured[0]["figures"]:
+            values = [row["figures"][name]["value"] for row in measured]
+            figures[name] = {"value": mean(values), "interval": [min(values), max(values)]}
+        seconds = mean(row["training CPU seconds"] for row in measured)
+        many = {"figures": figures, "seeds": len(measured), "training CPU seconds": seconds}
+        joined.append({**measured[0], **many})
+    return joined
 
 
 def _table(first: str, group: str, rows: list[dict[str, Any]]) -> list[str]:
@@ -90,9 +120,14 @@ def _cosines(row: dict[str, Any]) -> str:
     return f"{low:.2f} to {high:.2f}"
 
 
+def _spent(row: dict[str, Any]) -> str:
+    return f"{row['seeds']}, {row['training CPU seconds']:.0f}"
+
+
 # Columns of some sections: the key of a row that has one, and its cell.
 _MORE: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "cosines": ("cosines", _cosines),
+    "seeds, CPU s of one": ("seeds", _spent),
     "overlap": ("overlap", lambda row: f"{row['overlap']['share']:.3f}"),
 }
 

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from miner.encoder.model import load
 from miner_train import selection
@@ -15,6 +15,16 @@ from miner_train.read import TextPair
 EVERY = 10.0
 
 
+class Spent(NamedTuple):
+    """Seconds of a training by the clock and of CPU; 0 if no step was taken.
+
+    ``cpu`` is 0 for a model that was trained before CPU time was noted.
+    """
+
+    clock: float
+    cpu: float
+
+
 class Clock:
     """Seconds from the start to the last training step, over all runs of one training.
 
@@ -23,9 +33,9 @@ class Clock:
 
     def __init__(self, note: Path):
         self.note = note
-        self.before = float(note.read_text()) if note.exists() else 0.0
+        self.before = self.spent = noted(note)
         self.started = self.noted = time.perf_counter()
-        self.seconds = self.before
+        self.cpu = time.process_time()
 
     def say(self, line: str) -> None:
         """Print a line of the training with its time."""
@@ -34,13 +44,23 @@ class Clock:
     def tick(self, stage: str, done: int, total: int | None) -> None:
         """Count the time up to this step (a :data:`miner.progress.Reporter`)."""
         now = time.perf_counter()
-        self.seconds = self.before + now - self.started
+        self.spent = Spent(
+            self.before.clock + now - self.started,
+            self.before.cpu + time.process_time() - self.cpu,
+        )
         if now - self.noted > EVERY:
             self.save()
 
     def save(self) -> None:
         self.noted = time.perf_counter()
-        self.note.write_text(f"{self.seconds:.1f}\n")
+        self.note.write_text(f"{self.spent.clock:.1f} {self.spent.cpu:.1f}\n")
+
+
+def noted(note: Path) -> Spent:
+    """Read the seconds of a note; 0 where there is none."""
+    numbers = map(float, note.read_text().split()) if note.exists() else ()
+    clock, cpu, *_ = (*numbers, 0.0, 0.0)
+    return Spent(clock, cpu)
 
 
 def trained(
@@ -50,12 +70,12 @@ def trained(
     exclude: Path | None = None,
     verifier: bool = True,
     embeddings: Path | None = None,
-) -> float:
+) -> Spent:
     """Train a model into ``output``, unless it holds one of the same files and configuration.
 
     ``exclude`` is a file of sentences to keep out of the training text, ``embeddings`` one of word
-    vectors to start from. Returns the seconds from
-    the start to the last step: 0 if no step was taken. Learning to verify does not count.
+    vectors to start from. Returns the seconds from the start to the last step. Learning to verify
+    does not count.
     """
     note = output.with_name(f"{output.name}.seconds")
     if not reusable(files, config, output, exclude, embeddings):
@@ -74,7 +94,7 @@ def trained(
             progress=clock.tick,
         )
         clock.save()
-    return float(note.read_text()) if note.exists() else 0.0
+    return noted(note)
 
 
 def reusable(

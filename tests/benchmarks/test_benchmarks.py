@@ -176,7 +176,7 @@ def test_parameters() -> None:
 
 def test_seconds_of_a_killed_training_count(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="the benchmark trains")
-    from benchmarks.models.trained_models import Clock
+    from benchmarks.models.trained_models import Clock, noted
 
     note = tmp_path / "seconds"
     note.write_text("12.0\n")
@@ -184,7 +184,13 @@ def test_seconds_of_a_killed_training_count(tmp_path: Path) -> None:
     clock.tick("training", 1, 2)
     clock.say("learning to verify candidates")
     clock.save()
-    assert 12.0 <= float(note.read_text()) < 13.0
+    assert 12.0 <= noted(note).clock < 13.0 and 0.0 <= noted(note).cpu < 1.0
+    note.write_text("12.0 7.0\n")
+    clock = Clock(note)
+    clock.tick("training", 2, 2)
+    clock.save()
+    assert noted(note).clock >= 12.0 and 7.0 <= noted(note).cpu < 8.0
+    assert noted(tmp_path / "none") == (0.0, 0.0)
 
 
 @pytest.fixture

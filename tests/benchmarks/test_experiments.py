@@ -18,12 +18,14 @@ from miner.text.output import open_output
 pytest.importorskip("torch", reason="the experiments train")
 
 from benchmarks.models import (
+    back_translation_experiments,
     bench,
     choose,
     experiment_metrics,
     experiment_tables,
     filter_experiments,
     language_experiments,
+    recipe_experiments,
     size_experiments,
     sources,
     training_text,
@@ -73,9 +75,10 @@ class Dry:
         self.embeddings: Path | None = None
 
     def row(self, group: str, name: str, pairs: list[Pair], *_: Any, **more: Any) -> dict[str, Any]:
-        assert (group, name) not in self.given and pairs
+        assert "seed" in more or (group, name) not in self.given and pairs
         self.given[group, name] = pairs
         more.pop("mine", None)
+        more.pop("measure", None)
         value = len(pairs) / 1000
         figure = {"value": value, "interval": [value - 0.01, value + 0.01]}
         names = ("bucc", "tatoeba", "sts 12-16", "sts-b")
@@ -85,6 +88,7 @@ class Dry:
             "pairs": len(pairs),
             "fingerprint": f"{group} {name}",
             "figures": dict.fromkeys(names, figure),
+            "training CPU seconds": 2.0,
             **more,
         }
 
@@ -326,6 +330,38 @@ def test_word_vectors(data: Path, tmp_path: Path) -> None:
     assert starts[0] == ("random", None) and [start for _, start in starts[1:]] == [file, file]
     assert {row["group"] for row in results["rows"]} == {"words, d = 3"}
     assert experiment_tables.section("word-vectors", results)
+
+
+def test_recipes_are_crossed_over_seeds(data: Path) -> None:
+    results = last(recipe_experiments, Dry(data, 20))
+    keys = [(row["group"], row["name"], row["seed"]) for row in results["rows"]]
+    assert len(set(keys)) == 2 * 3 * 3
+    lines = experiment_tables.section("recipes", results)
+    # Three seeds make one line: their number, CPU seconds, mean and range.
+    assert sum("| 20 | 3, 2 | 0.020 (0.020–0.020) |" in line for line in lines) == 6
+    for row in results["rows"]:
+        row["figures"]["bucc"] = {"value": row["seed"] / 10, "interval": [0.0, 1.0]}
+    (joined, *_) = experiment_tables.over_seeds([row for row in results["rows"]
+                                                 if row["name"] == "p19"])  # fmt: skip
+    assert joined["figures"]["bucc"] == {"value": pytest.approx(0.2), "interval": [0.1, 0.3]}
+    failed = [{"group": "g", "name": "n", "seed": 1, "pairs": 2, "failed": "why"}]
+    assert experiment_tables.over_seeds(failed) == failed
+
+
+def test_a_bitext_and_its_back_translation_have_the_same_rows(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(back_translation_experiments, "TAUGHT", 60)
+    dry = Dry(data, 15)
+    dry.work = data / "work"  # type: ignore[attr-defined]
+    results = last(back_translation_experiments, dry)
+    assert len(results["rows"]) == 2 * 3 * 2
+    for languages in back_translation_experiments.LANGUAGES:
+        bitext = dry.given[languages, "bitext"]
+        translated = dry.given[languages, "its back-translation"]
+        assert [pair[1] for pair in bitext] == [pair[1] for pair in translated]
+        assert all(one[0] != other[0] for one, other in zip(bitext, translated, strict=True))
+    assert experiment_tables.section("back-translation", results)
 
 
 # --- the whole ----------------------------------------------------------------------------------

@@ -1,0 +1,78 @@
+"""Compare bitext with its back-translation at equal pairs (P19, table 1), and bounds on it (P17).
+
+The built-in translator learns from some pairs of Tatoeba and translates the foreign side of others.
+The bitext is these others as they are; the back-translation has their translations in place of the
+foreign sentences.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from benchmarks.models import training_text
+from benchmarks.models.bench import Results, Row
+from benchmarks.models.experiment_metrics import P19, PARAPHRASE, ExperimentBench
+from benchmarks.models.training_text import ENGLISH, Pair, draw
+from miner.paraphrases.build import translate_all, whole
+from miner.paraphrases.phrase_decoder import PhraseTranslator, Search
+from miner.paraphrases.phrase_table import learn_phrases
+from miner.paraphrases.translators import Translator
+from miner.scoring.trigram_lm import Trigrams
+from miner.text.words import plain_form, tokens
+
+LANGUAGES = ("de-en", "fr-en")
+SOURCE = "tatoeba"
+SEEDS = (1, 2, 3)
+# Pairs that teach the translator; its beam, narrow for the sake of time; pieces of a vocabulary.
+TAUGHT = 20_000
+SEARCH = Search(beam=10, jump=3)
+PIECES = 8000
+
+
+def measure(bench: ExperimentBench) -> Iterator[Results]:
+    """Train on the bitext and on its back-translation, from several seeds."""
+    rows: list[Row] = []
+    for languages in LANGUAGES:
+        pairs, translated = both(bench, languages)
+        for seed in SEEDS:
+            for name, own, config in (
+                ("bitext", pairs, P19),
+                ("its back-translation", translated, PARAPHRASE),
+            ):
+                config = replace(config, pieces=PIECES, seed=seed)
+                row = bench.row(languages, name, own, config, ENGLISH, mine=False, seed=seed)
+                rows.append(row)
+                yield {"rows": rows}
+
+
+def both(bench: ExperimentBench, languages: str) -> tuple[list[Pair], list[Pair]]:
+    """Return pairs of a bitext, and pairs of translation and reference, row by row.
+
+    Translations that copy their reference are left out on both sides, as are sentences that the
+    translator learned from.
+    """
+    every = training_text.sources(bench.data, languages)[SOURCE]
+    every = draw(every, len(every))
+    # A test on little text keeps half of it to teach.
+    taught = every[: min(TAUGHT, len(every) // 2)]
+    known = {text for pair in taught for text in pair}
+    own = [pair for pair in every[len(taught) :] if not known & set(pair)][: bench.pairs]
+
+    def learned() -> Translator:
+        source, target = ([tokens(pair[side]) for pair in taught] for side in (0, 1))
+        language = Trigrams.train(target, "the references")
+        return PhraseTranslator(learn_phrases(source, target), language, search=SEARCH)
+
+    bench.work.mkdir(parents=True, exist_ok=True)
+    translations = translate_all(
+        [source for source, _ in own],
+        whole(len(own), learned),
+        1,
+        bench.work / f"{languages}.translations",
+        {"taught": len(taught), "beam": SEARCH.beam},
+    )
+    kept = [
+        (pair, (found[0].text, pair[1]))
+        for pair, found in zip(own, translations, strict=True)
+        if found and plain_form(found[0].text) != plain_form(" ".join(tokens(pair[1])))
+    ]
+    return [pair for pair, _ in kept], [pair for _, pair in kept]
