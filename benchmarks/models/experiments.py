@@ -3,13 +3,13 @@
     python -m benchmarks experiments --data DIR [--only SECTION ...] [--pairs 24000] [--quick]
 
 The data experiments of Wieting et al. 2017, 2018 and 2019 on our text. All rows but those of
-``recipes`` use the P19 recipe and the same number of passes. Sections: ``sources`` compares sources of text at a fixed number of
-pairs, ``filters`` the pairs that filters keep of noisy pools, ``deciles`` the tenths of a pool by
-score, ``scale`` the number of pairs, by two recipes, ``languages`` foreign languages beside the
-same English sentences, and ``every-language`` all languages, on text of their own. ``recipes``
-crosses P19's recipe and the fast one with dropout, and ``back-translation`` compares a bitext with
-its translation into English. ``word-vectors`` starts words from the vectors of ``--embeddings``, as
-P17 and P18 do, and is left out without them.
+``recipes`` use the P19 recipe and the same number of passes. Sections: ``sources`` compares sources
+of text at a fixed number of pairs, ``filters`` the pairs that filters keep of noisy pools,
+``deciles`` the tenths of a pool by score, ``scale`` the number of pairs, by two recipes,
+``languages`` foreign languages beside the same English sentences, and ``every-language`` all
+languages, on text of their own. ``recipes`` crosses P19's recipe and the fast one with dropout, and
+``back-translation`` compares a bitext with its translation into English. ``word-vectors`` starts
+words from the vectors of ``--embeddings``, as P17 and P18 do, and is left out without them.
 
 Results are written after each row. A run that was killed goes on: models in ``--models`` are not
 trained again, and metrics in the JSON from the same machine and versions are not measured again.

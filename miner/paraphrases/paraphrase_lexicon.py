@@ -71,7 +71,8 @@ def adjusted_pmi(
     kept = (joint >= least) & (u != v)
     if not kept.any():
         raise CorpusError(
-            f"no two words stand {least} times on opposite sides; give more text, or a smaller --least"
+            f"no two words stand {least} times on opposite sides; give more text, or a smaller "
+            "--least"
         )
     keys, joint, u, v = keys[kept], joint[kept], u[kept], v[kept]
     share = (one[0] + one[1]) / (2 * total)
