@@ -58,8 +58,8 @@ class Clock:
 
 def noted(note: Path) -> Spent:
     """Read the seconds of a note; 0 where there is none."""
-    numbers = map(float, note.read_text().split()) if note.exists() else ()
-    clock, cpu, *_ = (*numbers, 0.0, 0.0)
+    numbers = note.read_text().split() if note.exists() else []
+    clock, cpu = map(float, [*numbers, "0", "0"][:2])
     return Spent(clock, cpu)
 
 
