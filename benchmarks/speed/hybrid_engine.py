@@ -1,6 +1,6 @@
 """Compare the hybrid engine with the exhaustive one: pairs kept, F1, time and memory.
 
-    python -m benchmarks hybrid --data DIR [--only quality search growth] [--quick]
+    python -m benchmarks hybrid --data DIR [--only quality search growth] [--work DIR] [--quick]
 
 ``quality``: the BUCC-style sets. Pairs kept are those that the exhaustive search finds with a
 probability of 0.05 or more by the model's own function; a pair counts if it is among the candidates
@@ -10,9 +10,11 @@ of the hybrid search. F1 is that of the BUCC protocol, by those probabilities.
 at the smaller sizes. ``growth``: from two text files to a file of pairs, with the estimate. The
 source is all French training text and the French of the BUCC-style sets, the target all English of
 French, German and Spanish training text. Where this is too little, sentences come again without one
-of their words. Each run has a process of its own.
+of their words. Each run has a process of its own. With ``--work``, texts, indexes and measured
+points are kept there, and a repeated command measures what is missing.
 """
 
+import json
 import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -32,6 +34,7 @@ from miner.knn.knn_search import nearest_both
 from miner.knn.postings import SideTokens, Tokens
 from miner.knn.settings import SearchSettings
 from miner.machine import thread_count
+from miner.mining import search_recall
 from miner.mining.pairs import each_duplicate
 from miner.mining.search import languages_of, side, verifier_for
 from miner.mining.search import run as mine
@@ -45,7 +48,9 @@ KEPT = 0.05
 ENGINES = ("fused", "hybrid")
 SIZES = (100_000, 300_000, 1_000_000)
 # Largest size that the exhaustive engine searches.
-MOST = 300_000
+MOST = 100_000
+# Bytes that a search of the section ``search`` may take.
+MEMORY = 2 << 30
 QUICK = 0.02
 # What a job may report beside its time and memory.
 MORE = ("stages", "pairs", "recall")
@@ -147,9 +152,9 @@ def job(engine: str, paths: list[str], work: str, threads: int) -> dict[str, Any
 
 
 def search_job(engine: str, paths: list[str], work: str, threads: int) -> dict[str, Any]:
-    """Measure the neighbour search of one engine once."""
+    """Measure the neighbour search of one engine once; its recall is measured after it."""
     encoder = Encoder.load("default", threads)
-    left, right = (Index.build(encoder, path, Path(work) / Path(path).stem) for path in paths)
+    left, right = (indexed(encoder, Path(path)) for path in paths)
     languages = [language.code for language in languages_of(left, right)]
     verifier = Verifier(encoder, (languages[0], languages[1]))
     texts = [
@@ -158,30 +163,55 @@ def search_job(engine: str, paths: list[str], work: str, threads: int) -> dict[s
     ]
     first, second = (SideTokens(text.ids, text.offsets) for text in texts)
     tokens = Tokens(first, second, verifier.tokens.lexicon)
-    settings = SearchSettings(
-        k=8, engine=engine, memory=search_speed.MEMORY, threads=threads, device="cpu"
-    )
+    settings = SearchSettings(k=8, engine=engine, memory=MEMORY, threads=threads, device="cpu")
     both = side(left), side(right)
     meter = Meter()
     with meter:
-        nearest_both(*both, settings, tokens=tokens)
-    return meter.result(2, stages={})
+        lists = nearest_both(*both, settings, tokens=tokens)
+    recall = None
+    if engine == "hybrid":
+
+        def logits_of(source_row: np.ndarray, target_row: np.ndarray) -> np.ndarray:
+            return verifier.pair_logits(texts[0], texts[1], source_row, target_row)
+
+        recall = asdict(search_recall.measure(both, lists, settings, logits_of))
+    return meter.result(2, stages={}, recall=recall)
+
+
+def indexed(encoder: Encoder, text: Path) -> Index:
+    """Return the index beside a text, which is built where there is none."""
+    path = text.with_suffix("")
+    return Index.open(path) if path.exists() else Index.build(encoder, text, path)
+
+
+def written(data: Path, sizes: list[int], work: Path) -> tuple[dict[int, list[str]], list[int]]:
+    """Write the texts of both sides at all ``sizes``; returns the paths, and the real sentences."""
+    paths = {n: [work / f"{name}-{n}.txt" for name in ("source", "target")] for n in sizes}
+    real = work / f"real-{max(sizes)}.json"
+    if not real.exists():
+        source, target, numbers = sides(data, max(sizes))
+        for n, files in paths.items():
+            for path, texts in zip(files, (source, target), strict=True):
+                speed_text.write(path, texts[:n])
+        real.write_text(json.dumps(numbers), encoding="utf-8")
+    found = json.loads(real.read_text(encoding="utf-8"))
+    return {n: [str(path) for path in files] for n, files in paths.items()}, found
 
 
 def growth(data: Path, call: str, sizes: list[int], threads: int, work: Path) -> dict[str, Any]:
     """Run a job at several sizes with each engine; fit the exponents of n in the seconds."""
-    source, target, real = sides(data, max(sizes))
+    paths, real = written(data, sizes, work)
     rows = []
     for engine in ENGINES:
         points: list[dict[str, Any]] = []
         for n in sizes if engine == "hybrid" else [n for n in sizes if n <= MOST]:
-            paths = [
-                speed_text.write(work / f"side{number}.txt", texts[:n])
-                for number, texts in enumerate((source, target))
-            ]
+            kept = work / f"{call}-{engine}-{n}.json"
+            if kept.exists():
+                points.append(json.loads(kept.read_text(encoding="utf-8")))
+                continue
             arguments = {
                 "engine": engine,
-                "paths": [str(path) for path in paths],
+                "paths": paths[n],
                 "work": str(work),
                 "threads": threads,
             }
@@ -193,6 +223,7 @@ def growth(data: Path, call: str, sizes: list[int], threads: int, work: Path) ->
                     "peak MiB": round(found["peak"] / 2**20),
                     **{name: value for name, value in found.items() if name in MORE},
                 }
+                kept.write_text(json.dumps({"a side": n, **found}), encoding="utf-8")
             points.append({"a side": n, **found})
             print(f"  {engine}, {n:,} a side: {points[-1]}", flush=True)
         cpu = [{**point, "seconds": point["cpu seconds"]} for point in points if "seconds" in point]
@@ -207,6 +238,7 @@ def growth(data: Path, call: str, sizes: list[int], threads: int, work: Path) ->
 def main() -> None:
     parser = report.parser(__doc__, "hybrid.json", sections=hybrid_tables.SECTIONS, quick=True)
     parser.add_argument("--threads", type=int, default=thread_count(), help="[all cores]")
+    parser.add_argument("--work", type=Path, help="keep texts, indexes and measured points here")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="lines a side")
     arguments = parser.parse_args()
     path, threads = report.destination(arguments), arguments.threads
@@ -219,7 +251,9 @@ def main() -> None:
         else:
             scale, call = QUICK if arguments.quick else 1.0, CALLS[name]
             sizes = [round(size * scale) for size in arguments.sizes]
-            with tempfile.TemporaryDirectory(prefix="hybrid-") as work:
-                found |= growth(arguments.data, call, sizes, threads, Path(work))
+            with tempfile.TemporaryDirectory(prefix="hybrid-") as temporary:
+                work = arguments.work or Path(temporary)
+                work.mkdir(parents=True, exist_ok=True)
+                found |= growth(arguments.data, call, sizes, threads, work)
         print("\n".join(hybrid_tables.SECTIONS[name](found)), flush=True)
         report.merge(path, "hybrid", name, found)

@@ -22,30 +22,34 @@ def gather(
 ) -> Pack:
     """Pack the vectors at ``places (m,) int32`` as rows or as columns of a product."""
     made = empty_pack(len(places), codes.shape[1], columns=columns)
-    up = UP if columns else 0
-    copy(codes, scale, correction, places, made.tiles, up, made.scale, made.correction)
+    words, tiles = codes.view(np.uint32), made.tiles.view(np.uint32)[..., 0]
+    copy(words, scale, correction, places, tiles, columns, made.scale, made.correction)
     return made
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
-def copy(codes, scale, correction, places, tiles, up, to_scale, to_correction):
+def copy(codes, scale, correction, places, tiles, raised, to_scale, to_correction):
     """Copy the vectors at ``places (m,)`` into the tiles of a :class:`~miner.kernels.fused.Pack`.
 
-    ``up`` is added to every component. The last tile is padded as by ``quantise``.
+    ``codes (n, quads) uint32`` and ``tiles (t, quads, width) uint32`` hold four components in each
+    word. ``raised``: UP is added to every component. The last tile is padded as by ``quantise``.
     """
     quads, width = tiles.shape[1], tiles.shape[2]
+    # A component is at most 63 from 0. With the top bit of its byte flipped, the sum with UP stays
+    # within the byte, so that four are raised at once.
+    flip = np.uint64(0x80808080 if raised else 0)
+    up = np.uint64(UP * 0x01010101 if raised else 0)
     for t in range(len(tiles)):
         for r in range(width):
             i = t * width + r
             if i >= len(places):
-                tiles[t, :, r, :] = up
+                tiles[t, :, r] = up
                 to_scale[i] = np.float32(0.0)
                 to_correction[i] = np.int32(0)
                 continue
             place = places[i]
             for quad in range(quads):
-                for byte in range(4):
-                    tiles[t, quad, r, byte] = codes[place, quad * 4 + byte] + up
+                tiles[t, quad, r] = ((codes[place, quad] ^ flip) + up) ^ flip
             to_scale[i] = scale[place]
             to_correction[i] = correction[place]
 

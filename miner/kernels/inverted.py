@@ -9,7 +9,9 @@ formed in the order of the query's tokens: a score does not depend on anything b
 import numba
 import numpy as np
 
-from miner.kernels.fused import put
+# Bits of a float32 below those that choose its bucket, and the number of buckets of positive ones.
+SHIFT = 16
+BUCKETS = 1 << (31 - SHIFT)
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
@@ -63,9 +65,84 @@ def inverse_lengths(values, offsets, rows, idf, out):
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
+def collect(ids, first, last, q, lexicon, own, probable, idf, starts, weight, asked, seen, terms):
+    """Collect the tokens that one query asks for; returns their number.
+
+    The query is ``ids[first:last]``. ``weight``, ``asked`` and ``seen (V,)`` are scratch, whose
+    entries count if they were written for query ``q``. ``terms int64`` receives the number of
+    postings of each token, times V, plus the token: sorted, they are the rarest first.
+    """
+    size, count = len(idf), 0
+    to, pieces, probability = lexicon
+    for i in range(first, last):
+        x = ids[i]
+        if seen[x] == q:
+            continue
+        seen[x] = q
+        for j in range(to[x] - 1, to[x + 1]):
+            y = x if j < to[x] else pieces[j]
+            share = own if j < to[x] else probability[j]
+            if idf[y] == 0.0 or (j >= to[x] and share < probable):
+                continue
+            if asked[y] != q:
+                asked[y] = q
+                weight[y] = 0.0
+                terms[count] = (starts[y + 1] - starts[y]) * size + y
+                count += 1
+            weight[y] += share
+    return count
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def keep_best(sums, touched, buckets, value, place, out):
+    """Write the positions with the highest scores to ``out (w,)``; clears the sums.
+
+    ``sums (m, 2) float32`` holds a sum and a positive factor for each position, whose product is
+    its score. Of the positions ``touched (t,)`` the best are written, by score descending, then
+    position, and -1 in empty places. A score that falls into a lower bucket than the w best so far
+    is dropped at once; the few others are sorted. A bucket is the upper half of a number's bits.
+    ``buckets (BUCKETS,)`` is zero, and zero again on return; ``value float32`` and ``place int32``
+    are scratch for t items.
+    """
+    width, held, kept = len(out), 0, 0
+    bits = value.view(np.int32)
+    bucket, least = 0, np.float32(0.0)
+    for j in touched:
+        value[held] = sums[j, 0] * sums[j, 1]
+        sums[j, 0] = 0.0
+        if value[held] < least:
+            continue
+        place[held] = j
+        buckets[bits[held] >> SHIFT] += 1
+        held += 1
+        kept += 1
+        if kept < width:
+            continue
+        if bucket == 0:  # for the first time: the lowest bucket is found
+            bucket = bits[:held].min() >> SHIFT
+        while kept - buckets[bucket] >= width:
+            kept -= buckets[bucket]
+            bucket += 1
+        # ``held`` is free, and as long as a float32.
+        bits[held] = bucket << SHIFT
+        least = value[held]
+    keys = np.empty(held, np.int64)
+    count = 0
+    for i in range(held):
+        buckets[bits[i] >> SHIFT] = 0
+        if value[i] >= least:
+            # Sorts by score descending, then by position.
+            keys[count] = (-np.int64(bits[i]) << 32) + place[i]
+            count += 1
+    out[:] = -1
+    order = np.sort(keys[:count])
+    for i in range(min(count, width)):
+        out[i] = order[i] & 0xFFFFFFFF
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
 def retrieve(
-    ids, offsets, rows, lexicon, own, probable, idf, starts, postings, inverse, budget,
-    similarity, position, least,
+    ids, offsets, rows, lexicon, own, probable, idf, starts, postings, inverse, budget, out
 ):  # fmt: skip
     """Find the sentences with the highest scores for each query, by rare tokens first.
 
@@ -76,36 +153,27 @@ def retrieve(
 
     ``idf (V,) float32`` is 0 for tokens without postings; ``starts (V + 1,) int64`` and
     ``postings int32`` are those of :func:`invert`, ``inverse (m,) float32`` of
-    :func:`inverse_lengths`. ``similarity (q, w) float32``, ``position (q, w) int32`` and ``least
-    (q,) float32`` are empty lists, to be filled: by score descending, then position.
+    :func:`inverse_lengths`. ``out (q, w) int32`` receives positions by score descending, then
+    position; empty places are -1.
     """
     size = len(idf)
-    to, pieces, probability = lexicon
     weight = np.zeros(size, np.float32)
     asked = np.full(size, -1, np.int64)
     seen = np.full(size, -1, np.int64)
     terms = np.empty(size, np.int64)
-    total = np.zeros(len(inverse), np.float32)
-    touched = np.empty(len(inverse), np.int32)
+    # A sum and its factor share a cache line: most of the time goes into reading them.
+    sums = np.zeros((len(inverse), 2), np.float32)
+    sums[:, 1] = inverse
+    # One place more than may be written: the next one is written before it is known to be new.
+    most = min(budget, len(inverse)) + 1
+    touched = np.empty(most, np.int32)
+    buckets = np.zeros(BUCKETS, np.int32)
+    value, place = np.empty(most, np.float32), np.empty(most, np.int32)
     for q in range(len(rows)):
-        count = 0
-        for i in range(offsets[rows[q]], offsets[rows[q] + 1]):
-            x = ids[i]
-            if seen[x] == q:
-                continue
-            seen[x] = q
-            for j in range(to[x] - 1, to[x + 1]):
-                y = x if j < to[x] else pieces[j]
-                share = own if j < to[x] else probability[j]
-                if idf[y] == 0.0 or (j >= to[x] and share < probable):
-                    continue
-                if asked[y] != q:
-                    asked[y] = q
-                    weight[y] = 0.0
-                    # Sorts by the number of postings, then by token.
-                    terms[count] = (starts[y + 1] - starts[y]) * size + y
-                    count += 1
-                weight[y] += share
+        first, last = offsets[rows[q]], offsets[rows[q] + 1]
+        count = collect(
+            ids, first, last, q, lexicon, own, probable, idf, starts, weight, asked, seen, terms
+        )
         left, found = budget, 0
         for term in np.sort(terms[:count]):
             y = term % size
@@ -115,13 +183,8 @@ def retrieve(
             share = weight[y] * idf[y] * idf[y]
             for i in range(starts[y], starts[y + 1]):
                 j = postings[i]
-                if total[j] == 0.0:
-                    touched[found] = j
-                    found += 1
-                total[j] += share
-        for i in range(found):
-            j = touched[i]
-            value = total[j] * inverse[j]
-            total[j] = 0.0
-            if value >= least[q]:
-                put(similarity, position, least, q, value, j)
+                old = sums[j, 0]
+                touched[found] = j
+                found += old == 0.0  # without a branch, which would often be predicted wrongly
+                sums[j, 0] = old + share
+        keep_best(sums, touched[:found], buckets, value, place, out[q])

@@ -12,7 +12,6 @@ import numpy as np
 
 from miner.encoder.lexicon import Lexicon
 from miner.kernels.inverted import count_holders, inverse_lengths, invert, retrieve
-from miner.knn.lists import Lists
 from miner.knn.room import Room
 from miner.knn.strips import cut
 from miner.knn.vector_set import VectorSet
@@ -82,7 +81,7 @@ class Postings:
 
         Returns ``(q, width) int32``, by score descending, then position; -1 is an empty place.
         """
-        lists = Lists.empty(len(rows), width)
+        out = np.empty((len(rows), width), np.int32)
         lexicon = self.lexicon
         table = lexicon.offsets, lexicon.pieces, lexicon.probability
         ids, offsets = np.asarray(side.ids), np.asarray(side.offsets)
@@ -90,10 +89,9 @@ class Postings:
         def work(part: slice) -> None:
             retrieve(
                 ids, offsets, rows[part], table, np.float32(OWN), np.float32(PROBABLE), self.idf,
-                self.starts, self.rows, self.inverse, BUDGET,
-                lists.similarity[part], lists.position[part], lists.least[part],
+                self.starts, self.rows, self.inverse, BUDGET, out[part],
             )  # fmt: skip
 
         with ThreadPoolExecutor(threads) as pool:
             list(pool.map(work, [slice(*strip) for strip in cut(len(rows), threads)]))
-        return lists.position
+        return out

@@ -12,6 +12,7 @@ from support.kernel_references import retrieve_reference
 
 from miner.encoder.lexicon import Lexicon
 from miner.errors import ResourceError
+from miner.kernels import inverted
 from miner.knn import postings, room
 from miner.knn.postings import Postings, SideTokens
 from miner.knn.room import Room
@@ -95,3 +96,22 @@ def test_room_beyond_the_memory_is_on_disk(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(room.os, "posix_fallocate", full, raising=False)
     with pytest.raises(ResourceError, match="cannot be written"):
         small.empty(1000, np.int64)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(0, 3000), st.integers(1, 70), st.booleans())
+def test_the_best_are_kept(seed: int, size: int, width: int, coarse: bool) -> None:
+    """Scores of all magnitudes, and ties; the scratch is clear for the next query."""
+    generator = np.random.default_rng(seed)
+    sums = np.exp(generator.normal(0, 5, (size + 10, 2))).astype(np.float32)
+    if coarse:
+        sums = np.ceil(generator.random((size + 10, 2)) * 4).astype(np.float32)
+    score = sums[:, 0] * sums[:, 1]
+    touched = generator.permutation(size + 10)[:size].astype(np.int32)
+    wanted = touched[np.lexsort((touched, -score[touched]))][:width]
+    buckets, out = np.zeros(inverted.BUCKETS, np.int32), np.empty(width, np.int32)
+    value, place = np.empty(size + 1, np.float32), np.empty(size + 1, np.int32)
+    inverted.keep_best(sums, touched, buckets, value, place, out)
+    np.testing.assert_array_equal(out[: len(wanted)], wanted)
+    assert (out[len(wanted) :] == -1).all() and not buckets.any()
+    assert not sums[touched, 0].any() and sums[np.setdiff1d(np.arange(size + 10), touched), 0].all()
