@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from miner.cli import filtering, guard, options
+from miner.cli import filtering, guard, options, paraphrase_options
 from miner.cli.paraphrase_generate import generate, train
 from miner.cli.paraphrase_lexicon import lexicon
 from miner.cli.paraphrase_tune import tune
@@ -50,9 +49,7 @@ Examples:
   miner train --bitext paraphrases.tsv --recipe p18 -o models/english"""
 )
 @click.argument("bitext")
-@click.option("--scol", metavar="N|NAME", help="Column of the foreign sentences [1].")
-@click.option("--tcol", metavar="N|NAME", help="Column of the references [2].")
-@options.header
+@paraphrase_options.columns("foreign sentences", "references")
 @click.option(
     "--translator",
     default="phrases",
@@ -69,13 +66,7 @@ Examples:
 )
 @click.option("--cost-col", metavar="N|NAME", help="Column with the cost of column:N.")
 @click.option("--api-key", envvar="LIBRETRANSLATE_API_KEY", help="Key for the server at URL.")
-@click.option(
-    "--best",
-    type=click.IntRange(1, 100),
-    default=1,
-    show_default=True,
-    help="Translations of each sentence, each a row.",
-)
+@paraphrase_options.best("Translations of each sentence, each a row.")
 @click.option(
     "--config",
     metavar="FILE",
@@ -83,8 +74,8 @@ Examples:
     "and column 3 the cost [at most 30 words, no copies, no duplicates].",
 )
 @click.option("--rejected", metavar="FILE", help="Rejected rows, each with the filter and score.")
-@click.option("--json", "json_file", metavar="FILE", help="Write counts and means to FILE.")
-@click.option("--restart", is_flag=True, help="Discard the translations of a stopped run.")
+@paraphrase_options.json_file
+@paraphrase_options.restart("translations")
 @click.option("-o", "--output", required=True, metavar="FILE", help="Kept rows, a TSV.")
 @click.option(
     "--source-lang",
@@ -176,13 +167,7 @@ def build(
             translations = work.translate_all(pairs.source, parts, best, checkpoint, key, progress)
     facts = _filtered(work.paired(pairs.target, translations), config, output, rejected, threads)
     record = {"translator": translator, "sentences": len(pairs), **facts}
-    for name, value in facts["kept"].items():
-        click.echo(f"{name}: {value:,.3f}".removesuffix(".000"), err=True)
-    if json_file is not None:
-        from miner.text.output import open_output
-
-        with open_output(json_file) as file:
-            file.write(json.dumps(record, indent=1) + "\n")
+    paraphrase_options.tell(facts["kept"], json_file, record)
     checkpoint.unlink(missing_ok=True)
 
 
@@ -256,9 +241,7 @@ Examples:
   miner train --bitext p.tsv --scol 2 --tcol 3 --score-col 7 --clean 0.8 --recipe s18 -o m/en"""
 )
 @click.argument("bitexts", nargs=-1, required=True, metavar="BITEXT...")
-@click.option("--scol", metavar="N|NAME", help="Column of the foreign sentences [1].")
-@click.option("--tcol", metavar="N|NAME", help="Column of the sentences to pair [2].")
-@options.header
+@paraphrase_options.columns("foreign sentences", "sentences to pair")
 @click.option(
     "--least",
     type=click.IntRange(1),

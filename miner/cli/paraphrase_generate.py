@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
-from miner.cli import guard, options
+from miner.cli import guard, options, paraphrase_options
 from miner.cli.config_options import Grouped, config_options, configured
 from miner.cli.progress_bars import Progress
 from miner.names import FORMATS
@@ -109,13 +108,7 @@ Examples:
     show_default=True,
     help="Sentences that the generator writes for each, from which the best are chosen.",
 )
-@click.option(
-    "--best",
-    type=click.IntRange(1, 100),
-    default=1,
-    show_default=True,
-    help="Paraphrases of each sentence, each a row.",
-)
+@paraphrase_options.best("Paraphrases of each sentence, each a row.")
 @click.option(
     "--beam", type=click.IntRange(1, 100), default=8, show_default=True, help="Hypotheses."
 )
@@ -168,8 +161,8 @@ Examples:
     show_default=True,
     help="Weight of minus the logarithm of the perplexity, or of minus the cost.",
 )
-@click.option("--json", "json_file", metavar="FILE", help="Write counts and means to FILE.")
-@click.option("--restart", is_flag=True, help="Discard the candidates of a stopped run.")
+@paraphrase_options.json_file
+@paraphrase_options.restart("candidates")
 @click.option("-o", "--output", required=True, metavar="FILE", help="Paraphrases, a TSV.")
 @options.device
 @options.threads
@@ -242,10 +235,5 @@ def generate(
         ]
     with open_output(output) as out:
         out.writelines(ranked_lines(sentences, ranked))
-    facts = means(sentences, ranked)
-    for name, value in facts.items():
-        click.echo(f"{name}: {value:,.3f}".removesuffix(".000"), err=True)
-    if json_file is not None:
-        with open_output(json_file) as out:
-            out.write(json.dumps(facts, indent=1) + "\n")
+    paraphrase_options.tell(means(sentences, ranked), json_file)
     checkpoint.unlink(missing_ok=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from miner.cli import guard, options
+from miner.cli import guard, paraphrase_options
 
 
 @click.command(
@@ -18,16 +18,8 @@ Examples:
   miner paraphrase lexicon default --first 2000 -o near.tsv"""
 )
 @click.argument("source", metavar="PARAPHRASES|MODEL")
-@click.option("--scol", metavar="N|NAME", help="Column of the first sentences [1].")
-@click.option("--tcol", metavar="N|NAME", help="Column of the second sentences [2].")
-@options.header
-@click.option(
-    "--best",
-    type=click.IntRange(1),
-    default=10,
-    show_default=True,
-    help="Paraphrases of each word, the best ones.",
-)
+@paraphrase_options.columns("first sentences", "second sentences")
+@paraphrase_options.best("Paraphrases of each word, the best ones.", usual=10)
 @click.option(
     "--least",
     type=click.IntRange(1),

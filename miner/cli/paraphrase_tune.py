@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -69,10 +68,10 @@ def tune(
     """
     import numpy as np
 
+    from miner.cli.evaluated import write_json
     from miner.filters import ngram_overlap
     from miner.text.bitext import parse_scores, read_bitext
     from miner.text.bitext_format import BitextFormat
-    from miner.text.output import open_output
     from miner.text.words import tokens
     from miner.text_table import aligned
 
@@ -125,6 +124,5 @@ def tune(
              "correlation": one.correlation}
             for one in found
         ]  # fmt: skip
-        with open_output(json_file) as file:
-            text = {"by": by, "pairs": count, "config": config.as_dict(), "rows": record}
-            file.write(json.dumps(text, indent=1) + "\n")
+        text = {"by": by, "pairs": count, "config": config.as_dict(), "rows": record}
+        write_json(json_file, text, indent=1)

@@ -25,25 +25,42 @@ BEAM, ROWS = 4, 16
 LONGEST, FEWEST = 256, 10
 # Files of SentencePiece by the names that conversions give them: of source and target, or of both.
 SIDES = ("source.spm", "target.spm")
+# Codes of source and target.
+Languages = tuple[str | None, str | None]
 
 
-class CTranslate2Translator:
-    """Model directory of CTranslate2 with its SentencePiece files, such as OPUS-MT and NLLB.
+class NeuralTranslator:
+    """Neural model at a ``place``, a directory; the classes below open and apply those of a kind.
 
-    ``languages`` are codes as in :func:`language_tokens`, or None. The cost is the negative
-    log-likelihood per piece.
+    ``languages`` are codes as in :func:`language_tokens`, or None. The cost of a translation is the
+    negative log-likelihood per piece.
     """
 
     def __init__(
         self,
         place: str,
-        languages: tuple[str | None, str | None] = (None, None),
+        languages: Languages = (None, None),
         device: str = "cpu",
         threads: int | None = None,
     ):
+        self.threads = thread_count(threads)
+        self._open(place, Path(place).expanduser(), languages, device)
+
+    def _open(self, place: str, directory: Path, languages: Languages, device: str) -> None:
+        raise NotImplementedError
+
+    def translate(self, sentences: Sequence[str], k: int) -> list[list[Translation]]:
+        """Return up to ``k`` translations of each sentence, the best first."""
+        raise NotImplementedError
+
+
+class CTranslate2Translator(NeuralTranslator):
+    """Model directory of CTranslate2 with its SentencePiece files, such as OPUS-MT and NLLB."""
+
+    def _open(self, place: str, directory: Path, languages: Languages, device: str) -> None:
         from sentencepiece import SentencePieceProcessor
 
-        name, directory = f"ctranslate2:{place}", Path(place).expanduser()
+        name = f"ctranslate2:{place}"
         if not (directory / "model.bin").is_file():
             raise ArtifactError(
                 f"{name}: no model of CTranslate2 in this directory (no model.bin); convert one "
@@ -60,7 +77,7 @@ class CTranslate2Translator:
                 str(directory),
                 device=resolve_device(device, ctranslate2.get_cuda_device_count, "ctranslate2"),
                 inter_threads=1,
-                intra_threads=thread_count(threads),
+                intra_threads=self.threads,
             )
             known = _vocabulary(directory)
         self.prefix, self.forced = language_tokens(name, languages, known.__contains__)
@@ -88,27 +105,20 @@ class CTranslate2Translator:
         ]
 
 
-class TransformersTranslator:
+class TransformersTranslator(NeuralTranslator):
     """Encoder and decoder of Hugging Face transformers, such as Marian, NLLB, M2M100 and T5.
 
-    ``place`` is a directory, or a name of the hub; else as :class:`CTranslate2Translator`.
+    The place is a directory, or a name of the hub.
     """
 
-    def __init__(
-        self,
-        place: str,
-        languages: tuple[str | None, str | None] = (None, None),
-        device: str = "cpu",
-        threads: int | None = None,
-    ):
-        name, directory = f"hf:{place}", Path(place).expanduser()
-        local = directory.is_dir()
+    def _open(self, place: str, directory: Path, languages: Languages, device: str) -> None:
+        name, local = f"hf:{place}", directory.is_dir()
         if not local and (directory.is_absolute() or place.startswith(".") or "//" in place):
             raise ArtifactError(f"{name}: no such directory")
         transformers = library("transformers", name, "hf")
         transformers.utils.logging.set_verbosity_error()
         transformers.utils.logging.disable_progress_bar()
-        self.threads, self.device = thread_count(threads), resolve_device(device)
+        self.device = resolve_device(device)
         opened = str(directory.resolve()) if local else place
         with _loads(name), torch_threads(self.threads):
             self.tokenizer = transformers.AutoTokenizer.from_pretrained(

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from miner.encoder.pretrained import directory_digest
 from miner.errors import CorpusError
-from miner.paraphrases.neural_translators import CTranslate2Translator, TransformersTranslator
+from miner.paraphrases.neural_translators import (
+    CTranslate2Translator,
+    Languages,
+    NeuralTranslator,
+    TransformersTranslator,
+)
 from miner.paraphrases.translators import LibreTranslate, Translator
 
-NEURAL: dict[str, Callable[..., Translator]] = {
+NEURAL: dict[str, type[NeuralTranslator]] = {
     "ctranslate2": CTranslate2Translator,
     "hf": TransformersTranslator,
 }
@@ -19,7 +23,7 @@ SERVERS = ("http://", "https://")
 
 def open_translator(
     name: str,
-    languages: tuple[str | None, str | None] = (None, None),
+    languages: Languages = (None, None),
     key: str | None = None,
     device: str = "auto",
     threads: int | None = None,
