@@ -11,13 +11,14 @@ import dataclasses
 import hashlib
 import json
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from miner.cleaning.decide import EVERYTHING, PART, Choice, Cleaned, decide
+from miner.cleaning.decide import PART, Cleaned, decide
+from miner.cleaning.limits import EVERYTHING, Choice
 from miner.cleaning.plan import Plan
 from miner.cleaning.run_checkpoint import Checkpoint, Table
 from miner.cleaning.text_languages import with_languages
@@ -25,7 +26,7 @@ from miner.cleaning.worker import ROWS, Job, broken, repair_texts, repairer, sco
 from miner.filters.filter_types import LOCAL, MODEL
 from miner.parallel import Processes
 from miner.progress import Reporter, silent
-from miner.text.layout import UNREADABLE, Block
+from miner.text.layout import UNREADABLE, Block, Layout
 from miner.text.rows import Rows
 
 
@@ -52,7 +53,7 @@ def clean(
     the filters and of `Checkpoint`, and ResourceError.
     """
     seconds = dict.fromkeys((step.label for step in plan.steps), 0.0)
-    plan = with_languages(plan, rows)
+    plan = with_languages(plan, [rows])
     jobs = [
         Job(plan, rows.layout, tuple(plan.stage(LOCAL)), first=True),
         Job(sampled(plan, rows), rows.layout, tuple(plan.stage(MODEL))),
@@ -62,20 +63,20 @@ def clean(
     if cheap.complete:
         rows.count = cheap.done
     with scorers(jobs if jobs[1].steps else jobs[:1], threads, rows.at_most(ROWS)) as workers:
-        fill = partial(_fill, rows=rows, jobs=jobs, workers=workers, seconds=seconds)
+        filled = partial(fill, rows=rows, jobs=jobs, workers=workers, seconds=seconds)
         _tell(cheap, "read and checked", note)
-        fill(cheap, 0, None, report=report)
+        filled(cheap, 0, None, report=report)
         local, model = cheap.read(), None
         rows.count = len(local)
         if jobs[1].steps:
-            wanted = np.ones(len(local), dtype=bool) if all_scores else _passed(plan, local)
+            wanted = np.ones(len(local), dtype=bool) if all_scores else passed(plan, local)
             table, others = _expensive(files, jobs[1], wanted)
             todo = wanted.copy()
             for other in others:
                 todo &= np.isnan(other["score"][:, 0])
             _tell(table, "scored", note)
             if table.complete or todo.any():
-                fill(table, 1, (wanted, todo, others), report=report)
+                filled(table, 1, (wanted, todo, others), report=report)
             else:  # which needs no process
                 with table.writer() as append:
                     for start in range(table.done, len(wanted), PART):
@@ -92,7 +93,7 @@ def _tell(table: Table, done: str, note: Callable[[str], None]) -> None:
         note(f"{table.path.parent}: going on, {table.done:,} rows are {done} already")
 
 
-def _passed(plan: Plan, local: np.ndarray) -> np.ndarray:
+def passed(plan: Plan, local: np.ndarray) -> np.ndarray:
     """Rows that the cheap filters leave, ``(n,) bool``."""
     steps = plan.stage(LOCAL)
     out = np.empty(len(local), dtype=bool)
@@ -125,7 +126,7 @@ def _key(rows: Rows, plan: Plan) -> dict[str, Any]:
     }
 
 
-def _fill(
+def fill(
     table: Table,
     number: int,
     choice: tuple[np.ndarray, np.ndarray, list[np.ndarray]] | None,
@@ -134,7 +135,7 @@ def _fill(
     jobs: Sequence[Job],
     workers: Processes,
     seconds: dict[str, float],
-    report: Reporter,
+    report: Reporter = silent,
 ) -> None:
     """Score the rows that the table lacks, by the job of this ``number``.
 
@@ -190,19 +191,36 @@ def _known(
 
 def sampled(plan: Plan, rows: Rows) -> Plan:
     """The plan with a sample of the text's pairs, evenly spread, if a filter compares with it."""
+    size = sample_size(plan)
+    if size is None:
+        return plan
+    return with_sample(plan, sample_texts(plan, rows.layout, rows.spread(size)))
+
+
+def sample_size(plan: Plan) -> int | None:
+    """Number of pairs in the sample that filters compare with: 0 for all, None without one."""
     wanted = [
         step.settings["pairs"]
         for step in plan.steps
         if step.filter.sampled and not step.settings["reference"]
     ]
-    if not wanted:
-        return plan
+    return None if not wanted else 0 if 0 in wanted else max(wanted)
+
+
+def sample_texts(
+    plan: Plan, layout: Layout, blocks: Iterable[Block]
+) -> tuple[list[str], list[str]]:
+    """Sources and targets of the pairs of a sample, without those that lack one."""
     source, target = [], []
     repair = repairer(plan.repair)
-    for block in rows.spread(0 if 0 in wanted else max(wanted)):
-        texts, _ = repair_texts(rows.layout.texts(block), repair)
+    for block in blocks:
+        texts, _ = repair_texts(layout.texts(block), repair)
         if texts.source[0].strip() and texts.target[0].strip():
             source += texts.source
             target += texts.target
-    context = dataclasses.replace(plan.context, sample=(source, target))
-    return dataclasses.replace(plan, context=context)
+    return source, target
+
+
+def with_sample(plan: Plan, texts: tuple[list[str], list[str]]) -> Plan:
+    """The plan with these sources and targets as the sample of its text."""
+    return dataclasses.replace(plan, context=dataclasses.replace(plan.context, sample=texts))

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from miner.cleaning.limits import Choice, Limits
 from miner.cleaning.plan import Plan, Step
 from miner.cleaning.worker import REPAIRED, broken
 from miner.filters.filter_types import GLOBAL, LOCAL, MODEL, Comparison
@@ -18,34 +19,8 @@ from miner.text.rows import Rows
 UNREAD = "unreadable"
 # Rows of scores that are processed together.
 PART = 1 << 20
-
-
-@dataclass(frozen=True)
-class Choice:
-    """Number of pairs to keep of those the filters leave: the best, by the score that ranks.
-
-    top: this many pairs. words: pairs with up to this many tokens on the target's side. precision:
-    the most pairs whose estimated share of good ones, their mean quality, is at least this. Of
-    several limits the strictest counts; None is no limit.
-    """
-
-    top: int | None = None
-    words: int | None = None
-    precision: float | None = None
-
-    def of_a(self, share: float) -> Choice:
-        """Scale the counts to a sample that is this share of the text."""
-        top, words = (
-            None if count is None else round(count * share) for count in (self.top, self.words)
-        )
-        return Choice(top, words, self.precision)
-
-    @property
-    def any(self) -> bool:
-        return (self.top, self.words, self.precision) != (None, None, None)
-
-
-EVERYTHING = Choice()
+# Units of a sum of probabilities: as fine as a sum of 2^31 rows can be.
+UNITS = 1 << 31
 
 
 @dataclass(frozen=True)
@@ -113,10 +88,21 @@ class Cleaned:
     @property
     def precision(self) -> float | None:
         """Mean quality of the pairs kept, an estimate of the share of good ones, or None."""
+        total = self.quality
+        return (
+            None if total is None or not self.kept.any() else mean_quality(total, self.kept.sum())
+        )
+
+    @property
+    def quality(self) -> int | None:
+        """Sum of the quality of the pairs kept, in units of 1 / UNITS; None without a quality.
+
+        Whole numbers, so that the sums of parts of a text add up to that of all.
+        """
         step = self.plan.ranking
-        if step is None or step.name != "quality" or self.rank is None or not self.kept.any():
+        if step is None or step.name != "quality" or self.rank is None:
             return None
-        return float(self.rank[self.kept].mean())
+        return int(np.rint(self.rank[self.kept] * UNITS).astype(np.int64).sum())
 
     @property
     def kept(self) -> np.ndarray:
@@ -190,6 +176,11 @@ class Cleaned:
         )
 
 
+def mean_quality(total: int, count: int) -> float:
+    """Return the mean of ``count`` probabilities from their sum in units of 1 / UNITS."""
+    return float(total / (UNITS * int(count)))
+
+
 def rounded(step: Step, value: float) -> float | int:
     """Round a score as it is written: to a whole number, or to six digits."""
     whole = step.filter.whole and math.isfinite(value)
@@ -198,6 +189,15 @@ def rounded(step: Step, value: float) -> float | int:
 
 def decide(found: Cleaned, choice: Choice) -> None:
     """Decide on each row, filter by filter, and fill in the funnel."""
+    decide_alone(found)
+    for step in found.plan.stage(GLOBAL):
+        _compare(found, step)
+    if choice.any:
+        _choose(found, choice)
+
+
+def decide_alone(found: Cleaned) -> None:
+    """Decide on each row by the filters that look at one pair at a time."""
     everything = np.ones(found.count, dtype=bool)
     unread = (found.state & UNREADABLE) > 0
     if unread.any():
@@ -209,56 +209,71 @@ def decide(found: Cleaned, choice: Choice) -> None:
             bad = broken([step], values[:, None])[:, 0]
             seen = ~np.isnan(values) & ~unread
             found._remove(step.label, step.bounds(), seen, bad & seen, found.seconds[step.label])
-    for step in found.plan.stage(GLOBAL):
-        _compare(found, step)
-    if choice.any:
-        _choose(found, choice)
+
+
+def to_compare(found: Cleaned, step: Step) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows that a GLOBAL filter compares, ``(m,) int64``, and their rank ``(m,)``."""
+    rows = np.flatnonzero(found.kept)
+    by = next((other for other in found.plan.steps if other.label == step.ranked_by), None)
+    rank = found.rank if by is None else found.ranked(by)
+    return rows, np.zeros(len(rows)) if rank is None else rank[rows]
+
+
+def decide_compared(found: Cleaned, step: Step, values: np.ndarray) -> None:
+    """Decide by the scores ``(n,)`` of a GLOBAL filter, NaN for pairs that it did not compare."""
+    found.compared[step.label] = values
+    seen = ~np.isnan(values)
+    bad = broken([step], values[:, None])[:, 0] & seen
+    found._remove(step.label, step.bounds(), seen, bad)
+
+
+def compared_values(
+    step: Step, count: int, rows: np.ndarray, scores: np.ndarray, header: bool
+) -> np.ndarray:
+    """Return the scores of all ``count`` rows by those of the ``rows`` compared, ``(n,) float64``.
+
+    Rows that a score names become lines; with a ``header`` the first row is line 2.
+    """
+    if step.filter.names_row:
+        scores = np.where(scores >= 0, scores + 1 + header, 0)
+    values = np.full(count, np.nan)
+    values[rows] = scores
+    return values
 
 
 def _compare(found: Cleaned, step: Step) -> None:
     """Run a filter that compares all pairs that are left."""
-    rows = np.flatnonzero(found.kept)
-    by = next((other for other in found.plan.steps if other.label == step.ranked_by), None)
-    rank = found.rank if by is None else found.ranked(by)
+    rows, rank = to_compare(found, step)
     comparison: Comparison = step.filter.build(step.settings, found.plan.context)
     name = None if comparison.field is None else comparison.field[0]
     sketches = np.zeros((found.count, 0)) if name is None else found.local[name]
-    scores = comparison.compare(sketches, np.zeros(len(rows)) if rank is None else rank[rows], rows)
-    if step.filter.names_row:
-        first = 1 + (found.source.head is not None)
-        scores = np.where(scores >= 0, scores + first, 0)
-    values = np.full(found.count, np.nan)
-    values[rows] = scores
-    found.compared[step.label] = values
-    bad = np.zeros(found.count, dtype=bool)
-    bad[rows] = broken([step], values[rows, None])[:, 0]
-    found._remove(step.label, step.bounds(), ~np.isnan(values), bad)
+    scores = comparison.compare(sketches, rank, rows)
+    header = found.source.head is not None
+    decide_compared(found, step, compared_values(step, found.count, rows, scores, header))
 
 
 def _choose(found: Cleaned, choice: Choice) -> None:
     """Keep the best of the pairs that are left."""
     assert found.rank is not None
     rows = np.flatnonzero(found.kept)
-    order = np.lexsort((rows, -found.rank[rows]))
-    best = rows[order]
-    keep = {}
-    if choice.top is not None:
-        keep["top-n", f"{choice.top:,}"] = min(choice.top, len(best))
-    if choice.words is not None:
-        words = np.cumsum(found.words[best], dtype=np.int64)
-        keep["target-words", f"{choice.words:,}"] = int(
-            np.searchsorted(words, choice.words, "right")
-        )
-    if choice.precision is not None:
-        means = np.cumsum(found.rank[best]) / np.arange(1, len(best) + 1)
-        # Means of a descending list descend.
-        kept = int(np.searchsorted(-means, -choice.precision, side="right"))
-        keep["target-precision", f">= {choice.precision:g}"] = kept
-    for (label, bounds), count in keep.items():
+    best = rows[np.lexsort((rows, -found.rank[rows]))]
+    limits = Limits(choice)
+    limits.add(found.rank[best], found.words[best])
+    decide_places(found, choice, best, np.arange(len(best)), limits.kept)
+
+
+def decide_places(
+    found: Cleaned, choice: Choice, rows: np.ndarray, place: np.ndarray, kept: dict[str, int]
+) -> None:
+    """Keep the best of the pairs that are left, which are ``rows (m,)``.
+
+    ``place (m,)`` is that of each among all pairs, best first; ``kept`` that of :class:`Limits`.
+    """
+    seen = np.zeros(found.count, dtype=bool)
+    seen[rows] = True
+    for label, bounds in choice.limits:
         bad = np.zeros(found.count, dtype=bool)
-        bad[best[count:]] = True
-        seen = np.zeros(found.count, dtype=bool)
-        seen[best] = True
+        bad[rows[place >= kept[label]]] = True
         found._remove(label, bounds, seen, bad)
 
 
@@ -271,5 +286,5 @@ def unbounded(found: Cleaned) -> Cleaned:
     """
     plan = found.plan.with_bound(None)
     other = Cleaned(found.source, plan, found.local, found.model, found.seconds)
-    decide(other, EVERYTHING)
+    decide(other, Choice())
     return other

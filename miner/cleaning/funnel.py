@@ -3,21 +3,85 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from miner.cleaning.decide import Cleaned
+from miner.cleaning.decide import UNREAD, Cleaned, Stage, mean_quality
 from miner.text.layout import REPLACED
 from miner.text_table import aligned
 
 
-def table(found: Cleaned) -> str:
+@dataclass(frozen=True)
+class Summary:
+    """Counts of a run: rows, words of its target's side, and the funnel.
+
+    ``quality`` is the sum of the quality of the pairs kept, as :attr:`Cleaned.quality`.
+    """
+
+    rows: int
+    kept: int
+    words: int
+    words_kept: int
+    replaced: int
+    repaired: int
+    quality: int | None
+    stages: tuple[Stage, ...]
+
+    @property
+    def precision(self) -> float | None:
+        """Mean quality of the pairs kept, or None."""
+        return (
+            None if self.quality is None or not self.kept else mean_quality(self.quality, self.kept)
+        )
+
+
+def summary(found: Cleaned) -> Summary:
+    """Count what a run has done."""
+    everything = np.ones(found.count, dtype=bool)
+    return Summary(
+        found.count,
+        int(found.kept.sum()),
+        words(found, everything),
+        words(found, found.kept),
+        int(np.count_nonzero(found.state & REPLACED)),
+        found.repaired,
+        found.quality,
+        tuple(found.stages),
+    )
+
+
+def merged(parts: Sequence[Summary], labels: Sequence[str]) -> Summary:
+    """Add up the counts of the parts of a text, whose stages are the filters ``labels`` in order.
+
+    Parts without unreadable rows have no stage of that name.
+    """
+    stages = []
+    unread = any(stage.label == UNREAD for part in parts for stage in part.stages)
+    for label in [*([UNREAD] if unread else []), *labels]:
+        own = [_stage(part, label) for part in parts]
+        names = [one.name for one in dataclasses.fields(Stage)[2:]]
+        sums = {name: sum(getattr(stage, name) for stage in own) for name in names}
+        stages.append(Stage(label, own[0].bounds, **sums))
+    names = [one.name for one in dataclasses.fields(Summary)[:-2]]
+    counts = {name: sum(getattr(part, name) for part in parts) for name in names}
+    known = [part.quality for part in parts if part.quality is not None]
+    return Summary(**counts, quality=sum(known) if known else None, stages=tuple(stages))
+
+
+def _stage(part: Summary, label: str) -> Stage:
+    found = next((stage for stage in part.stages if stage.label == label), None)
+    return found or Stage(label, "", part.rows, 0, 0, 0, part.rows, part.words, 0.0)
+
+
+def table(found: Summary) -> str:
     """Format the funnel for people, with a line on top that sums up all rows."""
-    total, kept = found.count, int(found.kept.sum())
     lines = [
-        f"{total:,} rows: {kept:,} kept ({share(kept, total)}), {total - kept:,} rejected; "
-        f"{words(found, found.kept):,} words kept on the target's side"
+        f"{found.rows:,} rows: {found.kept:,} kept ({share(found.kept, found.rows)}), "
+        f"{found.rows - found.kept:,} rejected; {found.words_kept:,} words kept on the target's "
+        "side"
     ]
     seconds = sum(stage.seconds for stage in found.stages)
     lines += notes(found)
@@ -39,11 +103,11 @@ def table(found: Cleaned) -> str:
     return "\n".join([*lines, *aligned(rows, left=2)])
 
 
-def notes(found: Cleaned) -> list[str]:
+def notes(found: Summary) -> list[str]:
     """Lines with further facts: replaced bytes, repaired rows, mean quality, a warning."""
     out = []
-    if replaced := int(np.count_nonzero(found.state & REPLACED)):
-        out.append(f"{replaced:,} rows had bytes that are not UTF-8 replaced")
+    if found.replaced:
+        out.append(f"{found.replaced:,} rows had bytes that are not UTF-8 replaced")
     if found.repaired:
         out.append(f"{found.repaired:,} rows were repaired")
     if found.precision is not None:
@@ -52,9 +116,9 @@ def notes(found: Cleaned) -> list[str]:
     return out if text is None else [*out, f"warning: {text}"]
 
 
-def warning(found: Cleaned) -> str | None:
+def warning(found: Summary) -> str | None:
     """Warning if the run keeps nothing, else None."""
-    if found.kept.any() or not found.count:
+    if found.kept or not found.rows:
         return None
     most = max(found.stages, key=lambda stage: stage.removed)
     return (
@@ -63,12 +127,12 @@ def warning(found: Cleaned) -> str | None:
     )
 
 
-def as_dict(found: Cleaned) -> dict[str, Any]:
+def as_dict(found: Summary) -> dict[str, Any]:
     """The funnel for programs: counts, and processor time in seconds by filter."""
     return {
-        "rows": found.count,
-        "kept": int(found.kept.sum()),
-        "words kept": words(found, found.kept),
+        "rows": found.rows,
+        "kept": found.kept,
+        "words kept": found.words_kept,
         "mean quality": found.precision,
         "repaired": found.repaired,
         "filters": [dataclasses.asdict(stage) for stage in found.stages],

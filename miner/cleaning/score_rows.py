@@ -26,16 +26,18 @@ def write(
     only: bool = False,
     threads: int = 1,
     report: Reporter = silent,
+    whole: Rows | None = None,
 ) -> tuple[int, int]:
     """Write each row with its scores by the steps of ``plan`` at its end; ``only``: scores alone.
 
     An unreadable row is scored as a pair of empty texts. Bytes that are replaced by U+FFFD in the
     texts are replaced in the row as well. Two files become one tsv; for JSON, scores become further
     keys. The file appears whole, or not at all. Scores do not depend on ``threads``. Returns the
-    number of unreadable rows and the number of rows with replaced bytes. Raises the errors of
+    number of unreadable rows and the number of rows with replaced bytes. ``whole`` is the bitext of
+    which the rows are a piece: its head tells the languages. Raises the errors of
     `Rows` and of the filters, CorpusError if an input changed meanwhile, and ResourceError.
     """
-    plan = with_languages(sampled(plan, rows), rows)
+    plan = with_languages(sampled(plan, rows), [rows if whole is None else whole])
     job = Job(plan, rows.layout, plan.steps)
     blocks: deque[Block] = deque()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from miner.cleaning.plan import Plan
 from miner.filters.filter_types import MODEL
@@ -15,27 +15,42 @@ from miner.text.rows import Rows
 ROWS = 1000
 
 
-def identify_rows(rows: Rows, given: Languages = (None, None)) -> tuple[Identified, Identified]:
-    """Identify the languages of both sides; ``given`` are BCP-47 codes that count instead.
+def identify_rows(
+    parts: Iterable[Rows], given: Languages = (None, None)
+) -> tuple[Identified, Identified]:
+    """Identify the languages of both sides of a bitext, which may come in parts.
 
-    Raises the errors of `Rows`.
+    ``given`` are BCP-47 codes that count instead. Raises the errors of `Rows`.
     """
-    block = rows.first(ROWS)
-    sides: tuple[Sequence[str], Sequence[str]] = (), ()
-    if len(block):  # a file without a line lacks the columns, too
-        texts = rows.layout.texts(block)
-        sides = texts.source, texts.target
+    sides: tuple[list[str], list[str]] = [], []
+    for rows in parts:
+        block = rows.first(ROWS - len(sides[0]))
+        if len(block):  # a file without a line lacks the columns, too
+            texts = rows.layout.texts(block)
+            sides[0].extend(texts.source)
+            sides[1].extend(texts.target)
+        if len(sides[0]) >= ROWS:
+            break
     source, target = map(identify, sides, given)
     return source, target
 
 
-def with_languages(plan: Plan, rows: Rows) -> Plan:
+def needs_languages(plan: Plan) -> bool:
+    """Return True if a model scores and some language is not given."""
+    return bool(plan.stage(MODEL)) and not all(plan.context.languages)
+
+
+def with_languages(plan: Plan, parts: Iterable[Rows]) -> Plan:
     """Return the plan with the languages of the text, where a model scores and some are not given.
 
     Filters that only compare a text with the languages given do not see them.
     """
-    if not plan.stage(MODEL) or all(plan.context.languages):
+    if not needs_languages(plan):
         return plan
-    source, target = identify_rows(rows, plan.context.languages)
-    context = dataclasses.replace(plan.context, identified=(source.seen, target.seen))
-    return dataclasses.replace(plan, context=context)
+    source, target = identify_rows(parts, plan.context.languages)
+    return identified_as(plan, (source.seen, target.seen))
+
+
+def identified_as(plan: Plan, seen: Languages) -> Plan:
+    """Return the plan with the languages of the text, ISO 639 codes."""
+    return dataclasses.replace(plan, context=dataclasses.replace(plan.context, identified=seen))

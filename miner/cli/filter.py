@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from miner.cli import filtering, guard, options
+from miner.cli import filtering, filtering_shards, guard, options, sharding
 from miner.cli.progress_bars import Progress
 from miner.errors import CorpusError
 
 if TYPE_CHECKING:
-    from miner.cleaning.plan import Plan
     from miner.cleaning.run_checkpoint import Checkpoint
 
 
@@ -47,6 +46,7 @@ Examples:
   miner filter web.tsv --target-words 5M -o clean.tsv
   miner filter web.tsv --dry-run 10000
   miner filter web.tsv --threshold 0.5 --checkpoint web.scores -o clean.tsv
+  miner filter 'web/*.tsv.zst' --work work --backend processes -o clean/ --rejected bad/
   miner filter --list"""
 )
 @click.argument("files", nargs=-1, metavar="[BITEXT]")
@@ -115,6 +115,8 @@ Examples:
 @options.model
 @filtering.languages
 @filtering.reading
+@sharding.work
+@sharding.options
 @options.threads
 def filter(
     files: tuple[str, ...],
@@ -143,6 +145,8 @@ def filter(
     format: str | None,
     on_error: str,
     threads: int | None,
+    work: str | None,
+    **more: Any,
 ) -> None:
     """Clean a bitext: BITEXT, a tsv or jsonl file (- for standard input), or two aligned files.
 
@@ -150,14 +154,18 @@ def filter(
     the model; some need --source-lang and --target-lang. Every row is kept or rejected, unchanged
     and in order. The funnel, a table of the pairs that each filter removed, goes to standard error.
     Repeat a stopped run to continue from its checkpoint.
+
+    With --backend, BITEXT, --source and --target may be patterns such as 'web/*.tsv.zst'. Their
+    files are filtered as if they were one, by tasks; -o, --rejected and --scores-jsonl are then
+    directories, with a file of its name for each.
     """
     if listing:
         click.echo(filtering.listing())
         return
     from miner.cleaning import funnel
     from miner.cleaning.clean import clean
-    from miner.cleaning.decide import Choice
     from miner.cleaning.dry_run import sample
+    from miner.cleaning.limits import Choice
     from miner.cleaning.plan import default_plan, read_plan
     from miner.cleaning.write import write
     from miner.machine import thread_count
@@ -167,6 +175,10 @@ def filter(
     from miner.text.output import open_output
     from miner.text.rows import Rows
 
+    shards = sharding.take_sharding(more)
+    if shards is not None:
+        filtering_shards.run(shards, work, click.get_current_context().params)
+        return
     inputs, outputs = _files(files, source, target, output)
     named = {
         **dict(zip(("-o", "the second file of -o"), outputs, strict=False)),
@@ -184,10 +196,10 @@ def filter(
     guard.check_writable([path for path in named.values() if path is not None])
     plan = dataclasses.replace(plan, repair=plan.repair or repair)
     choice = Choice(top_n, target_words, target_precision)
-    _refuse_choice(plan, choice.any or threshold is not None, target_precision is not None)
+    filtering.refuse_choice(plan, choice.any or threshold is not None, target_precision is not None)
     if threshold is not None:
         plan = plan.with_bound(threshold)
-    _warn(plan)
+    filtering.warn(plan)
     with (
         filtering.spooled(inputs) as (paths, place),
         _checkpoint(checkpoint, None if dry_run is not None else outputs[0], place) as scores,
@@ -210,14 +222,8 @@ def filter(
                 f"trying {rows.counted():,} of {total:,} rows; counts to keep are scaled to the "
                 "sample, which has fewer duplicates than the whole text"
             )
-        languages = filtering.identified(plan, rows)
-        if config is None and not all(plan.context.languages):
-            given = zip(("--source-lang", "--target-lang"), plan.context.languages, strict=True)
-            missing = " and ".join(name for name, code in given if not code)
-            _say(
-                f"without {missing}, filters that need to know the languages are left out; "
-                f"{languages}"
-            )
+        languages = filtering.identified(plan, [rows])
+        filtering.tell_missing(plan, config, languages)
         with Progress() as report:
             found = clean(
                 rows,
@@ -232,10 +238,10 @@ def filter(
             )
             if dry_run is None:
                 write(found, outputs, rejected, scores_jsonl, report)
-        click.echo(funnel.table(found), err=True)
+        click.echo(funnel.table(funnel.summary(found)), err=True)
         if page is not None and as_json:
             with open_output(page) as file:
-                file.write(json.dumps(funnel.as_dict(found), indent=2) + "\n")
+                file.write(json.dumps(funnel.as_dict(funnel.summary(found)), indent=2) + "\n")
         elif page is not None:
             names = list(map(display_name, inputs))
             with Progress() as report:
@@ -256,27 +262,6 @@ def _files(
     if len(files) > 1 or (files and output is None):
         raise click.UsageError("with --source and --target, give the outputs as -o SOURCE TARGET")
     return inputs, [output or "-", *files]
-
-
-def _refuse_choice(plan: Plan, chosen: bool, by_precision: bool) -> None:
-    """Refuse to choose the best pairs of a plan that does not rank them, or not by quality."""
-    if plan.ranking is None and chosen:
-        raise click.UsageError(
-            "nothing ranks the pairs, so there are no best ones; add the filter quality, or name "
-            "another as 'rank' in the configuration"
-        )
-    if by_precision and plan.ranking and plan.ranking.name != "quality":
-        raise click.UsageError("--target-precision needs pairs to be ranked by their quality")
-
-
-def _warn(plan: Plan) -> None:
-    """Tell of filters that do less than a user may expect."""
-    from miner.filters.filter_types import GLOBAL
-
-    for code in filtering.unknown_languages(plan):
-        _say(f"some filters do not know the language {code}; its texts pass them")
-    if plan.ranking is None and plan.stage(GLOBAL):
-        _say("nothing ranks the pairs: the first of several duplicates stays")
 
 
 def _is_file(output: str) -> bool:

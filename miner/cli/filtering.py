@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,14 +73,14 @@ def context(source_lang: str | None, target_lang: str | None, model: str) -> Con
     return Context(source_lang, target_lang, model=model if named else None)
 
 
-def identified(plan: Plan, rows: Rows) -> str:
+def identified(plan: Plan, parts: Iterable[Rows]) -> str:
     """Describe the languages of a bitext, and warn of those that are odd or weak."""
     from miner.cleaning.text_languages import identify_rows
     from miner.encoder.loading import split_name
     from miner.encoder.model import load
     from miner.scoring.language_notes import describe_both, doubts
 
-    languages = identify_rows(rows, plan.context.languages)
+    languages = identify_rows(parts, plan.context.languages)
     model = None
     quality = any(step.name == "quality" for step in plan.steps)
     if quality and split_name(plan.context.encoder) is None:
@@ -88,6 +88,38 @@ def identified(plan: Plan, rows: Rows) -> str:
     for doubt in doubts(languages, model):
         click.echo(f"warning: {doubt}", err=True)
     return describe_both(languages)
+
+
+def refuse_choice(plan: Plan, chosen: bool, by_precision: bool) -> None:
+    """Refuse to choose the best pairs of a plan that does not rank them, or not by quality."""
+    if plan.ranking is None and chosen:
+        raise click.UsageError(
+            "nothing ranks the pairs, so there are no best ones; add the filter quality, or name "
+            "another as 'rank' in the configuration"
+        )
+    if by_precision and plan.ranking and plan.ranking.name != "quality":
+        raise click.UsageError("--target-precision needs pairs to be ranked by their quality")
+
+
+def warn(plan: Plan) -> None:
+    """Tell of filters that do less than a user may expect."""
+    from miner.filters.filter_types import GLOBAL
+
+    for code in unknown_languages(plan):
+        click.echo(f"some filters do not know the language {code}; its texts pass them", err=True)
+    if plan.ranking is None and plan.stage(GLOBAL):
+        click.echo("nothing ranks the pairs: the first of several duplicates stays", err=True)
+
+
+def tell_missing(plan: Plan, config: str | None, languages: str) -> None:
+    """Say that default filters are left out, where a language is not given."""
+    if config is None and not all(plan.context.languages):
+        given = zip(("--source-lang", "--target-lang"), plan.context.languages, strict=True)
+        missing = " and ".join(name for name, code in given if not code)
+        click.echo(
+            f"without {missing}, filters that need to know the languages are left out; {languages}",
+            err=True,
+        )
 
 
 def unknown_languages(plan: Plan) -> list[str]:

@@ -223,8 +223,8 @@ def _filtered(
         with Checkpoint(str(place / "scores")) as scores, Progress() as report:
             found = clean(rows, plan, scores, threads=thread_count(threads), report=report)
             write(found, [output], rejected, None, report)
-            click.echo(funnel.table(found), err=True)
-            facts = funnel.as_dict(found)
+            click.echo(funnel.table(funnel.summary(found)), err=True)
+            facts = funnel.as_dict(funnel.summary(found))
         kept = read_bitext(output, None, BitextFormat(format="tsv"))
         both = list(zip(kept.source, kept.target, strict=True))
         return {"funnel": facts, "kept": work.statistics(both)}

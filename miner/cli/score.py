@@ -11,7 +11,7 @@ from miner.cli.progress_bars import Progress
 
 if TYPE_CHECKING:
     from miner.shards.scoring_plan import Scores
-    from miner.shards.workers import Workers
+    from miner.text.bitext_format import BitextFormat
 
 
 @click.command(
@@ -21,6 +21,7 @@ Examples:
   miner score web.de-en.tsv.gz --scol 3 --tcol 4 -o scored.tsv.gz
   miner score --source web.de --target web.en --score cosine --score margin -o scored.tsv
   miner score 'web/*.tsv.zst' --work work --backend processes -o scored/
+  miner score --source 'web/*.de' --target 'web/*.en' --work work --workers 2 -o scored/
   zcat web.tsv.gz | miner score - --score-only | paste scores.old -"""
 )
 @options.bitext
@@ -41,7 +42,7 @@ Examples:
 @filtering.languages
 @filtering.reading
 @sharding.work
-@sharding.backends
+@sharding.options
 @click.option("--score-only", is_flag=True, help="Write scores without the rows.")
 @options.threads
 @click.option(
@@ -76,8 +77,8 @@ def score(
 
     BITEXT is a tsv or jsonl file, or - for standard input; or give two aligned files by --source
     and --target. The default score is the probability that both sides mean the same; a pair's score
-    does not depend on the other pairs of the file. With --backend, BITEXT may be a pattern such as
-    'web/*.tsv.zst', whose files are scored by tasks.
+    does not depend on the other pairs of the file. With --backend, BITEXT, --source and --target
+    may be patterns such as 'web/*.tsv.zst', whose files are scored by tasks, large ones in pieces.
     """
     from miner.cleaning import score_rows
     from miner.cleaning.plan import read_plan, scores_of, scores_plan
@@ -97,16 +98,15 @@ def score(
         raise click.UsageError("give either --score or --config")
     shards = sharding.take_sharding(more)
     if shards is not None:
-        if bitext is None:
-            raise click.UsageError("shards score files of pairs: give BITEXT")
         from miner.shards.scoring_plan import Scores
 
         context = filtering.context(source_lang, target_lang, model)
         reading = BitextFormat(scol, tcol, header, format, on_error)
         scores = Scores(
-            names or ("quality",), config, *context.languages, context.model, score_only, reading
+            names or ("quality",), config, *context.languages, context.model, score_only
         )
-        _score_shards(bitext, output, work, scores, shards.workers(threads=threads))
+        bitexts = sharding.bitexts(bitext, source, target)
+        _score_shards(bitexts, output, work, scores, (shards, reading, threads))
         return
     guard.check_suffixes({"-o": output})
     context = filtering.context(source_lang, target_lang, model)
@@ -126,7 +126,7 @@ def score(
         if not score_only:
             written = "tsv" if target else rows.layout.formats[0]
             guard.check_written({"-o": output}, written)
-        filtering.identified(plan, rows)
+        filtering.identified(plan, [rows])
         with Progress() as report:
             unread, replaced = score_rows.write(
                 rows,
@@ -140,23 +140,36 @@ def score(
 
 
 def _score_shards(
-    bitext: str, directory: str, work: str | None, scores: Scores, workers: Workers
+    bitexts: list[list[str]],
+    directory: str,
+    work: str | None,
+    scores: Scores,
+    means: tuple[sharding.Sharding, BitextFormat, int | None],
 ) -> None:
-    """Score the files of a pattern by tasks."""
+    """Score bitexts by tasks. ``means``: how to shard, how to read, and the threads of a task."""
+    from miner.shards.bitext_files import BitextFiles
     from miner.shards.score_shards import score_shards
 
-    files = sharding.expanded(bitext)
-    work = sharding.require_work(work, files)
+    shards, reading, threads = means
+    paths = [path for sides in bitexts for path in sides]
+    work = sharding.require_work(work, paths)
     if directory == "-":
         raise click.UsageError("shards write a file for each one of BITEXT: name a directory, -o")
-    plan = scores.plan()
-    guard.check([*files, scores.config, *map(str, plan.files())], {"-o": directory})
-    with Progress("files") as report:
-        _tell(
-            *score_shards(
-                files, directory, work, scores, workers=workers, report=report, note=report.say
-            )
+    places = {"-o": directory, "--work": work}
+    guard.check([*paths, scores.config, *map(str, scores.plan().files())], places)
+    files = BitextFiles.of(bitexts, reading, shards.lines)
+    with Progress("tasks") as report:
+        found = score_shards(
+            files,
+            directory,
+            work,
+            scores,
+            workers=shards.workers(threads=threads),
+            report=report,
+            note=report.say,
         )
+    _tell(found["unreadable"], found["replaced"])
+    click.echo(f"{found['rows']:,} rows of {len(bitexts):,} files scored: {directory}", err=True)
 
 
 def _tell(unread: int, replaced: int) -> None:

@@ -107,6 +107,23 @@ def require_work(work: str | None, texts: Sequence[str]) -> str:
     return work
 
 
+def bitexts(bitext: str | None, source: str | None, target: str | None) -> list[list[str]]:
+    """List the bitexts of a pattern, or of one for each side, whose files go together in order.
+
+    Raises UsageError where the patterns have different numbers of files.
+    """
+    if bitext is not None:
+        return [[path] for path in expanded(bitext)]
+    assert source is not None and target is not None
+    left, right = expanded(source), expanded(target)
+    if len(left) != len(right):
+        raise click.UsageError(
+            f"--source {source} has {len(left)} files but --target {target} has {len(right)}; each "
+            "needs its translation"
+        )
+    return [list(pair) for pair in zip(left, right, strict=True)]
+
+
 def take_sharding(given: dict[str, Any]) -> Sharding | None:
     """Take the options of shards out of ``given``; None where none was given."""
     names = ("shard_backend", "workers", "shard_lines", "address")

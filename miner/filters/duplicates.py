@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,8 @@ from miner.text.words import MARKS, NO_WORD, folded
 # text has any, then the bytes of ASCII.
 _ODD_MARK = re.compile(rf"[^\w\x00-\x7f{MARKS}]+")
 _SPACED = bytes(byte if byte > 127 or chr(byte).isalnum() else ord(" ") for byte in range(256))
+# Texts that are compared: the columns of `keys`.
+TEXTS = ("pair", "source", "target")
 
 
 def plain(text: str) -> str:
@@ -77,7 +79,7 @@ def kept_duplicates(of: str, keys: np.ndarray, score: np.ndarray, rows: np.ndarr
             found = ~kept & (best[place] >= 0)
             out[found] = best[place][found]
         return out
-    column = ("pair", "source", "target").index(of)
+    column = TEXTS.index(of)
     _, first, place = np.unique(keys[order, column], return_index=True, return_inverse=True)
     out = np.empty(len(rows), dtype=np.int64)
     out[order] = np.where(first[place] == np.arange(len(order)), -1, rows[order][first[place]])
@@ -97,6 +99,21 @@ class Duplicates(Comparison):
     def compare(self, sketches: np.ndarray, rank: np.ndarray, rows: np.ndarray) -> np.ndarray:
         return kept_duplicates(self.of, sketches[rows], rank, rows)
 
+    def keys(self, sketches: np.ndarray) -> np.ndarray | None:
+        if self.of == "either":  # a pair depends on one that depends on others, and so on
+            return None
+        column = TEXTS.index(self.of)
+        return sketches[:, column : column + 1]
+
+    def of_best(
+        self,
+        sketches: np.ndarray,
+        rows: np.ndarray,
+        best: np.ndarray,
+        sketches_of: Callable[[np.ndarray], np.ndarray],
+    ) -> np.ndarray:
+        return np.where(best[:, 0] == rows, -1, best[:, 0])
+
 
 FILTERS = (
     Filter(
@@ -110,7 +127,7 @@ FILTERS = (
             "of": Setting(
                 "pair",
                 "what is compared; either: both sides, each by itself",
-                ("pair", "source", "target", "either"),
+                (*TEXTS, "either"),
             ),
             "exact": Setting(False, "compare the texts as they stand"),
         },

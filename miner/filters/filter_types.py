@@ -116,6 +116,38 @@ class Comparison:
         """
         raise TypeError("a whole-corpus filter defines compare()")
 
+    # True if a score depends on the place of a pair among all by rank: `of_places` computes it.
+    by_place = False
+
+    def keys(self, sketches: np.ndarray) -> np.ndarray | None:
+        """Keys ``(m, g) uint64`` of pairs with these sketches; None for a filter without keys.
+
+        A pair is compared with no others than the best pairs that have one of its keys in the same
+        column. So the pairs of a large text can be compared in parts: `of_best` computes scores.
+        """
+        return None
+
+    def of_best(
+        self,
+        sketches: np.ndarray,
+        rows: np.ndarray,
+        best: np.ndarray,
+        sketches_of: Callable[[np.ndarray], np.ndarray],
+    ) -> np.ndarray:
+        """Scores ``(m,)`` as of `compare`, given the row of the best pair of each key.
+
+        sketches: ``(m, length)``, rows: ``(m,) int64``, best: ``(m, g) int64``. sketches_of: looks
+        up the sketches of any rows of the text.
+        """
+        raise TypeError("a filter with keys defines of_best()")
+
+    def of_places(self, place: np.ndarray, total: int) -> np.ndarray:
+        """Scores ``(m,)`` as of `compare`, given the places of pairs among ``total``, 0 the best.
+
+        Of equal ranks the first row is better.
+        """
+        raise TypeError("a filter by places defines of_places()")
+
 
 @dataclass(frozen=True)
 class Setting:

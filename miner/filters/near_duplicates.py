@@ -5,7 +5,7 @@ It compares the pairs that the filters before it have left, so its result depend
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -54,8 +54,7 @@ def similarities(signatures: np.ndarray, score: np.ndarray, rows: np.ndarray) ->
         # Only one band is ordered at a time: a copy of whole signatures would take most of the
         # memory. One number for each band, since sorting several takes four times as long. Bands
         # whose numbers collide, one in billions, are compared in full below like any others.
-        words = np.ascontiguousarray(signatures[ranked, start : start + BAND]).view(np.uint64)
-        key = words[:, 0] * np.uint64(0x9E3779B97F4A7C15) ^ words[:, 1]
+        key = _key(signatures[ranked, start : start + BAND])
         _, first, place = np.unique(key, return_index=True, return_inverse=True)
         best = first[place]  # ranks ascend, so that the first of a band is its best
         later = np.flatnonzero(best != np.arange(len(best)))
@@ -66,6 +65,12 @@ def similarities(signatures: np.ndarray, score: np.ndarray, rows: np.ndarray) ->
     out = np.empty(len(rows))
     out[order] = alike
     return out
+
+
+def _key(band: np.ndarray) -> np.ndarray:
+    """Number of a band of signatures ``(m, BAND)``: ``(m,) uint64``."""
+    words = np.ascontiguousarray(band).view(np.uint64)
+    return np.asarray(words[:, 0] * np.uint64(0x9E3779B97F4A7C15) ^ words[:, 1])
 
 
 class NearDuplicates(Comparison):
@@ -81,6 +86,26 @@ class NearDuplicates(Comparison):
 
     def compare(self, sketches: np.ndarray, rank: np.ndarray, rows: np.ndarray) -> np.ndarray:
         return similarities(sketches, rank, rows)
+
+    def keys(self, sketches: np.ndarray) -> np.ndarray:
+        bands = range(0, HASHES, BAND)
+        return np.stack([_key(sketches[:, start : start + BAND]) for start in bands], axis=1)
+
+    def of_best(
+        self,
+        sketches: np.ndarray,
+        rows: np.ndarray,
+        best: np.ndarray,
+        sketches_of: Callable[[np.ndarray], np.ndarray],
+    ) -> np.ndarray:
+        alike = np.zeros(len(rows))
+        for column in best.T:
+            later = np.flatnonzero(column != rows)
+            for part in range(0, len(later), 1 << 16):
+                own = later[part : part + (1 << 16)]
+                same = (sketches[own] == sketches_of(column[own])).mean(axis=1)
+                alike[own] = np.maximum(alike[own], same)
+        return alike
 
 
 FILTERS = (

@@ -123,7 +123,7 @@ def _summary(found: Cleaned, names: Sequence[str], sample: bool) -> list[tuple[s
         rows.append(("processor seconds", "none: the scores are those of an earlier run"))
     if replaced := int(np.count_nonzero(found.state & REPLACED)):
         rows.append(("not UTF-8", f"{replaced:,} rows, the bytes replaced"))
-    warning = funnel.warning(found)
+    warning = funnel.warning(funnel.summary(found))
     rows += [] if warning is None else [("warning", warning)]
     return rows
 

@@ -47,7 +47,7 @@ def run(
     lost: dict[str, int] = {}
     running = 0
     fault: MinerError | None = None
-    report("mining", len(done), len(tasks))
+    report(plan.stage, len(done), len(tasks))
     while running or (ready and fault is None):
         if fault is None:
             given, ready = ready[: backend.slots - running], ready[backend.slots - running :]
@@ -75,7 +75,7 @@ def run(
                     missing[other] -= 1
                     if not missing[other]:
                         ready.append(waiting[other])
-            report("mining", len(done), len(tasks))
+            report(plan.stage, len(done), len(tasks))
     if fault is not None:
         raise fault
 

@@ -12,18 +12,17 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from miner.encoder.sentence_encoder import SentenceEncoder
-from miner.errors import ArtifactError, CorpusError, MismatchError
+from miner.errors import CorpusError, MismatchError
 from miner.index.index import model_entry
 from miner.knn.settings import SearchSettings
 from miner.names import SIDES, VERSION
+from miner.shards.plan_file import PLAN, not_whole, read_plan_file, write_plan_file
 from miner.shards.task import Task, record
 from miner.text.corpus import Reader
-from miner.text.output import atomic_file, one_line
 
-PLAN = "plan.json"
 FORMAT = "bitext-miner plan"
 Texts = tuple[tuple[str, ...], tuple[str, ...]]
 # Settings that a task's result depends on, by the kinds of task. Threads and memory change nothing.
@@ -55,6 +54,8 @@ class Plan:
     decoys: tuple[str, ...] | None = None
     dtype: str = "float16"
     version: str = field(default=VERSION)
+    # What progress is called.
+    stage: ClassVar[str] = "mining"
 
     @classmethod
     def of(
@@ -80,26 +81,11 @@ class Plan:
     @classmethod
     def read(cls, work: Path) -> Plan:
         """Read the plan of a work directory. Raises ArtifactError and MismatchError."""
-        path = work / PLAN
-        try:
-            found = json.loads(path.read_text(encoding="utf-8"))
-            if found.pop("format", None) != FORMAT:
-                raise ValueError("another format")
-        except (OSError, ValueError, AttributeError) as error:
-            raise ArtifactError(
-                f"{path}: not the plan of a sharded mining ({error}); name the --work of one"
-            ) from None
-        if found.get("version") != VERSION:
-            raise MismatchError(
-                f"{path}: made by bitext-miner {found.get('version')}, this worker has "
-                f"{VERSION}; install one version everywhere, or name another --work"
-            )
+        found = read_plan_file(work, FORMAT, "a sharded mining")
         try:
             return cls._of_json(found)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise ArtifactError(
-                f"{path}: not a whole plan ({one_line(str(error))}); name another --work"
-            ) from None
+            raise not_whole(work, error) from None
 
     @classmethod
     def _of_json(cls, found: dict[str, Any]) -> Plan:
@@ -122,11 +108,9 @@ class Plan:
         Raises MismatchError that names the first difference, CorpusError for a changed file, and
         ResourceError.
         """
-        path = work / PLAN
-        if path.exists():
+        if (work / PLAN).exists():
             self._compare(Plan.read(work), work)
-        with atomic_file(path) as temporary:
-            temporary.write_text(json.dumps({"format": FORMAT, **asdict(self)}), encoding="utf-8")
+        write_plan_file(work, FORMAT, self)
 
     def _compare(self, old: Plan, work: Path) -> None:
         for side, paths in enumerate(self.texts):
@@ -204,6 +188,10 @@ class Plan:
         for task in self.reading_tasks():
             counts[task.arguments["side"]].append(record(work, task.name)["result"]["rows"])
         return counts
+
+    def all_tasks(self, work: Path) -> list[Task]:
+        """Return all tasks, once the files are read."""
+        return self.tasks(self.rows(work))
 
     def tasks(self, rows: tuple[list[int], list[int]]) -> list[Task]:
         """Return all tasks, given the number of sentences of each file; inputs come first."""

@@ -56,7 +56,7 @@ def status(work: str | Path) -> Status:
     records = _records(work, tasks)
     known = len(records) == len(tasks)
     if known:
-        tasks = plan.tasks(plan.rows(work))
+        tasks = plan.all_tasks(work)
         records = _records(work, tasks)
     running = {name for name in notes(work, RUNNING) if name not in records}
     failed = {name: entry for name, entry in notes(work, FAILED).items() if name not in records}

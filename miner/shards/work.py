@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,10 +11,22 @@ from typing import Any
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import MinerError, MismatchError
 from miner.names import VERSION
-from miner.shards import search_tasks, text_tasks, verify_tasks
+from miner.shards import (
+    filter_tasks,
+    filtering_plan,
+    scoring_plan,
+    scoring_tasks,
+    search_tasks,
+    text_tasks,
+    verify_tasks,
+)
 from miner.shards.context import Context
-from miner.shards.scoring_plan import FORMAT, KIND, ScoringPlan, rate
-from miner.shards.shard_plan import PLAN, Plan
+from miner.shards.filter_tasks import FilteringContext
+from miner.shards.filtering_plan import FilteringPlan
+from miner.shards.plan_file import format_of
+from miner.shards.scoring_plan import ScoringPlan
+from miner.shards.scoring_tasks import ScoringContext
+from miner.shards.shard_plan import Plan
 from miner.shards.task import Task, perform
 
 FUNCTIONS: dict[str, Callable[..., dict[str, Any] | None]] = {
@@ -37,17 +48,19 @@ FUNCTIONS: dict[str, Callable[..., dict[str, Any] | None]] = {
 }
 
 
-KINDS = (*FUNCTIONS, KIND)
+KINDS = tuple(dict.fromkeys((*FUNCTIONS, *scoring_plan.KINDS, *filtering_plan.KINDS)))
 
-AnyPlan = Plan | ScoringPlan
+AnyPlan = Plan | ScoringPlan | FilteringPlan
 
 
 def open_plan(work: Path) -> AnyPlan:
-    """Read the plan of a work directory, of either kind. Raises ArtifactError, MismatchError."""
-    with suppress(OSError):
-        if f'"{FORMAT}"' in (work / PLAN).read_text(encoding="utf-8", errors="replace")[:99]:
-            return ScoringPlan.read(work)
-    return Plan.read(work)
+    """Read the plan of a work directory, of any kind. Raises ArtifactError, MismatchError."""
+    plans: dict[str | None, Any] = {
+        scoring_plan.FORMAT: ScoringPlan,
+        filtering_plan.FORMAT: FilteringPlan,
+    }
+    found: AnyPlan = plans.get(format_of(work), Plan).read(work)
+    return found
 
 
 @dataclass(frozen=True)
@@ -77,12 +90,18 @@ def execute(order: Order, lent: SentenceEncoder | None = None) -> dict[str, Any]
             )
         work, task = Path(order.work), order.task
         plan = open_plan(work)
-        function: Callable[[Path], dict[str, Any] | None]
+        context: Any
         if isinstance(plan, ScoringPlan):
-            function = partial(rate, plan, order.threads, **task.arguments)
+            context = ScoringContext(work, plan, order.threads)
+            function = scoring_tasks.FUNCTIONS[task.kind]
+        elif isinstance(plan, FilteringPlan):
+            context = FilteringContext(work, plan, order.threads)
+            function = filter_tasks.FUNCTIONS[task.kind]
         else:
             context = Context(work, plan, order.memory, order.threads, lent)
-            function = partial(FUNCTIONS[task.kind], context, **task.arguments)
-        return perform(work, task, plan.digest(task.kind), function)
+            function = FUNCTIONS[task.kind]
+        return perform(
+            work, task, plan.digest(task.kind), partial(function, context, **task.arguments)
+        )
     except MinerError as error:
         return {"error": str(error), "type": type(error).__name__}

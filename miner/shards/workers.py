@@ -12,8 +12,9 @@ from miner.machine import memory_budget, thread_count
 from miner.progress import Reporter, silent
 from miner.shards.backends import open_backend
 from miner.shards.context import Context
+from miner.shards.plan_file import PLAN
 from miner.shards.run_tasks import run
-from miner.shards.shard_plan import PLAN, Plan
+from miner.shards.shard_plan import Plan
 from miner.shards.task import Task, remove_leftovers
 from miner.shards.work import KINDS, AnyPlan
 from miner.text.locks import lock

@@ -7,10 +7,15 @@ turns them into texts.
 
 from __future__ import annotations
 
+import codecs
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from copy import copy
 from dataclasses import replace
 from itertools import chain, islice
+from pathlib import Path
+from typing import IO
 
 import numpy as np
 
@@ -33,6 +38,11 @@ _ONE_SIDE: dict[str, int | str | None] = {
 }
 
 
+# Rows that are copied to pieces at a time. Reading drops a byte-order mark and a carriage return at
+# the end of a line, so that pieces have both, lest one of the text be lost.
+PART, LINE_END = 1 << 14, b"\r\n"
+
+
 class Rows:
     """A bitext as raw rows: two files of a record a row, or one tsv, jsonl or parquet file.
 
@@ -52,6 +62,7 @@ class Rows:
         *,
         more: Sequence[int | str] = (),
         rewritable: bool = False,
+        count: int | None = None,
     ) -> None:
         self.origins = tuple(os.fspath(path) for path in (source, target) if path is not None)
         names = tuple(map(display_name, self.origins))
@@ -67,12 +78,14 @@ class Rows:
         # The unchanged first line, to be written back.
         self.head: bytes | None = None
         # Rows in all, where it is known.
-        self.count: int | None = None
+        self.count = count
+        # Rows of the whole text before those of this piece of it.
+        self.offset = 0
         # Records of a stream that cannot be opened again.
         self._started: Iterator[RawRecord] | None = None
         if target is None:
             self._look_at_first()
-        else:
+        elif count is None:
             self._compare_counts()
 
     def _look_at_first(self) -> None:
@@ -121,7 +134,7 @@ class Rows:
             while raw := list(islice(rows, size)):
                 if self.count is not None and done + len(raw) > self.count:
                     break
-                yield Block(1 + heads[0] + done, raw)
+                yield Block(1 + heads[0] + self.offset + done, raw)
                 done += len(raw)
         except ValueError:  # from zip: one of both files has changed
             raw = [()]
@@ -131,6 +144,51 @@ class Rows:
                 "were counted, and then more or fewer came; run again once it is complete"
             )
         self.count = done
+
+    def cut(self, size: int, place: Path) -> int:
+        """Copy the rows to files in ``place``, ``size`` to a piece; return the number of pieces.
+
+        Where one piece would hold all, there are no files. :meth:`piece` reads a piece.
+        """
+        done = 0
+        with ExitStack() as stack:
+            files: list[IO[bytes]] = []
+            for block in self.blocks(min(size, PART)):
+                raw = block.raw
+                while raw:
+                    if done % size == 0:
+                        stack.close()
+                        files = [
+                            stack.enter_context(self._begin(place, done // size, side))
+                            for side in range(len(self.origins))
+                        ]
+                    some = raw[: size - done % size]
+                    for side, file in enumerate(files):
+                        file.writelines(row[side] + LINE_END for row in some)
+                    raw, done = raw[len(some) :], done + len(some)
+        if 0 < done <= size:
+            for side in range(len(self.origins)):
+                _piece_file(place, 0, side).unlink()
+        return max(1, -(-done // size))
+
+    def _begin(self, place: Path, number: int, side: int) -> IO[bytes]:
+        """Open a file of a piece, and write the head of its text."""
+        file = open(_piece_file(place, number, side), "wb")  # noqa: SIM115
+        file.write(codecs.BOM_UTF8)
+        if self.layout.heads[side]:
+            file.write((self.head or b"") + LINE_END)
+        return file
+
+    def piece(self, place: Path, number: int, size: int) -> Rows:
+        """Return the rows of one piece. Faults are told by their lines in the whole text."""
+        found = copy(self)
+        files = range(len(self.origins))
+        found.origins = tuple(str(_piece_file(place, number, side)) for side in files)
+        found._held = [None for _ in files]
+        found.count, found.offset = None, number * size
+        if number:
+            found.head = None
+        return found
 
     def counted(self) -> int:
         """Count the rows; they are read for it if the count is not known yet."""
@@ -142,14 +200,14 @@ class Rows:
 
     def spread(self, size: int) -> Iterator[Block]:
         """Yield at most ``size`` rows, evenly spread, each as a block; 0 for all of them."""
-        count = self.counted()
-        chosen = np.arange(count)
-        if 0 < size < count:
-            chosen = np.unique(np.linspace(0, count - 1, size).astype(np.int64))
+        return self.chosen(spread_rows(self.counted(), size))
+
+    def chosen(self, rows: np.ndarray) -> Iterator[Block]:
+        """Yield some ``rows (m,)``, which ascend, each as a block."""
         first = 0
         for block in self.blocks(1 << 11):
-            low, high = np.searchsorted(chosen, (first, first + len(block)))
-            for row in (chosen[low:high] - first).tolist():
+            low, high = np.searchsorted(rows, (first, first + len(block)))
+            for row in (rows[low:high] - first).tolist():
                 yield Block(block.first + row, [block.raw[row]])
             first += len(block)
 
@@ -182,6 +240,17 @@ class Rows:
         layout = self.layout
         parts = zip(self.origins, layout.formats, layout.columns, self._held, strict=True)
         return [raw_records(*part) for part in parts]
+
+
+def spread_rows(count: int, size: int) -> np.ndarray:
+    """Return at most ``size`` of ``count`` rows, evenly spread, ``(m,) int64``; 0 for all."""
+    if not 0 < size < count:
+        return np.arange(count)
+    return np.unique(np.linspace(0, count - 1, size).astype(np.int64))
+
+
+def _piece_file(place: Path, number: int, side: int) -> Path:
+    return place / f"{number:05}.{side}"
 
 
 def _formats_and_columns(

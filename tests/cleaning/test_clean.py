@@ -16,7 +16,7 @@ from support.raw_lines import hard, lines_of, put
 
 from miner.cleaning import clean as cleaning
 from miner.cleaning import dry_run, funnel
-from miner.cleaning.decide import Choice
+from miner.cleaning.limits import Choice
 from miner.cleaning.write import write
 from miner.errors import ArtifactError, CorpusError, ResourceError
 from miner.filters.filter_types import Context
@@ -144,7 +144,7 @@ def test_what_is_repaired_is_written(tmp_path: Path) -> None:
     # Columns that are not texts of the pair do not change.
     assert [line.decode() for line in kept] == ["1\tschön\tnice\t schÃ¶n ", lines[1]]
     assert rejected == [b"\tlength\t0"] and found.repaired == 1
-    assert "1 rows were repaired" in funnel.table(found)
+    assert "1 rows were repaired" in funnel.table(funnel.summary(found))
 
 
 # --- all together, with a model -----------------------------------------------------------------
@@ -232,7 +232,9 @@ def test_an_empty_text(tmp_path: Path, knowing_model: Path) -> None:
                    context=Context(model=str(knowing_model)))  # fmt: skip
     found = cleaned(Rows(put(tmp_path / "a.tsv", b"")), plan, choice=Choice(3, 5, 0.5))
     assert found.count == 0 and written(found) == ([b""], b"")
-    assert funnel.table(found).startswith("0 rows: 0 kept (-), 0 rejected; 0 words kept")
+    assert funnel.table(funnel.summary(found)).startswith(
+        "0 rows: 0 kept (-), 0 rejected; 0 words kept"
+    )
     assert found.precision is None
 
 

@@ -15,7 +15,7 @@ from support.cleaning import cleaned, given_scores, parts, plan_of
 from support.raw_lines import put
 
 from miner.cleaning import funnel
-from miner.cleaning.decide import Choice
+from miner.cleaning.limits import Choice
 from miner.cleaning.write import write
 from miner.text.bitext_format import BitextFormat
 from miner.text.rows import Rows
@@ -151,10 +151,10 @@ def test_the_funnel_adds_up(tmp_path_factory, drawn, all_scores) -> None:
         (s.label, s.seen, s.alone, s.removed, s.removed_words, s.left, s.left_words)
         for s in found.stages
     ] == stages
-    record = funnel.as_dict(found)
+    record = funnel.as_dict(funnel.summary(found))
     assert record["kept"] + sum(stage.removed for stage in found.stages) == record["rows"]
     assert record["words kept"] == (found.stages[-1].left_words)
-    text = funnel.table(found)
+    text = funnel.table(funnel.summary(found))
     assert text.startswith(f"{len(table)} rows: {record['kept']} kept")
     assert all(stage.label in text for stage in found.stages)
     assert ("nothing is kept" in text) == (bool(table) and not record["kept"])

@@ -27,7 +27,8 @@ from miner.knn.settings import SearchSettings
 from miner.mining.keep import Keep
 from miner.mining.mine import Mined
 from miner.shards import run_tasks as runner
-from miner.shards.shard_plan import PLAN, Plan, cut
+from miner.shards.plan_file import PLAN
+from miner.shards.shard_plan import Plan, cut
 from miner.shards.status import status
 from miner.shards.task import DONE, FAILED, Task, notes, perform, record
 from miner.shards.work import Order, execute

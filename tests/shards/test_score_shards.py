@@ -24,30 +24,30 @@ def pattern(miner: Miner, german: list[str], english: list[str]) -> str:
 
 def test_score(miner: Miner, pattern: str) -> None:
     more = (*SCORES, "--model", miner.model, "--on-error", "skip", "--threads", 1)
-    shards = ("--backend", "serial", "--work", "work")
+    shards = ("--backend", "serial", "--work", "work", "--shard-lines", 7)
     done = miner("score", pattern, *more, *shards, "-o", "out")
     assert done.code == 0, done.err
+    assert "66 rows of 3 files scored: out" in done.err
     assert sorted(path.name for path in Path("out").iterdir()) == ["1.tsv", "2.tsv", "3.tsv.zst"]
     for path in Path("out").iterdir():
         alone = miner("score", f"web/{path.name}", *more, "-o", f"alone-{path.name}")
         assert alone.code == 0, alone.err
         assert path.read_bytes() == Path(f"alone-{path.name}").read_bytes()
     shown = miner("status", "work")
-    assert shown.code == 0 and "3 of 3 tasks done" in shown.out
+    assert shown.code == 0 and "15 of 15 tasks done" in shown.out
     # Another plan in the same directory, of scores or of mining.
     other = miner("score", pattern, "--score", "length", *shards, "-o", "out")
-    fault(other, "its plan has other files or scores")
+    fault(other, "other files, or reads them in another way")
     fault(miner.index("web/1.tsv", "index", "--format", "plain", *shards), "not the plan of a")
     write("web/1.tsv", "a\tb")
     fault(miner("score", pattern, *more, *shards, "-o", "out"), "web/1.tsv: changed since the plan")
     Path("web/1.tsv").unlink()
-    fault(miner("score", pattern, *more, *shards, "-o", "out"), "other files or scores")
+    fault(miner("score", pattern, *more, *shards, "-o", "out"), "other files, or reads")
 
 
 def test_what_shards_cannot_do(miner: Miner, pattern: str) -> None:
     shards = ("--backend", "serial", "--work", "work")
     for arguments, words in (
-        (("--source", "a", "--target", "b", *shards, "-o", "out"), "give BITEXT"),
         ((pattern, *shards), "name a directory"),
         ((pattern, *shards, "-o", "web"), "would replace the input"),
         ((pattern, "--backend", "serial", "-o", "out"), "name a --work directory"),

@@ -33,6 +33,19 @@ def texts(rows: Rows) -> list[tuple[str, str, int]]:
     return found
 
 
+def test_pieces(tmp_path: Path) -> None:
+    data = b"\xef\xbb\xbfs\tt\n\xef\xbb\xbfa\tb\r\n" + b"c\td\r\r\n\n" * 2 + b"last\tline"
+    rows = Rows(put(tmp_path / "text.tsv", data), bitext_format=BitextFormat(header=True))
+    assert rows.cut(4, tmp_path) == 2
+    pieces = [rows.piece(tmp_path, number, 4) for number in range(2)]
+    assert [raw for piece in pieces for raw in raws(piece)] == raws(rows)
+    assert [piece.head for piece in pieces] == [rows.head, None]
+    assert [block.first for piece in pieces for block in piece.blocks(3)] == [2, 5, 6]
+    place = tmp_path / "whole"
+    place.mkdir()
+    assert rows.cut(6, place) == 1 and not list(place.iterdir())
+
+
 # --- reading ------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,71 @@
+"""Limits of the number of pairs that a run keeps: the best, by the score that ranks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Number of pairs to keep of those the filters leave: the best, by the score that ranks.
+
+    top: this many pairs. words: pairs with up to this many tokens on the target's side. precision:
+    the most pairs whose estimated share of good ones, their mean quality, is at least this. Of
+    several limits the strictest counts; None is no limit.
+    """
+
+    top: int | None = None
+    words: int | None = None
+    precision: float | None = None
+
+    def of_a(self, share: float) -> Choice:
+        """Scale the counts to a sample that is this share of the text."""
+        top, words = (
+            None if count is None else round(count * share) for count in (self.top, self.words)
+        )
+        return Choice(top, words, self.precision)
+
+    @property
+    def any(self) -> bool:
+        return bool(self.limits)
+
+    @property
+    def limits(self) -> list[tuple[str, str]]:
+        """Label and bound, as text, of each limit."""
+        found = [] if self.top is None else [("top-n", f"{self.top:,}")]
+        found += [] if self.words is None else [("target-words", f"{self.words:,}")]
+        share = self.precision
+        return found + ([] if share is None else [("target-precision", f">= {share:g}")])
+
+
+EVERYTHING = Choice()
+
+
+class Limits:
+    """Number of pairs that each limit of a choice keeps, by pairs that come best first, in parts.
+
+    ``kept`` has it for each of :attr:`Choice.limits`.
+    """
+
+    def __init__(self, choice: Choice):
+        self.choice = choice
+        self._words, self._rank, self._done = 0, 0.0, 0
+        self.kept = dict.fromkeys((label for label, _ in choice.limits), 0)
+
+    def add(self, rank: np.ndarray, words: np.ndarray) -> None:
+        """Take in the pairs that follow: their rank ``(m,) float64`` and tokens ``(m,)``."""
+        choice, before, self._done = self.choice, self._done, self._done + len(rank)
+        if choice.top is not None:
+            self.kept["top-n"] = min(choice.top, self._done)
+        if choice.words is not None:
+            sums = np.cumsum(np.append(self._words, words.astype(np.int64)))
+            self.kept["target-words"] += int(np.count_nonzero(sums[1:] <= choice.words))
+            self._words = int(sums[-1])
+        if choice.precision is not None:
+            total = np.cumsum(np.append(self._rank, rank))
+            means = total[1:] / np.arange(before + 1, self._done + 1)
+            # Means of a descending list descend.
+            self.kept["target-precision"] += int(np.count_nonzero(means >= choice.precision))
+            self._rank = float(total[-1])

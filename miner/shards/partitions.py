@@ -1,0 +1,104 @@
+"""Comparison of all pairs of a text in parts: the best pair of each key, by partitions of hashes.
+
+Each piece of the text sends the best of its pairs for each key, so that a text that is repeated
+fills no partition. A partition finds the best of all pieces, and answers each in its order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+# The best pair of a key in a piece.
+ENTRY = np.dtype([("key", "<u8"), ("rank", "<f8"), ("row", "<i8")])
+# A pair among others by rank.
+RANKED = np.dtype([("rank", "<f8"), ("row", "<i8"), ("words", "<u4")])
+# Pairs that are merged at a time, of all pieces together and of one piece at least.
+MERGED, LEAST = 1 << 19, 1 << 10
+
+
+def entries(
+    keys: np.ndarray, rank: np.ndarray, rows: np.ndarray, partitions: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the best pair of each key, by partition: entries ``(e,)`` of ENTRY.
+
+    ``keys (m,) uint64``, ``rank (m,) float64``, higher is better, ``rows (m,) int64``; of equal
+    ranks the first row is better. Also returned is where each partition begins,
+    ``(partitions + 1,) int64``.
+    """
+    order = np.lexsort((rows, -rank))
+    _, first = np.unique(keys[order], return_index=True)
+    best = order[first]
+    part = (keys[best] % np.uint64(partitions)).astype(np.int64)
+    best = best[np.argsort(part, kind="stable")]
+    found = np.empty(len(best), dtype=ENTRY)
+    found["key"], found["rank"], found["row"] = keys[best], rank[best], rows[best]
+    starts = np.zeros(partitions + 1, dtype=np.int64)
+    np.cumsum(np.bincount(part, minlength=partitions), out=starts[1:])
+    return found, starts
+
+
+def best_rows(parts: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the row of the best pair of each entry's key, over one partition of all pieces.
+
+    ``parts`` are the entries of each piece. The rows, ``(e,) int64``, come in their order; also
+    returned is where those of each piece begin.
+    """
+    joined = np.concatenate([np.empty(0, dtype=ENTRY), *parts])
+    order = np.lexsort((joined["row"], -joined["rank"]))
+    rows = joined["row"][order]
+    _, first, place = np.unique(joined["key"][order], return_index=True, return_inverse=True)
+    best = np.empty(len(joined), dtype=np.int64)
+    best[order] = rows[first[place]]
+    return best, np.cumsum([0, *map(len, parts)])
+
+
+def answers(keys: np.ndarray, own: np.ndarray, best: np.ndarray) -> np.ndarray:
+    """Return the row of the best pair of each key, ``(m,) int64``.
+
+    ``own`` are the :func:`entries` of these keys, ``best (e,)`` the answer to each entry.
+    """
+    order = np.argsort(own["key"])
+    return np.asarray(best[order][np.searchsorted(own["key"][order], keys)])
+
+
+def ranked(rank: np.ndarray, rows: np.ndarray, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return pairs ``(m,)`` of RANKED, best first, and the order that brings them there."""
+    order = np.lexsort((rows, -rank))
+    found = np.empty(len(order), dtype=RANKED)
+    found["rank"], found["row"], found["words"] = rank[order], rows[order], words[order]
+    return found, order
+
+
+def merged(runs: Sequence[np.ndarray]) -> Iterator[tuple[np.ndarray, np.ndarray, list[slice]]]:
+    """Merge sorted pairs of all pieces, a part at a time, so that memory does not grow with them.
+
+    ``runs`` are arrays of :func:`ranked`. Yields the pairs of a part, best first, the place of each
+    in the part ``(p,)``, piece by piece, and the slice of each run that is in the part.
+    """
+    heads = [0] * len(runs)
+    size = max(LEAST, MERGED // max(1, len(runs)))
+    while any(head < len(run) for head, run in zip(heads, runs, strict=True)):
+        blocks = [run[head : head + size] for head, run in zip(heads, runs, strict=True)]
+        # No pair behind a block that is not its run's last comes before the end of that block.
+        ends = [
+            (-float(block["rank"][-1]), int(block["row"][-1]))
+            for block, head, run in zip(blocks, heads, runs, strict=True)
+            if head + len(block) < len(run)
+        ]
+        taken = [_up_to(block, min(ends)) if ends else len(block) for block in blocks]
+        part = np.concatenate([b[:count] for b, count in zip(blocks, taken, strict=True)])
+        order = np.lexsort((part["row"], -part["rank"]))
+        place = np.empty(len(order), dtype=np.int64)
+        place[order] = np.arange(len(order))
+        spans = [slice(head, head + count) for head, count in zip(heads, taken, strict=True)]
+        heads = [span.stop for span in spans]
+        yield part[order], place, spans
+
+
+def _up_to(block: np.ndarray, end: tuple[float, int]) -> int:
+    """Count the pairs of a block that do not come after ``end``, a negated rank and a row."""
+    rank = -block["rank"]
+    low, high = np.searchsorted(rank, end[0], "left"), np.searchsorted(rank, end[0], "right")
+    return int(low + np.searchsorted(block["row"][low:high], end[1], "right"))

@@ -1,0 +1,164 @@
+"""Filtering of many files by shards: equal to `miner filter` of all of them, byte for byte."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+from support.cleaning import given_scores, toml
+from support.commands import Miner, fault, miner, write  # noqa: F401 (fixture)
+
+from miner.errors import ArtifactError
+from miner.shards.bitext_files import BitextFiles
+from miner.shards.filtering_plan import FilteringPlan, Filters
+from miner.text.bitext_format import USUAL_FORMAT
+from miner.text.output import open_output
+
+SHARDS = ("--backend", "serial", "--work", "work", "--shard-lines", 11, "--threads", 1)
+COST = {"name": "cost", "column": "cost"}
+
+
+def rows(german: list[str], english: list[str]) -> list[str]:
+    """Rows with a cost, repeats and near repeats, a blank one and one with bytes to be repaired."""
+    draw = random.Random(5)
+    pairs = list(zip(german, english, strict=True))[:40]
+    pairs += [(s.upper(), t) for s, t in pairs[::4]] + [(s, t + " So.") for s, t in pairs[::6]]
+    pairs += [("", ""), ("Ã¤hnlich", "alike"), *pairs[:5]]
+    draw.shuffle(pairs)
+    return [f"{s}\t{t}\t{draw.randrange(4)}" for s, t in pairs]
+
+
+def both(miner: Miner, head: str, lines: list[str], *more: object) -> tuple[str, str]:
+    """Filter files by shards and as one; check that outputs are equal, return what was said."""
+    top = [head] if head else []
+    new = not Path("web").exists()
+    Path("web").mkdir(exist_ok=True)
+    for name, part in (("1.tsv", slice(0, 9)), ("2.tsv", slice(9, 9)), ("3.tsv.zst", slice(9, 99))):
+        if new:
+            with open_output(f"web/{name}") as file:
+                file.writelines(f"{line}\n" for line in [*top, *lines[part]])
+    write("all.tsv", *top, *lines)
+    options = (*more, "--model", miner.model)
+    whole = miner(
+        "filter", "all.tsv", *options, "-o", "kept.tsv", "--rejected", "bad.tsv",
+        "--scores-jsonl", "scores.jsonl", "--report", "whole.json",
+    )  # fmt: skip
+    assert whole.code == 0, whole.err
+    parts = miner(
+        "filter", "web/*", *options, *SHARDS, "-o", "kept/", "--rejected", "bad/",
+        "--scores-jsonl", "scores/", "--report", "parts.json",
+    )  # fmt: skip
+    assert parts.code == 0, parts.err
+    for folder, file, first in (("kept", "kept.tsv", head), ("bad", "bad.tsv", head)):
+        found: list[bytes] = []
+        for path in sorted(Path(folder).iterdir()):
+            found += _lines(path)[bool(first) :]
+        assert found == Path(file).read_bytes().splitlines()[bool(first) :]
+    found = [line for path in sorted(Path("scores").iterdir()) for line in _lines(path)]
+    assert found == Path("scores.jsonl").read_bytes().splitlines()
+    reports = [json.loads(Path(name).read_text()) for name in ("whole.json", "parts.json")]
+    for report in reports:
+        for stage in report["filters"]:
+            del stage["seconds"]
+    assert reports[0] == reports[1]
+    return whole.err, parts.err
+
+
+def _lines(path: Path) -> list[bytes]:
+    from miner.text.lines import read_lines
+
+    return list(read_lines(str(path)))
+
+
+def config(*tables: dict[str, object], **top: object) -> tuple[str, str]:
+    Path("filters.toml").write_text(toml(tables, top), encoding="utf-8")
+    return "--config", "filters.toml"
+
+
+def test_filters_that_compare(miner: Miner, german: list[str], english: list[str]) -> None:
+    pytest.importorskip("rensa")
+    given = config(
+        {**COST, "maximum": 2.5}, {"name": "duplicates"},
+        {"name": "duplicates", "label": "sources", "of": "source", "exact": True},
+        {"name": "near_duplicates", "maximum": 0.7}, {"name": "decile", "of": "cost", "minimum": 3},
+        rank="cost",
+    )  # fmt: skip
+    lines = rows(german, english)
+    said, sharded = both(miner, "a\tb\tcost", lines, "--header", "--repair", *given, "--top-n", 20)
+    assert "top-n" in said and "near_duplicates" in sharded
+    both(miner, "a\tb\tcost", lines, "--header", "--repair", *given, "--target-words", 90)
+
+
+def test_filters_by_a_model(miner: Miner, german: list[str], english: list[str]) -> None:
+    lines = rows(german, english)
+    given = config({"name": "margin", "pairs": 7, "minimum": 0.9}, {"name": "duplicates"})
+    both(miner, "", lines, *given)
+    done = sorted((path.name, path.stat().st_mtime_ns) for path in Path("work/rate").iterdir())
+    _, said = both(miner, "", lines, *given, "--threshold", 1.0)
+    again = sorted((path.name, path.stat().st_mtime_ns) for path in Path("work/rate").iterdir())
+    assert done == again and ">= 1" in said
+    shown = miner("status", "work")
+    assert shown.code == 0 and "best" in shown.out and "tasks done" in shown.out
+    fault(
+        miner("filter", "web/*", *SHARDS, "--model", miner.model, "-o", "kept/"),
+        "its plan has other filters",
+    )
+    fault(miner("score", "web/*", *SHARDS, "--score", "length", "-o", "s/"), "not the plan of a")
+
+
+def test_quality_that_is_given(miner: Miner, german: list[str], english: list[str]) -> None:
+    with given_scores():
+        given = config({"name": "good", "column": "3", "minimum": 1}, rank="good")
+        _, said = both(miner, "", rows(german, english), *given)
+        assert "nothing ranks" not in said
+
+
+def test_two_files(miner: Miner, german: list[str], english: list[str]) -> None:
+    pairs = list(zip(german, english, strict=True))[:30]
+    pairs += pairs[:3]
+    for name, part in (("1", pairs[:25]), ("2", pairs[25:]), ("all", pairs)):
+        for side, code in enumerate(("de", "en")):
+            write(f"{name}.{code}", *(pair[side] for pair in part))
+    given = config({"name": "length", "maximum": 9}, {"name": "duplicates"})
+    whole = miner(
+        "filter", "--source", "all.de", "--target", "all.en", *given, "--rejected", "bad.tsv",
+        "-o", "kept.de", "kept.en",
+    )  # fmt: skip
+    sides = ("--source", "[0-9].de", "--target", "[0-9].en")
+    parts = miner("filter", *sides, *given, *SHARDS, "--rejected", "bad", "-o", "out")
+    assert whole.code == parts.code == 0, parts.err
+    lines = [next(x for x in done.err.splitlines() if "rows:" in x) for done in (whole, parts)]
+    assert lines[0] == lines[1]
+    for code in ("de", "en"):
+        joined = b"".join(Path(f"out/{name}.{code}").read_bytes() for name in "12")
+        assert joined == Path(f"kept.{code}").read_bytes()
+    joined = b"".join(Path(f"bad/{name}.de.tsv").read_bytes() for name in "12")
+    assert joined == Path("bad.tsv").read_bytes() and joined
+    scored = miner("score", *sides, "--score", "length", *SHARDS[:3], "other", "-o", "scored/")
+    assert scored.code == 0 and "33 rows of 2 files scored" in scored.err, scored.err
+    assert sorted(path.name for path in Path("scored").iterdir()) == ["1.de.tsv", "2.de.tsv"]
+    write("3.de", "allein")
+    short = miner("filter", *sides, *given, *SHARDS, "-o", "out")
+    assert short.code == 2 and "has 3 files but --target" in short.err
+
+
+def test_what_shards_refuse(miner: Miner) -> None:
+    write("a.tsv", "a\tb\t1")
+    base = ("filter", "a.tsv", *SHARDS)
+    for arguments, words in (
+        (("-o", "out", "--report", "page.html"), "as FILE.json"),
+        (("-o", "out", "--checkpoint", "c"), "leave out --checkpoint"),
+        (("-o", "out", "--dry-run", 5), "without --backend"),
+        ((), "name a directory"),
+        (("-o", "work"), "are both work"),
+    ):
+        done = miner(*base, *arguments)
+        assert done.code == 2 and words in done.err, done.err
+    given = config({"name": "duplicates", "of": "either"})
+    fault(miner(*base, *given, "-o", "out"), "duplicates: with of = either")
+    files = BitextFiles.of([["a.tsv"]], USUAL_FORMAT, 5)
+    config({"name": "margin", "pairs": 0})
+    with pytest.raises(ArtifactError, match="margin: with pairs = 0"):
+        FilteringPlan.of(files, Filters("filters.toml", model=str(miner.model)))
