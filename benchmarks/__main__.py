@@ -26,6 +26,7 @@ BENCHMARKS = {
     "hybrid": "benchmarks.speed.hybrid_engine",
     "shards": "benchmarks.scale.shard_overhead",
     "billion": "benchmarks.scale.billion",
+    "slurm": "benchmarks.scale.slurm_mining",
     "training": "benchmarks.speed.training_steps",
     "reliability": "benchmarks.reliability.campaign",
     "pages": "benchmarks.pages",

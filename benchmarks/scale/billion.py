@@ -18,6 +18,7 @@ from miner.encoder.open_encoder import open_encoder
 from miner.knn.settings import SearchSettings
 from miner.mining.keep import Keep
 from miner.shards import cost
+from miner.shards.rates import SAMPLE, calibrated
 from miner.text.corpus import Reader
 
 SENTENCES = 1_000_000_000
@@ -85,11 +86,11 @@ def measure(data: Path, quick: bool) -> dict[str, Any]:
             reader = Reader(data / f"bucc-style/de-en/de-en.training.{side}.xz", format="bucc")
             sentences = (sentence for block in reader for sentence in block.sentences)
             path = Path(place) / side
-            some = islice(sentences, 512 if quick else cost.SAMPLE)
+            some = islice(sentences, 512 if quick else SAMPLE)
             path.write_text("".join(f"{text}\n" for text in some), encoding="utf-8")
             texts.append([str(path)])
         encoder = open_encoder(threads=1, side="source")
-        rates = cost.calibrated((texts[0], texts[1]), encoder, Keep(), settings)
+        rates = calibrated((texts[0], texts[1]), encoder, Keep(), settings)
     k = cost.neighbors(settings, True)
     return {
         "sentences": SENTENCES,

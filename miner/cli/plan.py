@@ -40,6 +40,7 @@ def plan(
     from miner.mining.keep import KeepError
     from miner.mining.mine import load_encoder
     from miner.shards import cost
+    from miner.shards.rates import calibrated
     from miner.shards.workers import SHARD_LINES
     from miner.text.corpus import Reader
     from miner.text_table import aligned
@@ -64,7 +65,7 @@ def plan(
                     report("counting lines", number, len(side))
                     counts.append(Reader(path, **given).count())
                 lines.append(sum(counts))
-            rates = cost.calibrated(texts, encoder, keep, settings, **given)
+            rates = calibrated(texts, encoder, keep, settings, **given)
     except KeepError as error:
         raise click.UsageError(str(error)) from None
     sizes = (lines[0], lines[1]) if as_if is None else (as_if, as_if)

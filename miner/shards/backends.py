@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import multiprocessing
 import socket
-import time
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -20,11 +19,10 @@ from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import DependencyError, ResourceError
 from miner.names import BACKENDS
 from miner.parallel import end_with_parent
+from miner.shards.slurm_jobs import Slurm
 from miner.shards.work import Order, execute
 
 Outcome = tuple[Order, dict[str, Any] | None]
-# Seconds between two looks at the jobs of Slurm.
-PAUSE = 0.5
 # Seconds in which the head of a Ray cluster must answer.
 ANSWER = 10.0
 
@@ -55,7 +53,7 @@ def open_backend(
 ) -> Backend:
     """Return a backend of this name. ``means`` are ``memory`` and ``threads`` of a task.
 
-    ``encoder`` is that of the source side, for tasks of this process.
+    ``encoder`` is that of the source side, for tasks of this process; None where none is needed.
 
     Raises DependencyError for a backend whose extra is missing, ResourceError where none answers.
     """
@@ -64,7 +62,7 @@ def open_backend(
     if name == "ray":
         return Ray(workers, address, means["threads"])
     if name == "slurm":
-        return Slurm(workers, work, **means)
+        return Slurm(workers, work, **means, slow=not getattr(encoder, "averages", False))
     assert name in BACKENDS
     return Serial(encoder)
 
@@ -200,64 +198,3 @@ def _knock(address: str | None) -> None:
     host, colon, port = place.rpartition(":")
     if colon:
         socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWER).close()
-
-
-class Slurm:
-    """Job arrays of Slurm, by submitit; where there is no Slurm, processes that submitit starts.
-
-    Tasks that are ready together go into one array, several to a job where they are many: a job
-    takes seconds to start.
-    """
-
-    # Jobs of an array, for each worker.
-    ROUNDS = 4
-
-    def __init__(self, workers: int, work: Path, memory: int, threads: int):
-        try:
-            import submitit
-        except ImportError:
-            raise DependencyError(
-                '--backend slurm needs submitit; run: pip install "bitext-miner[slurm]"'
-            ) from None
-        self._lost = submitit.core.utils.UncompletedJobError
-        self._executor = submitit.AutoExecutor(folder=work / "slurm")
-        self.slots = 1000 * workers
-        self._jobs = workers * (self.ROUNDS if self._executor.cluster == "slurm" else 1)
-        self._executor.update_parameters(
-            name="miner",
-            cpus_per_task=threads,
-            mem_gb=max(2, -(-2 * memory // (1 << 30))),
-            timeout_min=24 * 60,
-            slurm_array_parallelism=workers,
-        )
-        self._out: list[tuple[Any, list[Order]]] = []
-
-    def submit(self, orders: Sequence[Order]) -> None:
-        if orders:
-            parts = [list(orders[i :: self._jobs]) for i in range(min(self._jobs, len(orders)))]
-            self._out += zip(self._executor.map_array(_execute_all, parts), parts, strict=True)
-
-    def results(self) -> list[Outcome]:
-        while True:
-            done = [entry for entry in self._out if entry[0].done()]
-            if done:
-                break
-            time.sleep(PAUSE)
-        found: list[Outcome] = []
-        for job, orders in done:
-            self._out.remove((job, orders))
-            try:
-                found += zip(orders, job.result(), strict=True)
-            except self._lost:  # no result was written; tasks that are done are not done again
-                found += [(order, None) for order in orders]
-        return found
-
-    def close(self) -> None:
-        for job, _ in self._out:
-            with suppress(Exception):
-                job.cancel()
-
-
-def _execute_all(orders: list[Order]) -> list[dict[str, Any]]:
-    """Do the tasks of one job."""
-    return [execute(order) for order in orders]

@@ -1,39 +1,19 @@
-"""Cost of a sharded mining: tasks, core-hours and bytes, from rates measured on a sample of it.
+"""Cost of a sharded mining: tasks, core-hours and bytes, from rates of each kind of task.
 
 Each kind of task takes time in proportion to a number of units: sentences, cells of the similarity
-matrix, or lists that are merged or scanned. :func:`calibrated` mines a sample with one thread and
-divides.
+matrix, or lists that are merged or scanned. :mod:`miner.shards.rates` measures the rates.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
-from itertools import islice
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
 
-from miner.encoder.sentence_encoder import SentenceEncoder
-from miner.errors import MinerError
-from miner.index.index import Index
 from miner.knn.engines import Int8Engine
 from miner.knn.settings import NEIGHBORS, SearchSettings
 from miner.mining.decoys import DECOYS
-from miner.mining.keep import Keep
-from miner.names import SIDES
-from miner.shards.mine_shards import mine_shards
 from miner.shards.search_tasks import PLACE
-from miner.shards.shard_plan import Plan
-from miner.shards.task import record
-from miner.shards.workers import Workers
-from miner.text.corpus import Reader
-from miner.text.durable import scratch_directory
-from miner.text.output import open_output
 
-# Sentences of each side that rates are measured on, in shards of SHARD.
-SAMPLE, SHARD = 8192, 4096
 # Time to merge one list into a longer one, as a share of the time to rank a list exactly.
 MERGE = 0.03
 # Time to scan the list of one target for sources of a shard, as a share of the time of a source.
@@ -77,62 +57,7 @@ class Cost:
     memory: float
 
 
-def calibrated(
-    texts: tuple[Sequence[str], Sequence[str]],
-    encoder: SentenceEncoder,
-    keep: Keep,
-    settings: SearchSettings,
-    **reading: Any,
-) -> Rates:
-    """Measure rates by mining the heads of both sides, twice: loops are compiled the first time.
-
-    Raises the errors of :func:`~miner.shards.mine_shards.mine_shards`.
-    """
-    one = Workers(threads=1)
-    with scratch_directory() as place:
-        heads = []
-        for name, paths in zip(("source", "target"), texts, strict=True):
-            sentences = (
-                text
-                for path in paths
-                for block in Reader(path, **reading)
-                for text in block.sentences
-            )
-            with open_output(place / name) as file:
-                file.writelines(f"{text}\n" for text in islice(sentences, SAMPLE))
-            heads.append([str(place / name)])
-        for work in (place / "warm", place / "work"):
-            mine_shards(
-                (heads[0], heads[1]), work, encoder=encoder, settings=settings, workers=one,
-                keep=replace(keep, threshold=0.0, target_precision=None), shard_lines=SHARD,
-            )  # fmt: skip
-        return _rates(place / "work")
-
-
-def _rates(work: Path) -> Rates:
-    """Divide the times and sizes of a finished mining by its units."""
-    plan = Plan.read(work)
-    rows = plan.rows(work)
-    sizes = sum(rows[0]), sum(rows[1])
-    drawn: list[int] = []
-    with suppress(MinerError, KeyError):
-        drawn = record(work, "decoys/all")["result"]["sizes"]
-    units = _units(sizes, plan.shard_lines, sum(drawn))
-    seconds: dict[str, float] = {}
-    disk: dict[str, float] = {}
-    for task in plan.tasks(rows):
-        entry = record(work, task.name)
-        seconds[task.kind] = seconds.get(task.kind, 0.0) + entry["core seconds"]
-        disk[task.kind] = disk.get(task.kind, 0.0) + sum(entry["files"].values())
-    return Rates(
-        {kind: value / max(units[kind], 1.0) for kind, value in seconds.items()},
-        {kind: value / max(_rows(kind, sizes), 1) for kind, value in disk.items()},
-        Index.open(work / "index" / SIDES[0]).dimension,
-        len(drawn),
-    )
-
-
-def _units(sizes: tuple[int, int], lines: int, decoys: int) -> dict[str, float]:
+def units_of(sizes: tuple[int, int], lines: int, decoys: int) -> dict[str, float]:
     """Return the units of each kind of task for so many sentences a side."""
     n, m = map(float, sizes)
     left, right = (max(1, math.ceil(size / lines)) for size in sizes)
@@ -146,7 +71,7 @@ def _units(sizes: tuple[int, int], lines: int, decoys: int) -> dict[str, float]:
     }  # fmt: skip
 
 
-def _rows(kind: str, sizes: tuple[int, int]) -> int:
+def rows_of(kind: str, sizes: tuple[int, int]) -> int:
     """Return the number of sentences with which the bytes that a kind of task writes grow."""
     if kind in ("probe", "decoys"):
         return 1
@@ -191,7 +116,7 @@ def costs(
     sizes: tuple[int, int], files: tuple[int, int], lines: int, k: int, rates: Rates
 ) -> list[Cost]:
     """Return the cost of mining so many sentences, in so many files and shards of ``lines``."""
-    units = _units(sizes, lines, DECOYS)
+    units = units_of(sizes, lines, DECOYS)
     left, right = (max(1, math.ceil(size / lines)) for size in sizes)
     counts = {
         "read": sum(files), "encode": max(sum(files), left + right), "index": 2, "probe": 1,
@@ -199,7 +124,7 @@ def costs(
         "verify": left, "rivals": right, "contest": 1, "score": left, "match": 1, "features": left,
     }  # fmt: skip
     width = k + Int8Engine.slack
-    disk = {kind: value * _rows(kind, sizes) for kind, value in rates.disk.items()}
+    disk = {kind: value * rows_of(kind, sizes) for kind, value in rates.disk.items()}
     # Lists grow with the rows of a block, not with its cells.
     disk["search"] = PLACE.itemsize * width * float(sizes[0] * right + sizes[1] * left)
     read = _read(sizes, lines, k, rates, disk)

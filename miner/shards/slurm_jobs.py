@@ -1,0 +1,143 @@
+"""Slurm as a backend: tasks in job arrays, by submitit; each kind asks for its memory and time.
+
+Where there is no Slurm, submitit starts processes here.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from miner.errors import DependencyError, ResourceError
+from miner.shards.needs import needs
+from miner.shards.work import Order, execute, open_plan
+from miner.text.output import one_line
+
+# Seconds between two looks for results, and between two looks at the queue of Slurm.
+PAUSE, LOOK = 0.5, 15.0
+# Jobs of an array for each worker, and in all: Slurm takes 1,001 where nothing else is configured.
+ROUNDS, ARRAY = 4, 1000
+
+
+class Slurm:
+    """Job arrays of Slurm. Jobs that are ready together are cut into arrays by kind.
+
+    Tasks go several to a job where they are many: a job takes seconds to start. Slurm repeats jobs
+    that were preempted, or whose node died; submitit those that ran out of time. A job that is no
+    longer in the queue and has left no result is lost, and its tasks are handed back.
+    """
+
+    def __init__(self, workers: int, work: Path, memory: int, threads: int, slow: bool = True):
+        try:
+            import submitit
+        except ImportError:
+            raise DependencyError(
+                '--backend slurm needs submitit; run: pip install "bitext-miner[slurm]"'
+            ) from None
+        self._errors = submitit.core.utils
+        self._work, self._memory, self._slow = work, memory, slow
+        self._executor = submitit.AutoExecutor(folder=work / "slurm")
+        self._queued = self._executor.cluster == "slurm"
+        self.slots = 1000 * workers
+        self._jobs = min(ARRAY, workers * ROUNDS) if self._queued else workers
+        self._executor.update_parameters(
+            cpus_per_task=threads,
+            slurm_array_parallelism=workers,
+            slurm_additional_parameters={"requeue": True},
+        )
+        self._out: list[tuple[Any, list[Order]]] = []
+        # Jobs that the last look at the queue missed, and when that was.
+        self._missed: set[str] = set()
+        self._looked = 0.0
+
+    def submit(self, orders: Sequence[Order]) -> None:
+        kinds: dict[str, list[Order]] = {}
+        for order in orders:
+            kinds.setdefault(order.task.kind, []).append(order)
+        plan = open_plan(self._work)
+        for kind, own in kinds.items():
+            parts = [own[i :: self._jobs] for i in range(min(self._jobs, len(own)))]
+            need = needs(plan, self._work, kind, self._memory, self._slow)
+            memory, minutes = need.memory >> 30, need.minutes * len(parts[0])
+            self._executor.update_parameters(
+                name=f"miner-{kind}", mem_gb=memory, timeout_min=minutes
+            )
+            try:
+                self._out += zip(self._executor.map_array(Tasks(), parts), parts, strict=True)
+            except (OSError, self._errors.FailedJobError) as error:
+                raise ResourceError(
+                    f"Slurm refused jobs of {kind} with {memory} GB and {minutes} minutes "
+                    f"({_reason(error)}); give less "
+                    "--memory or --shard-lines, or set SBATCH_PARTITION and alike"
+                ) from None
+
+    def results(self) -> list[tuple[Order, dict[str, Any] | None]]:
+        while not (ended := self._ended()):
+            time.sleep(PAUSE)
+        found: list[tuple[Order, dict[str, Any] | None]] = []
+        for job, orders, whole in ended:
+            self._out.remove((job, orders))
+            try:
+                if not whole:  # no result was written; tasks that are done are not done again
+                    raise self._errors.UncompletedJobError
+                found += zip(orders, job.result(), strict=True)
+            except self._errors.UncompletedJobError:
+                found += [(order, None) for order in orders]
+        return found
+
+    def close(self) -> None:
+        for job, _ in self._out:
+            with suppress(Exception):
+                job.cancel()
+
+    def _ended(self) -> list[tuple[Any, list[Order], bool]]:
+        """Return the jobs that have ended with their orders, and True if they left a result."""
+        if not self._queued:
+            return [(*entry, True) for entry in self._out if entry[0].done()]
+        found = [(*entry, True) for entry in self._out if entry[0].paths.result_pickle.exists()]
+        if not found and time.monotonic() - self._looked > LOOK:
+            self._looked = time.monotonic()
+            queue = _queue()
+            if queue is not None:
+                # A result may follow the end of a job late through a network: it is lost after
+                # two looks.
+                missed = {job.job_id for job, _ in self._out if job.job_id not in queue}
+                gone, self._missed = missed & self._missed, missed
+                found = [(*entry, False) for entry in self._out if entry[0].job_id in gone]
+        return found
+
+
+class Tasks:
+    """The tasks of one job: a function that submitit calls again when the job ran out of time."""
+
+    def __call__(self, orders: list[Order]) -> list[dict[str, Any]]:
+        return [execute(order) for order in orders]
+
+    def checkpoint(self, orders: list[Order]) -> Any:
+        from submitit.helpers import DelayedSubmission
+
+        return DelayedSubmission(self, orders)
+
+
+def _queue() -> set[str] | None:
+    """Return the ids of this user's jobs in the queue of Slurm; None if it does not answer.
+
+    Unlike `sacct`, on which submitit relies, `squeue` needs no database of jobs.
+    """
+    command = ["squeue", f"--user={os.getuid()}", "--array", "--noheader", "--format=%i"]
+    try:
+        found = subprocess.run(command, capture_output=True, check=True, text=True, timeout=60)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return set(found.stdout.split())
+
+
+def _reason(error: Exception) -> str:
+    """Return the last line that sbatch has written."""
+    lines = [line for line in str(error).splitlines() if "error:" in line] or str(error).split("\n")
+    return one_line(lines[-1].strip())
