@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from miner.encoder.sentence_encoder import SentenceEncoder
-from miner.errors import DependencyError, ResourceError
+from miner.errors import ResourceError
+from miner.libraries import library
 from miner.names import BACKENDS
 from miner.parallel import end_with_parent
 from miner.shards.slurm_jobs import Slurm
@@ -145,12 +146,7 @@ class Ray:
     """Remote tasks on a Ray cluster, which repeats those of nodes that die."""
 
     def __init__(self, workers: int, address: str | None, threads: int):
-        try:
-            import ray
-        except ImportError:
-            raise DependencyError(
-                '--backend ray needs Ray; run: pip install "bitext-miner[ray]"'
-            ) from None
+        ray = library("ray", "--backend ray", "ray")
         self._ray = ray
         self._started = not ray.is_initialized()
         try:

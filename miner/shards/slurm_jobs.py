@@ -13,7 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from miner.errors import DependencyError, ResourceError
+from miner.errors import ResourceError
+from miner.libraries import library
 from miner.shards.needs import needs
 from miner.shards.work import Order, execute, open_plan
 from miner.text.output import one_line
@@ -33,12 +34,7 @@ class Slurm:
     """
 
     def __init__(self, workers: int, work: Path, memory: int, threads: int, slow: bool = True):
-        try:
-            import submitit
-        except ImportError:
-            raise DependencyError(
-                '--backend slurm needs submitit; run: pip install "bitext-miner[slurm]"'
-            ) from None
+        submitit = library("submitit", "--backend slurm", "slurm")
         self._errors = submitit.core.utils
         self._work, self._memory, self._slow = work, memory, slow
         self._executor = submitit.AutoExecutor(folder=work / "slurm")
