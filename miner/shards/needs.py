@@ -12,8 +12,8 @@ from pathlib import Path
 
 from miner.errors import ArtifactError
 from miner.shards.cost import BASE, ROW, Rates, costs
-from miner.shards.scoring_plan import ScoringPlan
 from miner.shards.shard_plan import Plan
+from miner.shards.work import AnyPlan
 
 TYPICAL = Rates(
     seconds={
@@ -48,13 +48,13 @@ class Need:
     minutes: int
 
 
-def needs(plan: Plan | ScoringPlan, work: Path, kind: str, memory: int, slow: bool) -> Need:
+def needs(plan: AnyPlan, work: Path, kind: str, memory: int, slow: bool) -> Need:
     """Return what to ask for a task of this kind, at most.
 
     ``memory`` are the bytes that a search may allocate. ``slow``: the encoder is not one that
     averages vectors of tokens, and its speed is not known.
     """
-    if isinstance(plan, ScoringPlan):
+    if not isinstance(plan, Plan):
         return Need(_rounded(BASE + memory), UNKNOWN)
     sizes = _sizes(plan, work)
     files = len(plan.texts[0]), len(plan.texts[1])
