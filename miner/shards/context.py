@@ -27,6 +27,7 @@ from miner.scoring.languages import Identified
 from miner.scoring.margin import Candidates
 from miner.scoring.pair_features import PreparedText
 from miner.scoring.verifier import Verifier
+from miner.shards.object_store import result_directory
 from miner.shards.shard_plan import Plan
 from miner.shards.task import record
 
@@ -53,9 +54,13 @@ class Context:
     def settings(self) -> SearchSettings:
         return replace(self.plan.settings, memory=self.memory, threads=self.threads)
 
+    def directory(self, task: str) -> Path:
+        """Return the directory of a task's result."""
+        return result_directory(self.work, task)
+
     def array(self, task: str, name: str) -> np.ndarray:
         """Map an array of a task's result into memory."""
-        return load(self.work / task / f"{name}.npy")
+        return load(self.directory(task) / f"{name}.npy")
 
     def result(self, task: str) -> dict[str, Any]:
         """Return what a task's record says of its result."""
@@ -91,7 +96,7 @@ class Context:
 
     def index(self, side: int) -> Index:
         """Open the index of a side."""
-        place = self.work / "index" / SIDES[side]
+        place = self.directory(f"index/{SIDES[side]}")
         return _index(place, (place / META).stat().st_mtime_ns)
 
     def vectors(self, side: int) -> VectorSet:
@@ -123,7 +128,7 @@ class Context:
 
     def text(self, side: int, start: int = 0, end: int | None = None) -> PreparedText:
         """Return the token ids of rows ``start`` to ``end`` of a side, by memory map."""
-        whole = load_text(self.work / "index" / SIDES[side])
+        whole = load_text(self.directory(f"index/{SIDES[side]}"))
         if (start, end) in ((0, None), (0, len(whole))):
             return whole
         rows = slice(start, end)
@@ -144,8 +149,9 @@ class Context:
             return Decoys([], PreparedText(*(np.empty(0),) * 5), [], 0.0)
         found = self.result("decoys/all")
         draws = np.split(self.array("decoys/all", "draws"), np.cumsum(found["sizes"])[:-1])
-        text = load_text(self.work / "decoys" / "all")
-        sentences = json.loads((self.work / "decoys" / "all" / SENTENCES).read_text("utf-8"))
+        place = self.directory("decoys/all")
+        text = load_text(place)
+        sentences = json.loads((place / SENTENCES).read_text("utf-8"))
         return Decoys(sentences, text, draws, found["alike"])
 
     def decoy_set(self, draw: int) -> VectorSet:

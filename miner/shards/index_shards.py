@@ -92,7 +92,7 @@ def encode_shards(
 def _blocks(context: Context, side: int, number: int, records: int) -> Iterator[np.ndarray]:
     """Yield the vectors of all lines of a file, zero for one without a sentence."""
     name = f"{SIDES[side]}-{number:04}"
-    lines = part_lines(context.work / f"read/{name}")
+    lines = part_lines(context.directory(f"read/{name}"))
     # Record i is line i + 1; a header is a line but no record.
     plan = context.plan
     records_of = lines - 1 - plan.header(side, number)

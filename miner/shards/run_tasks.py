@@ -10,7 +10,8 @@ from miner import errors
 from miner.errors import MinerError, ResourceError
 from miner.progress import Reporter, silent
 from miner.shards.backends import Backend
-from miner.shards.task import Task, stands
+from miner.shards.object_store import address, standing, store_of
+from miner.shards.task import Task
 from miner.shards.work import AnyPlan, Order
 
 # Workers that may die over one task.
@@ -34,7 +35,7 @@ def run(
     ``note`` then receives a line. After a fault no more tasks are given out, and its MinerError is
     raised once the running ones have ended; their results stay.
     """
-    waiting = _to_do(work, plan, tasks)
+    waiting, store = _to_do(work, plan, tasks), store_of(work)
     done = {task.name for task in tasks} - set(waiting)
     # Numbers of unfinished inputs, and the tasks that wait for each.
     missing = {name: sum(i in waiting for i in task.inputs) for name, task in waiting.items()}
@@ -52,7 +53,7 @@ def run(
         if fault is None:
             given, ready = ready[: backend.slots - running], ready[backend.slots - running :]
             if given:
-                backend.submit([Order(str(work), task, memory, threads) for task in given])
+                backend.submit([Order(address(work), task, memory, threads) for task in given])
                 running += len(given)
         for order, record in backend.results():
             running -= 1
@@ -70,6 +71,8 @@ def run(
             elif "error" in record:
                 fault = fault or _error(record)
             else:
+                if store is not None:
+                    store.keep(name, record)
                 done.add(name)
                 for other in needed.get(name, ()):
                     missing[other] -= 1
@@ -83,9 +86,10 @@ def run(
 def _to_do(work: Path, plan: AnyPlan, tasks: Sequence[Task]) -> dict[str, Task]:
     """Return the tasks whose results do not stand, or that depend on one of those."""
     waiting: dict[str, Task] = {}
+    stands = standing(work)
     for task in tasks:
         again = any(name in waiting for name in task.inputs)
-        if again or not stands(work, task, plan.digest(task.kind)):
+        if again or not stands(task, plan.digest(task.kind)):
             waiting[task.name] = task
     return waiting
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from miner.errors import ArtifactError
+from miner.shards.object_store import is_remote, open_store
 from miner.shards.task import FAILED, RUNNING, Task, notes, record
 from miner.shards.work import open_plan
 
@@ -50,6 +51,11 @@ class Status:
 
 def status(work: str | Path) -> Status:
     """Return the state of the mining in ``work``. Raises ArtifactError for another directory."""
+    if is_remote(work):
+        store = open_store(str(work))
+        store.pull()
+        store.pull_notes()
+        work = store.cache
     work = Path(work)
     plan = open_plan(work)
     tasks = plan.reading_tasks()

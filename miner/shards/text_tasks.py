@@ -32,7 +32,7 @@ def read(context: Context, out: Path, side: int, number: int) -> dict[str, Any]:
 
 def encode(context: Context, out: Path, side: int, number: int, start: int, end: int) -> None:
     """Encode a span of a file's sentences, and tokenise them for verification."""
-    texts = _Span(part_texts(context.work / f"read/{SIDES[side]}-{number:04}"), start, end)
+    texts = _Span(part_texts(context.directory(f"read/{SIDES[side]}-{number:04}")), start, end)
     encoder = context.encoder(side)
     blocks = (texts.slice(i, min(i + CHUNK, len(texts))) for i in range(0, len(texts), CHUNK))
     shape, dtype = (len(texts), encoder.dimension), np.dtype(context.plan.dtype)
@@ -62,7 +62,7 @@ def index(context: Context, out: Path, side: int) -> dict[str, Any]:
         for part in range(-(-size // plan.shard_lines))
     ]
     sources = [Source(**context.result(task)["source"]) for task in reads]
-    parts = [(context.work / task, source) for task, source in zip(reads, sources, strict=True)]
+    parts = [(context.directory(task), source) for task, source in zip(reads, sources, strict=True)]
     empty = np.empty((0, context.encoder(side).dimension), np.float16)
 
     def blocks() -> Iterator[np.ndarray]:
@@ -75,7 +75,7 @@ def index(context: Context, out: Path, side: int) -> dict[str, Any]:
     distinct = Store(out).distinct()
     save(out, rows=distinct)
     if plan.verifying:
-        _join_text(out, [context.work / task for task in spans])
+        _join_text(out, [context.directory(task) for task in spans])
     return {"rows": sum(rows), "distinct": len(distinct)}
 
 

@@ -23,6 +23,7 @@ from miner.shards import (
 from miner.shards.context import Context
 from miner.shards.filter_tasks import FilteringContext
 from miner.shards.filtering_plan import FilteringPlan
+from miner.shards.object_store import is_remote, open_store
 from miner.shards.plan_file import format_of
 from miner.shards.scoring_plan import ScoringPlan
 from miner.shards.scoring_tasks import ScoringContext
@@ -88,7 +89,10 @@ def execute(order: Order, lent: SentenceEncoder | None = None) -> dict[str, Any]
                 f"a worker has bitext-miner {VERSION}, the plan was made by "
                 f"{order.version}; install one version everywhere"
             )
-        work, task = Path(order.work), order.task
+        store = open_store(order.work) if is_remote(order.work) else None
+        work, task = Path(order.work) if store is None else store.cache, order.task
+        if store is not None:
+            store.pull_plan()
         plan = open_plan(work)
         context: Any
         if isinstance(plan, ScoringPlan):
@@ -100,8 +104,9 @@ def execute(order: Order, lent: SentenceEncoder | None = None) -> dict[str, Any]
         else:
             context = Context(work, plan, order.memory, order.threads, lent)
             function = FUNCTIONS[task.kind]
-        return perform(
-            work, task, plan.digest(task.kind), partial(function, context, **task.arguments)
-        )
+        function = partial(function, context, **task.arguments)
+        if store is not None:
+            return store.perform(task, plan.digest(task.kind), function)
+        return perform(work, task, plan.digest(task.kind), function)
     except MinerError as error:
         return {"error": str(error), "type": type(error).__name__}

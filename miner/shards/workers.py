@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from miner.encoder.sentence_encoder import SentenceEncoder
+from miner.errors import ResourceError
 from miner.machine import memory_budget, thread_count
 from miner.progress import Reporter, silent
 from miner.shards.backends import open_backend
 from miner.shards.context import Context
+from miner.shards.object_store import ObjectStore, address, is_remote, open_store, store_of
 from miner.shards.plan_file import PLAN
 from miner.shards.run_tasks import run
 from miner.shards.shard_plan import Plan
@@ -63,6 +65,15 @@ def held(work: str | Path, plan: AnyPlan) -> Iterator[Path]:
     Raises MismatchError or CorpusError where ``work`` holds another plan, and ResourceError where
     another process works.
     """
+    if is_remote(work):
+        if not isinstance(plan, Plan):
+            raise ResourceError(
+                f"--work {work}: pairs are scored and filtered in a directory of a file system; "
+                "name one"
+            )
+        with _held_remote(open_store(str(work)), plan) as cache:
+            yield cache
+        return
     work = Path(work).absolute()
     try:
         work.mkdir(parents=True, exist_ok=True)
@@ -72,6 +83,20 @@ def held(work: str | Path, plan: AnyPlan) -> Iterator[Path]:
         plan.write(work)
         remove_leftovers(work, KINDS)
         yield work
+
+
+@contextmanager
+def _held_remote(store: ObjectStore, plan: AnyPlan) -> Iterator[Path]:
+    """Hold the cache of a work directory in an object store.
+
+    Only this machine is excluded: results of two that work at once are the same.
+    """
+    with lock(store.cache / PLAN), store.named():
+        store.pull()
+        plan.write(store.cache)
+        store.push_plan()
+        remove_leftovers(store.cache, KINDS)
+        yield store.cache
 
 
 @contextmanager
@@ -102,6 +127,10 @@ def tasks_of(
     Raises DependencyError for a backend whose extra is missing.
     """
     means = workers.means
+    if workers.backend == "slurm" and store_of(work) is not None:
+        raise ResourceError(
+            f"--work {address(work)}: --backend slurm needs a directory that all nodes share"
+        )
     backend = open_backend(
         workers.backend,
         workers.count,

@@ -1,0 +1,300 @@
+"""Work directories in object stores, such as `s3://bucket/work`, by fsspec.
+
+Tasks read and write files of a local cache. A result that is made is uploaded; a result that a task
+reads is fetched. An object store cannot rename: the files of a result go under a name that nobody
+else has, and the record `done.json`, which says that name, is written last. A result is there when
+its record is. What a killed worker has uploaded stays, unnamed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from miner.errors import ArtifactError, DependencyError, MinerError, ResourceError
+from miner.libraries import library
+from miner.shards.plan_file import PLAN
+from miner.shards.task import (
+    DONE,
+    FAILED,
+    PARTIAL,
+    RUNNING,
+    Task,
+    fingerprint,
+    perform,
+    record,
+    stands,
+)
+from miner.text import durable
+from miner.text.output import atomic_file, one_line, resource_error
+
+# Field of a record that names the folder of the result's files.
+AT = "at"
+
+
+class ObjectStore:
+    """A work directory ``url`` in an object store, and its copy ``cache`` on this machine.
+
+    The cache lies in the directory of temporary files. It grows with the results that tasks here
+    make and read.
+    """
+
+    def __init__(self, url: str):
+        self.url = url.rstrip("/")
+        user = f"--work {url}"
+        fsspec = library("fsspec", user, "s3")
+        if url.startswith("s3:"):
+            library("s3fs", user, "s3")
+        try:
+            with self._asking():
+                self._fs, self._root = fsspec.core.url_to_fs(self.url)
+        except ImportError as error:  # the library of another store
+            raise DependencyError(f"{user}: {one_line(str(error))}") from None
+        digest = hashlib.sha256(self.url.encode()).hexdigest()[:16]
+        self.cache = Path(tempfile.gettempdir()) / f"bitext-miner-work-{digest}"
+        self._records: dict[str, dict[str, Any]] = {}
+        try:
+            self.cache.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise resource_error(error, self.cache) from error
+
+    # --- the process that gives out tasks --------------------------------------------------------
+
+    def pull(self) -> None:
+        """Bring plan and records of all results into the cache.
+
+        Without a plan there, the cache is emptied: it is of a work directory that was deleted.
+        """
+        self._records.clear()
+        with self._asking():
+            self._fs.invalidate_cache()
+            found = self._fs.glob(f"{self._root}/*/*/{DONE}")
+        if not self.pull_plan():
+            for path in self.cache.iterdir():
+                if path.is_dir():
+                    shutil.rmtree(path, ignore_errors=True)
+            with suppress(OSError):
+                (self.cache / PLAN).unlink()
+        for path in found:
+            kind, number = path.split("/")[-3:-1]
+            self.fetch_records([f"{kind}/{number}"])
+
+    def pull_plan(self) -> bool:
+        """Bring the plan into the cache; return False if there is none."""
+        content = self._read(PLAN)
+        if content is None:
+            return False
+        path = self.cache / PLAN
+        if not path.exists() or path.read_bytes() != content:
+            with atomic_file(path) as temporary:
+                temporary.write_bytes(content)
+        return True
+
+    def push_plan(self) -> None:
+        """Write the plan of the cache; forget which tasks a killed run left running."""
+        self._write(PLAN, (self.cache / PLAN).read_bytes())
+        with self._asking(), suppress(FileNotFoundError):
+            self._fs.rm(f"{self._root}/{RUNNING}", recursive=True)
+
+    def stands(self, task: Task, settings: str) -> bool:
+        """Return True if the task's result is there, of the same inputs and settings."""
+        found = self._records.get(task.name)
+        try:
+            return found is not None and found["fingerprint"] == fingerprint(
+                self.cache, task, settings
+            )
+        except ArtifactError:
+            return False
+
+    def keep(self, name: str, found: dict[str, Any]) -> None:
+        """Take the record of a result that a worker has uploaded."""
+        self._records[name] = found
+        place = self.cache / name
+        with suppress(ArtifactError):
+            if record(self.cache, name)["fingerprint"] == found["fingerprint"]:
+                return
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True, exist_ok=True)
+        with atomic_file(place / DONE) as temporary:
+            temporary.write_text(json.dumps(found), encoding="utf-8")
+
+    def pull_notes(self) -> None:
+        """Bring what is noted about tasks that run or failed into the cache."""
+        for folder in (RUNNING, FAILED):
+            shutil.rmtree(self.cache / folder, ignore_errors=True)
+            (self.cache / folder).mkdir()
+            with self._asking(), suppress(FileNotFoundError):
+                for path in self._fs.ls(f"{self._root}/{folder}", detail=False, refresh=True):
+                    place = self.cache / folder / path.rpartition("/")[2]
+                    place.write_bytes(self._fs.cat_file(path))
+
+    # --- workers ---------------------------------------------------------------------------------
+
+    def perform(
+        self, task: Task, settings: str, function: Callable[[Path], dict[str, Any] | None]
+    ) -> dict[str, Any]:
+        """Do a task as :func:`miner.shards.task.perform` and upload its result."""
+        self.fetch_records([*task.inputs, task.name])
+        if self.stands(task, settings):
+            return self._records[task.name]
+        note = task.name.replace("/", " ")
+        self._write(f"{RUNNING}/{note}", b"{}")
+        try:
+            found = self._upload(task.name, perform(self.cache, task, settings, function))
+        except MinerError:
+            with suppress(OSError, MinerError):
+                self._write(f"{FAILED}/{note}", (self.cache / FAILED / note).read_bytes())
+            raise
+        finally:
+            with suppress(Exception):
+                self._fs.rm_file(f"{self._root}/{RUNNING}/{note}")
+        self._records[task.name] = found
+        return found
+
+    def fetch_records(self, names: Iterable[str]) -> None:
+        """Bring records of results into the cache, unless this process has them."""
+        for name in names:
+            if name not in self._records:
+                content = self._read(f"{name}/{DONE}")
+                if content is not None:
+                    self.keep(name, json.loads(content))
+
+    def fetch(self, name: str) -> Path:
+        """Bring a result into the cache unless it is there; return its directory."""
+        self.fetch_records([name])
+        final = self.cache / name
+        if name not in self._records or self._whole(name):
+            return final
+        found = self._records[name]
+        temporary = final.with_name(f".{final.name}.{uuid.uuid4().hex}{PARTIAL}")
+        try:
+            temporary.mkdir(parents=True)
+            with self._asking():
+                for file in found["files"]:
+                    source = f"{self._root}/{name}/{found[AT]}/{file}"
+                    self._fs.get_file(source, str(temporary / file))
+            (temporary / DONE).write_text(json.dumps(found), encoding="utf-8")
+            durable.replace_directory(temporary, final)
+        except FileNotFoundError as error:
+            raise ArtifactError(
+                f"{self.url}/{name}: a file of this result is missing ({error}); delete its "
+                f"{DONE}, and repeat the command to make it again"
+            ) from None
+        except OSError as error:
+            if not self._whole(name):  # or another process of this machine was faster
+                raise resource_error(error, final) from error
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+        return final
+
+    def _whole(self, name: str) -> bool:
+        """Return True if the result in the cache is the one of the record, with all files."""
+        try:
+            if record(self.cache, name)["fingerprint"] != self._records[name]["fingerprint"]:
+                return False
+            sizes = self._records[name]["files"]
+            return all((self.cache / name / file).stat().st_size == sizes[file] for file in sizes)
+        except (ArtifactError, OSError):
+            return False
+
+    def _upload(self, name: str, found: dict[str, Any]) -> dict[str, Any]:
+        """Upload a result of the cache; return its record with the folder of its files."""
+        found = found | {AT: uuid.uuid4().hex}
+        with self._asking():
+            for file in found["files"]:
+                target = f"{self._root}/{name}/{found[AT]}/{file}"
+                self._fs.makedirs(target.rpartition("/")[0], exist_ok=True)
+                self._fs.put_file(str(self.cache / name / file), target)
+        self._write(f"{name}/{DONE}", json.dumps(found).encode())
+        return found
+
+    # --- objects ---------------------------------------------------------------------------------
+
+    def _read(self, name: str) -> bytes | None:
+        with self._asking():
+            try:
+                found: bytes = self._fs.cat_file(f"{self._root}/{name}")
+                return found
+            except FileNotFoundError:
+                return None
+
+    def _write(self, name: str, content: bytes) -> None:
+        with self._asking():
+            path = f"{self._root}/{name}"
+            self._fs.makedirs(path.rpartition("/")[0], exist_ok=True)
+            self._fs.pipe_file(path, content)
+
+    @contextmanager
+    def named(self) -> Iterator[None]:
+        """Name the store instead of its cache in errors."""
+        try:
+            yield
+        except MinerError as error:
+            error.args = tuple(
+                part.replace(str(self.cache), self.url) if isinstance(part, str) else part
+                for part in error.args
+            )
+            raise
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """Turn the errors of the store's library, of any type, into one line."""
+        try:
+            yield
+        except (ImportError, MinerError, FileNotFoundError):
+            raise
+        except Exception as error:
+            words = one_line(str(error)) or type(error).__name__
+            raise ResourceError(
+                f"{self.url}: the object store cannot be used ({words}); check its name and your "
+                "credentials, and repeat the command"
+            ) from None
+
+
+# Stores of this process, by the directories of their caches.
+_stores: dict[Path, ObjectStore] = {}
+
+
+def is_remote(work: str | Path) -> bool:
+    """Return True for the address of an object store, False for a path."""
+    return "://" in str(work)
+
+
+def open_store(url: str) -> ObjectStore:
+    """Return the store of an address; the same one for each call. Raises DependencyError."""
+    for store in _stores.values():
+        if store.url == url.rstrip("/"):
+            return store
+    store = ObjectStore(url)
+    return _stores.setdefault(store.cache, store)
+
+
+def store_of(work: Path) -> ObjectStore | None:
+    """Return the store whose cache ``work`` is; None for a work directory of a file system."""
+    return _stores.get(work)
+
+
+def address(work: Path) -> str:
+    """Return the name by which workers find the work directory."""
+    store = store_of(work)
+    return str(work) if store is None else store.url
+
+
+def standing(work: Path) -> Callable[[Task, str], bool]:
+    """Return the function that tells which results of a work directory stand."""
+    store = store_of(work)
+    return partial(stands, work) if store is None else store.stands
+
+
+def result_directory(work: Path, name: str) -> Path:
+    """Return the directory of a task's result, which is fetched where it is in an object store."""
+    store = store_of(work)
+    return work / name if store is None else store.fetch(name)

@@ -1,0 +1,148 @@
+"""Work directories in object stores, by fsspec: equal results, resumed runs, faults."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.sharded import Corpus, same
+
+from miner.errors import ArtifactError, CorpusError, DependencyError, ResourceError
+from miner.knn.settings import SearchSettings
+from miner.mining.mine import Mined
+from miner.shards import object_store
+from miner.shards import run_tasks as runner
+from miner.shards.object_store import open_store
+from miner.shards.status import status
+from miner.shards.task import DONE, Task
+from miner.shards.workers import Workers
+
+fsspec = pytest.importorskip("fsspec")
+MARGIN = SearchSettings(rank="margin")
+
+
+@pytest.fixture(autouse=True)
+def caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(object_store, "_stores", {})
+    yield
+    fsspec.filesystem("memory").store.clear()
+
+
+def forget(url: str) -> None:
+    """Let the next run be that of another machine."""
+    shutil.rmtree(open_store(url).cache)
+    object_store._stores.clear()
+
+
+def test_equal_and_resumed(
+    corpus: Corpus, expected: Mined, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = "memory://work"
+
+    def stop(stage: str, done: int, total: int | None) -> None:
+        if done == 30:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        corpus.shards(url, report=stop)
+    forget(url)
+    counts: list[int] = []
+    found = corpus.shards(url, report=lambda stage, done, total: counts.append(done))
+    assert same(found, expected, tmp_path / "first")
+    assert max(counts[:2]) < 40 and 30 in counts
+    shown = status(url)
+    assert shown.known and not shown.errors
+    assert [kind.done for kind in shown.kinds] == [kind.total for kind in shown.kinds]
+    # Another machine has nothing to do, and fetches what it needs.
+    forget(url)
+    given: list[Task] = []
+    monkeypatch.setattr(runner, "Order", lambda work, task, *rest: given.append(task))
+    assert same(corpus.shards(url), expected, tmp_path / "second")
+    assert not given
+
+
+def test_records_are_written_last(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = "memory://last"
+    written: list[str] = []
+    store = open_store(url)
+    pipe, put = store._fs.pipe_file, store._fs.put_file
+    monkeypatch.setattr(
+        store._fs, "pipe_file", lambda path, *rest: (written.append(path), pipe(path, *rest))
+    )
+    monkeypatch.setattr(
+        store._fs, "put_file", lambda local, path: (written.append(path), put(local, path))
+    )
+    corpus.shards(url, 1000, settings=MARGIN)
+    own = [path for path in written if "/search/0000-0000/" in path]
+    assert len(own) == 3 and own[-1].endswith(DONE)
+    at = json.loads(store._fs.cat_file(own[-1]))["at"]
+    assert all(f"/{at}/" in path for path in own[:-1])
+    # A file that is gone is named; its result is made again without its record.
+    forget(url)
+    store._fs.rm_file(next(path for path in own if path.endswith("forward.npy")))
+    store._fs.rm_file(next(path for path in written if "merge/source" in path and DONE in path))
+    with pytest.raises(ArtifactError, match=r"memory://last/search/0000-0000: .* is missing"):
+        corpus.shards(url, 1000, settings=MARGIN)
+    store._fs.rm_file(own[-1])
+    forget(url)
+    assert len(corpus.shards(url, 1000, settings=MARGIN).all_pairs)
+
+
+def test_processes(corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    url = f"file://{tmp_path}/store"
+    found = corpus.shards(url, 1000, Workers("processes", 2), settings=MARGIN)
+    assert same(found, corpus.whole(MARGIN), tmp_path / "compared")
+
+
+def test_what_is_refused(corpus: Corpus, tmp_path: Path) -> None:
+    with pytest.raises(ResourceError, match="--backend slurm needs a directory that all nodes"):
+        corpus.shards("memory://slurm", workers=Workers("slurm"))
+    with pytest.raises(ResourceError, match=r"nothing://x: the object store cannot be used"):
+        corpus.shards("nothing://x")
+    path = tmp_path / "more.de"
+    path.write_text("Der Hund bellt.\n", encoding="utf-8")
+    grown = Corpus(([*corpus.texts[0], str(path)], corpus.texts[1]), corpus.encoder)
+    grown.shards("memory://plan", 1000, settings=MARGIN)
+    os.utime(path, (1, 1))
+    with pytest.raises(CorpusError, match=r"changed since the plan in memory://plan was made"):
+        grown.shards("memory://plan", 1000, settings=MARGIN)
+
+
+def test_missing_extra(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "s3fs", None)
+    with pytest.raises(DependencyError, match=r"--work s3://b/w needs s3fs.*bitext-miner\[s3\]"):
+        corpus.shards("s3://b/w")
+
+
+def test_s3(corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("s3fs")
+    server: Any = pytest.importorskip("moto.server").ThreadedMotoServer(port=0)
+    server.start()
+    try:
+        host, port = server.get_host_and_port()
+        environment = {
+            "AWS_ENDPOINT_URL": f"http://{host}:{port}", "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test", "AWS_DEFAULT_REGION": "us-east-1",
+            "TMPDIR": str(tmp_path),
+        }  # fmt: skip
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        with pytest.raises(ResourceError, match="s3://none/work: the object store cannot be used"):
+            corpus.shards("s3://none/work", 1000, settings=MARGIN)
+        object_store._stores.clear()
+        fsspec.filesystem("s3").mkdir("bucket")
+        url = "s3://bucket/work"
+        found = corpus.shards(url, 1000, Workers("processes", 2), settings=MARGIN)
+        assert same(found, corpus.whole(MARGIN), tmp_path / "compared")
+        forget(url)
+        assert same(corpus.shards(url, 1000, settings=MARGIN), found, tmp_path / "again")
+    finally:
+        server.stop()
