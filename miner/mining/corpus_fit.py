@@ -16,12 +16,12 @@ FEW_RIGHT = 300
 class CorpusFit:
     """Log-odds fitted to the corpus, and what was read of likely pairs.
 
-    ``faultless (m,) float64`` is the probability of each pair to have no fault, 1 for those that
-    were not read; ``notes`` are for the user.
+    ``score (m,) float64`` is the probability of each pair to be right, in which its faults count if
+    it was read; ``notes`` are for the user.
     """
 
     scored: refit.Scored
-    faultless: np.ndarray
+    score: np.ndarray
     notes: tuple[str, ...]
 
 
@@ -38,11 +38,11 @@ def fit_to_corpus(
     logit = start.logit, start.decoy_logit
     weight = decoy_weights.feature_weights(features, logit, weight, start.mixture)
     folds = refit.folds(text, pairs.source_row), refit.folds(text, matched.source_row)
-    fitted = refit.refit(start, weight, features, folds)
-    last, faultless = fitted or start, np.ones(len(pairs))
-    notes = _notes(start, fitted)
+    most = refit.MORE_RIGHT * float(start.mixture.probability(start.logit).sum())
+    fitted = refit.refit(start, weight, features, folds, most=most)
+    last, notes = fitted or start, _notes(start, fitted)
     if (quality := likely.quality_of(found)) is None:
-        return CorpusFit(last, faultless, notes)
+        return CorpusFit(last, last.mixture.probability(last.logit), notes)
     own = likely.read(
         quality,
         (text, targets),
@@ -51,8 +51,7 @@ def fit_to_corpus(
         last.mixture.probability(last.logit),
     )
     if fitted is None:
-        faultless[own.rows] = own.faultless(last.mixture.probability(last.logit[own.rows]))
-        return CorpusFit(last, faultless, notes)
+        return CorpusFit(last, _score(last, own), notes)
     theirs = likely.read(
         quality,
         (text, decoys.text),
@@ -68,10 +67,16 @@ def fit_to_corpus(
     folds = folds[0][own.rows], folds[1][theirs.rows]
     for _ in range(refit.ROUNDS):
         penalty = refit.LIKELY_PENALTY
-        again = refit.refit(last, weight, columns, folds, rows=rows, penalty=penalty)
+        again = refit.refit(last, weight, columns, folds, rows=rows, penalty=penalty, most=most)
         last = again or last
-    faultless[own.rows] = own.faultless(last.mixture.probability(last.logit[own.rows]))
-    return CorpusFit(last, faultless, notes)
+    return CorpusFit(last, _score(last, own), notes)
+
+
+def _score(last: refit.Scored, own: likely.Reading) -> np.ndarray:
+    """Return the probability of each pair to be right, ``(m,) float64``."""
+    score = last.mixture.probability(last.logit)
+    score[own.rows] = own.score(score[own.rows])
+    return score
 
 
 def _notes(start: refit.Scored, fitted: refit.Scored | None) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ import numpy as np
 from miner.errors import ArtifactError
 from miner.mining.search import Search
 from miner.mining.verification import BLOCK, release
-from miner.scoring.logistic import sigmoid
+from miner.scoring.logistic import shift_to, sigmoid
 from miner.scoring.pair_features import PAIR_FEATURES, PreparedText
 from miner.scoring.quality import Quality, features_of_rows
 
@@ -28,6 +28,8 @@ FAULTLESS = 5.0
 # Median quality, in log-odds, of pairs this likely to be no chance match, on text and languages
 # that the model knows (training splits of the BUCC-style sets: 0.9 to 1.5), and how many tell it.
 USUAL, CONFIDENT, FEWEST = 0.9, 0.9, 30
+# Least distance of a probability from 0 and 1, so that it has log-odds.
+LEAST = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,16 +45,23 @@ class Reading:
     features: np.ndarray
     quality: np.ndarray
 
-    def faultless(self, probability: np.ndarray) -> np.ndarray:
-        """Return the probability ``(r,) float64`` of each to have no fault, if no chance match.
+    def score(self, probability: np.ndarray) -> np.ndarray:
+        """Return the probability ``(r,) float64`` of each to be right: neither chance nor faulty.
 
         ``probability (r,)`` is that of being no chance match. Faults are rare in every corpus. So
         where most confident pairs have a poor quality, the model knows the languages badly or the
-        text is translated freely, and all qualities are raised to the usual.
+        text is translated freely. All log-odds are then raised by a constant, until the sum of
+        scores is what qualities about the usual median give.
         """
+        score = probability * sigmoid(self.quality + FAULTLESS)
         confident = self.quality[probability > CONFIDENT]
         lacking = USUAL - float(np.median(confident)) if len(confident) >= FEWEST else 0.0
-        return sigmoid(self.quality + max(lacking, 0.0) + FAULTLESS)
+        if lacking <= 0:
+            return score
+        usual = probability * sigmoid(self.quality + lacking + FAULTLESS)
+        inside = np.clip(score, LEAST, 1 - LEAST)
+        logit = np.log(inside) - np.log1p(-inside)
+        return sigmoid(logit + shift_to(logit, float(usual.sum())))
 
 
 def quality_of(found: Search) -> Quality | None:

@@ -12,11 +12,11 @@ which nearly all are wrong, tell both. The second term are the right pairs. All 
 fitted at once by penalised likelihood; the penalties only matter where there are few pairs.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from miner.scoring.logistic import sigmoid
+from miner.scoring.logistic import shift_to, sigmoid
 
 # Bins of equal numbers and bins of equal width.
 BINS = 200
@@ -58,7 +58,10 @@ USUAL = Law()
 
 @dataclass(frozen=True)
 class Mixture:
-    """Parameters of the mixture; ``low`` and ``spread`` standardise log-odds."""
+    """Parameters of the mixture; ``low`` and ``spread`` standardise log-odds.
+
+    ``lowered`` is subtracted from the log-odds of being right (:meth:`within`).
+    """
 
     low: float
     spread: float
@@ -66,14 +69,20 @@ class Mixture:
     tilt: float
     intercept: float
     slope: float
+    lowered: float = 0.0
 
     def log_odds(self, logit: np.ndarray) -> np.ndarray:
         """Return the log-odds of being right, strictly rising with ``logit (m,)``."""
-        return self.intercept + self.slope * (logit - self.low) / self.spread
+        return self.intercept - self.lowered + self.slope * (logit - self.low) / self.spread
 
     def probability(self, logit: np.ndarray) -> np.ndarray:
         """Return the probability of being right, ``(m,) float64`` in (0, 1)."""
         return sigmoid(self.log_odds(logit))
+
+    def within(self, logit: np.ndarray, most: float) -> "Mixture":
+        """Return the mixture by which at most ``most`` of the pairs ``logit (m,)`` are right."""
+        down = -shift_to(self.log_odds(logit), most)
+        return replace(self, lowered=self.lowered + down) if down > 0 else self
 
     def moved(self, shift: float, ratio: float) -> np.ndarray:
         """Return the four parameters, the slope's logarithm last, for another ``low`` and spread.
@@ -182,6 +191,7 @@ class Histogram:
             start = generator.uniform(*self.law.starts)
             drawn = generator.poisson(self.pairs), generator.poisson(self.decoys)
             own = self.fit(start, drawn, mixture) if drawn[1].any() else mixture
+            own = replace(own, lowered=mixture.lowered)
             right = self.pairs * own.probability(self.x)
             sums = np.cumsum(np.concatenate([[0.0], right[::-1]]))
             above = np.interp(kept, seen, sums)

@@ -186,12 +186,11 @@ def calibrate(
         factor = 1.0
     else:
         fitted = refit.scored(_logit(pairs.score), _logit(matched.score), weight)
-        factor, faultless = float(np.exp(fitted.mixture.scale)), np.ones(len(pairs))
-        notes = []
+        factor, notes = float(np.exp(fitted.mixture.scale)), []
+        score = fitted.mixture.probability(fitted.logit)
         if refitting:
             fit = fit_to_corpus(found, decoys, matched, fitted, weight)
-            fitted, faultless, notes = fit.scored, fit.faultless, list(fit.notes)
-        score = fitted.mixture.probability(fitted.logit) * faultless
+            fitted, score, notes = fit.scored, fit.score, list(fit.notes)
         order = np.lexsort((pairs.target_row, pairs.source_row, -score))
         wrong, q_value = expected_wrong(score[order])
         resample = partial(fitted.histogram.resampled, fitted.mixture)

@@ -8,6 +8,8 @@ import numpy as np
 
 # Newton steps, and the largest change of a weight in one.
 STEPS, LONGEST_STEP = 50, 5.0
+# Largest constant that is added to logits, and bisections until it is found.
+FARTHEST, BISECTIONS = 20.0, 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +65,21 @@ class Logistic:
 def sigmoid(logit: np.ndarray) -> np.ndarray:
     """Map logits to probabilities, without overflow."""
     return np.exp(-np.logaddexp(0, -logit))
+
+
+def shift_to(logit: np.ndarray, total: float) -> float:
+    """Return the constant that, added to ``logit (m,)``, makes probabilities sum to ``total``.
+
+    It lies in [-FARTHEST, FARTHEST]; the nearer end where no constant in it does.
+    """
+    low, high = -FARTHEST, FARTHEST
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        if sigmoid(logit + middle).sum() > total:
+            high = middle
+        else:
+            low = middle
+    return low
 
 
 def fit_ridge(

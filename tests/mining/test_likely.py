@@ -49,30 +49,25 @@ def test_a_pair_is_read_by_itself(demo: Search, monkeypatch: pytest.MonkeyPatch)
 def test_faults_are_relative_to_the_corpus() -> None:
     """A model that finds all translations poor does not lower their scores, but faulty ones."""
     generator = np.random.default_rng(1)
-    probability = np.concatenate([np.full(2 * FEWEST, 0.99), np.full(500, 0.01)])
-    chance = generator.normal(-9, 1, 500)
+    count = 2 * FEWEST
+    sure = np.concatenate([np.full(count, 0.99), np.full(500, 0.01)])
 
-    def faultless(median: float, count: int = 2 * FEWEST) -> np.ndarray:
+    def scores(median: float, probability: np.ndarray = sure) -> np.ndarray:
         own = np.concatenate([median + np.linspace(-1, 1, count - 1), [median - 8]])
-        own = np.concatenate([own, np.full(2 * FEWEST - count, -9.0)])
-        sure = np.where(np.arange(len(probability)) < count, probability, 0.01)
-        found = Reading(np.arange(560), np.zeros((560, 0)), np.concatenate([own, chance]))
-        return found.faultless(sure)
+        quality = np.concatenate([own, generator.normal(-9, 1, 500)])
+        return Reading(np.arange(count + 500), np.zeros((count + 500, 0)), quality).score(
+            probability
+        )
 
-    usual = faultless(USUAL)
-    np.testing.assert_allclose(
-        usual[: 2 * FEWEST - 1],
-        sigmoid(USUAL + np.linspace(-1, 1, 2 * FEWEST - 1) + FAULTLESS),
-        atol=1e-3,
-    )
-    poor = faultless(USUAL - 4)
-    np.testing.assert_allclose(poor[: 2 * FEWEST], usual[: 2 * FEWEST], atol=1e-2)
-    assert poor[2 * FEWEST - 1] < 0.2
-    # Better than usual is no reason to lower any; few pairs do not tell.
-    assert (faultless(USUAL + 2)[:50] >= usual[:50]).all()
-    np.testing.assert_allclose(
-        faultless(USUAL - 4, FEWEST - 1)[FEWEST - 2], sigmoid(USUAL - 12 + FAULTLESS)
-    )
+    usual = scores(USUAL + 2)
+    expected = 0.99 * sigmoid(USUAL + 2 + np.linspace(-1, 1, count - 1) + FAULTLESS)
+    np.testing.assert_allclose(usual[: count - 1], expected)  # good quality is not lowered
+    poor = scores(USUAL - 4)
+    assert (poor[: count - 1] > 0.95).all() and poor[count - 1] < 0.2
+    # A few pairs do not tell.
+    few = scores(USUAL - 4, np.where(np.arange(count + 500) < FEWEST - 1, sure, 0.01))
+    expected = 0.99 * sigmoid(USUAL - 4 + np.linspace(-1, 1, count - 1) + FAULTLESS)
+    np.testing.assert_allclose(few[: FEWEST - 1], expected[: FEWEST - 1])
 
 
 def test_the_best_pairs_of_the_demo_are_right(calibrated_demo: tuple[Search, Estimate]) -> None:

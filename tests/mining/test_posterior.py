@@ -93,3 +93,16 @@ def test_probabilities_rise_with_log_odds(seed: int, m: int, n: int) -> None:
     score = mixture.probability(logit)
     assert ((score >= 0) & (score <= 1)).all() and (np.diff(score) >= 0).all()
     assert np.isfinite(mixture.wrong(decoys)).all() and (mixture.wrong(decoys) > 0).all()
+
+
+def test_a_mixture_keeps_to_a_total() -> None:
+    histogram, logit, _ = fitted(1, 1000, 1.0)
+    mixture = histogram.fit()
+    found = mixture.probability(logit).sum()
+    assert mixture.within(logit, 2 * found) == mixture
+    half = mixture.within(logit, found / 2)
+    assert half.probability(logit).sum() == pytest.approx(found / 2, rel=1e-6)
+    assert half.within(logit, found / 4).probability(logit).sum() == pytest.approx(found / 4)
+    # Resamples are lowered by as much.
+    kept = np.array([500.0])
+    assert histogram.resampled(half, kept)[0].mean() < histogram.resampled(mixture, kept)[0].mean()
