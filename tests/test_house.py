@@ -9,6 +9,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import click
@@ -112,6 +113,12 @@ PACKAGES = {
 ROOMS = {name: path for name, path in MINER.items() if name != "miner"}
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    """Syntax tree of a file; tests must not change it."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def imports(tree: ast.AST, known: dict[str, Path]) -> Iterator[str]:
     """Every module imported anywhere below ``tree``, function bodies and import_module included."""
     for node in ast.walk(tree):
@@ -126,8 +133,9 @@ def imports(tree: ast.AST, known: dict[str, Path]) -> Iterator[str]:
             yield from (arg.value for arg in node.args if isinstance(arg, ast.Constant))
 
 
-def imported(path: Path) -> set[str]:
-    return set(imports(ast.parse(path.read_text(encoding="utf-8")), MINER | TRAIN))
+@cache
+def imported(path: Path) -> frozenset[str]:
+    return frozenset(imports(parsed(path), MINER | TRAIN))
 
 
 def place(module: str) -> int:
@@ -190,7 +198,7 @@ def test_early_folders_are_light() -> None:
 def test_what_is_in_torch_is_imported_where_it_is_needed() -> None:
     """By a function of a module that may be heavy, so that nothing else loads torch."""
     for name, path in ROOMS.items():
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = parsed(path)
         at_the_top = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
         early = {other for node in at_the_top for other in imports(node, MINER)}
         assert not early & set(IN_TORCH), name
@@ -204,19 +212,30 @@ def test_only_one_module_imports_faiss() -> None:
         assert ("faiss" in tops) == (name == "miner.index.faiss"), name
 
 
+def for_annotations(node: ast.stmt) -> bool:
+    """True for ``if TYPE_CHECKING``, whose imports are never run."""
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+
+
+@cache
+def places(path: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Imports in a module's functions, and in all of it except those for annotations."""
+    body = [node for node in parsed(path).body if not for_annotations(node)]
+    classes = [node for node in body if isinstance(node, ast.ClassDef)]
+    members = [node for holder in (body, *(one.body for one in classes)) for node in holder]
+    bodies = [node for node in members if isinstance(node, ast.FunctionDef)]
+    known = MINER | TRAIN
+    inside = (other for one in bodies for other in imports(one, known))
+    return tuple(inside), tuple(other for node in body for other in imports(node, known))
+
+
 def inside_and_everywhere(name: str, tops: tuple[str, ...]) -> tuple[list[str], list[str]]:
     """Imports of some packages in a module's functions, and in all of it; sorted."""
-
-    def found(tree: ast.AST) -> list[str]:
-        return [other for other in imports(tree, MINER | TRAIN) if other.split(".")[0] in tops]
-
-    tree = ast.parse(MINER[name].read_text(encoding="utf-8"))
-    # Imports for annotations are never run.
-    tree.body = [node for node in tree.body if not ast.unparse(node).startswith("if TYPE_CHECKING")]
-    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
-    members = [node for one in (tree, *classes) for node in one.body]
-    bodies = [node for node in members if isinstance(node, ast.FunctionDef)]
-    return sorted(other for body in bodies for other in found(body)), sorted(found(tree))
+    inside, everywhere = (
+        sorted(other for other in found if other.split(".")[0] in tops)
+        for found in places(MINER[name])
+    )
+    return inside, everywhere
 
 
 def test_only_the_commands_that_train_import_train() -> None:
@@ -284,7 +303,7 @@ RIDDLES = re.compile(r"(What|Whether|Those|That which|How far|Such)\b")
 
 def test_docstrings_begin_with_a_verb_or_a_noun() -> None:
     for path in sources():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
                 text = (ast.get_docstring(node) or "").lstrip()
                 assert not RIDDLES.match(text), f"{path}: {text.splitlines()[0]}"

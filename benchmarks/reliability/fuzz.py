@@ -152,14 +152,18 @@ def build_seeds(place: Path) -> None:
             raise RuntimeError(f"{line}: {err}")
 
 
-def warm(seeds: Path) -> None:
-    """Load the program's modules and compiled loops, once for all forks.
-
-    Searches stay cold: the threads of their parallel loops do not live on in a fork.
-    """
+def load_modules() -> None:
+    """Import all modules of the program, once for all forks."""
     for module in pkgutil.walk_packages(miner.__path__, "miner."):
         if module.name != "miner.kernels.fused_cuda":
             importlib.import_module(module.name)
+
+
+def warm(seeds: Path) -> None:
+    """Load the program's compiled loops, once for all forks.
+
+    Searches stay cold: the threads of their parallel loops do not live on in a fork.
+    """
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     here = Path.cwd()
     with tempfile.TemporaryDirectory() as place, open(os.devnull, "w") as null:
@@ -295,6 +299,7 @@ def campaign(root: Path, model: Path, count: int, seed: int) -> dict[str, Any]:
     root.mkdir(exist_ok=True)
     seeds = root / "seeds"
     write_seeds(seeds, model)
+    load_modules()
     build_seeds(seeds)
     warm(seeds)
     counts: Counter[str] = Counter()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import random
 import shutil
@@ -32,9 +33,16 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_kills(root: Path) -> None:
+@pytest.fixture
+def encode(tiny_model: Path) -> Command:
+    """The command of that name, with a model that opens in no time."""
+    line = f"{COMMANDS['encode'].line} --model {tiny_model}"
+    return dataclasses.replace(COMMANDS["encode"], line=line)
+
+
+def test_kills(root: Path, encode: Command) -> None:
     for number in (signal.SIGKILL, signal.SIGTERM):
-        found = kills.disturb(COMMANDS["encode"], root, 1, number, seed=1)
+        found = kills.disturb(encode, root, 1, number, seed=1)
         assert campaign.faults({"kills": {"encode": found}}) == {}, found
 
 
@@ -48,9 +56,9 @@ def test_a_command_that_forgets_is_found(root: Path, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
-def test_crashes(root: Path) -> None:
+def test_crashes(root: Path, encode: Command) -> None:
     try:
-        found = crashes.check(COMMANDS["encode"], root, 2)
+        found = crashes.check(encode, root, 2)
     except RuntimeError as error:
         pytest.skip(f"strace cannot trace here: {error}")
     assert found["cuts"] >= 3
