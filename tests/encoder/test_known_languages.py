@@ -8,7 +8,7 @@ import lzma
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from miner.encoder.decoy_file import in_language, pack, unpack
@@ -58,6 +58,8 @@ def test_facts_read_back_the_same(facts: dict[str, KnownLanguage]) -> None:
     assert read(None, "x") == {}
 
 
+# Each example allocates the largest dictionary of LZMA.
+@settings(max_examples=30)
 @given(st.dictionaries(CODES, st.lists(st.text(), min_size=1)))
 def test_decoys_read_back_the_same(decoys: dict[str, list[str]]) -> None:
     spaces = str.maketrans("\t\n\r", "   ")

@@ -77,7 +77,8 @@ def test_the_best_pairs_of_the_demo_are_right(calibrated_demo: tuple[Search, Est
     assert [pair for pair in best if pair not in gold] == []
 
 
-def test_a_model_without_a_quality_function(demo: Search) -> None:
+def test_a_model_without_a_quality_function(demo: Search, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("miner.mining.decoys.DRAWS", 8)
     assert demo.verifier is not None
     encoder = demo.verifier.encoder
     rest = {name: part for name, part in (encoder.model.verifier or {}).items() if name != NAME}

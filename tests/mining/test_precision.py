@@ -143,7 +143,10 @@ def rows(pairs: Pairs, score: np.ndarray) -> Iterator[tuple[int, int, float, lis
     )
 
 
-def test_without_a_refit_the_order_is_the_models(demo: Search) -> None:
+def test_without_a_refit_the_order_is_the_models(
+    demo: Search, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decoys, "DRAWS", 8)
     calibrated, guess = calibrate(demo, refitting=False)
     assert (calibrated.pairs.source_row == demo.pairs.source_row).all() and not guess.notes
     assert calibrated.pairs.raw_score is not None
