@@ -226,6 +226,7 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     "hybrid": part("hybrid.json", hybrid_tables.tables),
     "billion": simple("billion.json", scale_tables.billion),
     "shards": simple("shards.json", scale_tables.overhead),
+    "slurm": simple("slurm.json", scale_tables.slurm),
     "languages": part("languages.json", language_tables.tables),
     "seeds": simple("seeds.json", seeds.seeds),
     "encoders": part("encoders.json", encoder_tables.tables),

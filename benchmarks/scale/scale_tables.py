@@ -1,4 +1,4 @@
-"""Tables of ``results/billion.json`` and ``results/shards.json``."""
+"""Tables of ``results/billion.json``, ``results/shards.json`` and ``results/slurm.json``."""
 
 from typing import Any
 
@@ -77,4 +77,35 @@ def overhead(record: dict[str, Any]) -> list[str]:
         f"Two processes are {results['speedup']:.2f} times as fast as one.",
         "",
         *table(("run", "CPU seconds", "seconds"), rows),
+    ]
+
+
+def slurm(record: dict[str, Any]) -> list[str]:
+    results = record["results"]
+    runs = [
+        (
+            run,
+            f"{results[run]['seconds']:,.0f}",
+            str(results[run]["faults"] or ""),
+            str(results[run]["tasks given out again"] or ""),
+            f"`{results[run]['sha256'][:12]}`",
+        )
+        for run in ("serial", "slurm", "with faults")
+    ]
+    asked = [
+        (f"`{kind}`", str(row["jobs"]), row["memory"], str(row["minutes"]), str(row["peak MB"]))
+        for kind, row in results["asked"].items()
+    ]
+    return [
+        f"{results['lines']:,} lines a side in shards of half of them, on a Slurm of one node that",
+        "the benchmark starts, with two jobs at a time. Three jobs of the search are lost on the",
+        f"way: {', '.join(f'`{fault}`' for fault in results['faults'])}. Slurm itself repeats the",
+        f"one that is requeued. All outputs are {'equal' if results['equal'] else 'NOT equal'}.",
+        "The machine did other work at the same time, and a job takes seconds to start.",
+        "",
+        *table(("run", "seconds", "jobs lost", "tasks given out again", "SHA-256"), runs),
+        "",
+        "Memory and minutes that the jobs of each kind asked for:",
+        "",
+        *table(("task", "jobs", "memory", "minutes", "peak MB"), asked),
     ]

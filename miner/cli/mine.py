@@ -56,6 +56,8 @@ def mine(
     if shards is not None:
         _mine_shards(texts, (model, loading), work, factory, shards, given)
         return
+    if work is not None and "://" in work:
+        raise click.UsageError(f"--work {work}: only shards work in an object store; add --backend")
     from miner.cli.index import describe
     from miner.cli.progress_bars import Progress
     from miner.knn.search_checkpoint import Checkpoint

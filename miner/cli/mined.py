@@ -93,7 +93,7 @@ mining_arguments = options.several(
         metavar="DIR",
         help="Keep the two indexes in DIR/source and DIR/target, for 'miner search', and the "
         "neighbour lists in DIR/search.h5: a stopped search continues from there. With shards, the "
-        "directory of all tasks' results, which all workers share.",
+        "directory of all tasks' results, which all workers share, or s3://BUCKET/DIR (extra: s3).",
     ),
     sharding.options,
     options.factory,

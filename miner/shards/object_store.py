@@ -55,7 +55,9 @@ class ObjectStore:
             library("s3fs", user, "s3")
         try:
             with self._asking():
-                self._fs, self._root = fsspec.core.url_to_fs(self.url)
+                # Other stores have no folders. s3fs would make a bucket of a misspelt one.
+                options = {"auto_mkdir": True} if url.startswith("file:") else {}
+                self._fs, self._root = fsspec.core.url_to_fs(self.url, **options)
         except ImportError as error:  # the library of another store
             raise DependencyError(f"{user}: {one_line(str(error))}") from None
         digest = hashlib.sha256(self.url.encode()).hexdigest()[:16]
@@ -101,7 +103,7 @@ class ObjectStore:
     def push_plan(self) -> None:
         """Write the plan of the cache; forget which tasks a killed run left running."""
         self._write(PLAN, (self.cache / PLAN).read_bytes())
-        with self._asking(), suppress(FileNotFoundError):
+        with suppress(FileNotFoundError), self._asking(reading=True):
             self._fs.rm(f"{self._root}/{RUNNING}", recursive=True)
 
     def stands(self, task: Task, settings: str) -> bool:
@@ -131,7 +133,7 @@ class ObjectStore:
         for folder in (RUNNING, FAILED):
             shutil.rmtree(self.cache / folder, ignore_errors=True)
             (self.cache / folder).mkdir()
-            with self._asking(), suppress(FileNotFoundError):
+            with suppress(FileNotFoundError), self._asking(reading=True):
                 for path in self._fs.ls(f"{self._root}/{folder}", detail=False, refresh=True):
                     place = self.cache / folder / path.rpartition("/")[2]
                     place.write_bytes(self._fs.cat_file(path))
@@ -177,7 +179,7 @@ class ObjectStore:
         temporary = final.with_name(f".{final.name}.{uuid.uuid4().hex}{PARTIAL}")
         try:
             temporary.mkdir(parents=True)
-            with self._asking():
+            with self._asking(reading=True):
                 for file in found["files"]:
                     source = f"{self._root}/{name}/{found[AT]}/{file}"
                     self._fs.get_file(source, str(temporary / file))
@@ -211,7 +213,6 @@ class ObjectStore:
         with self._asking():
             for file in found["files"]:
                 target = f"{self._root}/{name}/{found[AT]}/{file}"
-                self._fs.makedirs(target.rpartition("/")[0], exist_ok=True)
                 self._fs.put_file(str(self.cache / name / file), target)
         self._write(f"{name}/{DONE}", json.dumps(found).encode())
         return found
@@ -228,9 +229,7 @@ class ObjectStore:
 
     def _write(self, name: str, content: bytes) -> None:
         with self._asking():
-            path = f"{self._root}/{name}"
-            self._fs.makedirs(path.rpartition("/")[0], exist_ok=True)
-            self._fs.pipe_file(path, content)
+            self._fs.pipe_file(f"{self._root}/{name}", content)
 
     @contextmanager
     def named(self) -> Iterator[None]:
@@ -245,13 +244,18 @@ class ObjectStore:
             raise
 
     @contextmanager
-    def _asking(self) -> Iterator[None]:
-        """Turn the errors of the store's library, of any type, into one line."""
+    def _asking(self, reading: bool = False) -> Iterator[None]:
+        """Turn the errors of the store's library, of any type, into one line.
+
+        Where it reads, FileNotFoundError stays: an object may be missing.
+        """
         try:
             yield
-        except (ImportError, MinerError, FileNotFoundError):
+        except (ImportError, MinerError):
             raise
         except Exception as error:
+            if reading and isinstance(error, FileNotFoundError):
+                raise
             words = one_line(str(error)) or type(error).__name__
             raise ResourceError(
                 f"{self.url}: the object store cannot be used ({words}); check its name and your "

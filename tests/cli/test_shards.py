@@ -57,6 +57,7 @@ def test_what_shards_cannot_do(miner: Miner, files: tuple[str, str]) -> None:
         (("--backend", "serial", "--work", "w", "--engine", "hybrid"), "leave out --engine hybrid"),
         (("--address", "auto", "--backend", "serial", "--work", "w"), "give --backend ray"),
         (("--shard-lines", "no"), "is not a count"),
+        (("--work", "s3://bucket/work"), "only shards work in an object store; add --backend"),
     ):
         done = miner.mine(*files, *arguments)
         assert done.code == 2 and words in done.err

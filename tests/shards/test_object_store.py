@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,6 @@ from support.sharded import Corpus, same
 
 from miner.errors import ArtifactError, CorpusError, DependencyError, ResourceError
 from miner.knn.settings import SearchSettings
-from miner.mining.mine import Mined
 from miner.shards import object_store
 from miner.shards import run_tasks as runner
 from miner.shards.object_store import open_store
@@ -41,22 +41,22 @@ def forget(url: str) -> None:
     object_store._stores.clear()
 
 
-def test_equal_and_resumed(
-    corpus: Corpus, expected: Mined, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    url = "memory://work"
+def test_equal_and_resumed(corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    url, expected = "memory://work", corpus.whole(MARGIN)
 
     def stop(stage: str, done: int, total: int | None) -> None:
-        if done == 30:
+        if done == 12:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        corpus.shards(url, report=stop)
+        corpus.shards(url, settings=MARGIN, report=stop)
     forget(url)
     counts: list[int] = []
-    found = corpus.shards(url, report=lambda stage, done, total: counts.append(done))
+    found = corpus.shards(
+        url, settings=MARGIN, report=lambda stage, done, total: counts.append(done)
+    )
     assert same(found, expected, tmp_path / "first")
-    assert max(counts[:2]) < 40 and 30 in counts
+    assert 12 in counts and 3 not in counts
     shown = status(url)
     assert shown.known and not shown.errors
     assert [kind.done for kind in shown.kinds] == [kind.total for kind in shown.kinds]
@@ -64,7 +64,7 @@ def test_equal_and_resumed(
     forget(url)
     given: list[Task] = []
     monkeypatch.setattr(runner, "Order", lambda work, task, *rest: given.append(task))
-    assert same(corpus.shards(url), expected, tmp_path / "second")
+    assert same(corpus.shards(url, settings=MARGIN), expected, tmp_path / "second")
     assert not given
 
 
@@ -117,7 +117,7 @@ def test_what_is_refused(corpus: Corpus, tmp_path: Path) -> None:
 
 
 def test_missing_extra(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "s3fs", None)
+    monkeypatch.setitem(sys.modules, "s3fs", None)
     with pytest.raises(DependencyError, match=r"--work s3://b/w needs s3fs.*bitext-miner\[s3\]"):
         corpus.shards("s3://b/w")
 
