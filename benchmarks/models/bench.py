@@ -34,7 +34,7 @@ class Bench:
             row["fingerprint"]: row["figures"]
             for rows in old.values()
             for row in rows
-            if "figures" in row
+            if "fingerprint" in row
         }
 
     @property

@@ -15,6 +15,8 @@ HEADS = {
     "every-language": "Every foreign language with text, on as many pairs each",
     "recipes": "P19's recipe and the fast one at equal dimension, vocabulary, dropout and text",
     "back-translation": "Bitext and its back-translation by the built-in translator, equal pairs",
+    "bounds": "P17's recipe on back-translated pairs within bounds, of German and English",
+    "generation": "Bitext with paraphrases of its English side by a small generator",
     "word-vectors": "Words that start from pretrained vectors, on English paraphrases",
 }
 # Metrics by their names in the JSON: head of the column and factor.
@@ -35,6 +37,8 @@ FIRST = {
     "every-language": "language",
     "recipes": "recipe",
     "back-translation": "text",
+    "bounds": "bounds",
+    "generation": "text",
     "word-vectors": "start",
 }
 KEY = [
@@ -127,6 +131,7 @@ def _spent(row: dict[str, Any]) -> str:
 # Columns of some sections: the key of a row that has one, and its cell.
 _MORE: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "cosines": ("cosines", _cosines),
+    "pairs within": ("within", lambda row: f"{row['within']:,}"),
     "seeds, CPU s of one": ("seeds", _spent),
     "overlap": ("overlap", lambda row: f"{row['overlap']['share']:.3f}"),
 }

@@ -8,8 +8,10 @@ of text at a fixed number of pairs, ``filters`` the pairs that filters keep of n
 ``deciles`` the tenths of a pool by score, ``scale`` the number of pairs, by two recipes,
 ``languages`` foreign languages beside the same English sentences, and ``every-language`` all
 languages, on text of their own. ``recipes`` crosses P19's recipe and the fast one with dropout, and
-``back-translation`` compares a bitext with its translation into English. ``word-vectors`` starts
-words from the vectors of ``--embeddings``, as P17 and P18 do, and is left out without them.
+``back-translation`` compares a bitext with its translation into English. ``bounds`` tries filter
+bounds on that translation, and ``generation`` adds the paraphrases of a generator that learns from
+it. ``word-vectors`` starts words from the vectors of ``--embeddings``, as P17 and P18 do, and is
+left out without them.
 
 Results are written after each row. A run that was killed goes on: models in ``--models`` are not
 trained again, and metrics in the JSON from the same machine and versions are not measured again.
@@ -22,9 +24,11 @@ from benchmarks import report
 from benchmarks.models import (
     back_translation_experiments,
     bench,
+    bound_experiments,
     deciles,
     experiment_tables,
     filter_experiments,
+    generation_experiments,
     language_experiments,
     recipe_experiments,
     size_experiments,
@@ -45,6 +49,8 @@ SECTIONS: dict[str, Callable[[ExperimentBench], Iterator[Results]]] = {
     "every-language": language_experiments.measure_every,
     "recipes": recipe_experiments.measure,
     "back-translation": back_translation_experiments.measure,
+    "bounds": bound_experiments.measure,
+    "generation": generation_experiments.measure,
     VECTORS: word_vector_experiments.measure,
 }
 

@@ -20,10 +20,12 @@ pytest.importorskip("torch", reason="the experiments train")
 from benchmarks.models import (
     back_translation_experiments,
     bench,
+    bound_experiments,
     choose,
     experiment_metrics,
     experiment_tables,
     filter_experiments,
+    generation_experiments,
     language_experiments,
     recipe_experiments,
     size_experiments,
@@ -362,6 +364,43 @@ def test_a_bitext_and_its_back_translation_have_the_same_rows(
         assert [pair[1] for pair in bitext] == [pair[1] for pair in translated]
         assert all(one[0] != other[0] for one, other in zip(bitext, translated, strict=True))
     assert experiment_tables.section("back-translation", results)
+
+
+def test_bounds_of_back_translated_text(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(back_translation_experiments, "TAUGHT", 60)
+    tried = [
+        bound_experiments.tune_bounds.Tried((0.0, 1.0), 15, 0.5),
+        bound_experiments.tune_bounds.Tried((0.0, 0.6), 2, None),
+    ]
+    monkeypatch.setattr(bound_experiments.tune_bounds, "tune", lambda *_: tried)
+    grades = "".join(f"{n % 5}\tone {n}\ttwo {n}\n" for n in range(9))
+    (data / "sts").mkdir()
+    (data / "sts" / "stsb.en.dev.tsv").write_text(grades)
+    dry = Dry(data, 15)
+    dry.work, dry.quick = data / "work", True  # type: ignore[attr-defined]
+    results = last(bound_experiments, dry)
+    lines = "\n".join(experiment_tables.section("bounds", results))
+    assert "| 0 to 1 | 5 | 15 | 3, 0 | 50.0 (50.0–50.0) |" in lines
+    assert "| 0 to 0.6 | 5 | too few pairs |" in lines
+
+
+def test_paraphrases_are_mixed_into_a_bitext(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(back_translation_experiments, "TAUGHT", 30)
+    monkeypatch.setattr(
+        generation_experiments,
+        "rewritten",
+        lambda bench, pairs, sentences: [(one, f"{one}!") for one in sentences[1:]],
+    )
+    dry = Dry(data, 40)
+    dry.work = data / "work"  # type: ignore[attr-defined]
+    results = last(generation_experiments, dry)
+    own, more, much = (
+        dry.given["de-en", name]
+        for name in ("bitext", "bitext and paraphrases", "as much bitext")
+    )
+    assert more[: len(own)] == own == much[: len(own)]
+    assert len(more) == len(much) == 2 * len(own) - 1 and len(set(much)) == len(much)
+    assert results["paraphrases"] == len(own) - 1 and len(results["rows"]) == 9
 
 
 # --- the whole ----------------------------------------------------------------------------------

@@ -1,0 +1,91 @@
+"""Mix generated paraphrases into a training text: does similarity improve (P18)?
+
+A generator learns from the back-translation of one half of a bitext and rewrites the English
+sentences of the other half. A model is trained on the other half, on it with the paraphrases of its
+English sentences, and on it with as many more pairs of bitext.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from benchmarks.models import training_text
+from benchmarks.models.back_translation_experiments import PIECES, SEEDS, both
+from benchmarks.models.bench import Results, Row
+from benchmarks.models.experiment_metrics import P19, STS_DEV, ExperimentBench, pick
+from benchmarks.models.training_text import ENGLISH, Pair
+from miner.encoder.open_encoder import open_encoder
+from miner.evaluation import sts
+from miner.evaluation.evaluated_model import MinerModel
+from miner.evaluation.labelled_text import read_labelled, tsv_files
+from miner.paraphrases.build import translate_all, whole
+from miner.paraphrases.generator import Decoding, Generator, Rewriter
+from miner.paraphrases.rerank import rank
+from miner_train.generator_config import GeneratorConfig
+from miner_train.learn_generator import train_generator
+
+LANGUAGES = "de-en"
+CONFIG = GeneratorConfig(pieces=3000, dimension=128, epochs=8)
+# Hypotheses of the beam, which are the candidates of a sentence.
+BEAM = 4
+# Sentences to rewrite.
+REWRITTEN = 1500
+
+
+def measure(bench: ExperimentBench) -> Iterator[Results]:
+    """Train on bitext, with paraphrases, and with more bitext, from several seeds."""
+    bitext, translated = both(bench, LANGUAGES)
+    half = len(bitext) // 2
+    own = bitext[half : half + REWRITTEN]
+    paraphrases = rewritten(bench, translated[:half], [english for _, english in own])
+    texts = {
+        "bitext": own,
+        "bitext and paraphrases": [*own, *paraphrases],
+        "as much bitext": [*own, *bitext[: len(paraphrases)]],
+    }
+    rows: list[Row] = []
+    for seed in SEEDS:
+        for name, pairs in texts.items():
+            config = replace(P19, pieces=PIECES, seed=seed)
+            figures = partial(benchmark, data=bench.data)
+            row = bench.row(LANGUAGES, name, pairs, config, ENGLISH, measure=figures, seed=seed)
+            rows.append(row)
+            yield {"paraphrases": len(paraphrases), "rows": rows}
+
+
+def rewritten(
+    bench: ExperimentBench, pairs: list[Pair], sentences: list[str]
+) -> list[tuple[str, str]]:
+    """Train a generator on translation and reference; return sentences with their paraphrases.
+
+    The best of a sentence's candidates by meaning, novelty and cost.
+    """
+    text = training_text.written("generator", pairs, bench.work)
+    place = bench.models / f"generator.{text.described['fingerprint'][:8]}"
+    config = replace(CONFIG, epochs=1, pieces=300) if bench.quick else CONFIG
+    if not place.exists():
+        read, written = ([pair[side] for pair in pairs] for side in (0, 1))
+        train_generator(read, written, config, place, report=print)
+    generator = Generator.load(place)
+    decoding = Decoding(beam=BEAM)
+    candidates = translate_all(
+        sentences,
+        whole(len(sentences), lambda: Rewriter(generator, decoding)),
+        BEAM,
+        bench.work / f"{place.name}.candidates",
+        {"generator": generator.fingerprint, "beam": BEAM},
+    )
+    ranked = rank(sentences, candidates, open_encoder("default"))
+    return [(one, own[0].text) for one, own in zip(sentences, ranked, strict=True) if own]
+
+
+def benchmark(model: Path, data: Path) -> dict[str, Any]:
+    """Return the correlations of a model on both parts of STS-B."""
+    evaluated, files = MinerModel(str(model)), tsv_files(data / sts.TASK)
+    found = {}
+    for key, name in (("sts-b dev", STS_DEV), ("sts-b", sts.BENCHMARK.format("en"))):
+        metrics, _ = sts.correlations(evaluated, name, read_labelled(files[name]))
+        found[key] = pick(metrics, name, sts.PEARSON).as_dict()
+    return found
