@@ -9,9 +9,9 @@ of text at a fixed number of pairs, ``filters`` the pairs that filters keep of n
 ``languages`` foreign languages beside the same English sentences, and ``every-language`` all
 languages, on text of their own. ``recipes`` crosses P19's recipe and the fast one with dropout, and
 ``back-translation`` compares a bitext with its translation into English. ``bounds`` tries filter
-bounds on that translation, and ``generation`` adds the paraphrases of a generator that learns from
-it. ``word-vectors`` starts words from the vectors of ``--embeddings``, as P17 and P18 do, and is
-left out without them.
+bounds on that translation, and ``generation`` adds the paraphrases of a small generator.
+``word-vectors`` starts words from the vectors of ``--embeddings``, as P17 and P18 do, and is left
+out without them.
 
 Results are written after each row. A run that was killed goes on: models in ``--models`` are not
 trained again, and metrics in the JSON from the same machine and versions are not measured again.

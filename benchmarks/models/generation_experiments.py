@@ -1,8 +1,8 @@
 """Mix generated paraphrases into a training text: does similarity improve (P18)?
 
-A generator learns from the back-translation of one half of a bitext and rewrites the English
-sentences of the other half. A model is trained on the other half, on it with the paraphrases of its
-English sentences, and on it with as many more pairs of bitext.
+A generator learns from English pairs with a common translation and rewrites the English sentences
+of a bitext. A model is trained on the bitext, on it with the paraphrases of its English sentences,
+and on it with as many more pairs of bitext.
 """
 
 from collections.abc import Iterator
@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.models import training_text
-from benchmarks.models.back_translation_experiments import PIECES, SEEDS, both
+from benchmarks.models.back_translation_experiments import PIECES, SEEDS, SOURCE
 from benchmarks.models.bench import Results, Row
 from benchmarks.models.experiment_metrics import P19, STS_DEV, ExperimentBench, pick
-from benchmarks.models.training_text import ENGLISH, Pair
+from benchmarks.models.training_text import ENGLISH, Pair, draw
 from miner.encoder.open_encoder import open_encoder
 from miner.evaluation import sts
 from miner.evaluation.evaluated_model import MinerModel
@@ -27,23 +27,25 @@ from miner_train.generator_config import GeneratorConfig
 from miner_train.learn_generator import train_generator
 
 LANGUAGES = "de-en"
-CONFIG = GeneratorConfig(pieces=3000, dimension=128, epochs=8)
+CONFIG = GeneratorConfig(pieces=3000, dimension=128, epochs=5, warmup=100, batch=1000)
+# Pairs that teach the generator, and sentences to rewrite.
+TAUGHT, REWRITTEN = 12_000, 1000
 # Hypotheses of the beam, which are the candidates of a sentence.
 BEAM = 4
-# Sentences to rewrite.
-REWRITTEN = 1500
 
 
 def measure(bench: ExperimentBench) -> Iterator[Results]:
     """Train on bitext, with paraphrases, and with more bitext, from several seeds."""
-    bitext, translated = both(bench, LANGUAGES)
-    half = len(bitext) // 2
-    own = bitext[half : half + REWRITTEN]
-    paraphrases = rewritten(bench, translated[:half], [english for _, english in own])
+    bitext = draw(training_text.sources(bench.data, LANGUAGES)[SOURCE], 3 * REWRITTEN)
+    own, further = bitext[: len(bitext) // 3], bitext[len(bitext) // 3 :]
+    sentences = list(dict.fromkeys(english for _, english in own))
+    known = set(sentences)
+    pairs = [pair for pair in training_text.paraphrases(bench.data) if not known & set(pair)]
+    paraphrases = rewritten(bench, draw(pairs, TAUGHT), sentences)
     texts = {
         "bitext": own,
         "bitext and paraphrases": [*own, *paraphrases],
-        "as much bitext": [*own, *bitext[: len(paraphrases)]],
+        "as much bitext": [*own, *further[: len(paraphrases)]],
     }
     rows: list[Row] = []
     for seed in SEEDS:
@@ -58,12 +60,13 @@ def measure(bench: ExperimentBench) -> Iterator[Results]:
 def rewritten(
     bench: ExperimentBench, pairs: list[Pair], sentences: list[str]
 ) -> list[tuple[str, str]]:
-    """Train a generator on translation and reference; return sentences with their paraphrases.
+    """Train a generator on English pairs; return sentences with their paraphrases.
 
     The best of a sentence's candidates by meaning, novelty and cost.
     """
     text = training_text.written("generator", pairs, bench.work)
     place = bench.models / f"generator.{text.described['fingerprint'][:8]}"
+    place.parent.mkdir(parents=True, exist_ok=True)
     config = replace(CONFIG, epochs=1, pieces=300) if bench.quick else CONFIG
     if not place.exists():
         read, written = ([pair[side] for pair in pairs] for side in (0, 1))

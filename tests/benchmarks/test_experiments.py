@@ -385,14 +385,12 @@ def test_bounds_of_back_translated_text(data: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_paraphrases_are_mixed_into_a_bitext(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(back_translation_experiments, "TAUGHT", 30)
     monkeypatch.setattr(
         generation_experiments,
         "rewritten",
         lambda bench, pairs, sentences: [(one, f"{one}!") for one in sentences[1:]],
     )
     dry = Dry(data, 40)
-    dry.work = data / "work"  # type: ignore[attr-defined]
     results = last(generation_experiments, dry)
     own, more, much = (
         dry.given["de-en", name]
