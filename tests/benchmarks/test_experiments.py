@@ -357,12 +357,14 @@ def test_a_bitext_and_its_back_translation_have_the_same_rows(
     dry = Dry(data, 15)
     dry.work = data / "work"  # type: ignore[attr-defined]
     results = last(back_translation_experiments, dry)
-    assert len(results["rows"]) == 2 * 3 * 2
+    assert len(results["rows"]) == 2 * 3 * 3
     for languages in back_translation_experiments.LANGUAGES:
         bitext = dry.given[languages, "bitext"]
         translated = dry.given[languages, "its back-translation"]
         assert [pair[1] for pair in bitext] == [pair[1] for pair in translated]
         assert all(one[0] != other[0] for one, other in zip(bitext, translated, strict=True))
+        twice = dry.given[languages, "twice the bitext"]
+        assert twice[: len(bitext)] == bitext and len(set(twice)) == len(twice) > len(bitext)
     assert experiment_tables.section("back-translation", results)
 
 
@@ -380,8 +382,8 @@ def test_bounds_of_back_translated_text(data: Path, monkeypatch: pytest.MonkeyPa
     dry.work, dry.quick = data / "work", True  # type: ignore[attr-defined]
     results = last(bound_experiments, dry)
     lines = "\n".join(experiment_tables.section("bounds", results))
-    assert "| 0 to 1 | 5 | 15 | 3, 0 | 50.0 (50.0–50.0) |" in lines
-    assert "| 0 to 0.6 | 5 | too few pairs |" in lines
+    assert "| 0 to 1 | 3 | 15 | 3, 0 | 50.0 (50.0–50.0) |" in lines
+    assert "| 0 to 0.6 | 3 | too few pairs |" in lines
 
 
 def test_paraphrases_are_mixed_into_a_bitext(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
