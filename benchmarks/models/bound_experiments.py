@@ -38,7 +38,7 @@ def measure(bench: ExperimentBench) -> Iterator[Results]:
     count = int(len(pairs) * SHARE)
     graded = read_graded(f"sts:{tsv_files(bench.data / sts.TASK)[STS_DEV]}")
     assert graded is not None
-    shares = np.array([overlap(*two, 1) for two in zip(*words, strict=True)])
+    shares = np.array([overlap(one, other, 1) for one, other in zip(*words, strict=True)])
     lengths = np.array([len(own) for own in words[0]], dtype=np.float64)
     config = replace(RECIPES["p17"], heldout=0)
     if bench.quick:

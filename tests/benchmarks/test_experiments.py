@@ -395,8 +395,7 @@ def test_paraphrases_are_mixed_into_a_bitext(data: Path, monkeypatch: pytest.Mon
     dry = Dry(data, 40)
     results = last(generation_experiments, dry)
     own, more, much = (
-        dry.given["de-en", name]
-        for name in ("bitext", "bitext and paraphrases", "as much bitext")
+        dry.given["de-en", name] for name in ("bitext", "bitext and paraphrases", "as much bitext")
     )
     assert more[: len(own)] == own == much[: len(own)]
     assert len(more) == len(much) == 2 * len(own) - 1 and len(set(much)) == len(much)
