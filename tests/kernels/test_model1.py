@@ -1,0 +1,51 @@
+"""IBM Model 1: the kernels are their reference."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from support.flat_tokens import flat
+from support.kernel_references import (
+    model1_reference,
+)
+
+from miner.kernels.model1 import (
+    distinct,
+    expectation,
+    maximisation,
+    occurrences,
+    partners,
+)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(1, 3))
+def test_model1_is_its_reference(seed: int, iterations: int, lanes: int) -> None:
+    generator = np.random.default_rng(seed)
+    size, n = int(generator.integers(2, 15)), int(generator.integers(1, 12))
+    sides = [
+        [generator.integers(0, size, generator.integers(0, 6)).tolist() for _ in range(n)]
+        for _ in range(2)
+    ]
+    left, right = (distinct(*flat(side)) for side in sides)
+    sets = [[sorted(set(one)) for one in side] for side in sides]
+    assert (left[0] == flat(sets[0])[0]).all() and (left[1] == flat(sets[0])[1]).all()
+    starts, where = occurrences(*left, size)
+    rows = np.zeros(size + 1, dtype=np.int64)
+    none = np.empty(0, dtype=np.int32)
+    np.cumsum(partners(starts, where, *right, 1, rows, none, lanes), out=rows[1:])
+    columns = np.empty(rows[-1], dtype=np.int32)
+    if len(columns):
+        partners(starts, where, *right, 1, rows, columns, lanes)
+    frequency = (generator.random(size) + 0.1).astype(np.float32)
+    probability = np.repeat(1 / np.maximum(np.diff(rows), 1), np.diff(rows)).astype(np.float32)
+    for _ in range(iterations):
+        expected = np.empty(len(right[0]), dtype=np.float32)
+        expectation(*left, *right, rows, columns, probability, frequency, expected)
+        probability = maximisation(
+            starts, where, *right, rows, columns, probability, expected, lanes
+        )
+    dense = np.zeros((size, size))
+    dense[np.repeat(np.arange(size), np.diff(rows)), columns] = probability
+    reference = model1_reference(sets[0], sets[1], size, frequency, iterations)
+    np.testing.assert_allclose(dense, reference, atol=1e-4)

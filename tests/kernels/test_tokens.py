@@ -1,0 +1,70 @@
+"""Pair features of tokens: the kernel is its reference, and a pair does not see its batch."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from support.flat_tokens import flat, random_lexicon
+from support.kernel_references import (
+    compare_reference,
+)
+
+from miner.kernels.tokens import COLUMNS, LONGEST, compare
+from miner.scoring.pair_features import unit_codes
+
+NO_ORDER = np.empty((0, 4), dtype=np.float32)
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_compare_is_its_reference(seed: int) -> None:
+    """Empty sentences, repeats, long texts, pairs in any order."""
+    generator = np.random.default_rng(seed)
+    size, dimension = int(generator.integers(2, 60)), int(generator.integers(1, 20))
+    longest = generator.choice([3, 12, LONGEST + 9, 5 * LONGEST], 2)
+    sides = [
+        [
+            generator.integers(0, size, generator.integers(0, most)).tolist()
+            for _ in range(generator.integers(1, 12))
+        ]
+        for most in longest
+    ]
+    embedding = generator.normal(size=(size, dimension)).astype(np.float32)
+    embedding[generator.random(size) < 0.1] = 0
+    weight = (generator.random(size) + 0.1).astype(np.float32)
+    lexicon = random_lexicon(generator, size)
+    tables = lexicon.offsets, lexicon.pieces, lexicon.probability
+    m = int(generator.integers(0, 60))
+    source, target = (generator.integers(0, len(side), m) for side in sides)
+    out = np.full((m, COLUMNS), np.nan, dtype=np.float32)
+    arguments = *unit_codes(embedding), weight, lexicon.frequency
+    compare(*flat(sides[0]), *flat(sides[1]), source, target, *arguments, *tables, out, NO_ORDER)
+    rows = list(zip(source.tolist(), target.tolist(), strict=True))
+    arrays = [[np.array(one, dtype=np.int64) for one in side] for side in sides]
+    expected = compare_reference(*arrays, rows, *arguments, tables)
+    # A best similarity within rounding of MATCHED may fall on either side of it.
+    np.testing.assert_allclose(
+        out[:, [0, 1, 4, 5, 6, 7, 8]], expected[:, [0, 1, 4, 5, 6, 7, 8]], atol=2e-5
+    )
+    if m:
+        assert (np.abs(out[:, 2:4] - expected[:, 2:4]) < 1e-5).mean() > 0.9
+
+
+def test_a_pair_does_not_depend_on_its_batch() -> None:
+    generator = np.random.default_rng(3)
+    sides = [[generator.integers(0, 40, 7).tolist() for _ in range(9)] for _ in range(2)]
+    embedding = generator.normal(size=(40, 8)).astype(np.float32)
+    known = *unit_codes(embedding), np.ones(40, dtype=np.float32)
+    lexicon = random_lexicon(generator, 40)
+    tables = lexicon.frequency, lexicon.offsets, lexicon.pieces, lexicon.probability
+    source, target = (grid.ravel() for grid in np.mgrid[:9, :9])
+    whole = np.empty((81, COLUMNS), dtype=np.float32)
+    arguments = (*flat(sides[0]), *flat(sides[1]), source, target, *known, *tables)
+    compare(*arguments, whole, NO_ORDER)
+    order = generator.permutation(81)
+    mixed = np.empty((81, COLUMNS), dtype=np.float32)
+    compare(
+        *flat(sides[0]), *flat(sides[1]), source[order], target[order], *known, *tables,
+        mixed, NO_ORDER,
+    )  # fmt: skip
+    assert (mixed == whole[order]).all()

@@ -1,0 +1,145 @@
+"""Verification in a search: ranks, features of the right pairs, and what is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import re
+import shutil
+import tempfile
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from support.indexes import without_checksums
+
+from miner.encoder.encoder import Encoder
+from miner.encoder.tokenizer import Tokenizer
+from miner.errors import ArtifactError, MismatchError, ResourceError
+from miner.index.index import Index
+from miner.knn.settings import SearchSettings
+from miner.mining import verification
+from miner.mining.search import run, search, verifier_for
+from miner.mining.verification import prepare_texts
+from miner.scoring.logistic import sigmoid
+from miner.scoring.pair_features import PAIR_FEATURES, PreparedText, prepare
+from miner.scoring.verifier import FEATURES, Verifier
+
+
+def test_more_targets_and_decoys_than_rows_count_are_refused() -> None:
+    blocks: Any = SimpleNamespace(backward=range(2**31), spans=lambda size: [])
+    with pytest.raises(ResourceError, match="^2,147,483,648 targets and decoys.*split the corpus$"):
+        verification.choose_by_probability(blocks, "max", None, None, 1 << 30)  # type: ignore[arg-type]
+
+
+def test_probability_ranks_where_there_is_a_verifier(
+    verifying: tuple[Index, Index], indexes: tuple[Index, Index]
+) -> None:
+    pairs = search(*verifying)
+    assert pairs.features is not None and pairs.features.shape == (len(pairs), len(FEATURES))
+    assert ((pairs.score >= 0) & (pairs.score <= 1)).all()
+    assert (np.diff(pairs.score) <= 0).all()
+    right = sum(s == t for s, t in zip(pairs.source_row, pairs.target_row, strict=True))
+    assert right > 50
+    by_margin = search(*verifying, SearchSettings(rank="margin"))
+    assert by_margin.features is None and by_margin.score[0] > 1
+    assert search(*indexes).features is None  # this model has none
+
+
+def test_threads_and_blocks_do_not_matter(verifying: tuple[Index, Index]) -> None:
+    one, other = (search(*verifying, SearchSettings(threads=n)) for n in (1, 3))
+    for name in ("score", "source_row", "target_row", "features"):
+        assert (getattr(one, name) == getattr(other, name)).all()
+
+
+def test_features_belong_to_their_pairs(verifying: tuple[Index, Index]) -> None:
+    found = run(*verifying, verifier_for(verifying[0]))
+    pairs = found.pairs
+    assert found.verifier and found.source_text and found.target_text and pairs.features is not None
+    own = found.verifier.tokens.pair_features(
+        found.source_text, found.target_text, pairs.source_row, pairs.target_row
+    )
+    assert (pairs.features[:, : len(PAIR_FEATURES)] == own).all()
+    again = found.verifier.context_function.logit(pairs.features[:, len(PAIR_FEATURES) :])
+    assert (sigmoid(again) == pairs.score).all()
+
+
+def test_a_verifier_that_is_not_there(
+    indexes: tuple[Index, Index], verifying: tuple[Index, Index], other_model: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(ArtifactError, match="carries no verifier"):
+        search(*indexes, SearchSettings(rank="probability"))
+    with pytest.raises(MismatchError, match="verify with the model that built it"):
+        search(*verifying, SearchSettings(rank="probability"), encoder=Encoder.load(other_model))
+    copies = []
+    for index in verifying:
+        place = tmp_path / index.path.name
+        shutil.copytree(index.path, place)
+        model = {**index.meta["model"], "name": str(tmp_path / "gone")}
+        without_checksums(place, model=model)
+        copies.append(Index.open(place))
+    assert search(*copies).features is None
+    with pytest.raises(ArtifactError, match="say where the model is now"):
+        search(*copies, SearchSettings(rank="probability"))
+    encoder = Encoder.load(verifying[0].model_name)
+    assert search(*copies, encoder=encoder).features is not None
+
+
+def test_a_faulty_verifier_is_an_error(verifying_model: Path) -> None:
+    encoder = Encoder.load(verifying_model)
+    assert encoder.model.verifier is not None
+    broken = dict(encoder.model.verifier)
+    del broken["among"]
+    encoder.model = dataclasses.replace(encoder.model, verifier=broken)
+    with pytest.raises(ArtifactError, match="cannot be used"):
+        Verifier(encoder)
+
+
+def test_text_on_disk_is_prepared_alike(verifying: tuple[Index, Index]) -> None:
+    texts = verifying[0].store.texts
+    tokenizer = Encoder.load(verifying[0].model_name).tokenizer
+    held, mapped = (prepare_texts(texts, tokenizer, 2, memory) for memory in (1 << 40, 0))
+    whole = prepare(tokenizer, texts.slice(0, len(texts)), 1)
+    for field in dataclasses.fields(whole):
+        wanted = getattr(whole, field.name)
+        assert isinstance(getattr(mapped, field.name), np.memmap) or not len(wanted)
+        for found in (held, mapped):
+            assert getattr(found, field.name).dtype == wanted.dtype
+            np.testing.assert_array_equal(getattr(found, field.name), wanted)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_no_space_for_prepared_text(
+    verifying: tuple[Index, Index], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokenizer = Encoder.load(verifying[0].model_name).tokenizer
+    monkeypatch.setattr("tempfile.TemporaryFile", lambda **_: full)
+    place = re.escape(tempfile.gettempdir())
+    full = io.BufferedWriter(io.FileIO("/dev/full", "w"))
+    with pytest.raises(ResourceError, match=f"{place}: cannot be written: no space left"):
+        prepare_texts(verifying[0].store.texts, tokenizer, 2, 0)
+
+
+def test_blocks_of_candidates_do_not_matter(
+    verifying: tuple[Index, Index], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = search(*verifying)
+    monkeypatch.setattr(verification, "BLOCK", 50)
+    for name in ("score", "source_row", "target_row", "cosine", "features"):
+        np.testing.assert_array_equal(getattr(search(*verifying), name), getattr(whole, name))
+
+
+def test_a_search_tokenises_a_sentence_once(
+    verifying: tuple[Index, Index], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepared: list[str] = []
+
+    def counted(tokenizer: Tokenizer, sentences: list[str], threads: int) -> PreparedText:
+        prepared.extend(sentences)
+        return prepare(tokenizer, sentences, threads)
+
+    monkeypatch.setattr(verification, "prepare", counted)
+    search(*verifying)
+    assert len(prepared) == len(verifying[0]) + len(verifying[1])

@@ -1,0 +1,33 @@
+"""Text that a classifier tells apart in a second."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+Texts = tuple[list[str], list[str]]
+
+
+def topics() -> Texts:
+    """Sentences on two topics, among words that both have."""
+    generator = np.random.default_rng(1)
+
+    def sentences(own: str) -> list[str]:
+        words = [f"{own}{number}" for number in range(9)]
+        both = [f"and{number}" for number in range(30)]
+        return [
+            " ".join([*generator.choice(both, 6), *generator.choice(words, 2)]) for _ in range(150)
+        ]
+
+    return sentences("sea"), sentences("road")
+
+
+def write(path: Path, lines: Sequence[str]) -> Path:
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def whole(directory: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in directory.iterdir()}

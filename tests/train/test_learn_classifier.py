@@ -1,0 +1,386 @@
+"""Training of classifiers: what they learn, the same every time, and what is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from support.classified import Texts, topics, whole, write  # noqa: E402
+
+from miner.encoder.model import CLASSIFIER, Model  # noqa: E402
+from miner.errors import ArtifactError, CorpusError, ResourceError  # noqa: E402
+from miner.scoring.classifier import Classifier  # noqa: E402
+from miner.text.corpus import Reader  # noqa: E402
+from miner_train.classified import (  # noqa: E402
+    Labelled,
+    MatchedColumns,
+    split_matched,
+    tokenized,
+)
+from miner_train.classifier_loop import Softmax, Trainer  # noqa: E402
+from miner_train.config import ClassifierConfig  # noqa: E402
+from miner_train.data import Sentences  # noqa: E402
+from miner_train.learn_classifier import _split, train_on_matched  # noqa: E402
+from miner_train.learn_classifier import train_classifier as learn  # noqa: E402
+
+SMALL = ClassifierConfig(
+    units="word", dimension=16, epochs=8, batch=20, rate=0.02, heldout=0.2, test=0, seed=3
+)
+
+
+def orders() -> Texts:
+    """The same words upwards and downwards; no sentence is the reverse of another."""
+    every = list(combinations([f"n{number}" for number in range(12)], 5))
+    order = np.random.default_rng(2).permutation(len(every))
+    upwards = [" ".join(every[row]) for row in order[:350]]
+    return upwards, [" ".join(reversed(every[row])) for row in order[350:700]]
+
+
+def fit(texts: Texts, place: Path, config: ClassifierConfig = SMALL, **more: object) -> Model:
+    place.mkdir(exist_ok=True)
+    good, bad = (
+        [Reader(write(place / name, lines))]
+        for name, lines in zip(("good", "bad"), texts, strict=True)
+    )
+    return learn(good, bad, config, place / "model", **more)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def topical(tmp_path_factory: pytest.TempPathFactory) -> Model:
+    return fit(topics(), tmp_path_factory.mktemp("topics"))
+
+
+# --- what it learns -----------------------------------------------------------------------------
+
+
+def test_an_average_tells_topics(topical: Model) -> None:
+    assert topical.training["held-out accuracy"] == 1
+    assert topical.training["held-out majority"] == 0.5
+    classifier = Classifier(topical)
+    good, bad = map(classifier.probability, topics())
+    assert good.min() > 0.5 > bad.max()
+    assert classifier.probability(["nothing it knows"]).tolist() == [0.5]
+
+
+def test_of_pieces(tmp_path: Path) -> None:
+    config = dataclasses.replace(SMALL, units="piece", pieces=60)
+    assert fit(topics(), tmp_path, config).training["held-out accuracy"] > 0.9
+
+
+@pytest.mark.parametrize("encoder", ["average", "lstm"])
+def test_only_an_lstm_sees_order(tmp_path: Path, encoder: str) -> None:
+    config = dataclasses.replace(SMALL, encoder=encoder, epochs=4)
+    accuracy = fit(orders(), tmp_path, config).training["held-out accuracy"]
+    assert accuracy > 0.95 if encoder == "lstm" else accuracy < 0.65
+
+
+def test_what_was_saved_is_what_was_judged(tmp_path: Path) -> None:
+    """The layer reads vectors as they come, in training and afterwards."""
+    generator = np.random.default_rng(8)
+    chances = np.linspace(1, 3, 40) / np.linspace(1, 3, 40).sum()
+    words = [f"w{number}" for number in range(40)]
+    good, bad = (
+        [" ".join(generator.choice(words, 6, p=p)) for _ in range(150)]
+        for p in (chances, chances[::-1])
+    )
+    model = fit((good, bad), tmp_path)
+    classifier = Classifier(model)
+    right = 0.0
+    for number, own in enumerate((good, bad)):
+        held = _split(own, number, [good, bad], SMALL)[1]
+        right += ((classifier.probability(held) > 0.5) == (number == 0)).sum() / 60
+    assert 0.6 < right < 1 and model.training["held-out accuracy"] == pytest.approx(right, abs=0.02)
+
+
+# --- one step, by hand --------------------------------------------------------------------------
+
+
+def test_the_softmax_against_numpy() -> None:
+    generator = np.random.default_rng(5)
+    vectors = generator.normal(size=(9, 6)).astype(np.float32)
+    good = generator.random(9) < 0.4
+    softmax = Softmax(6, seed=1)
+    before = softmax.learned()
+    logits = vectors @ before["weight"].T + before["bias"]
+    share = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    truth = np.stack([~good, good], axis=1).astype(np.float64)
+    judged = softmax.judge(vectors, good)
+    loss, gradient = softmax.step(vectors, good, 0.01)
+    expected = -(np.log(share) * truth).sum(axis=1).mean()
+    assert loss == pytest.approx(expected, abs=1e-6) == judged[1]
+    assert judged[0] == ((share[:, 1] > 0.5) == good).mean()
+    by_logit = (share - truth) / len(good)
+    np.testing.assert_allclose(gradient, by_logit @ before["weight"], atol=1e-6)
+    # The first step of Adam goes by the rate, against the gradient's sign.
+    after = softmax.learned()
+    by_weight = by_logit.T @ vectors
+    np.testing.assert_allclose(
+        after["weight"] - before["weight"], -0.01 * np.sign(by_weight), atol=1e-5
+    )
+
+
+@pytest.mark.parametrize("encoder", ["average", "lstm"])
+def test_the_loss_falls_along_the_gradient(encoder: str) -> None:
+    """Forward and back through the encoder: the loss of a batch by small changes of a weight."""
+    generator = np.random.default_rng(6)
+    lengths = generator.integers(1, 6, 12)
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    ids = generator.integers(0, 20, offsets[-1]).astype(np.int32)
+    batch = Labelled(Sentences(ids, offsets), generator.random(12) < 0.5)
+    config = dataclasses.replace(SMALL, encoder=encoder, dimension=5)
+    trainer = Trainer(config, 20, batch)
+    table = trainer.encoder.table.weights
+    row = int(ids[0])
+
+    def loss() -> float:
+        return trainer.softmax.judge(trainer.encoder.means(batch.sentences), batch.good)[1]
+
+    slopes = []
+    for column in range(5):
+        kept = table[row, column]
+        table[row, column] = kept + 0.05
+        above = loss()
+        table[row, column] = kept - 0.05
+        slopes.append((above - loss()) / 0.1)
+        table[row, column] = kept
+    before = table[row].copy()
+    vectors = trainer.encoder.forward(batch.sentences, generator)
+    _, gradient = trainer.softmax.step(vectors, batch.good, 0.001)
+    trainer.encoder.backward(gradient, 1, 0.001)
+    # Adam's first step has the gradient's sign.
+    assert (np.sign(before - table[row]) == np.sign(slopes)).all()
+
+
+# --- the same every time ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("encoder", ["average", "lstm"])
+def test_the_same_bytes_for_the_same_seed(tmp_path: Path, encoder: str) -> None:
+    config = dataclasses.replace(SMALL, encoder=encoder, epochs=2, dropout=0.1, batch=150)
+    texts = topics()
+    first = fit(texts, tmp_path / "a", config, threads=1)
+    fit(texts, tmp_path / "b", config, threads=3)
+    a, b = whole(tmp_path / "a" / "model"), whole(tmp_path / "b" / "model")
+    assert a == b and CLASSIFIER in a
+    other = fit(texts, tmp_path / "c", dataclasses.replace(config, seed=4), threads=1)
+    assert other.fingerprint != first.fingerprint
+
+
+# --- text as it comes ---------------------------------------------------------------------------
+
+
+def test_copies_and_contradictions_are_left_out(tmp_path: Path) -> None:
+    good, bad = topics()
+    said: list[str] = []
+    texts = ([*good, "", *good[:5], "in both"], [*bad, " in both "])
+    model = fit(texts, tmp_path, report=said.append)
+    assert f"{tmp_path / 'good'}: 151 sentences, 1 empty left out, 5 seen before left out" in said
+    assert "1 sentences that are in both classes left out" in said
+    assert any(line.startswith("240 sentences to train on, 120 of them good; 60") for line in said)
+    assert sum("held-out accuracy" in line and "(majority 0.5000)" in line for line in said) == 8
+    assert model.training["good"][0] == {
+        "name": "good",
+        "lines": 157,
+        "empty": 1,
+        "not UTF-8": 0,
+    }
+
+
+@pytest.mark.parametrize(("share", "held"), [(0.2, 60), (31, 31), (2, 2), (0.9, 150), (9999, 150)])
+def test_how_many_are_held_out(tmp_path: Path, share: float, held: int) -> None:
+    model = fit(topics(), tmp_path, dataclasses.replace(SMALL, heldout=share, epochs=1))
+    assert abs(model.training["held-out sentences"] - held) <= 1
+    total = model.training["held-out sentences"] + model.training["sentences"]
+    assert total == 300
+
+
+def test_the_test_part_judges_and_chooses_nothing(tmp_path: Path) -> None:
+    said: list[str] = []
+    config = dataclasses.replace(SMALL, test=0.2, epochs=3)
+    model = fit(topics(), tmp_path / "a", config, report=said.append)
+    facts = model.training
+    sizes = (facts[f"{part}sentences"] for part in ("", "held-out ", "test "))
+    assert tuple(sizes) == (180, 60, 60)
+    good, bad = facts["test accuracy of good"], facts["test accuracy of bad"]
+    assert facts["test accuracy"] == pytest.approx((good + bad) / 2)
+    assert said[-1].startswith(f"epoch {facts['epoch']}: test accuracy ")
+    # At most a quarter of a class.
+    most = fit(topics(), tmp_path / "b", dataclasses.replace(config, test=0.9)).training
+    assert (most["held-out sentences"], most["test sentences"]) == (60, 74)
+
+
+# --- matched pairs ------------------------------------------------------------------------------
+
+
+def matched(count: int = 120) -> list[list[str]]:
+    """Rows of a reference and two translations: the second has the style of translations."""
+    generator = np.random.default_rng(4)
+    words = [f"w{number}" for number in range(60)]
+    rows = []
+    for _ in range(count):
+        own = " ".join(generator.choice(words, 6))
+        rows.append([f"{own} indeed", f"{own} plain", f"{own} stiff"])
+    return rows
+
+
+def test_references_and_translations_of_the_same_sentences(tmp_path: Path) -> None:
+    rows = matched()
+    table = write(tmp_path / "pairs.tsv", ["\t".join(row) for row in rows])
+    columns = MatchedColumns(more=("3",))
+    for translation in ("random", "hardest"):
+        said: list[str] = []
+        config = dataclasses.replace(SMALL, test=0.2, translation=translation, epochs=12)
+        place = tmp_path / translation
+        model = train_on_matched([str(table)], columns, config, place, report=said.append)
+        assert "72 pairs to train on, with 144 translations; 24 held out; 24 to test" in said
+        assert model.training["test accuracy"] > 0.9
+        assert model.training["test sentences"] == 48
+        judge = Classifier.load(place)
+        assert judge.probability(["w1 w2 indeed"])[0] > judge.probability(["w1 w2 stiff"])[0]
+
+
+def test_the_split_is_by_reference_and_what_was_tested_is_not_trained_on() -> None:
+    groups = {row[0]: row[1:] for row in matched(40)}
+    shared = "the same translation"
+    for number, own in enumerate(groups.values()):
+        if number % 4 == 0:
+            own.append(shared)
+    training, held, test = split_matched(groups, (8, 8), 1)
+    assert [len(held), len(test)] == [8, 8]
+    assert not (training.keys() & held.keys() or training.keys() & test.keys())
+    later = {text for part in (held, test) for own in part.values() for text in own}
+    assert shared in later
+    assert not any(later & set(own) for own in training.values())
+
+
+def test_batches_of_matched_pairs() -> None:
+    groups = {"a": ["b", "c", "d"], "e": ["f"], "?": ["g"]}
+    ids = {text: number for number, text in enumerate("abcdefg")}
+
+    def cut(texts: Sequence[str]) -> Sentences:
+        known = [[ids[text]] if text in ids else [] for text in texts]
+        return Sentences(
+            np.array([i for own in known for i in own], np.int32),
+            np.concatenate([[0], np.cumsum([len(own) for own in known])]),
+        )
+
+    for hardest in (False, True):
+        data = tokenized(groups, cut, hardest)
+        assert len(data) == 2  # "?" has no known token
+        seen = set()
+        for seed in range(30):
+            batch = data.batch(
+                np.array([1, 0]),
+                np.random.default_rng(seed),
+                lambda sentences: (sentences.ids == ids["c"]).astype(float),
+            )
+            assert batch.good.tolist() == [True, True, False, False]
+            assert batch.sentences.ids[:3].tolist() == [ids["e"], ids["a"], ids["f"]]
+            seen.add("abcdefg"[batch.sentences.ids[3]])
+        assert seen == ({"c"} if hardest else {"b", "c", "d"})
+
+
+def test_too_few_matched_pairs(tmp_path: Path) -> None:
+    table = write(tmp_path / "pairs.tsv", ["a\tb", "b\ta", "c\tc", "d\te"])
+    with pytest.raises(CorpusError, match="pairs.tsv: 1 references with translations that differ"):
+        train_on_matched([str(table)], MatchedColumns(), SMALL, tmp_path / "model")
+
+
+def test_l2_keeps_weights_small(tmp_path: Path) -> None:
+    free, held = (
+        np.square(
+            fit(topics(), tmp_path / str(l2), dataclasses.replace(SMALL, l2=l2)).classifier[
+                "weight"
+            ]
+        )
+        for l2 in (0.0, 1.0)
+    )
+    assert held.sum() < free.sum() / 2
+
+
+def test_a_class_that_is_rare(tmp_path: Path) -> None:
+    good, bad = topics()
+    model = fit((good[:3], bad), tmp_path, dataclasses.replace(SMALL, epochs=1))
+    assert model.training["held-out majority"] == pytest.approx(30 / 31)
+
+
+def test_too_little_text(tmp_path: Path) -> None:
+    good, bad = topics()
+    for texts, message in (
+        (([], bad), "good: no sentences in it"),
+        ((["", "  "], bad), "good: no sentences in it"),
+        ((good, bad[:1]), "bad: 1 sentences to learn from; a classifier needs two classes"),
+        ((good, good), "good: 0 sentences to learn from, beside 150 that are in both classes"),
+        ((good, ["\u200b", "\u200b\u200b"]), "of one class have no known word"),
+    ):
+        with pytest.raises(CorpusError, match=message) as caught:
+            fit(texts, tmp_path)
+        assert "\n" not in str(caught.value)
+        assert not (tmp_path / "model").exists()
+
+
+def test_a_rate_that_diverges(tmp_path: Path) -> None:
+    with pytest.raises(ResourceError, match="diverged in epoch 1; lower --rate"):
+        fit(topics(), tmp_path, dataclasses.replace(SMALL, rate=1e30))
+
+
+@pytest.mark.parametrize("error", [MemoryError(), RuntimeError("CUDA out of memory. Tried to")])
+def test_out_of_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def run(*arguments: object) -> None:
+        raise error
+
+    monkeypatch.setattr(Trainer, "run", run)
+    with pytest.raises(ResourceError, match="batch of 20 sentences; give a smaller --batch"):
+        fit(topics(), tmp_path)
+
+
+def test_settings_out_of_range() -> None:
+    for wrong in (
+        {"heldout": 0.0},
+        {"heldout": 1.0},
+        {"heldout": 2.5},
+        {"heldout": float("inf")},
+        {"epochs": 0},
+        {"dimension": 0},
+        {"batch": 1},
+        {"rate": 0.0},
+        {"encoder": "gru"},
+    ):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            dataclasses.replace(SMALL, **wrong)  # type: ignore[arg-type]
+
+
+# --- the directory ------------------------------------------------------------------------------
+
+
+def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
+    def interrupt(stage: str, done: int, total: int | None) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(topics(), tmp_path, progress=interrupt)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad", "good"]
+
+
+def test_only_a_classifier_is_replaced(tmp_path: Path, tiny_model: Path) -> None:
+    good, bad = ([Reader(write(tmp_path / "x", lines))] for lines in topics())
+    before = whole(tiny_model)
+    (tmp_path / "mine").mkdir()
+    write(tmp_path / "mine" / "thesis", ["three years of work"])
+    for place in (tiny_model, tmp_path / "mine"):
+        with pytest.raises(ArtifactError, match="is not one of ours"):
+            learn(good, bad, SMALL, place)
+    assert whole(tiny_model) == before and (tmp_path / "mine" / "thesis").exists()
+    one = dataclasses.replace(SMALL, epochs=1)
+    fingerprints = {
+        fit(topics(), tmp_path / "own", dataclasses.replace(one, seed=seed)).fingerprint
+        for seed in (1, 2)
+    }
+    assert len(fingerprints) == 2
