@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
-import resource
 import signal
 import subprocess
 import sys
@@ -208,10 +206,7 @@ def test_no_space(miner: Miner, small_disk: Path, output: str, german_file: Path
     corpus = many(miner.place / "corpus", 5000)
     place = small_disk / output
     arguments = ["encode", corpus, "--model", miner.model, "-o", place]
-    done = subprocess.run(
-        [*MINER, *map(str, arguments)], capture_output=True, text=True, cwd=miner.place
-    )
-    only(Done(done.returncode, done.stdout, done.stderr), place, "no space left")
+    only(miner.elsewhere(*arguments), place, "no space left")
     assert list(small_disk.iterdir()) == []
     assert encode(miner, german_file, "-o", place).code == 0, "a smaller one fits"
 
@@ -221,16 +216,7 @@ def test_no_space(miner: Miner, small_disk: Path, output: str, german_file: Path
 def test_files_that_may_not_grow(miner: Miner, limit: int, output: str) -> None:
     corpus = many(miner.place / "corpus", 2000)
     arguments = ["encode", corpus, "--model", miner.model, "-o", output]
-    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}  # its cache would meet the limit, too
-    done = subprocess.run(
-        [*MINER, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        cwd=miner.place,
-        env=environment,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
-    )
-    only(Done(done.returncode, done.stdout, done.stderr), output, "File too large")
+    only(miner.elsewhere(*arguments, largest=limit), output, "File too large")
     assert miner.entries() == ["corpus"]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import shlex
 import subprocess
 from pathlib import Path
@@ -89,10 +88,7 @@ def test_no_space_for_an_index(
 ) -> None:
     corpus = many(miner.place / "corpus", lines)
     arguments = ["index", corpus, "--model", miner.model, "-o", small_disk / "out"]
-    done = subprocess.run(
-        [*MINER, *map(str, arguments)], capture_output=True, text=True, cwd=miner.place
-    )
-    only(Done(done.returncode, done.stdout, done.stderr), small_disk / "out", "o space left")
+    only(miner.elsewhere(*arguments), small_disk / "out", "o space left")
     assert list(small_disk.iterdir()) == []
     assert miner.index(german_file, str(small_disk / "out")).code == 0, "a smaller one fits"
 
@@ -109,17 +105,7 @@ def test_no_space_for_pairs(ready: Miner, small_disk: Path) -> None:
 @pytest.mark.parametrize("limit", [20_000, 100_000, 300_000])
 def test_files_that_may_not_grow(miner: Miner, limit: int) -> None:
     """As above where nothing can be mounted: writes fail at a size, in text and in vectors."""
-    resource = pytest.importorskip("resource")
     corpus = many(miner.place / "corpus", 4000)
     arguments = ["index", corpus, "--model", miner.model, "-o", "out"]
-    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}  # its cache would meet the limit, too
-    done = subprocess.run(
-        [*MINER, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        cwd=miner.place,
-        env=environment,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
-    )
-    only(Done(done.returncode, done.stdout, done.stderr), "out", "File too large")
+    only(miner.elsewhere(*arguments, largest=limit), "out", "File too large")
     assert miner.entries() == ["corpus"]

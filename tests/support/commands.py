@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import subprocess
@@ -34,6 +35,26 @@ class Miner:
         self.capfd.readouterr()
         code = main([str(argument) for argument in arguments])
         return Done(code, *self.capfd.readouterr())
+
+    def elsewhere(self, *arguments: object, largest: int | None = None) -> Done:
+        """Run in another process, whose files may not grow beyond ``largest`` bytes."""
+        environment, limit = os.environ.copy(), None
+        if largest is not None:
+            resource = pytest.importorskip("resource")
+            environment["NUMBA_DISABLE_JIT"] = "1"  # its cache would meet the limit, too
+
+            def limit() -> None:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
+
+        done = subprocess.run(
+            [*MINER, *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            cwd=self.place,
+            env=environment,
+            preexec_fn=limit,
+        )
+        return Done(done.returncode, done.stdout, done.stderr)
 
     def index(self, corpus: object, output: str, *more: object) -> Done:
         return self("index", corpus, "--model", self.model, "--threads", 2, "-o", output, *more)
