@@ -73,7 +73,7 @@ def encode(
 
     if Path(output).suffix not in SUFFIXES:
         raise click.UsageError(f"-o {output}: its suffix must be one of {', '.join(SUFFIXES)}")
-    shards = sharding.take_sharding(reading)
+    shards = sharding.take_sharding(reading, work)
     corpus = tuple(path for pattern in corpus for path in sharding.expanded(pattern))
     guard.check([*corpus, model], {"-o": output})
     if shards is not None:

@@ -65,17 +65,21 @@ def export(
     from miner.encoder.export_card import card
     from miner.encoder.model import load
     from miner.errors import ArtifactError
+    from miner.libraries import library
     from miner.text.corpus import read
 
     guard.check([model, check], {"-o": output})
     place = Path(output)
     if place.exists() and not (overwrite and (place / exporting.MARKERS[to]).is_file()):
         raise ArtifactError(f"-o {output}: exists; name another directory, or give --overwrite")
+    sentences: list[str] = []
+    if check is not None:  # what it lacks is said before anything is written
+        library("tokenizers", "--check")
+        sentences = read(check).sentences
     found = load(model)
     exporting.export(found, place, to, card(found, to, licence), dtype)
     click.echo(f"{output}: {found.describe()}, for {to}", err=True)
     if check is not None:
-        sentences = read(check).sentences
         count = exporting.differing_sentences(place, found, sentences)
         click.echo(
             f"{check}: the exported tokenizer cuts {count:,} of {len(sentences):,} sentences "

@@ -175,7 +175,7 @@ def filter(
     from miner.text.output import open_output
     from miner.text.rows import Rows
 
-    shards = sharding.take_sharding(more)
+    shards = sharding.take_sharding(more, work)
     if shards is not None:
         filtering_shards.run(shards, work, click.get_current_context().params)
         return

@@ -81,7 +81,7 @@ def index(
         raise click.UsageError("--side needs a model, and --embeddings uses none")
     if dim and not embeddings:
         raise click.UsageError("--dim is the dimension of --embeddings; give --embeddings, too")
-    shards = sharding.take_sharding(reading)
+    shards = sharding.take_sharding(reading, work)
     corpus = tuple(path for pattern in corpus for path in sharding.expanded(pattern))
     guard.check([*corpus, embeddings, model], {"-o": output})
     if shards is not None:

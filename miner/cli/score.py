@@ -96,7 +96,7 @@ def score(
             raise click.UsageError(f"there is no score {name!r}; there are: {', '.join(known)}")
     if names and config is not None:
         raise click.UsageError("give either --score or --config")
-    shards = sharding.take_sharding(more)
+    shards = sharding.take_sharding(more, work)
     if shards is not None:
         from miner.shards.scoring_plan import Scores
 

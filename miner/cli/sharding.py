@@ -124,11 +124,16 @@ def bitexts(bitext: str | None, source: str | None, target: str | None) -> list[
     return [list(pair) for pair in zip(left, right, strict=True)]
 
 
-def take_sharding(given: dict[str, Any]) -> Sharding | None:
-    """Take the options of shards out of ``given``; None where none was given."""
+def take_sharding(given: dict[str, Any], work: str | None = None) -> Sharding | None:
+    """Take the options of shards out of ``given``; None where none was given.
+
+    Raises UsageError for ``work``, the directory of the tasks, without any of them.
+    """
     names = ("shard_backend", "workers", "shard_lines", "address")
     backend, workers, lines, address = (given.pop(name, None) for name in names)
     if (backend, workers, lines, address) == (None,) * 4:
+        if work is not None:
+            raise click.UsageError("--work keeps the results of tasks; give --backend, too")
         return None
     if backend is None:
         backend = "ray" if address is not None else "processes" if workers else "serial"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -109,3 +111,16 @@ def test_what_cannot_be_exported(miner: Run, separate_model: Path, tmp_path: Pat
 def test_the_normalisation_is_read(tiny_model: Path) -> None:
     spec = normalizer_spec(load(tiny_model).vocabularies["piece"])
     assert len(spec.charsmap) > 1000 and spec.add_dummy_prefix and spec.remove_extra_whitespaces
+
+
+def test_what_a_check_lacks_is_said_before_anything_is_written(
+    miner: Run, german_file: Path, tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "out"
+    wishes = ("export", tiny_model, "--to", "model2vec", "-o", place, "--check")
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    code, _, err = miner(*wishes, german_file)
+    assert code == 1 and "--check needs tokenizers" in err and not place.exists()
+    monkeypatch.setitem(sys.modules, "tokenizers", ModuleType("tokenizers"))
+    code, _, err = miner(*wishes, tmp_path / "none.de")
+    assert code == 1 and "none.de" in err and not place.exists()

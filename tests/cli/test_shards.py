@@ -63,3 +63,14 @@ def test_what_shards_cannot_do(miner: Miner, files: tuple[str, str]) -> None:
         assert done.code == 2 and words in done.err
     assert "no file has such a name" in miner.mine("none/*.de", "x").err
     fault(miner("status", "texts"), "not the plan of a sharded mining")
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["encode texts/1.de -o v.npy", "index texts/1.de -o i", "score a.tsv", "filter a.tsv -o b.tsv"],
+)
+def test_a_work_directory_is_for_shards(miner: Miner, files: tuple[str, str], command: str) -> None:
+    write("a.tsv", "eins\tone")
+    done = miner(*command.split(), "--work", "w")
+    assert done.code == 2 and "--work keeps the results of tasks; give --backend" in done.err
+    assert miner.entries() == ["a.tsv", "texts"]
