@@ -49,9 +49,11 @@ $(VENV)/installed: setup.cfg constraints.txt
 	$(BIN)/pip install -q -c constraints.txt -e '.[$(EXTRA),train]'
 	@touch $@
 
-$(VENV)/developing: $(VENV)/installed
+# In one go: what make demo needs is among it.
+$(VENV)/developing: setup.cfg constraints.txt
+	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install -q -c constraints.txt -e '.[$(EXTRA),train,dev]'
-	@touch $@
+	@touch $(VENV)/installed $@
 
 clean:
 	rm -rf $(VENV) demo-out site build dist *.egg-info
