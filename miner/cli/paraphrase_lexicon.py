@@ -47,9 +47,10 @@ def lexicon(
 ) -> None:
     """Write words and their paraphrases, from sentence pairs or from the embeddings of a model.
 
-    From PARAPHRASES, such as those of 'miner paraphrase build': word, paraphrase, adjusted
-    pointwise mutual information and count (P18). From a MODEL, a directory or 'default': piece or
-    word, neighbour and cosine; neighbours in a model of several languages may be translations.
+    PARAPHRASES|MODEL is a file of pairs, such as those of 'miner paraphrase build', or a model's
+    directory or 'default'. Pairs give word, paraphrase, adjusted pointwise mutual information and
+    count (P18). A model gives piece or word, neighbour and cosine; neighbours in a model of several
+    languages may be translations.
     """
     from miner.text.output import open_output
 
