@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from miner.errors import ArtifactError
-from miner.npy import open_npy
+from miner.npy import create_npy, open_npy
 
 
 def test_an_array_opens_as_it_was_saved(tmp_path: Path) -> None:
@@ -42,3 +44,20 @@ def test_objects_and_short_files_are_refused(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(ArtifactError):
         open_npy(path)
+
+
+def test_a_full_disk_is_an_error_before_pages_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    array = create_npy(tmp_path / "a.npy", np.int16, (3, 2))
+    array[:] = 7
+    array.flush()
+    assert (open_npy(tmp_path / "a.npy") == 7).all()
+    assert create_npy(tmp_path / "none.npy", np.float32, (0, 4)).shape == (0, 4)
+
+    def full(descriptor: int, start: int, size: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(OSError, match="No space left"):
+        create_npy(tmp_path / "b.npy", np.int16, (3, 2))

@@ -28,6 +28,7 @@ from miner.cleaning.run_checkpoint import Table
 from miner.cleaning.text_languages import identified_as, identify_rows
 from miner.cleaning.worker import ROWS, Job, scorers
 from miner.filters.filter_types import GLOBAL, LOCAL, MODEL, Comparison
+from miner.npy import create_npy
 from miner.shards import bitext_files, joined_outputs
 from miner.shards.bitext_files import CUT, Piece
 from miner.shards.context import load, save
@@ -262,7 +263,7 @@ def order(context: FilteringContext, out: Path, level: int) -> dict[str, Any]:
     names = [piece.name for piece in context.pieces]
     runs = [context.array(f"{KEYS}/{level}-{name}", "pairs") for name in names]
     places = [
-        np.lib.format.open_memmap(out / f"{name}.npy", "w+", np.int64, run.shape)
+        create_npy(out / f"{name}.npy", np.int64, run.shape)
         for name, run in zip(names, runs, strict=True)
     ]
     limits = Limits(context.plan.given.choice)

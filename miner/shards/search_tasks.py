@@ -18,6 +18,7 @@ from miner.knn.search_parts import block_candidates, settle_part
 from miner.knn.vector_set import VectorSet
 from miner.machine import release_pages
 from miner.mining import decoys as choice
+from miner.npy import create_npy
 from miner.scoring.languages import identify, sample
 from miner.scoring.margin import neighborhood_mean
 from miner.shards.context import SENTENCES, Context, save, save_text
@@ -199,8 +200,7 @@ def _join(
     shapes = (("similarity", np.float32, (size, k)), ("row", np.int64, (size, k)))
     shapes += (("mean", np.float32, (size,)),)  # type: ignore[assignment]
     similarity, row, mean = (
-        np.lib.format.open_memmap(out / f"{prefix}{name}.npy", "w+", dtype, shape)
-        for name, dtype, shape in shapes
+        create_npy(out / f"{prefix}{name}.npy", dtype, shape) for name, dtype, shape in shapes
     )
     done = 0
     for values, rows in found:

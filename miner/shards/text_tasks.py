@@ -16,6 +16,7 @@ from miner.index.sentence_file import Texts
 from miner.index.store import BLOCK, Store
 from miner.mining.verification import prepare_texts
 from miner.names import SIDES
+from miner.npy import create_npy
 from miner.progress import silent
 from miner.ragged import offsets_of
 from miner.shards.context import TEXT, Context, load, save, save_text
@@ -36,7 +37,7 @@ def encode(context: Context, out: Path, side: int, number: int, start: int, end:
     encoder = context.encoder(side)
     blocks = (texts.slice(i, min(i + CHUNK, len(texts))) for i in range(0, len(texts), CHUNK))
     shape, dtype = (len(texts), encoder.dimension), np.dtype(context.plan.dtype)
-    vectors = np.lib.format.open_memmap(out / "vectors.npy", "w+", dtype, shape)
+    vectors = create_npy(out / "vectors.npy", dtype, shape)
     done = 0
     for block in encoder.stream(blocks, dtype):
         vectors[done : done + len(block)] = block
@@ -107,7 +108,7 @@ def _join_text(out: Path, parts: list[Path]) -> None:
             continue
         dtype = found[0].dtype if found else np.dtype(np.int64)
         total = sum(map(len, found))
-        joined = np.lib.format.open_memmap(out / file, "w+", dtype, (total,))
+        joined = create_npy(out / file, dtype, (total,))
         done = 0
         for values in found:
             joined[done : done + len(values)] = values

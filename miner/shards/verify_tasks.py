@@ -31,6 +31,7 @@ from miner.mining.verification import (
 from miner.mining.verification import (
     features as chosen_features,
 )
+from miner.npy import create_npy
 from miner.scoring.context_features import BestLogits
 from miner.scoring.margin import CandidateBlocks, Candidates, Retrieval, best_pairs
 from miner.scoring.pair_features import PreparedText
@@ -185,7 +186,7 @@ def contest(context: Context, out: Path, parts: list[str]) -> None:
     for number in range(1 + len(context.decoys.draws)):
         found = [context.array(task, f"{number}-best") for task in parts]
         shape = sum(map(len, found)), 3
-        joined = np.lib.format.open_memmap(out / f"{number}-best.npy", "w+", np.float64, shape)
+        joined = create_npy(out / f"{number}-best.npy", np.float64, shape)
         done = 0
         for best in found:
             joined[done : done + len(best)] = best

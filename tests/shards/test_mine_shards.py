@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -120,6 +121,34 @@ def test_a_stopped_run_goes_on(
     monkeypatch.setattr(runner, "Order", lambda work, task, *rest: given.append(task))
     assert same(corpus.shards(work), expected, tmp_path)
     assert not given
+
+
+def test_full_disk_of_a_node(
+    corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = 2**12
+
+    def full(descriptor: int, start: int, size: int) -> None:
+        nonlocal left
+        left -= size
+        if left < 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    work, margin = tmp_path / "work", SearchSettings(rank="margin")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "posix_fallocate", full)
+        with pytest.raises(ResourceError, match=r"cannot be written: no space left; free some"):
+            corpus.shards(work, 1000, settings=margin)
+    (name,) = notes(work, FAILED)
+    assert "no space left" in status(work).errors[name]
+    done = sum(kind.done for kind in status(work).kinds)
+    assert done and not list(work.glob("*/.*.partial"))
+    counts: list[int] = []
+    found = corpus.shards(
+        work, 1000, settings=margin, report=lambda stage, done, total: counts.append(done)
+    )
+    assert same(found, corpus.whole(margin), tmp_path) and done in counts
+    assert not notes(work, FAILED)
 
 
 def test_input_that_changes(corpus: Corpus, tmp_path: Path) -> None:
