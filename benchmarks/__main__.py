@@ -27,6 +27,7 @@ BENCHMARKS = {
     "shards": "benchmarks.scale.shard_overhead",
     "billion": "benchmarks.scale.billion",
     "slurm": "benchmarks.scale.slurm_mining",
+    "memory": "benchmarks.scale.task_memory",
     "training": "benchmarks.speed.training_steps",
     "reliability": "benchmarks.reliability.campaign",
     "pages": "benchmarks.pages",
