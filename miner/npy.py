@@ -28,7 +28,7 @@ def open_npy(path: Path) -> np.ndarray:
         raise ArtifactError(f"{path}: cannot be read as an array ({reason})") from None
 
 
-def create_npy(path: Path, dtype: Any, shape: tuple[int, ...]) -> np.ndarray:
+def create_npy(path: Path, dtype: Any, shape: tuple[int, ...]) -> np.memmap:
     """Make the file of an array, and map it for writing. Raises OSError if the disk is full.
 
     Its space is taken at once: a write to a mapped page for which there is none kills the process.
