@@ -17,6 +17,7 @@ from miner.machine import release_pages
 from miner.parallel import in_order
 from miner.ragged import offsets_of
 from miner.scoring.context_features import BestLogits, context_features
+from miner.scoring.listed import Listed
 from miner.scoring.margin import CandidateBlocks, Candidates, Retrieval
 from miner.scoring.pair_features import PAIR_FEATURES, PreparedText, prepare
 from miner.scoring.verifier import FEATURES, Verifier
@@ -138,9 +139,8 @@ def candidate_logits(
     :func:`choose_by_probability`.
     """
     _require_countable(blocks)
-    sides = blocks.forward, blocks.backward
-    counts = np.zeros(len(sides[0]), dtype=np.int64)
-    most = 12 * (sides[0].row.size + sides[1].row.size)
+    counts = np.zeros(len(blocks.forward), dtype=np.int64)
+    most = 12 * blocks.most
     targets, found = (Column(dtype, most > memory * SHARE) for dtype in (np.int32, np.float64))
     for start, end in blocks.spans(BLOCK):
         block = blocks.block(start, end)
@@ -154,7 +154,7 @@ def candidate_logits(
 
 def context_function(
     forward: Neighbors,
-    backward: Neighbors,
+    backward: Neighbors | Listed,
     logits: PairLogits,
     best: tuple[BestLogits, BestLogits],
 ) -> Context:

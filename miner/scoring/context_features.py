@@ -3,6 +3,7 @@
 import numpy as np
 
 from miner.knn.neighbors import Neighbors
+from miner.scoring.listed import Listed, two_nearest, width
 from miner.scoring.margin import Candidates
 
 # ``alone`` is the logit of the pair features, as models on disk call it.
@@ -50,7 +51,7 @@ class BestLogits:
 def context_features(
     candidates: Candidates,
     forward: Neighbors,
-    backward: Neighbors,
+    backward: Neighbors | Listed,
     logit: np.ndarray,
     best: tuple[BestLogits, BestLogits],
 ) -> np.ndarray:
@@ -78,7 +79,7 @@ def context_features(
     left = cosine - _nearest_other(forward, rows[0], candidates.forward_rank)
     right = cosine - _nearest_other(backward, rows[1], candidates.backward_rank)
     out[:, 5], out[:, 6] = (left + right) / 2, np.minimum(left, right)
-    k = max(forward.row.shape[1], backward.row.shape[1])
+    k = max(width(forward), width(backward))
     ranks = np.stack([candidates.forward_rank, candidates.backward_rank])
     out[:, 7] = np.log(np.where(ranks == 0, k + 1, ranks).max(axis=0))
     return out
@@ -94,10 +95,7 @@ def best_logits(
     return best
 
 
-def _nearest_other(neighbors: Neighbors, row: np.ndarray, rank: np.ndarray) -> np.ndarray:
+def _nearest_other(neighbors: Neighbors | Listed, row: np.ndarray, rank: np.ndarray) -> np.ndarray:
     """Return the cosine of each sentence's nearest neighbour other than the candidate, else 0."""
-    nearest = np.zeros((len(row), 2), dtype=np.float32)
-    width = min(2, neighbors.row.shape[1])
-    exists = neighbors.row[row, :width] >= 0
-    nearest[:, :width] = np.where(exists, neighbors.similarity[row, :width], 0)
+    nearest = two_nearest(neighbors, row)
     return np.where(rank == 1, nearest[:, 1], nearest[:, 0])

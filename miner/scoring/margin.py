@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from miner.knn.neighbors import Neighbors
 from miner.names import MARGINS, RETRIEVALS, canonical
+from miner.scoring.listed import Listed
 
 # Pairs of a one-to-one matching that are plain Python objects at a time.
 PART = 1 << 18
@@ -147,36 +148,26 @@ class CandidateBlocks:
     Every pair is in the block of its source. The blocks of all sources, in order, are what
     :func:`candidates` returns, whose arguments and errors these are.
 
-    With ``first``, ``forward`` has the lists of only some sources, those from row ``first`` on, as
-    ``backward`` counts them. Source rows of the blocks then count from there. ``mean`` is
-    :func:`neighborhood_mean` of ``backward``, where it is known.
+    The targets' lists can be replaced by the places that the sources have in them.
     """
 
-    def __init__(
-        self,
-        forward: Neighbors,
-        backward: Neighbors,
-        margin: str = "ratio",
-        *,
-        first: int | None = None,
-        mean: NDArray[np.float32] | None = None,
-    ):
+    def __init__(self, forward: Neighbors, backward: Neighbors | Listed, margin: str = "ratio"):
         self.margin = canonical(margin, MARGINS)
-        self.forward, self.backward, self.first = forward, backward, first or 0
-        for name, neighbors, size in (
-            ("forward", forward, len(backward)),
-            ("backward", backward, len(forward)),
-        )[: 1 if first is not None else 2]:
-            if neighbors.row.size and neighbors.row.max() >= size:
-                raise ValueError(
-                    f"the {name} neighbours name row {neighbors.row.max()}, "
-                    f"but the other side has {size} sentences"
-                )
-        self.means = (
-            neighborhood_mean(forward),
-            neighborhood_mean(backward) if mean is None else mean,
-        )
-        self._starts, self._places = _by_source(backward.row.ravel(), len(forward), self.first)
+        self.forward, self.backward = forward, backward
+        _refuse_beyond("forward", forward, len(backward))
+        self._places: NDArray[np.integer] | None = None
+        if isinstance(backward, Listed):
+            self.means = neighborhood_mean(forward), backward.mean
+            self._starts = backward.starts
+        else:
+            _refuse_beyond("backward", backward, len(forward))
+            self.means = neighborhood_mean(forward), neighborhood_mean(backward)
+            self._starts, self._places = _by_source(backward.row.ravel(), len(forward))
+
+    @property
+    def most(self) -> int:
+        """Number of candidates, at most."""
+        return int(self.forward.row.size + self._starts[-1])
 
     def spans(self, size: int) -> list[tuple[int, int]]:
         """Cut the sources into blocks of about ``size`` candidates, of one source at least."""
@@ -187,7 +178,7 @@ class CandidateBlocks:
 
     def block(self, start: int, end: int) -> Candidates:
         """Return the candidates of the sources from ``start`` to ``end``, exclusive."""
-        n_target, width = len(self.backward), self.backward.row.shape[1]
+        n_target = len(self.backward)
         # One integer per pair: sorting these is several times faster than sorting two columns.
         source, place = np.nonzero(self.forward.row[start:end] >= 0)
         source += start
@@ -197,12 +188,10 @@ class CandidateBlocks:
         forward_place = place[first]
         forward_similarity = self.forward.similarity[source[first], forward_place]
 
-        flat = self._places[self._starts[start] : self._starts[end]].astype(np.int64)
-        target, place = np.divmod(flat, max(width, 1))
-        backward_key = (self.backward.row[target, place] - self.first) * n_target + target
-        backward_key, first = np.unique(backward_key, return_index=True)
+        listed, target, place, similarity_there = self._listed(start, end)
+        backward_key, first = np.unique(listed * n_target + target, return_index=True)
         backward_place = place[first]
-        backward_similarity = self.backward.similarity[target[first], backward_place]
+        backward_similarity = similarity_there[first]
 
         # Sorted by hand: np.union1d hashes from numpy 2.3 on, which is many times slower here.
         key = np.sort(np.concatenate((forward_key, backward_key)))
@@ -228,32 +217,49 @@ class CandidateBlocks:
             score, source_row, target_row, similarity, ratio, forward_rank, backward_rank
         )
 
+    def _listed(self, start: int, end: int) -> tuple[Any, Any, Any, Any]:
+        """Return the places of some sources in the targets' lists, by source: four columns.
+
+        They are sources, targets, places and similarities.
+        """
+        own = slice(self._starts[start], self._starts[end])
+        source = np.repeat(np.arange(start, end), np.diff(self._starts[start : end + 1]))
+        found = self.backward
+        if isinstance(found, Listed):
+            return source, found.target[own], found.place[own], found.similarity[own]
+        assert self._places is not None
+        flat = self._places[own].astype(np.int64)
+        target, place = np.divmod(flat, max(found.row.shape[1], 1))
+        return source, target, place, found.similarity[target, place]
+
+
+def _refuse_beyond(name: str, neighbors: Neighbors, size: int) -> None:
+    """Raise ValueError for neighbours that name a row beyond the ``size`` of the other side."""
+    if neighbors.row.size and neighbors.row.max() >= size:
+        raise ValueError(
+            f"the {name} neighbours name row {neighbors.row.max()}, "
+            f"but the other side has {size} sentences"
+        )
+
 
 def _by_source(
-    listed: NDArray[np.int64], sources: int, lowest: int = 0
+    listed: NDArray[np.int64], sources: int
 ) -> tuple[NDArray[np.int64], NDArray[np.integer]]:
     """Sort the places of ``listed (l,)`` by the source there, then by place; -1 is no source.
 
-    Sources count from row ``lowest``; others than the ``sources`` from there are left out. Returns
-    ``starts (sources + 1,)`` and the places; those of source ``i`` are from ``starts[i]`` to
-    ``starts[i + 1]``. A counting sort, since the result alone is large.
+    Returns ``starts (sources + 1,)`` and the places; those of source ``i`` are from ``starts[i]``
+    to ``starts[i + 1]``. A counting sort, since the result alone is large.
     """
-
-    def numbered(start: int) -> NDArray[np.int64]:
-        part = listed[start : start + PLACES] - lowest
-        part[part >= sources] = -1
-        return part
-
     starts = np.zeros(sources + 1, dtype=np.int64)
     for start in range(0, len(listed), PLACES):
-        found, count = np.unique(numbered(start), return_counts=True)
+        found, count = np.unique(listed[start : start + PLACES], return_counts=True)
         starts[found[found >= 0] + 1] += count[found >= 0]
     np.cumsum(starts, out=starts)
     small = listed.size < np.iinfo(np.int32).max
     places = np.empty(starts[-1], dtype=np.int32 if small else np.int64)
     free = starts[:-1].copy()
     for start in range(0, len(listed), PLACES):
-        part = numbered(start)
+        part = listed[start : start + PLACES]
         order = np.argsort(part, kind="stable")
         order = order[np.count_nonzero(part < 0) :]
         source = part[order]

@@ -12,20 +12,20 @@ from dataclasses import dataclass
 from miner.knn.engines import Int8Engine
 from miner.knn.settings import NEIGHBORS, SearchSettings
 from miner.mining.decoys import DECOYS
+from miner.shards.exchange import LISTED, RIVAL
 from miner.shards.search_tasks import PLACE
 
 # Time to merge one list into a longer one, as a share of the time to rank a list exactly.
 MERGE = 0.03
-# Time to scan the list of one target for sources of a shard, as a share of the time of a source.
-SCAN = {"verify": 0.007, "score": 0.05}
 # Time to look at one target while decoys are chosen, as a share of the time to encode a decoy.
 PASS = 0.1
-# Bytes of a place in a neighbour list, and of a candidate among the logits of a shard.
-NEIGHBOR, LOGIT = 12, 16
+# Bytes of a place in a neighbour list, and of a candidate among the logits of a shard; of what is
+# looked up for a candidate: the mean of its target's list, then also its nearest and best logits.
+NEIGHBOR, LOGIT, MEAN, TARGET = 12, 16, 4, 36
 # Memory, in bytes: of a process with the libraries and the model that ships, and of each row of a
 # shard in the kinds of task that hold most.
 BASE = 500 << 20
-ROW = {"search": 700, "merge": 500, "verify": 900, "score": 1100, "index": 40, "match": 190}
+ROW = {"search": 700, "merge": 700, "verify": 1100, "score": 1300, "index": 40, "match": 190}
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,7 @@ def units_of(sizes: tuple[int, int], lines: int, decoys: int) -> dict[str, float
         "read": both, "encode": both, "index": both, "probe": 1.0, "decoys": PASS * m + decoys,
         "search": n * m, "against": n * decoys,
         "merge": n * (1 + MERGE * right) + m * (1 + MERGE * left), "lists": both,
-        "verify": n + SCAN["verify"] * left * m, "rivals": n * right, "contest": m,
-        "score": n + SCAN["score"] * left * m, "match": both, "features": n,
+        "verify": n, "rivals": n, "contest": m, "score": n, "match": both, "features": n,
     }  # fmt: skip
 
 
@@ -88,7 +87,7 @@ def _read(
     left, right = (max(1, math.ceil(size / lines)) for size in sizes)
     rounds, vector, both = 1 + rates.draws, 2.0 * rates.dimension, n + m
     tokens = max(0.0, rates.disk["encode"] - vector)
-    lists = k * NEIGHBOR
+    lists, places = k * NEIGHBOR, float(LISTED.itemsize) * k * m
     candidates = 2.0 * k * n  # pairs of both directions, at most
     found = {
         "read": disk["read"],
@@ -102,11 +101,10 @@ def _read(
         "lists": disk["merge"],
         "contest": disk.get("rivals", 0.0),
         "match": disk.get("score", 0.0),
-        # Each shard of sources scans the lists of all targets for its own.
-        "verify": lists * (n + left * m) * rounds + tokens * (n + candidates),
-        "score": lists * (n + left * m) * rounds + LOGIT * candidates * rounds,
-        # Each shard of targets scans the logits of all sources.
-        "rivals": LOGIT * candidates * right * rounds,
+        # A shard of either side reads what the other side's shards wrote for it.
+        "verify": (lists * n + MEAN * candidates) * rounds + places + tokens * (n + candidates),
+        "score": (lists * n + (LOGIT + TARGET) * candidates) * rounds + places,
+        "rivals": RIVAL.itemsize * candidates * rounds,
         "features": tokens * 2 * n + LOGIT * candidates * rounds,
     }
     return {kind: found.get(kind, 0.0) for kind in disk}

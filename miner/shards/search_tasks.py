@@ -20,8 +20,10 @@ from miner.machine import release_pages
 from miner.mining import decoys as choice
 from miner.npy import create_npy
 from miner.scoring.languages import identify, sample
+from miner.scoring.listed import two_nearest
 from miner.scoring.margin import neighborhood_mean
 from miner.shards.context import SENTENCES, Context, save, save_text
+from miner.shards.exchange import listed_parts
 
 # Rows of lists that are joined at a time.
 BLOCK = 1 << 16
@@ -96,14 +98,22 @@ def search(
     _save_lists(out, "backward", backward, first, len(left))
 
 
-def merge(context: Context, out: Path, side: int, span: list[int], blocks: list[str]) -> None:
-    """Merge the candidates of a shard from all blocks, and rank them exactly."""
+def merge(
+    context: Context, out: Path, side: int, span: list[int], blocks: list[str], shards: int
+) -> None:
+    """Merge the candidates of a shard from all blocks, and rank them exactly.
+
+    The lists of targets are also written by the ``shards`` of sources, for tasks of those.
+    """
     engine = context.engine(context.result("probe/all")["engine"])
     queries, _ = context.part(side, *span)
     base = context.vectors(1 - side)
     name = ("forward", "backward")[side]
     found = _settled(context, queries, base, [(block, name) for block in blocks], engine)
     save(out, similarity=found.similarity, row=found.row)
+    if side == 1:
+        parts, starts = listed_parts(found, context.plan.shard_lines, shards)
+        save(out, listed=parts, listed_starts=starts)
 
 
 def against(context: Context, out: Path, span: list[int], begun: str | None = None) -> None:
@@ -128,19 +138,30 @@ def against(context: Context, out: Path, span: list[int], begun: str | None = No
 
 
 def lists(context: Context, out: Path, parts: list[str], against: list[str] | None = None) -> None:
-    """Join the neighbour lists of all shards of a side; with decoys, once for each draw of them.
+    """Join the neighbour lists of all shards of a side; with ``against``, rank those of decoys.
 
-    A draw's lists are those of the targets, then those of its decoys.
+    What scores need of each target's list is written apart: its mean and its two nearest. Those of
+    the targets are followed by those of a draw's decoys.
     """
     if against is None:
-        _join(context, out, "", parts)
+        _join(context, out, parts)
         return
     base = context.vectors(0)
     for draw in range(len(context.decoys.draws)):
         engine = context.engine(context.result("decoys/all")["engines"][draw])
         blocks = [(task, f"{draw}-backward") for task in against]
         found = _settled(context, context.decoy_set(draw), base, blocks, engine)
-        _join(context, out, f"{draw}-", parts, found)
+        save(out, **{f"{draw}-similarity": found.similarity, f"{draw}-row": found.row})
+        whole = {name: context.array("lists/target", name) for name in ("mean", "nearest")}
+        save(
+            out,
+            **{
+                f"{draw}-mean": np.append(whole["mean"], neighborhood_mean(found)),
+                f"{draw}-nearest": np.concatenate(
+                    [whole["nearest"], two_nearest(found, np.arange(len(found)))]
+                ),
+            },
+        )
 
 
 def _settled(
@@ -189,18 +210,18 @@ def _other_lists(context: Context, task: str, name: str, size: int) -> Lists:
     return Lists(similarity, position, similarity[:, -1].copy())
 
 
-def _join(
-    context: Context, out: Path, prefix: str, parts: list[str], more: Neighbors | None = None
-) -> None:
-    """Join neighbour lists of ``parts``, and ``more``, with the means of their similarities."""
+def _join(context: Context, out: Path, parts: list[str]) -> None:
+    """Join neighbour lists, with the means of their similarities and the two nearest."""
     found = [(context.array(task, "similarity"), context.array(task, "row")) for task in parts]
-    if more is not None:
-        found.append((more.similarity, more.row))
     size, k = sum(len(row) for _, row in found), found[0][1].shape[1]
-    shapes = (("similarity", np.float32, (size, k)), ("row", np.int64, (size, k)))
-    shapes += (("mean", np.float32, (size,)),)  # type: ignore[assignment]
-    similarity, row, mean = (
-        create_npy(out / f"{prefix}{name}.npy", dtype, shape) for name, dtype, shape in shapes
+    shapes: tuple[tuple[str, Any, tuple[int, ...]], ...] = (
+        ("similarity", np.float32, (size, k)),
+        ("row", np.int64, (size, k)),
+        ("mean", np.float32, (size,)),
+        ("nearest", np.float32, (size, 2)),
+    )
+    similarity, row, mean, nearest = (
+        create_npy(out / f"{name}.npy", dtype, shape) for name, dtype, shape in shapes
     )
     done = 0
     for values, rows in found:
@@ -209,6 +230,7 @@ def _join(
             place = slice(done, done + len(part))
             similarity[place], row[place] = part.similarity, part.row
             mean[place] = neighborhood_mean(part)
+            nearest[place] = two_nearest(part, np.arange(len(part)))
             done += len(part)
         release_pages(values)
         release_pages(rows)

@@ -252,6 +252,7 @@ class Plan:
                 name = f"merge/{SIDES[side]}-{i:04}"
                 merges[side].append(name)
                 given = {"side": side, "span": list(span), "blocks": list(blocks)}
+                given["shards"] = len(sources)
                 tasks.append(Task(name, (*base, *blocks), given, float(span[1] - span[0])))
         lists = []
         for side in (0, 1):
@@ -271,8 +272,8 @@ class Plan:
                     arguments["begun"] = against[0]
                     inputs = (*inputs, against[0])
                 tasks.append(Task(against[-1], inputs, arguments, float(part[1] - part[0])))
-            inputs = (*base, "decoys/all", *against, *merges[1])
-            parts = {"parts": merges[1], "against": against}
+            inputs = (*base, "decoys/all", *against, "lists/target")
+            parts = {"parts": [], "against": against}
             tasks.append(Task("lists/decoys", inputs, parts, float(m)))
             lists.append("lists/decoys")
             base = (*base, "decoys/all", *against)
@@ -288,12 +289,12 @@ class Plan:
             rivals = []
             for s, span in enumerate(sources):
                 verifies.append(f"verify/{s:04}")
-                arguments = {"shard": s, "span": span}
+                arguments = {"shard": s, "span": span, "targets": len(targets)}
                 tasks.append(Task(verifies[-1], base, arguments, float(span[1] - span[0])))
             for t, (start, end) in enumerate(targets):
                 rivals.append(f"rivals/{t:04}")
                 last = t == len(targets) - 1
-                arguments = {"span": [start, end], "last": last, "parts": verifies}
+                arguments = {"shard": t, "span": [start, end], "last": last, "parts": verifies}
                 inputs = (*base, *verifies)
                 tasks.append(Task(rivals[-1], inputs, arguments, float(end - start)))
             tasks.append(Task("contest/all", (*base, *rivals), {"parts": rivals}))
@@ -301,7 +302,7 @@ class Plan:
         scores, columns = [], []
         for s, span in enumerate(sources):
             scores.append(f"score/{s:04}")
-            arguments = {"shard": s, "span": span}
+            arguments = {"shard": s, "span": span, "targets": len(targets)}
             tasks.append(Task(scores[-1], inputs, arguments, float(span[1] - span[0])))
         size = float(sources[-1][1] + targets[-1][1])
         tasks.append(Task("match/all", (*base, *scores), {"parts": scores}, size))

@@ -33,22 +33,57 @@ from miner.mining.verification import (
 )
 from miner.npy import create_npy
 from miner.scoring.context_features import BestLogits
+from miner.scoring.listed import Listed
 from miner.scoring.margin import CandidateBlocks, Candidates, Retrieval, best_pairs
 from miner.scoring.pair_features import PreparedText
 from miner.shards.context import Context, load_candidates, save, save_candidates
+from miner.shards.exchange import Places, rival_parts
 
 # Best pairs of a shard that are collected before only the best of each target stay.
 COLLECTED = 1 << 21
 
 
 @dataclass(frozen=True)
-class Round:
-    """A shard of sources in one round: its lists, its text, and the targets with their decoys."""
+class Shard:
+    """A shard of sources, and the number of shards of ``targets`` whose lists it is in."""
 
     context: Context
     number: int
-    shard: int
     span: tuple[int, int]
+    targets: int
+
+    @cached_property
+    def forward(self) -> Neighbors:
+        """The lists of the shard's sources."""
+        return self.context.neighbors([f"merge/source-{self.number:04}"])
+
+    @cached_property
+    def places(self) -> Places:
+        """The places of the shard's sources in the lists of all targets."""
+        parts = []
+        for number in range(self.targets):
+            task = f"merge/target-{number:04}"
+            starts = self.context.array(task, "listed-starts")
+            own = slice(starts[self.number], starts[self.number + 1])
+            first = number * self.context.plan.shard_lines
+            parts.append((self.context.array(task, "listed")[own], first))
+        return Places.joined(parts)
+
+
+@dataclass(frozen=True)
+class Round:
+    """A shard of sources in one round: its lists, its text, and the targets with their decoys."""
+
+    whole: Shard
+    number: int
+
+    @property
+    def context(self) -> Context:
+        return self.whole.context
+
+    @property
+    def span(self) -> tuple[int, int]:
+        return self.whole.span
 
     @property
     def targets(self) -> int:
@@ -58,36 +93,32 @@ class Round:
     @cached_property
     def forward(self) -> Neighbors:
         """The lists of the shard's sources."""
-        own = self.context.neighbors([f"merge/source-{self.shard:04}"])
+        own = self.whole.forward
         if not self.number:
             return own
-        task, name = f"against/{self.shard:04}", f"{self.number - 1}-"
+        task, name = f"against/{self.whole.number:04}", f"{self.number - 1}-"
         arrays = [np.array(self.context.array(task, name + part)) for part in ("similarity", "row")]
         return merged_lists(own, Neighbors(*arrays), self.targets)
 
-    @property
-    def _lists(self) -> tuple[str, str]:
-        return ("lists/decoys", f"{self.number - 1}-") if self.number else ("lists/target", "")
-
-    @cached_property
-    def backward(self) -> Neighbors:
-        """The lists of all targets and decoys, by memory map."""
-        task, name = self._lists
-        return Neighbors(
-            self.context.array(task, f"{name}similarity"), self.context.array(task, f"{name}row")
-        )
+    def listed(self, places: Places | None = None) -> Listed:
+        """Return the places of the sources in the lists of all targets and decoys; or none."""
+        task, name = ("lists/target", "")
+        if self.number:
+            task, name = ("lists/decoys", f"{self.number - 1}-")
+        mean, nearest = (self.context.array(task, f"{name}{one}") for one in ("mean", "nearest"))
+        lists = [self.context.array(task, f"{name}{one}") for one in ("similarity", "row")]
+        if places is None:
+            places = Places.joined([])
+        elif self.number:
+            places = places.then(Places.of_lists(lists[0], lists[1], self.span), self.targets)
+        own = places.by_source(self.span[1] - self.span[0])
+        return Listed(*own, nearest, mean, lists[1].shape[1])
 
     @cached_property
     def blocks(self) -> CandidateBlocks:
         """The candidates of the shard."""
-        task, name = self._lists
-        return CandidateBlocks(
-            self.forward,
-            self.backward,
-            self.context.plan.settings.margin,
-            first=self.span[0],
-            mean=self.context.array(task, f"{name}mean"),
-        )
+        listed = self.listed(self.whole.places)
+        return CandidateBlocks(self.forward, listed, self.context.plan.settings.margin)
 
     @cached_property
     def source_text(self) -> PreparedText:
@@ -124,29 +155,30 @@ class Round:
 
     def context_of(self) -> ContextOf:
         """Return the function of context features, from the results of the tasks before."""
-        task, name = f"verify/{self.shard:04}", f"{self.number}-"
+        task, name = f"verify/{self.whole.number:04}", f"{self.number}-"
         logits = PairLogits(
             *(self.context.array(task, name + part) for part in ("offsets", "target", "logit"))
         )
         best = BestLogits(0), BestLogits(0)
         best[0].best = self.context.array(task, name + "best")
         best[1].best = self.context.array("contest/all", name + "best")
-        return context_function(self.forward, self.backward, logits, best)
+        return context_function(self.forward, self.listed(), logits, best)
 
 
-def rounds(context: Context, shard: int, span: list[int]) -> list[Round]:
-    """Return the rounds of a shard of sources."""
-    count = 1 + len(context.decoys.draws)
-    return [Round(context, number, shard, (span[0], span[1])) for number in range(count)]
+def rounds(context: Context, shard: int, span: list[int], targets: int = 0) -> list[Round]:
+    """Return the rounds of a shard of sources, which is in the lists of shards of targets."""
+    whole = Shard(context, shard, (span[0], span[1]), targets)
+    return [Round(whole, number) for number in range(1 + len(context.decoys.draws))]
 
 
-def verify(context: Context, out: Path, shard: int, span: list[int]) -> None:
+def verify(context: Context, out: Path, shard: int, span: list[int], targets: int) -> None:
     """Compute the logits of the pair features of a shard's candidates, and the best of each source.
 
-    Decoys compete in further rounds, in which the logits of targets are known.
+    Decoys compete in further rounds, in which the logits of targets are known. Logits are also
+    written by the shards of ``targets``, for tasks of those.
     """
     known: PairLogits | None = None
-    for one in rounds(context, shard, span):
+    for one in rounds(context, shard, span, targets):
         best = BestLogits(len(one.forward))
         logits = candidate_logits(
             one.blocks,
@@ -156,28 +188,30 @@ def verify(context: Context, out: Path, shard: int, span: list[int]) -> None:
         )
         columns = {"offsets": logits.offsets, "target": logits.target, "logit": logits.logit}
         names = {f"{one.number}-{name}": array for name, array in columns.items()}
+        parts, starts = rival_parts(logits.target, logits.logit, context.plan.shard_lines, targets)
+        names |= {f"{one.number}-rivals": parts, f"{one.number}-rivals-starts": starts}
         save(out, **names, **{f"{one.number}-best": best.best})
         known = known or logits
 
 
-def rivals(context: Context, out: Path, span: list[int], last: bool, parts: list[str]) -> None:
+def rivals(
+    context: Context, out: Path, shard: int, span: list[int], last: bool, parts: list[str]
+) -> None:
     """Collect the best logits of a shard of targets, of all sources.
 
     The ``last`` shard includes the decoys.
     """
     for number in range(1 + len(context.decoys.draws)):
-        start, end = span
+        size = span[1] - span[0]
         if number and last:
-            end += len(context.decoys.draws[number - 1])
-        best = BestLogits(end - start)
+            size += len(context.decoys.draws[number - 1])
+        best = BestLogits(size)
         for task in parts:
-            target = context.array(task, f"{number}-target")
-            logit = context.array(task, f"{number}-logit")
-            for first in range(0, len(target), BLOCK):
-                rows = target[first : first + BLOCK]
-                own = (rows >= start) & (rows < end)
-                if own.any():
-                    best.add(rows[own].astype(np.int64) - start, logit[first : first + BLOCK][own])
+            starts = context.array(task, f"{number}-rivals-starts")
+            own = context.array(task, f"{number}-rivals")[starts[shard] : starts[shard + 1]]
+            for first in range(0, len(own), BLOCK):
+                some = own[first : first + BLOCK]
+                best.add(some["target"].astype(np.int64), some["logit"])
         save(out, **{f"{number}-best": best.best})
 
 
@@ -194,9 +228,9 @@ def contest(context: Context, out: Path, parts: list[str]) -> None:
         joined.flush()
 
 
-def score(context: Context, out: Path, shard: int, span: list[int]) -> None:
+def score(context: Context, out: Path, shard: int, span: list[int], targets: int) -> None:
     """Score a shard's candidates; keep the best of each source and, in the shard, each target."""
-    for one in rounds(context, shard, span):
+    for one in rounds(context, shard, span, targets):
         forward: list[Candidates] = []
         backward: list[Candidates] = []
         for block in _scored(one):

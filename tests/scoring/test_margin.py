@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from miner.knn.neighbors import Neighbors
 from miner.names import MARGINS, RETRIEVALS, canonical
+from miner.scoring.listed import Listed, two_nearest
 from miner.scoring.margin import (
     RATIO_FLOOR,
     CandidateBlocks,
@@ -25,6 +26,7 @@ from miner.scoring.margin import (
     neighborhood_mean,
     retrieve,
 )
+from miner.shards.exchange import Places
 
 # --- the reference ---------------------------------------------------------------------------
 
@@ -176,6 +178,12 @@ def test_blocks_of_sources_change_nothing(search, margin, retrieval, size):
     assert as_rows(kept.result()) == as_rows(retrieve(whole, retrieval))
 
 
+def listed(lists: Neighbors, span: tuple[int, int]) -> Listed:
+    places = Places.of_lists(lists.similarity, lists.row, span).by_source(span[1] - span[0])
+    nearest = two_nearest(lists, np.arange(len(lists)))
+    return Listed(*places, nearest, neighborhood_mean(lists), lists.row.shape[1])
+
+
 @settings(max_examples=60)
 @given(searches(exact=True), st.sampled_from(RETRIEVALS), st.integers(1, 4))
 def test_shards_of_sources_change_nothing(search, retrieval, size):
@@ -186,7 +194,7 @@ def test_shards_of_sources_change_nothing(search, retrieval, size):
     for first in range(0, len(forward), size):
         part = slice(first, first + size)
         own = Neighbors(forward.similarity[part], forward.row[part])
-        blocks = CandidateBlocks(own, backward, first=first, mean=neighborhood_mean(backward))
+        blocks = CandidateBlocks(own, listed(backward, (first, first + len(own))))
         block = blocks.block(0, len(own))
         block = replace(block, source_row=block.source_row + first)
         found += as_rows(block)

@@ -1,0 +1,96 @@
+"""What shards of one side write for shards of the other: parts, each for the task that reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from miner.knn.neighbors import Neighbors
+from miner.ragged import offsets_of
+
+# A source's place in the list of a target. Rows count from the first of their shards.
+LISTED = np.dtype([("source", "<i4"), ("target", "<i4"), ("place", "<i2"), ("similarity", "<f4")])
+# A candidate's logit, for the shard of its target.
+RIVAL = np.dtype([("target", "<i4"), ("logit", "<f8")])
+
+
+def parted(shard: np.ndarray, shards: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the order ``(m,)`` that sorts items by shard, and where each shard begins."""
+    order = np.argsort(shard.astype(np.min_scalar_type(shards)), kind="stable")
+    return order, offsets_of(np.bincount(shard, minlength=shards))
+
+
+def listed_parts(found: Neighbors, lines: int, shards: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the places in the lists of a shard of targets, by shard of their sources.
+
+    Also returned is where each of the ``shards`` begins, ``(shards + 1,)``. A shard of sources has
+    ``lines`` rows, the last perhaps fewer.
+    """
+    target, place = np.nonzero(found.row >= 0)
+    source = found.row[target, place]
+    shard = np.minimum(source // lines, shards - 1)
+    order, starts = parted(shard, shards)
+    parts = np.empty(len(order), dtype=LISTED)
+    parts["source"] = (source - shard * lines)[order]
+    parts["target"], parts["place"] = target[order], place[order]
+    parts["similarity"] = found.similarity[target, place][order]
+    return parts, starts
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Places of the sources of a shard in lists of targets, by target and place."""
+
+    source: np.ndarray
+    target: np.ndarray
+    place: np.ndarray
+    similarity: np.ndarray
+
+    @classmethod
+    def joined(cls, parts: Sequence[tuple[np.ndarray, int]]) -> Places:
+        """Join parts of LISTED, each with the first row of its shard of targets."""
+        found = np.concatenate([np.empty(0, dtype=LISTED), *(part for part, _ in parts)])
+        first = np.repeat([first for _, first in parts], [len(part) for part, _ in parts])
+        target = found["target"].astype(np.int64) + first.astype(np.int64)
+        source = found["source"].astype(np.int64)
+        return cls(source, target, found["place"].copy(), found["similarity"].copy())
+
+    @classmethod
+    def of_lists(cls, similarity: np.ndarray, row: np.ndarray, span: tuple[int, int]) -> Places:
+        """Return those of the sources of a span in some lists, whose targets count from 0."""
+        target, place = np.nonzero((row >= span[0]) & (row < span[1]))
+        source = row[target, place] - span[0]
+        return cls(source, target, place.astype(np.int16), similarity[target, place])
+
+    def then(self, others: Places, first: int) -> Places:
+        """Append those in lists of further targets, from row ``first`` on."""
+        pairs = (
+            (self.source, others.source),
+            (self.target, others.target + first),
+            (self.place, others.place),
+            (self.similarity, others.similarity),
+        )
+        return Places(*map(np.concatenate, pairs))
+
+    def by_source(self, sources: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return where each source begins, and targets, places and similarities by source."""
+        order = np.argsort(self.source, kind="stable")
+        starts = offsets_of(np.bincount(self.source, minlength=sources))
+        return starts, self.target[order], self.place[order], self.similarity[order]
+
+
+def rival_parts(
+    target: np.ndarray, logit: np.ndarray, lines: int, shards: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the logits of candidates by shard of their targets, and where each shard begins.
+
+    Decoys, which follow the targets, are in the last shard.
+    """
+    shard = np.minimum(target // lines, shards - 1)
+    order, starts = parted(shard, shards)
+    parts = np.empty(len(order), dtype=RIVAL)
+    parts["target"] = (target - shard * lines)[order]
+    parts["logit"] = logit[order]
+    return parts, starts
