@@ -15,9 +15,9 @@ from miner.index.store import BLOCK, IDS, SENTENCES, TextWriter, VectorWriter, c
 from miner.progress import silent
 from miner.text.artifacts import atomic_directory
 
-# Files of a part of a corpus: the line, the end in `sentences.txt` and the hash of each row; and
+# Files of a part of a corpus: the line, the offset in `sentences.txt` and the hash of each row; and
 # one that is there if a row has an id other than its line number.
-PART, OWN_IDS = ("line", "end", "hash"), "own_ids"
+PART, OWN_IDS = ("line", "offset", "hash"), "own_ids"
 
 
 class PartWriter(TextWriter):
@@ -29,7 +29,8 @@ class PartWriter(TextWriter):
             shutil.copyfileobj(file, self._sentences)
         with open(part / IDS, "rb") as file:
             shutil.copyfileobj(file, self._id_file)
-        lines, ends, hashes = (np.load(part / f"{name}.npy", mmap_mode="r") for name in PART)
+        lines, offsets, hashes = (np.load(part / f"{name}.npy", mmap_mode="r") for name in PART)
+        ends = offsets[1:]
         self._own_ids |= (part / OWN_IDS).exists()
         for start in range(0, len(lines), BLOCK):
             rows = slice(start, start + BLOCK)
@@ -49,8 +50,7 @@ class PartWriter(TextWriter):
             (self.directory / OWN_IDS).touch()
         columns = (self._lines, self._offsets, self._hashes)
         for name, column in zip(PART, columns, strict=True):
-            values = column.map()
-            np.save(self.directory / f"{name}.npy", values[1:] if name == "end" else values)
+            np.save(self.directory / f"{name}.npy", column.map())
         for column in (*columns, self._files):
             column.remove()
         return self._rows
@@ -58,7 +58,12 @@ class PartWriter(TextWriter):
 
 def part_texts(part: Path) -> Texts:
     """Open the sentences of a part of a corpus."""
-    return Texts(part / SENTENCES, np.concatenate([[0], np.load(part / "end.npy")]))
+    return Texts(part / SENTENCES, np.load(part / "offset.npy", mmap_mode="r"))
+
+
+def part_hashes(part: Path) -> np.ndarray:
+    """Map the hash of the plain form of each row of a part of a corpus, ``(n,) uint64``."""
+    return np.load(part / "hash.npy", mmap_mode="r")
 
 
 def part_lines(part: Path) -> np.ndarray:
@@ -86,21 +91,23 @@ def join_parts(
     parts: Sequence[tuple[Path, Source]],
     vectors: Iterable[np.ndarray],
     model: dict[str, Any],
+    first: np.ndarray | None = None,
 ) -> None:
     """Write the flat index of a corpus whose files were read one by one into ``directory``.
 
     ``parts`` are directories of :meth:`PartWriter.close_part`, one for each file;
     ``vectors`` are blocks ``(b, d)`` of all rows in order, at least one; ``model`` is its
-    :func:`~miner.index.index.model_entry`. The result equals that of
+    :func:`~miner.index.index.model_entry`. ``first (n,) int64`` is the first row with the same
+    plain form, where it is known. The result equals that of
     :meth:`~miner.index.index.Index.build`.
     """
     writer = PartWriter(directory)
     for number, (part, _) in enumerate(parts):
         writer.append_part(part, number)
     blocks = iter(vectors)
-    first = next(blocks)
-    writer.close(first.shape[1])
+    head = next(blocks)
+    writer.close(head.shape[1], first)
     with VectorWriter(directory) as output:
-        for block in chain([first], blocks):
+        for block in chain([head], blocks):
             output.append(block)
     finish(directory, model, [source for _, source in parts], FLAT, silent)

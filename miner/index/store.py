@@ -96,8 +96,11 @@ class TextWriter:
         """Return the line, or record, of every row, ``(n,) int64``. Only before :meth:`close`."""
         return self._lines.map()
 
-    def close(self, dimension: int) -> int:
-        """Write the row tables and reserve space for the vectors. Returns the number of rows."""
+    def close(self, dimension: int, first: np.ndarray | None = None) -> int:
+        """Write the row tables and reserve space for the vectors. Returns the number of rows.
+
+        ``first (n,) int64`` is that of :func:`first_rows`, where it is known.
+        """
         self._sentences.close()
         self._id_file.close()
         if not self._own_ids:
@@ -105,7 +108,9 @@ class TextWriter:
         columns = (self._offsets, self._lines, self._files, self._hashes)
         offset, line, number, hashes = (column.map() for column in columns)
         tables = {"offset": offset, "line": line, "file": number}
-        tables["first"] = first_rows(hashes, Texts(self.directory / SENTENCES, offset))
+        if first is None:
+            first = first_rows(hashes, Texts(self.directory / SENTENCES, offset))
+        tables["first"] = first
         path = self.directory / EMBEDDINGS
         with hdf5.errors(), h5py.File(path, "w") as file:
             places = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -16,6 +16,8 @@ from miner.encoder.open_encoder import open_encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import MismatchError
 from miner.index.index import META, Index
+from miner.index.joined import part_texts
+from miner.index.sentence_file import Texts
 from miner.knn.engines import Engine, Float32Engine, Int8Engine, choose_engine
 from miner.knn.knn_search import use_threads
 from miner.knn.neighbors import Neighbors
@@ -28,12 +30,20 @@ from miner.scoring.margin import Candidates
 from miner.scoring.pair_features import PreparedText
 from miner.scoring.verifier import Verifier
 from miner.shards.object_store import result_directory
-from miner.shards.shard_plan import Plan
+from miner.shards.shard_plan import Plan, cut
 from miner.shards.task import record
 
 TEXT = tuple(field.name for field in fields(PreparedText))
 # File of the decoys' sentences. A record is read by every task that follows, and stays small.
 SENTENCES = "sentences.json"
+
+
+@dataclass(frozen=True)
+class EncodedSpan:
+    """The task that encoded a span of a side, and the first of its rows."""
+
+    task: str
+    first: int
 
 
 @dataclass(frozen=True)
@@ -98,6 +108,29 @@ class Context:
         """Open the index of a side."""
         place = self.directory(f"index/{SIDES[side]}")
         return _index(place, (place / META).stat().st_mtime_ns)
+
+    def spans(self, side: int) -> list[EncodedSpan]:
+        """Return the encoded spans of a side, in order."""
+        found = []
+        first = 0
+        for number, size in enumerate(self.plan.rows(self.work)[side]):
+            for part, (start, _) in enumerate(cut(size, self.plan.shard_lines)):
+                name = f"encode/{SIDES[side]}-{number:04}-{part:04}"
+                found.append(EncodedSpan(name, first + start))
+            first += size
+        return found
+
+    def sentence_of(self, side: int) -> Callable[[int], str]:
+        """Return a function that looks up a sentence of a side, before there is an index."""
+        firsts = np.cumsum([0, *self.plan.rows(self.work)[side]])
+
+        def look_up(row: int) -> str:
+            # Of files without sentences, which begin where the next does, the last is meant.
+            number = int(np.searchsorted(firsts, row, side="right")) - 1
+            texts = _part_texts(self.directory(f"read/{SIDES[side]}-{number:04}"))
+            return texts[row - int(firsts[number])]
+
+        return look_up
 
     def vectors(self, side: int) -> VectorSet:
         """Return the vectors of a side that take part in the search."""
@@ -203,6 +236,11 @@ def _lists(
     """Return the lists ``start`` to ``end`` of a ragged array."""
     own = offsets[start : len(offsets) if end is None else end + 1]
     return values[own[0] : own[-1]], own - own[0]
+
+
+@lru_cache(maxsize=64)
+def _part_texts(part: Path) -> Texts:
+    return part_texts(part)
 
 
 @lru_cache(maxsize=2)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from miner.knn.engines import Int8Engine
 from miner.knn.settings import NEIGHBORS, SearchSettings
 from miner.mining.decoys import DECOYS
+from miner.shards.duplicate_sentences import HASHED
 from miner.shards.exchange import LISTED, RIVAL
 from miner.shards.search_tasks import PLACE
 
@@ -23,9 +24,10 @@ PASS = 0.1
 # looked up for a candidate: the mean of its target's list, then also its nearest and best logits.
 NEIGHBOR, LOGIT, MEAN, TARGET = 12, 16, 4, 36
 # Memory, in bytes: of a process with the libraries and the model that ships, and of each row of a
-# shard in the kinds of task that hold most.
+# shard in the kinds of task that hold most; of each sentence of both sides in those of one task.
 BASE = 500 << 20
-ROW = {"search": 700, "merge": 700, "verify": 1100, "score": 1300, "index": 40, "match": 190}
+ROW = {"search": 700, "merge": 700, "verify": 1100, "score": 1300, "duplicates": 100}
+ALL = {"match": 190}
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,8 @@ def units_of(sizes: tuple[int, int], lines: int, decoys: int) -> dict[str, float
     left, right = (max(1, math.ceil(size / lines)) for size in sizes)
     both = n + m
     return {
-        "read": both, "encode": both, "index": both, "probe": 1.0, "decoys": PASS * m + decoys,
+        "read": both, "encode": both, "duplicates": both, "index": both, "probe": 1.0,
+        "decoys": PASS * m + decoys,
         "search": n * m, "against": n * decoys,
         "merge": n * (1 + MERGE * right) + m * (1 + MERGE * left), "lists": both,
         "verify": n, "rivals": n, "contest": m, "score": n, "match": both, "features": n,
@@ -92,7 +95,8 @@ def _read(
     found = {
         "read": disk["read"],
         "encode": disk["read"],
-        "index": disk["read"] + disk["encode"],
+        "duplicates": float(HASHED.itemsize) * both,
+        "index": disk["read"] + disk["encode"] + disk["duplicates"],
         "decoys": tokens * m,
         "search": vector * (n * right + m * left),
         "against": vector * (n + DECOYS * left),
@@ -117,9 +121,10 @@ def costs(
     units = units_of(sizes, lines, DECOYS)
     left, right = (max(1, math.ceil(size / lines)) for size in sizes)
     counts = {
-        "read": sum(files), "encode": max(sum(files), left + right), "index": 2, "probe": 1,
-        "decoys": 1, "search": left * right, "against": left, "merge": left + right, "lists": 3,
-        "verify": left, "rivals": right, "contest": 1, "score": left, "match": 1, "features": left,
+        "read": sum(files), "encode": max(sum(files), left + right), "duplicates": left + right,
+        "index": 2, "probe": 1, "decoys": 1, "search": left * right, "against": left,
+        "merge": left + right, "lists": 3, "verify": left, "rivals": right, "contest": 1,
+        "score": left, "match": 1, "features": left,
     }  # fmt: skip
     width = k + Int8Engine.slack
     disk = {kind: value * rows_of(kind, sizes) for kind, value in rates.disk.items()}
@@ -128,8 +133,8 @@ def costs(
     read = _read(sizes, lines, k, rates, disk)
     found = []
     for kind, seconds in rates.seconds.items():
-        rows = {"index": max(sizes), "match": sum(sizes)}.get(kind, min(lines, max(sizes)))
-        memory = BASE + ROW.get(kind, 100) * rows
+        memory = BASE + ROW.get(kind, 100) * min(lines, max(sizes))
+        memory += ALL.get(kind, 0) * sum(sizes)
         cost = Cost(kind, counts[kind], seconds * units[kind], disk[kind], read[kind], memory)
         found.append(cost)
     return found

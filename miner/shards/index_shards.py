@@ -47,7 +47,8 @@ def index_shards(
     Raises the errors of :meth:`miner.index.index.Index.build`, and MismatchError or CorpusError
     where ``work`` holds another plan.
     """
-    with _done(corpus, work, ("read", "encode", "index"), encoder, note, **others) as made:
+    kinds = ("read", "encode", "duplicates", "index")
+    with _done(corpus, work, kinds, encoder, note, **others) as made:
         context, side, _ = made
         return copy_index(context.index(side).verify(), path, corpus)
 

@@ -44,6 +44,9 @@ from miner.shards.task import Task
 from miner.shards.verify_tasks import in_span
 from miner.shards.workers import SHARD_LINES, Workers, at_work, tasks_of
 
+# Kinds of task after which both indexes and their languages are known.
+INDEXING = ("read", "encode", "duplicates", "index", "probe")
+
 
 def plan_for(
     texts: tuple[Sequence[str], Sequence[str]],
@@ -105,7 +108,7 @@ def mine_shards(
                 note(fact)
             do(plan.reading_tasks())
             tasks = plan.tasks(plan.rows(context.work))
-            do([task for task in tasks if task.kind in ("read", "encode", "index", "probe")])
+            do([task for task in tasks if task.kind in INDEXING])
             # The plan has absolute names, for workers of other working directories.
             indexes = (
                 context.index(0).with_names(texts[0]),

@@ -161,7 +161,7 @@ class Plan:
     def digest(self, kind: str) -> str:
         """Return a digest of the settings on which results of tasks of this kind depend."""
         settings = asdict(self.settings)
-        names = SCORING if kind not in ("read", "encode", "index") else ("rank",)
+        names = SCORING if kind not in ("read", "encode", "duplicates", "index") else ("rank",)
         content: list[Any] = [self.version, self.entries, self.reading, self.shard_lines]
         content += [[settings[name] for name in names]]
         if kind == "encode":
@@ -198,7 +198,7 @@ class Plan:
         shards = self.shards((sum(rows[0]), sum(rows[1])))
         tasks = self.reading_tasks()
         for side, name in enumerate(SIDES):
-            reads, encodes = [], []
+            reads, encodes, found = [], [], list[str]()
             for number, size in enumerate(rows[side]):
                 reads.append(f"read/{name}-{number:04}")
                 for part, (start, end) in enumerate(cut(size, self.shard_lines)):
@@ -210,8 +210,14 @@ class Plan:
                     )
                     encodes.append(task.name)
                     tasks.append(task)
-            inputs = (*reads, *encodes)
-            tasks.append(Task(f"index/{name}", inputs, {"side": side}, float(sum(rows[side]))))
+            inputs, size = (*reads, *encodes), sum(rows[side])
+            partitions = max(1, -(-size // self.shard_lines))
+            given = {"side": side, "partitions": partitions}
+            for number in range(partitions):
+                own = {**given, "partition": number}
+                found.append(f"duplicates/{name}-{number:04}")
+                tasks.append(Task(found[-1], inputs, own, size / partitions))
+            tasks.append(Task(f"index/{name}", (*inputs, *found), given, float(size)))
         return tasks + self._search_tasks(*shards)
 
     def shards(self, sizes: tuple[int, int]) -> tuple[list[Span], list[Span]]:

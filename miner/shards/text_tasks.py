@@ -1,8 +1,10 @@
-"""Tasks that turn files of text into the two indexes: read, encode, index."""
+"""Tasks that turn files of text into the two indexes: read, encode, duplicates, index."""
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -11,15 +13,22 @@ import numpy as np
 
 from miner.encoder.encoder import CHUNK, Encoder
 from miner.index.embed_corpus import Source, read_corpus
-from miner.index.joined import PartWriter, join_parts, part_texts
+from miner.index.joined import PartWriter, join_parts, part_hashes, part_texts
 from miner.index.sentence_file import Texts
-from miner.index.store import BLOCK, Store
+from miner.index.store import BLOCK
 from miner.mining.verification import prepare_texts
 from miner.names import SIDES
 from miner.npy import create_npy
 from miner.progress import silent
 from miner.ragged import offsets_of
 from miner.shards.context import TEXT, Context, load, save, save_text
+from miner.shards.duplicate_sentences import (
+    duplicates_of,
+    hashed,
+    partition_of,
+    write_distinct,
+    write_first,
+)
 
 
 def read(context: Context, out: Path, side: int, number: int) -> dict[str, Any]:
@@ -43,41 +52,71 @@ def encode(context: Context, out: Path, side: int, number: int, start: int, end:
         vectors[done : done + len(block)] = block
         done += len(block)
     vectors.flush()
+    hashes = part_hashes(context.directory(f"read/{SIDES[side]}-{number:04}"))[start:end]
+    save(out, hashes=hashed(hashes, vectors.any(axis=1)))
     verifying = context.encoder(0)
     if context.plan.verifying and isinstance(verifying, Encoder):
         tokenizer = verifying.tokenizer
         save_text(out, prepare_texts(texts, tokenizer, context.threads, context.memory))
 
 
-def index(context: Context, out: Path, side: int) -> dict[str, Any]:
-    """Join the files and spans of a side to an index, and find duplicates across all of them.
+def duplicates(
+    context: Context, out: Path, side: int, partition: int, partitions: int
+) -> dict[str, Any]:
+    """Find the duplicates of a side among the sentences with hashes of a partition."""
+    spans = context.spans(side)
+    arrays = [context.array(span.task, "hashes") for span in spans]
+    found = duplicates_of(
+        partition_of(arrays, [span.first for span in spans], partition, partitions),
+        context.sentence_of(side),
+    )
+    save(out, **vars(found))
+    return {"distinct": found.distinct}
 
-    Memory: 24 bytes a sentence.
-    """
+
+def index(context: Context, out: Path, side: int, partitions: int) -> dict[str, Any]:
+    """Join the files and spans of a side to an index, with the duplicates of all partitions."""
     plan, name = context.plan, SIDES[side]
     rows = plan.rows(context.work)[side]
-    reads = [f"read/{name}-{number:04}" for number in range(len(rows))]
-    spans = [
-        f"encode/{name}-{number:04}-{part:04}"
-        for number, size in enumerate(rows)
-        for part in range(-(-size // plan.shard_lines))
-    ]
-    sources = [Source(**context.result(task)["source"]) for task in reads]
-    parts = [(context.directory(task), source) for task, source in zip(reads, sources, strict=True)]
+    spans = context.spans(side)
+    sources, parts = [], []
+    for number in range(len(rows)):
+        task = f"read/{name}-{number:04}"
+        sources.append(Source(**context.result(task)["source"]))
+        parts.append((context.directory(task), sources[-1]))
     empty = np.empty((0, context.encoder(side).dimension), np.float16)
 
     def blocks() -> Iterator[np.ndarray]:
-        for task in spans:
-            vectors = context.array(task, "vectors")
+        for span in spans:
+            vectors = context.array(span.task, "vectors")
             for start in range(0, len(vectors), BLOCK):
                 yield vectors[start : start + BLOCK]
 
-    join_parts(out, parts, chain([empty], blocks()), plan.entries[side])
-    distinct = Store(out).distinct()
-    save(out, rows=distinct)
+    tasks = [f"duplicates/{name}-{number:04}" for number in range(partitions)]
+    row, firsts, dropped = (
+        [context.array(task, one) for task in tasks] for one in ("row", "first", "dropped")
+    )
+    total, distinct = sum(rows), sum(int(context.result(task)["distinct"]) for task in tasks)
+    with unnamed_array(out, total) as first:
+        write_first(first, row, firsts)
+        join_parts(out, parts, chain([empty], blocks()), plan.entries[side], first)
+    write_distinct(
+        np.lib.format.open_memmap(out / "rows.npy", "w+", np.int64, (distinct,)), dropped
+    )
     if plan.verifying:
-        _join_text(out, [context.directory(task) for task in spans])
-    return {"rows": sum(rows), "distinct": len(distinct)}
+        _join_text(out, [context.directory(span.task) for span in spans])
+    return {"rows": total, "distinct": distinct}
+
+
+@contextmanager
+def unnamed_array(directory: Path, size: int) -> Iterator[np.ndarray]:
+    """Yield an array ``(size,) int64`` on the disk of a directory, which does not stay there."""
+    if not size:
+        yield np.empty(0, dtype=np.int64)
+        return
+    with tempfile.TemporaryFile(dir=directory) as file:
+        file.truncate(8 * size)
+        yield np.asarray(np.memmap(file, dtype=np.int64, mode="r+", shape=(size,)))
 
 
 class _Span(Texts):

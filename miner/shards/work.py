@@ -33,6 +33,7 @@ from miner.shards.task import Task, perform
 FUNCTIONS: dict[str, Callable[..., dict[str, Any] | None]] = {
     "read": text_tasks.read,
     "encode": text_tasks.encode,
+    "duplicates": text_tasks.duplicates,
     "index": text_tasks.index,
     "probe": search_tasks.probe,
     "decoys": search_tasks.decoys,
