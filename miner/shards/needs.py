@@ -17,14 +17,15 @@ from miner.shards.work import AnyPlan
 
 TYPICAL = Rates(
     seconds={
-        "read": 7e-6, "encode": 4e-5, "duplicates": 1e-5, "index": 6e-6, "probe": 1.0, "decoys": 6e-5,
-        "search": 8e-9, "merge": 2e-5, "lists": 2e-5, "against": 1e-8, "verify": 5e-4,
-        "rivals": 1e-5, "contest": 2e-6, "score": 6e-5, "match": 4e-6, "features": 5e-5,
+        "read": 7e-6, "encode": 4e-5, "duplicates": 1e-5, "index": 6e-6, "probe": 1.0,
+        "decoys": 6e-5, "search": 8e-9, "merge": 2e-5, "lists": 2e-5, "against": 1e-8,
+        "verify": 5e-4, "rivals": 1e-5, "contest": 2e-6, "score": 6e-5, "match": 4e-6,
+        "features": 5e-5,
     },
     disk=dict.fromkeys(
         (
-            "read", "encode", "duplicates", "index", "probe", "decoys", "search", "merge", "lists", "against",
-            "verify", "rivals", "contest", "score", "match", "features",
+            "read", "encode", "duplicates", "index", "probe", "decoys", "search", "merge",
+            "lists", "against", "verify", "rivals", "contest", "score", "match", "features",
         ),
         0.0,
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -100,9 +101,7 @@ def index(context: Context, out: Path, side: int, partitions: int) -> dict[str, 
     with unnamed_array(out, total) as first:
         write_first(first, row, firsts)
         join_parts(out, parts, chain([empty], blocks()), plan.entries[side], first)
-    write_distinct(
-        np.lib.format.open_memmap(out / "rows.npy", "w+", np.int64, (distinct,)), dropped
-    )
+    write_distinct(create_npy(out / "rows.npy", np.int64, (distinct,)), dropped)
     if plan.verifying:
         _join_text(out, [context.directory(span.task) for span in spans])
     return {"rows": total, "distinct": distinct}
@@ -116,6 +115,8 @@ def unnamed_array(directory: Path, size: int) -> Iterator[np.ndarray]:
         return
     with tempfile.TemporaryFile(dir=directory) as file:
         file.truncate(8 * size)
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, 8 * size)
         yield np.asarray(np.memmap(file, dtype=np.int64, mode="r+", shape=(size,)))
 
 
