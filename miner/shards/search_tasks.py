@@ -152,14 +152,13 @@ def lists(context: Context, out: Path, parts: list[str], against: list[str] | No
         blocks = [(task, f"{draw}-backward") for task in against]
         found = _settled(context, context.decoy_set(draw), base, blocks, engine)
         save(out, **{f"{draw}-similarity": found.similarity, f"{draw}-row": found.row})
-        whole = {name: context.array("lists/target", name) for name in ("mean", "nearest")}
+        near = two_nearest(found, np.arange(len(found)))
+        mean, nearest = (context.array("lists/target", name) for name in ("mean", "nearest"))
         save(
             out,
             **{
-                f"{draw}-mean": np.append(whole["mean"], neighborhood_mean(found)),
-                f"{draw}-nearest": np.concatenate(
-                    [whole["nearest"], two_nearest(found, np.arange(len(found)))]
-                ),
+                f"{draw}-mean": np.append(mean, neighborhood_mean(found)),
+                f"{draw}-nearest": np.concatenate([nearest, near]),
             },
         )
 

@@ -54,7 +54,7 @@ def encode(context: Context, out: Path, side: int, number: int, start: int, end:
         done += len(block)
     vectors.flush()
     hashes = part_hashes(context.directory(f"read/{SIDES[side]}-{number:04}"))[start:end]
-    save(out, hashes=hashed(hashes, vectors.any(axis=1)))
+    save(out, hashes=hashed(hashes, np.asarray(vectors.any(axis=1))))
     verifying = context.encoder(0)
     if context.plan.verifying and isinstance(verifying, Encoder):
         tokenizer = verifying.tokenizer
