@@ -152,15 +152,19 @@ def lists(context: Context, out: Path, parts: list[str], against: list[str] | No
         blocks = [(task, f"{draw}-backward") for task in against]
         found = _settled(context, context.decoy_set(draw), base, blocks, engine)
         save(out, **{f"{draw}-similarity": found.similarity, f"{draw}-row": found.row})
-        near = two_nearest(found, np.arange(len(found)))
-        mean, nearest = (context.array("lists/target", name) for name in ("mean", "nearest"))
-        save(
-            out,
-            **{
-                f"{draw}-mean": np.append(mean, neighborhood_mean(found)),
-                f"{draw}-nearest": np.concatenate([nearest, near]),
-            },
-        )
+        more = {"mean": neighborhood_mean(found)}
+        more["nearest"] = two_nearest(found, np.arange(len(found)))
+        for name, values in more.items():
+            _append(out / f"{draw}-{name}.npy", context.array("lists/target", name), values)
+
+
+def _append(path: Path, whole: np.ndarray, more: np.ndarray) -> None:
+    """Write an array, mapped from disk, with further rows at its end."""
+    rows = create_npy(path, whole.dtype, (len(whole) + len(more), *whole.shape[1:]))
+    for start in range(0, len(whole), BLOCK):
+        rows[start : start + BLOCK][: len(whole) - start] = whole[start : start + BLOCK]
+    rows[len(whole) :] = more
+    rows.flush()
 
 
 def _settled(
