@@ -151,7 +151,8 @@ def lists(context: Context, out: Path, parts: list[str], against: list[str] | No
         engine = context.engine(context.result("decoys/all")["engines"][draw])
         blocks = [(task, f"{draw}-backward") for task in against]
         found = _settled(context, context.decoy_set(draw), base, blocks, engine)
-        save(out, **{f"{draw}-similarity": found.similarity, f"{draw}-row": found.row})
+        save(out, **{f"{draw}-similarity": found.similarity})
+        save(out, **{f"{draw}-row": found.row})
         more = {"mean": neighborhood_mean(found)}
         more["nearest"] = two_nearest(found, np.arange(len(found)))
         for name, values in more.items():
