@@ -245,10 +245,10 @@ machine = several(
     click.option(
         "--engine",
         type=click.Choice(ENGINES),
-        default="fused",
+        default="auto",
         show_default=True,
-        help="fused compares all pairs in one pass, hybrid a few per cent of them; faiss searches "
-        "twice, for compressed indexes and for fused on a GPU; triton is for GPUs, untried yet.",
+        help="fused compares all pairs, hybrid a few per cent of them; auto is hybrid for very "
+        "large corpora, else fused. faiss is for compressed indexes, triton for GPUs, untried.",
     ),
     click.option(
         "--exact",

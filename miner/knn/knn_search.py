@@ -91,7 +91,8 @@ def engine_for(source: VectorSet, target: VectorSet, settings: SearchSettings) -
     """
     if settings.exact and settings.engine == "hybrid":
         raise ResourceError("--engine hybrid is not exact; leave out either it or --exact")
-    threads, engine = thread_count(settings.threads), settings.engine
+    threads = thread_count(settings.threads)
+    engine = "fused" if settings.engine == "auto" else settings.engine
     device = search_device(settings.device, engine)
     if source.ann is not None or target.ann is not None:
         if settings.exact:

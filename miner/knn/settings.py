@@ -22,9 +22,10 @@ class SearchSettings:
       standard that matches by id expects.
     - ``memory``: bytes that the search may allocate. None: half of what is free.
     - ``engine``: ``fused`` finds both directions in one pass, ``faiss`` searches twice. ``hybrid``
-      compares few pairs of large corpora, by clusters and by tokens (:mod:`miner.knn.hybrid`). On a
-      GPU both others are FAISS's search; ``triton`` is a kernel of ours there, which has not run on
-      one yet.
+      compares few pairs of large corpora, by clusters and by tokens (:mod:`miner.knn.hybrid`).
+      ``auto`` is ``hybrid`` for very large corpora that are verified on a processor, else
+      ``fused`` (:func:`miner.mining.search.chosen_engine`). On a GPU ``fused`` and ``faiss`` are
+      FAISS's search; ``triton`` is a kernel of ours there, which has not run on one yet.
     - ``exact``: the fused engine multiplies in float32, and searches again what rounding may have
       changed. Flat indexes only.
     - ``device``: ``auto``, ``cpu`` or ``cuda``.
@@ -41,7 +42,7 @@ class SearchSettings:
     retrieval: str = "max"
     duplicates: str = "first"
     memory: int | None = None
-    engine: str = "fused"
+    engine: str = "auto"
     exact: bool = False
     device: str = "auto"
     threads: int | None = None

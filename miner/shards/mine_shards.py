@@ -65,10 +65,11 @@ def plan_for(
     verifier, reason = chosen_verifier(encoder, settings)
     calibrates_margins(verifier, keep, settings, encoder.model is None, False)
     rank = "margin" if verifier is None else "probability"
+    engine = "fused" if settings.engine == "auto" else settings.engine
     plan = Plan.of(
         texts,
         (encoder, encoder.on_side("target")),
-        replace(settings, rank=rank, memory=None, threads=None),
+        replace(settings, rank=rank, memory=None, threads=None, engine=engine),
         shard_lines,
         reading=reading,
         estimating=verifier is not None and keep.estimate,
@@ -93,10 +94,10 @@ def mine_shards(
 ) -> Mined:
     """Mine the translation pairs of two corpora of many files, by tasks in the directory ``work``.
 
-    The result is that of :func:`miner.mining.mine.mine`, bit for bit, for every backend, number of
-    workers and ``shard_lines``, which are the sentences of a shard. Stopped or killed, the same
-    call goes on. ``done`` is called with each index once both are there. ``reading`` goes to
-    :class:`miner.text.corpus.Reader`.
+    The result is that of :func:`miner.mining.mine.mine` with the fused engine, bit for bit, for
+    every backend, number of workers and ``shard_lines``, which are the sentences of a shard.
+    Stopped or killed, the same call goes on. ``done`` is called with each index once both are
+    there. ``reading`` goes to :class:`miner.text.corpus.Reader`.
 
     Raises the errors of :func:`miner.mining.mine.mine`, and MismatchError or CorpusError where
     ``work`` holds another plan.

@@ -284,7 +284,7 @@ def test_engines_find_the_same_pairs(miner: Miner, sides: tuple[Path, Path]) -> 
     assert {code for code, _, _ in found} == {0}
     assert len({out for _, out, _ in found}) == 1 and len({err for _, _, err in found}) == 1
     code, _, err = miner("search", *sides, "--engine", "scann")
-    assert code == 2 and "'scann' is not one of 'fused', 'hybrid'" in err
+    assert code == 2 and "'scann' is not one of 'auto', 'fused'" in err
 
 
 @pytest.mark.parametrize("engine", ["fused", "faiss"])

@@ -9,6 +9,7 @@ import json
 import lzma
 import unicodedata
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,6 +24,7 @@ from miner.errors import MismatchError, ResourceError
 from miner.index.index import Index
 from miner.knn import knn_search
 from miner.knn.settings import SearchSettings
+from miner.knn.vector_set import VectorSet
 from miner.mining.pairs import Pairs, each_duplicate
 from miner.mining.search import search
 from miner.names import MARGINS, RETRIEVALS
@@ -191,6 +193,21 @@ def test_the_hybrid_engine_finds_the_pairs(
         assert found.recall.forward > 0.5 and found.recall.backward > 0.5
         assert 0 <= found.recall.found <= found.recall.likely <= 8 * 2 * len(indexes[0])
         assert "recall of neighbours" in str(found.recall)
+
+
+def test_auto_is_hybrid_for_very_large_corpora(monkeypatch: pytest.MonkeyPatch) -> None:
+    left, right = (VectorSet(np.ones((n, 2), np.float16), np.arange(n)) for n in (20, 30))
+    compressed = VectorSet(left.vectors, left.rows, object())
+    choose, auto = searching.chosen_engine, SearchSettings(device="cpu")
+    assert auto.engine == "auto" and choose(left, right, auto, True) == "fused"
+    monkeypatch.setattr(searching, "LARGE", 600)
+    assert choose(left, right, auto, True) == "hybrid"
+    assert choose(left, right, replace(auto, engine="faiss"), True) == "faiss"
+    assert choose(left, right, auto, False) == "fused"
+    assert choose(left, right, replace(auto, exact=True), True) == "fused"
+    assert choose(compressed, right, auto, True) == "fused"
+    monkeypatch.setattr(searching, "search_device", lambda device, engine: "cuda")
+    assert choose(left, right, replace(auto, device="auto"), True) == "fused"
 
 
 def test_two_models(
