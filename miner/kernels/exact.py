@@ -34,6 +34,16 @@ def rescore(queries, base, rows, out):
             out[i, j] = _dot(queries[i], base[rows[i, j]]) if rows[i, j] >= 0 else -np.inf
 
 
+@numba.njit(parallel=True, cache=True, error_model="numpy")
+def rescore_pairs(queries, base, query, row, out):
+    """Compute ``out[i] = queries[query[i]] · base[row[i]]``, as :func:`rescore` does.
+
+    ``query (p,)`` and ``row (p,)`` are integers, ``out (p,) float32``.
+    """
+    for i in numba.prange(len(query)):
+        out[i] = _dot(queries[query[i]], base[row[i]])
+
+
 @numba.njit(fastmath={"reassoc", "contract"}, error_model="numpy")
 def _rough(a, b):
     total = np.float32(0.0)

@@ -15,9 +15,8 @@ from miner.knn.recall import scan
 from miner.knn.vector_set import VectorSet
 from miner.machine import release_pages
 
-# Bytes of a file of vectors that may be in memory while candidates are ranked, and the bytes that
-# the system maps around each.
-PAGES, AROUND = 64 << 20, 1 << 16
+# Bytes of a file of vectors that may be in memory while candidates are ranked.
+PAGES = 64 << 20
 # Candidates beyond k of a second search in float32: enough for a cluster of near-duplicates.
 SECOND_SLACK = 60
 
@@ -73,20 +72,28 @@ def rank(vectors: np.ndarray, base: VectorSet, found: np.ndarray, k: int) -> Ran
     Returns exact similarities and positions, ``(b, min(k, w))``, by similarity descending, then
     position. A position of -1 is an empty place.
     """
-    from miner.kernels.exact import rescore
+    from miner.kernels.exact import rescore, rescore_pairs
     from miner.kernels.half import bits
 
-    scores = np.empty(found.shape, dtype=np.float32)
+    scores = np.full(found.shape, -np.inf, dtype=np.float32)
     numbers, rows = bits(vectors), np.where(found >= 0, base.rows[found], -1)
-    # Candidates lie all over the file: of a large one, pages are dropped after a few queries.
-    step = len(found)
-    if base.vectors.nbytes > PAGES:
-        step = max(1, PAGES // (AROUND * found.shape[1]))
-    for start in range(0, len(found), max(1, step)):
-        part = slice(start, start + step)
-        rescore(numbers[part], bits(base.vectors), rows[part], scores[part])
-        if step < len(found):
-            release_pages(base.vectors)
+    if base.vectors.nbytes <= PAGES:
+        rescore(numbers, bits(base.vectors), rows, scores)
+    else:
+        # Candidates lie all over a large file: they are read in its order, and its pages are
+        # dropped after each part.
+        flat, values = rows.ravel(), scores.reshape(-1)
+        order = np.argsort(flat, kind="stable")
+        part = max(1, PAGES // (base.vectors.nbytes // len(base.vectors)))
+        edges = np.arange(0, len(base.vectors) + part, part)
+        places = np.searchsorted(flat, edges, sorter=order)  # -1 comes before
+        for first, last in zip(places, places[1:], strict=False):
+            own = order[first:last]
+            if len(own):
+                value = np.empty(len(own), np.float32)
+                rescore_pairs(numbers, bits(base.vectors), own // rows.shape[1], flat[own], value)
+                values[own] = value
+                release_pages(base.vectors)
     order = np.lexsort((found, -scores), axis=1)[:, :k]
     return np.take_along_axis(scores, order, axis=1), np.take_along_axis(found, order, axis=1)
 
