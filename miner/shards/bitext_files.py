@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from miner.errors import CorpusError, MismatchError
+from miner.shards.object_store import result_directory, result_record
 from miner.shards.shard_plan import stamp
-from miner.shards.task import Task, record
+from miner.shards.task import Task
 from miner.text.bitext_format import BitextFormat
 from miner.text.compression import MAGIC
 from miner.text.rows import Rows
@@ -110,7 +111,7 @@ class BitextFiles:
 
     def rows(self, work: Path) -> list[int]:
         """Return the number of rows of each bitext, once all are counted."""
-        return [int(record(work, task.name)["result"]["rows"]) for task in self.tasks()]
+        return [int(result_record(work, task.name)["result"]["rows"]) for task in self.tasks()]
 
     def pieces(self, rows: Sequence[int]) -> list[Piece]:
         """Return all pieces, given the number of rows of each bitext; at least one of each."""
@@ -147,7 +148,8 @@ class BitextFiles:
         if piece.of == 1:
             return self.whole(piece.file, more, piece.rows)
         whole = self.whole(piece.file, more, 0)
-        return whole.piece(work / CUT / f"{piece.file:04}", piece.number, self.shard_lines)
+        place = result_directory(work, f"{CUT}/{piece.file:04}")
+        return whole.piece(place, piece.number, self.shard_lines)
 
 
 def cut(files: BitextFiles, out: Path, file: int) -> dict[str, Any]:

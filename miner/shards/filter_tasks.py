@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from miner.cleaning import write as outputs
-from miner.cleaning.clean import fill, passed, sample_texts, with_sample
+from miner.cleaning.clean import fill, passed, sample_size, sample_texts, with_sample
 from miner.cleaning.decide import (
     Cleaned,
     compared_values,
@@ -25,7 +25,7 @@ from miner.cleaning.funnel import summary
 from miner.cleaning.limits import Limits
 from miner.cleaning.plan import Plan, Step
 from miner.cleaning.run_checkpoint import Table
-from miner.cleaning.text_languages import identified_as, identify_rows
+from miner.cleaning.text_languages import identified_as, identify_rows, needs_languages
 from miner.cleaning.worker import ROWS, Job, scorers
 from miner.filters.filter_types import GLOBAL, LOCAL, MODEL, Comparison
 from miner.npy import create_npy
@@ -45,8 +45,8 @@ from miner.shards.filtering_plan import (
     FilteringPlan,
 )
 from miner.shards.joined_outputs import JOIN
+from miner.shards.object_store import result_directory, result_record
 from miner.shards.partitions import answers, best_rows, entries, merged, ranked
-from miner.shards.task import record
 from miner.text.rows import Rows, spread_rows
 
 TABLE, TEXTS = "scores.bin", "texts.json"
@@ -80,7 +80,7 @@ class FilteringContext:
 
     def array(self, task: str, name: str) -> np.ndarray:
         """Map an array of a task's result into memory."""
-        return load(self.work / task / f"{name}.npy")
+        return load(result_directory(self.work, task) / f"{name}.npy")
 
     def job(self, stage: int, rows: Rows) -> Job:
         """Return what scores rows by the filters of a stage."""
@@ -91,14 +91,14 @@ class FilteringContext:
 
     def _informed(self, filters: Plan) -> Plan:
         """Return the filters with what they know about the whole text."""
-        if (self.work / LANGUAGES / "all").exists():
-            left, right = record(self.work, f"{LANGUAGES}/all")["result"]["seen"]
+        if needs_languages(filters):
+            left, right = result_record(self.work, f"{LANGUAGES}/all")["result"]["seen"]
             filters = identified_as(filters, (left, right))
-        if (self.work / SAMPLE).exists():
+        if sample_size(filters) is not None:
             source: list[str] = []
             target: list[str] = []
             for piece in self.pieces:
-                place = self.work / SAMPLE / piece.name / TEXTS
+                place = result_directory(self.work, f"{SAMPLE}/{piece.name}") / TEXTS
                 some = json.loads(place.read_text(encoding="utf-8"))
                 source += some[0]
                 target += some[1]
@@ -107,13 +107,13 @@ class FilteringContext:
 
     def table(self, kind: str, piece: Piece, job: Job) -> np.ndarray:
         """Return the scores of a piece, by memory map."""
-        return Table(self.work / kind / piece.name / TABLE, job.dtype).read()
+        return Table(result_directory(self.work, f"{kind}/{piece.name}") / TABLE, job.dtype).read()
 
     def seconds(self, piece: Piece) -> dict[str, float]:
         """Return the processor time that each filter took on a piece."""
         found: dict[str, float] = {}
         for kind in (CHECK, RATE) if self.plan.filters.stage(MODEL) else (CHECK,):
-            found |= record(self.work, f"{kind}/{piece.name}")["result"]["seconds"]
+            found |= result_record(self.work, f"{kind}/{piece.name}")["result"]["seconds"]
         return found
 
     def decided(self, piece: Piece, level: int) -> Cleaned:
@@ -244,7 +244,7 @@ def best(context: FilteringContext, out: Path, level: int, partition: int) -> No
     """Find the best pairs of the keys of a partition, of all pieces."""
     tasks = [f"{KEYS}/{level}-{piece.name}" for piece in context.pieces]
     number = 0
-    while (context.work / tasks[0] / f"{number}-entries.npy").exists():
+    while (result_directory(context.work, tasks[0]) / f"{number}-entries.npy").exists():
         parts = []
         for task in tasks:
             starts = context.array(task, f"{number}-starts")
@@ -294,7 +294,7 @@ def compare(
         scores = _of_best(context, own, level, partitions, found, rows)
     else:
         place = _places(context, own, level, len(rows))
-        total = record(context.work, f"{ORDER}/{level}")["result"]["total"]
+        total = result_record(context.work, f"{ORDER}/{level}")["result"]["total"]
         scores = comparison.of_places(place, total)
     save(out, values=compared_values(step, own.rows, rows, scores, context.header))
 
@@ -343,7 +343,7 @@ def write(context: FilteringContext, out: Path, piece: dict[str, int]) -> dict[s
     choice = context.plan.given.choice
     if choice.any:
         rows = np.flatnonzero(found.kept)
-        kept = record(context.work, f"{ORDER}/{level}")["result"]["kept"]
+        kept = result_record(context.work, f"{ORDER}/{level}")["result"]["kept"]
         decide_places(found, choice, rows, _places(context, own, level, len(rows)), kept)
     names = context.plan.outputs(own.file)
     places = {role: joined_outputs.place(out, own, role, name) for role, name in names.items()}

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from miner.shards.bitext_files import Piece
+from miner.shards.object_store import result_directory
 from miner.shards.task import Task
 from miner.text.output import atomic_file, open_output, resource_error
 
@@ -40,7 +41,7 @@ def join(work: Path, out: Path, parts: Sequence[str], names: Mapping[str, str]) 
     for role, name in names.items():
         with open_output(out / f"{role}-{name}", binary=True) as file:
             for part in parts:
-                with open(work / part / f"{role}.part", "rb") as source:
+                with open(result_directory(work, part) / f"{role}.part", "rb") as source:
                     shutil.copyfileobj(source, file)
 
 
@@ -68,6 +69,6 @@ def deliver(
             final = directories[role.partition(" ")[0]] / name
             try:
                 with atomic_file(final) as temporary:
-                    shutil.copyfile(work / task / f"{role}-{name}", temporary)
+                    shutil.copyfile(result_directory(work, task) / f"{role}-{name}", temporary)
             except OSError as error:
                 raise resource_error(error, final) from error

@@ -298,6 +298,14 @@ def standing(work: Path) -> Callable[[Task, str], bool]:
     return partial(stands, work) if store is None else store.stands
 
 
+def result_record(work: Path, name: str) -> dict[str, Any]:
+    """Return the record of a task, which is fetched where it is in an object store."""
+    store = store_of(work)
+    if store is not None:
+        store.fetch_records([name])
+    return record(work, name)
+
+
 def result_directory(work: Path, name: str) -> Path:
     """Return the directory of a task's result, which is fetched where it is in an object store."""
     store = store_of(work)
