@@ -227,6 +227,7 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     "billion": simple("billion.json", scale_tables.billion),
     "shards": simple("shards.json", scale_tables.overhead),
     "slurm": simple("slurm.json", scale_tables.slurm),
+    "memory": part("memory.json", scale_tables.memory),
     "languages": part("languages.json", language_tables.tables),
     "seeds": simple("seeds.json", seeds.seeds),
     "encoders": part("encoders.json", encoder_tables.tables),

@@ -1,5 +1,6 @@
-"""Tables of ``results/billion.json``, ``results/shards.json`` and ``results/slurm.json``."""
+"""Tables of ``results/billion.json``, ``shards.json``, ``slurm.json`` and ``memory.json``."""
 
+from collections.abc import Callable
 from typing import Any
 
 from benchmarks.markdown import table
@@ -108,4 +109,27 @@ def slurm(record: dict[str, Any]) -> list[str]:
         "Memory and minutes that the jobs of each kind asked for:",
         "",
         *table(("task", "jobs", "memory", "minutes", "peak MB"), asked),
+    ]
+
+
+def memory(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) -> list[str]:
+    sections = record["sections"]
+    text, mining = sections["text"]["results"], sections["mining"]["results"]
+    small, large = mining["sizes"]
+    rows = [(f"`{kind}`", "", "", f"{peak:,}") for kind, peak in text["peak MB"].items()]
+    rows += [
+        (f"`{kind}`", *(f"{peak:,}" for peak in pair), "")
+        for kind, pair in mining["peak MB"].items()
+    ]
+    return [
+        "Largest resident memory of a task of each kind, in MB, with pages of mapped files, by the",
+        "lines of a shard. The first three are those of `miner index`, without token ids. The",
+        f"others have {mining['targets']:,} targets and",
+        f"`--memory {mining['memory']}`; with a million lines they are not measured, and the",
+        "estimate of the plan (see the next table) is what Slurm is asked for. One process does",
+        "all tasks of a mining, the smaller mining first.",
+        "",
+        *table(("task", f"{small:,}", f"{large:,}", f"{text['lines']:,}"), rows),
+        "",
+        *(f"{conditions(section)}\n" for section in sections.values()),
     ]
