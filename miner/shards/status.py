@@ -53,10 +53,14 @@ def status(work: str | Path) -> Status:
     """Return the state of the mining in ``work``. Raises ArtifactError for another directory."""
     if is_remote(work):
         store = open_store(str(work))
-        store.pull()
-        store.pull_notes()
-        work = store.cache
-    work = Path(work)
+        with store.named():
+            store.pull()
+            store.pull_notes()
+            return _status(store.cache)
+    return _status(Path(work))
+
+
+def _status(work: Path) -> Status:
     plan = open_plan(work)
     tasks = plan.reading_tasks()
     records = _records(work, tasks)

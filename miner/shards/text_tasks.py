@@ -17,6 +17,7 @@ from miner.index.embed_corpus import Source, read_corpus
 from miner.index.joined import PartWriter, join_parts, part_hashes, part_texts
 from miner.index.sentence_file import Texts
 from miner.index.store import BLOCK
+from miner.machine import release_pages
 from miner.mining.verification import prepare_texts
 from miner.names import SIDES
 from miner.npy import create_npy
@@ -48,13 +49,16 @@ def encode(context: Context, out: Path, side: int, number: int, start: int, end:
     blocks = (texts.slice(i, min(i + CHUNK, len(texts))) for i in range(0, len(texts), CHUNK))
     shape, dtype = (len(texts), encoder.dimension), np.dtype(context.plan.dtype)
     vectors = create_npy(out / "vectors.npy", dtype, shape)
+    known = np.zeros(len(texts), dtype=bool)
     done = 0
     for block in encoder.stream(blocks, dtype):
         vectors[done : done + len(block)] = block
+        known[done : done + len(block)] = block.any(axis=1)
         done += len(block)
+        release_pages(vectors)  # they go to disk, and count no longer as this process's
     vectors.flush()
     hashes = part_hashes(context.directory(f"read/{SIDES[side]}-{number:04}"))[start:end]
-    save(out, hashes=hashed(hashes, np.asarray(vectors.any(axis=1))))
+    save(out, hashes=hashed(hashes, known))
     verifying = context.encoder(0)
     if context.plan.verifying and isinstance(verifying, Encoder):
         tokenizer = verifying.tokenizer
@@ -92,6 +96,7 @@ def index(context: Context, out: Path, side: int, partitions: int) -> dict[str, 
             vectors = context.array(span.task, "vectors")
             for start in range(0, len(vectors), BLOCK):
                 yield vectors[start : start + BLOCK]
+                release_pages(vectors)
 
     tasks = [f"duplicates/{name}-{number:04}" for number in range(partitions)]
     row, firsts, dropped = (
@@ -153,4 +158,6 @@ def _join_text(out: Path, parts: list[Path]) -> None:
         for values in found:
             joined[done : done + len(values)] = values
             done += len(values)
+            release_pages(values)
+            release_pages(joined)
         joined.flush()
