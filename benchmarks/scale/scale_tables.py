@@ -116,7 +116,9 @@ def memory(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) 
     sections = record["sections"]
     text, mining = sections["text"]["results"], sections["mining"]["results"]
     small, large = mining["sizes"]
-    rows = [(f"`{kind}`", "", "", f"{peak:,}") for kind, peak in text["peak MB"].items()]
+    rows: list[tuple[str, ...]] = [
+        (f"`{kind}`", "", "", f"{peak:,}") for kind, peak in text["peak MB"].items()
+    ]
     rows += [
         (f"`{kind}`", *(f"{peak:,}" for peak in pair), "")
         for kind, pair in mining["peak MB"].items()

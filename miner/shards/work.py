@@ -95,6 +95,9 @@ def execute(order: Order, lent: SentenceEncoder | None = None) -> dict[str, Any]
         if store is not None:
             store.pull_plan()
         plan = open_plan(work)
+        if store is not None and task.kind not in ("read", "encode"):
+            # The sizes of all files say where shards begin.
+            store.fetch_records(task.name for task in plan.reading_tasks())
         context: Any
         if isinstance(plan, ScoringPlan):
             context = ScoringContext(work, plan, order.threads)

@@ -16,9 +16,9 @@ from support.sharded import Corpus, same
 
 from miner.errors import ArtifactError, CorpusError, DependencyError, ResourceError
 from miner.knn.settings import SearchSettings
-from miner.shards import object_store
+from miner.shards import object_store, work
 from miner.shards import run_tasks as runner
-from miner.shards.object_store import open_store
+from miner.shards.object_store import ObjectStore, open_store
 from miner.shards.status import status
 from miner.shards.task import DONE, Task
 from miner.shards.workers import Workers
@@ -66,6 +66,20 @@ def test_equal_and_resumed(corpus: Corpus, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(runner, "Order", lambda work, task, *rest: given.append(task))
     assert same(corpus.shards(url, settings=MARGIN), expected, tmp_path / "second")
     assert not given
+
+
+def test_each_task_on_a_machine_of_its_own(
+    corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fresh(url: str) -> ObjectStore:
+        monkeypatch.setattr(tempfile, "tempdir", tempfile.mkdtemp(dir=tmp_path))
+        store = ObjectStore(url)
+        object_store._stores[store.cache] = store
+        return store
+
+    monkeypatch.setattr(work, "open_store", fresh)
+    found = corpus.shards("memory://fresh", 40, settings=MARGIN)
+    assert same(found, corpus.whole(MARGIN), tmp_path / "compared")
 
 
 def test_records_are_written_last(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
