@@ -23,7 +23,7 @@ from miner.text.corpus import Reader
 
 MINER = "import sys; from miner.cli import main; sys.exit(main())"
 MILLION, SIZES, TARGETS = 1_000_000, (10_000, 40_000), 4000
-TEXT = "read", "encode", "index"
+TEXT = "read", "encode", "duplicates", "index"
 # Memory that a task's search may allocate.
 MEMORY = "1G"
 
