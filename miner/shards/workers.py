@@ -66,11 +66,6 @@ def held(work: str | Path, plan: AnyPlan) -> Iterator[Path]:
     another process works.
     """
     if is_remote(work):
-        if not isinstance(plan, Plan):
-            raise ResourceError(
-                f"--work {work}: pairs are scored and filtered in a directory of a file system; "
-                "name one"
-            )
         with _held_remote(open_store(str(work)), plan) as cache:
             yield cache
         return

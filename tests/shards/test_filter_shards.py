@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from support.cleaning import given_scores, toml
 from support.commands import Miner, fault, miner, write  # noqa: F401 (fixture)
 
 from miner.errors import ArtifactError
+from miner.shards import object_store
 from miner.shards.bitext_files import BitextFiles
 from miner.shards.filtering_plan import FilteringPlan, Filters
 from miner.text.bitext_format import USUAL_FORMAT
@@ -162,3 +164,25 @@ def test_what_shards_refuse(miner: Miner) -> None:
     config({"name": "margin", "pairs": 0})
     with pytest.raises(ArtifactError, match="margin: with pairs = 0"):
         FilteringPlan.of(files, Filters("filters.toml", model=str(miner.model)))
+
+
+def test_object_store(miner: Miner, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("fsspec")
+    write("a.tsv", "a b\tc d", "a b\tc d", "e f\tg h")
+    given = config({"name": "length", "maximum": 9}, {"name": "duplicates"})
+    Path("here").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(Path("here").absolute()))
+    url = f"file://{Path.cwd()}/store"
+    for work in ("work", url):
+        shards = ("--backend", "serial", "--work", work, "--shard-lines", 2)
+        done = miner("filter", "a.tsv", *given, *shards, "-o", f"out-{work[:4]}")
+        assert done.code == 0, done.err
+    # Another machine has none of the results.
+    Path("elsewhere").mkdir()
+    monkeypatch.setattr(object_store, "_stores", {})
+    monkeypatch.setattr(tempfile, "tempdir", str(Path("elsewhere").absolute()))
+    again = miner("filter", "a.tsv", *given, *shards, "-o", "again", "--rejected", "bad")
+    assert again.code == 0, again.err
+    texts = [Path(name, "a.tsv").read_text() for name in ("out-work", "out-file", "again")]
+    assert texts == ["a b\tc d\ne f\tg h\n"] * 3
+    assert Path("bad/a.tsv").read_text() == "a b\tc d\tduplicates\t1\n"
