@@ -1,4 +1,7 @@
-"""Tasks of a filtering, in the order of :class:`miner.shards.filtering_plan.FilteringPlan`."""
+"""Tasks of a filtering, in the order of :class:`miner.shards.filtering_plan.FilteringPlan`.
+
+More than 350 lines: the tasks share what they read and write, and the plan names them all.
+"""
 
 from __future__ import annotations
 
