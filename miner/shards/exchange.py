@@ -1,4 +1,4 @@
-"""What shards of one side write for shards of the other: parts, each for the task that reads it."""
+"""Parts that shards of one side write for shards of the other, each for the task that reads it."""
 
 from __future__ import annotations
 
