@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from miner.cleaning.choice import EVERYTHING, Choice
 from miner.cleaning.decide import PART, Cleaned, decide
-from miner.cleaning.limits import EVERYTHING, Choice
 from miner.cleaning.plan import Plan
 from miner.cleaning.run_checkpoint import Checkpoint, Table
 from miner.cleaning.text_languages import with_languages

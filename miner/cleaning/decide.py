@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from miner.cleaning.limits import Choice, Limits
+from miner.cleaning.choice import Choice, Limits
 from miner.cleaning.plan import Plan, Step
 from miner.cleaning.worker import REPAIRED, broken
 from miner.filters.filter_types import GLOBAL, LOCAL, MODEL, Comparison

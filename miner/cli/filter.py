@@ -163,9 +163,9 @@ def filter(
         click.echo(filtering.listing())
         return
     from miner.cleaning import funnel
+    from miner.cleaning.choice import Choice
     from miner.cleaning.clean import clean
     from miner.cleaning.dry_run import sample
-    from miner.cleaning.limits import Choice
     from miner.cleaning.plan import default_plan, read_plan
     from miner.cleaning.write import write
     from miner.machine import thread_count

@@ -22,7 +22,7 @@ REFUSED = {
 def run(shards: Sharding, work: str | None, given: dict[str, Any]) -> None:
     """Filter by the tasks of a plan; ``given`` are the options of ``miner filter``."""
     from miner.cleaning import funnel
-    from miner.cleaning.limits import Choice
+    from miner.cleaning.choice import Choice
     from miner.shards.bitext_files import BitextFiles
     from miner.shards.filter_shards import filter_shards
     from miner.shards.filtering_plan import Filters

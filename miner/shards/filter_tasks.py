@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from miner.cleaning import write as outputs
+from miner.cleaning.choice import Limits
 from miner.cleaning.clean import fill, passed, sample_size, sample_texts, with_sample
 from miner.cleaning.decide import (
     Cleaned,
@@ -25,7 +26,6 @@ from miner.cleaning.decide import (
     to_compare,
 )
 from miner.cleaning.funnel import summary
-from miner.cleaning.limits import Limits
 from miner.cleaning.plan import Plan, Step
 from miner.cleaning.run_checkpoint import Table
 from miner.cleaning.text_languages import identified_as, identify_rows, needs_languages

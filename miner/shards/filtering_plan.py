@@ -17,8 +17,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from miner.cleaning.choice import Choice
 from miner.cleaning.clean import sample_size
-from miner.cleaning.limits import Choice
 from miner.cleaning.plan import Plan, default_plan, read_plan
 from miner.cleaning.text_languages import needs_languages
 from miner.errors import ArtifactError, MismatchError

@@ -16,7 +16,7 @@ from support.raw_lines import hard, lines_of, put
 
 from miner.cleaning import clean as cleaning
 from miner.cleaning import dry_run, funnel
-from miner.cleaning.limits import Choice
+from miner.cleaning.choice import Choice
 from miner.cleaning.write import write
 from miner.errors import ArtifactError, CorpusError, ResourceError
 from miner.filters.filter_types import Context

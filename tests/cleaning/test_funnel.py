@@ -15,7 +15,7 @@ from support.cleaning import cleaned, given_scores, parts, plan_of
 from support.raw_lines import put
 
 from miner.cleaning import funnel
-from miner.cleaning.limits import Choice
+from miner.cleaning.choice import Choice
 from miner.cleaning.write import write
 from miner.text.bitext_format import BitextFormat
 from miner.text.rows import Rows

@@ -17,8 +17,8 @@ from support.raw_lines import put
 
 from miner.cleaning import clean as cleaning
 from miner.cleaning import run_checkpoint, worker
+from miner.cleaning.choice import Choice
 from miner.cleaning.decide import Cleaned
-from miner.cleaning.limits import Choice
 from miner.cleaning.plan import Plan
 from miner.cleaning.run_checkpoint import Checkpoint
 from miner.cleaning.write import write

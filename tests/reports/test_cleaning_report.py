@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 
 from miner.cleaning import clean as cleaning
 from miner.cleaning import samples
+from miner.cleaning.choice import Choice
 from miner.cleaning.decide import Cleaned, decide
-from miner.cleaning.limits import Choice
 from miner.cleaning.plan import Plan, Step, read_plan
 from miner.cleaning.run_checkpoint import Checkpoint
 from miner.cleaning.worker import broken
