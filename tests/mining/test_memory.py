@@ -38,28 +38,26 @@ def test_memory_is_bounded(
     monkeypatch.setattr("miner.mining.search.memory_budget", lambda size: size)
     encoder, keep = Encoder.load(verifying_model, 2), Keep(decoys=mixed(english, 2000, 1))
 
-    def indexes(sources: int, targets: int) -> list[Index]:
-        built = []
-        for text, number in ((german, sources), (english, targets)):
-            file = tmp_path / str(number)
-            file.write_text("\n".join(mixed(text, number, 2)), encoding="utf-8")
-            built.append(Index.build(encoder, file, tmp_path / f"{number}.index"))
-        return built
+    sides = []
+    for text, number in ((german, 50_000), (english, 3000)):
+        file = tmp_path / str(number)
+        file.write_text("\n".join(mixed(text, number, 2)), encoding="utf-8")
+        sides.append(Index.build(encoder, file, tmp_path / f"{number}.index"))
 
-    def peak(sides: list[Index], memory: int) -> int:
-        settings = SearchSettings(memory=memory, threads=2)
+    def search() -> None:
+        mined = mine(*sides, keep=keep, settings=SearchSettings(memory=MEMORY, threads=2))
+        assert mined.estimate is not None and len(mined.all_pairs)
+
+    def peak() -> int:
         tracemalloc.start()
         try:
-            mined = mine(*sides, keep=keep, settings=settings)
-            assert mined.estimate is not None and len(mined.all_pairs)
+            search()
             return tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
 
-    # Loads the model, and compiles kernels where no other test has.
-    peak(indexes(200, 100), 1 << 30)
-    sides = indexes(50_000, 3000)
-    assert peak(sides, MEMORY) < 1.25 * MEMORY
+    search()  # loads the model, and compiles kernels where no other test has
+    assert peak() < 1.25 * MEMORY
 
 
 def test_too_little_memory_is_refused_at_once(
