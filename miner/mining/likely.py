@@ -16,7 +16,7 @@ import numpy as np
 from miner.errors import ArtifactError
 from miner.mining.search import Search
 from miner.mining.verification import BLOCK, release
-from miner.scoring.logistic import shift_to, sigmoid
+from miner.scoring.logistic import log_odds, shift_to, sigmoid
 from miner.scoring.pair_features import PAIR_FEATURES, PreparedText
 from miner.scoring.quality import Quality, features_of_rows
 
@@ -28,8 +28,6 @@ FAULTLESS = 5.0
 # Median quality, in log-odds, of pairs this likely to be no chance match, on text and languages
 # that the model knows (training splits of the BUCC-style sets: 0.9 to 1.5), and how many tell it.
 USUAL, CONFIDENT, FEWEST = 0.9, 0.9, 30
-# Least distance of a probability from 0 and 1, so that it has log-odds.
-LEAST = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +57,7 @@ class Reading:
         if lacking <= 0:
             return score
         usual = probability * sigmoid(self.quality + lacking + FAULTLESS)
-        inside = np.clip(score, LEAST, 1 - LEAST)
-        logit = np.log(inside) - np.log1p(-inside)
+        logit = log_odds(score)
         return sigmoid(logit + shift_to(logit, float(usual.sum())))
 
 

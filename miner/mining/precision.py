@@ -23,6 +23,7 @@ from miner.mining.corpus_fit import fit_to_corpus
 from miner.mining.decoys import FEWEST, DecoyPairs, Decoys, choose, match
 from miner.mining.posterior import interval
 from miner.mining.search import Search
+from miner.scoring.logistic import log_odds
 from miner.scoring.verifier import FEATURES
 
 # Doubts are raised for fewer pairs than this, for decoys that must be scaled by more than this
@@ -185,7 +186,7 @@ def calibrate(
         wrong, q_value = counted_wrong(score, matched.score, weight)
         factor = 1.0
     else:
-        fitted = refit.scored(_logit(pairs.score), _logit(matched.score), weight)
+        fitted = refit.scored(log_odds(pairs.score), log_odds(matched.score), weight)
         factor, notes = float(np.exp(fitted.mixture.scale)), []
         score = fitted.mixture.probability(fitted.logit)
         if refitting:
@@ -256,11 +257,6 @@ def _without_translations(
             "translations do; give others (--decoys FILE), or a --threshold"
         )
     return matched, used, dropped
-
-
-def _logit(probability: np.ndarray) -> np.ndarray:
-    inside = np.clip(probability, 1e-15, 1 - 1e-15)
-    return np.log(inside) - np.log1p(-inside)
 
 
 def doubts_of(found: Search, factor: float) -> tuple[str, ...]:

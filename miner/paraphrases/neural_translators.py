@@ -6,6 +6,7 @@ The libraries are imported when a translator is opened. A directory is never loo
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,7 +30,7 @@ SIDES = ("source.spm", "target.spm")
 Languages = tuple[str | None, str | None]
 
 
-class NeuralTranslator:
+class NeuralTranslator(ABC):
     """Neural model at a ``place``, a directory; the classes below open and apply those of a kind.
 
     ``languages`` are codes as in :func:`language_tokens`, or None. The cost of a translation is the
@@ -46,12 +47,13 @@ class NeuralTranslator:
         self.threads = thread_count(threads)
         self._open(place, Path(place).expanduser(), languages, device)
 
+    @abstractmethod
     def _open(self, place: str, directory: Path, languages: Languages, device: str) -> None:
-        raise NotImplementedError
+        """Load the model in ``directory``, which the user calls ``place``."""
 
+    @abstractmethod
     def translate(self, sentences: Sequence[str], k: int) -> list[list[Translation]]:
         """Return up to ``k`` translations of each sentence, the best first."""
-        raise NotImplementedError
 
 
 class CTranslate2Translator(NeuralTranslator):

@@ -10,6 +10,8 @@ import numpy as np
 STEPS, LONGEST_STEP = 50, 5.0
 # Largest constant that is added to logits, and bisections until it is found.
 FARTHEST, BISECTIONS = 20.0, 40
+# Least distance of a probability from 0 and 1, so that its log-odds are finite.
+LEAST = 1e-15
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +67,12 @@ class Logistic:
 def sigmoid(logit: np.ndarray) -> np.ndarray:
     """Map logits to probabilities, without overflow."""
     return np.exp(-np.logaddexp(0, -logit))
+
+
+def log_odds(probability: np.ndarray) -> np.ndarray:
+    """Invert :func:`sigmoid`; finite for 0 and 1, too."""
+    inside = np.clip(probability, LEAST, 1 - LEAST)
+    return np.log(inside) - np.log1p(-inside)
 
 
 def shift_to(logit: np.ndarray, total: float) -> float:

@@ -160,6 +160,11 @@ def cut(files: BitextFiles, out: Path, file: int) -> dict[str, Any]:
     return {"rows": rows.counted(), "pieces": pieces}
 
 
+def absolute(name: str | None) -> str | None:
+    """Return a path for workers of other working directories; other names as they are."""
+    return str(Path(name).absolute()) if name and Path(name).exists() else name
+
+
 def with_suffix(name: str, suffix: str) -> str:
     """Put a suffix on the name of a file, before that of its compression."""
     for packed in MAGIC:

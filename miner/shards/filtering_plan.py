@@ -24,7 +24,7 @@ from miner.cleaning.text_languages import needs_languages
 from miner.errors import ArtifactError, MismatchError
 from miner.filters.filter_types import GLOBAL, LOCAL, MODEL, Comparison, Context
 from miner.names import VERSION
-from miner.shards.bitext_files import CUT, BitextFiles, with_suffix
+from miner.shards.bitext_files import CUT, BitextFiles, absolute, with_suffix
 from miner.shards.joined_outputs import JOIN, joining_tasks
 from miner.shards.plan_file import PLAN, not_whole, read_plan_file, write_plan_file
 from miner.shards.task import Task
@@ -62,11 +62,7 @@ class Filters:
 
     def absolute(self) -> Filters:
         """Return the same filters for workers of other working directories."""
-        config, model = (
-            str(Path(name).absolute()) if name and Path(name).exists() else name
-            for name in (self.config, self.model)
-        )
-        return replace(self, config=config, model=model)
+        return replace(self, config=absolute(self.config), model=absolute(self.model))
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from miner.cleaning.plan import Plan, read_plan, scores_of, scores_plan
 from miner.errors import MismatchError
 from miner.filters.filter_types import Context
 from miner.names import VERSION
-from miner.shards.bitext_files import CUT, WHOLE, BitextFiles, with_suffix
+from miner.shards.bitext_files import CUT, WHOLE, BitextFiles, absolute, with_suffix
 from miner.shards.joined_outputs import JOIN, joining_tasks
 from miner.shards.plan_file import PLAN, not_whole, read_plan_file, write_plan_file
 from miner.shards.task import Task
@@ -49,11 +49,7 @@ class Scores:
 
     def absolute(self) -> Scores:
         """Return the same scores for workers of other working directories."""
-        config, model = (
-            str(Path(name).absolute()) if name and Path(name).exists() else name
-            for name in (self.config, self.model)
-        )
-        return replace(self, config=config, model=model)
+        return replace(self, config=absolute(self.config), model=absolute(self.model))
 
 
 @dataclass(frozen=True)
