@@ -2,7 +2,8 @@
 
 The two averages of embeddings get our table and our vocabulary, as a ``tokenizers`` unigram model
 with the same pieces, scores and normalisation. Their vectors equal ours, except where the two
-tokenisers disagree (one sentence in 20,000). The other encoders have random weights.
+tokenisers disagree (one sentence in 20,000). The other encoders have random weights, and as many
+embeddings as those they are named after: pieces of ours beyond that share them.
 """
 
 import multiprocessing
@@ -119,7 +120,8 @@ def bilstm(threads: int, sample: Path) -> Encode:
         states = pad_packed_sequence(lstm(packed)[0], batch_first=True, padding_value=-torch.inf)[0]
         return torch.nn.functional.normalize(states.max(dim=1).values)
 
-    return _by_length(forward, 1024, lambda count, longest: count * longest <= 12_000)
+    size = 1024, embedding.num_embeddings
+    return _by_length(forward, size, lambda count, longest: count * longest <= 12_000)
 
 
 def transformer(threads: int, sample: Path) -> Encode:
@@ -144,26 +146,31 @@ def transformer(threads: int, sample: Path) -> Encode:
         summed = states.masked_fill(padding[:, :, None], 0).sum(dim=1)
         return torch.nn.functional.normalize(summed)
 
-    return _by_length(forward, 768, lambda count, longest: count <= 32, most=512)
+    size = 768, words.num_embeddings
+    return _by_length(forward, size, lambda count, longest: count <= 32, most=512)
 
 
 def _by_length(
     forward: Callable[[Any, Any], Any],
-    dimension: int,
+    size: tuple[int, int],
     fits: Callable[[int, int], bool],
     most: int = 10_000,
 ) -> Encode:
-    """Tokenise by SentencePiece on all cores, sort by length, longest first, run in batches."""
+    """Tokenise by SentencePiece on all cores, sort by length, longest first, run in batches.
+
+    ``size``: dimension of the vectors, and embeddings that the encoder has.
+    """
     import torch
 
     processor = shipped_pieces()
+    dimension, embeddings = size
 
     def encode(texts: list[str]) -> np.ndarray:
         ids = [found[:most] or [0] for found in processor.encode(texts, num_threads=-1)]
         out = torch.empty(len(texts), dimension)
         with torch.inference_mode():
             for batch in _batches([len(found) for found in ids], fits):
-                chosen = [torch.tensor(ids[row]) for row in batch]
+                chosen = [torch.tensor(ids[row]) % embeddings for row in batch]
                 lengths = torch.tensor([len(found) for found in chosen])
                 padded = torch.nn.utils.rnn.pad_sequence(chosen, batch_first=True)
                 out[batch] = forward(padded, lengths)

@@ -14,7 +14,7 @@ from benchmarks import report
 from benchmarks.speed import mine_speed, process, speed_peers, speed_tables, speed_text
 from benchmarks.speed.search_speed import recall
 
-pytest.importorskip("torch", reason="benchmarks/speed compares with torch")
+torch = pytest.importorskip("torch", reason="benchmarks/speed compares with torch")
 
 ROOT = Path(__file__).parents[2]
 DEMO = Path(miner.__file__).parent / "demo"
@@ -87,6 +87,18 @@ def test_batches_keep_every_row_and_the_limit() -> None:
     batches = list(speed_peers._batches(lengths, lambda count, longest: count * longest <= 12))
     assert sorted(row for batch in batches for row in batch) == list(range(6))
     assert all(len(b) == 1 or len(b) * lengths[b[0]] <= 12 for b in batches)
+
+
+def test_encoders_of_fewer_embeddings_take_all_pieces() -> None:
+    seen: list[int] = []
+
+    def forward(ids: Any, lengths: Any) -> Any:
+        seen.extend(ids.flatten().tolist())
+        return torch.zeros(len(ids), 3)
+
+    encode = speed_peers._by_length(forward, (3, 7), lambda count, longest: count <= 2)
+    assert encode(["Good morning.", "It rains in Vienna.", ""]).shape == (3, 3)
+    assert seen and max(seen) < 7
 
 
 @pytest.mark.parametrize("d", [5, 20])
