@@ -8,12 +8,12 @@ import random
 from collections.abc import Callable, Sequence
 
 from miner.text.corruptions import KINDS, Material, corrupt
+from miner.text.language_codes import ENGLISH
 
 # Corruptions of a translation at most: by rules of English, and of words in either language.
 RULES, WORDS = 2, 2
 # Least words of a sentence that a word is dropped from.
 ENOUGH_WORDS = 4
-ENGLISH = "en"
 
 Words = list[str]
 # fault(words, words of another sentence, generator): the words with a fault.

@@ -27,9 +27,9 @@ from miner.evaluation.evaluated_model import MinerModel
 from miner.evaluation.labelled_text import find_file
 from miner.evaluation.tatoeba import found_own_row
 from miner.text.bitext import read_bitext
+from miner.text.language_codes import ENGLISH
 from miner.text.output import open_output
 
-ENGLISH = "en"
 # Names of the files of each set, below ``train/PAIR``; Tatoeba's are in a folder of their own.
 UNSEEN = {"news": ("newstest", "wmt21-23", "wmt24"), "games": ("wesnoth",)}
 TATOEBA = "Tatoeba"

@@ -6,9 +6,8 @@ from typing import Any
 from benchmarks import report
 from benchmarks.markdown import table
 from miner.encoder.known_languages import GOOD_FOR
-from miner.text.language_codes import describe
+from miner.text.language_codes import ENGLISH, describe
 
-ENGLISH = "en"
 TESTS = ("Tatoeba", "news", "games")
 # Texts of a language that are named, the largest first.
 NAMED = 4

@@ -212,9 +212,14 @@ def table(mined: Mined) -> str:
     rows.append(
         f"Estimated with {estimate.decoys:,} decoys ({estimate.matched:,} matched"
         + (f", {estimate.dropped:,} others dropped" if estimate.dropped else "")
-        + "). Near-copies that differ in\none word are not covered. Recall is relative to the "
-        "pairs found."
+        + "); recall is relative to the pairs found."
     )
+    near = "Near-copies are not covered"
+    if estimate.near is not None and len(mined.pairs):
+        share = estimate.near.kept(float(mined.pairs.score[-1]))
+        count = len(estimate.near.score)
+        near += f": {share:.0%} of {count}, with one fact changed, would be kept"
+    rows.append(f"{near}.")
     return "\n".join(rows)
 
 

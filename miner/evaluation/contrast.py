@@ -15,7 +15,7 @@ import numpy as np
 
 from miner.errors import ArtifactError, CorpusError
 from miner.evaluation.bootstrap import resample
-from miner.evaluation.evaluated_model import ENGLISH, EvaluatedModel, MinerModel
+from miner.evaluation.evaluated_model import EvaluatedModel, MinerModel
 from miner.evaluation.metrics import Statistic, ratio, value_of
 from miner.evaluation.results import Metric, TaskResult
 from miner.progress import Reporter, silent
@@ -24,6 +24,7 @@ from miner.scoring.logistic import sigmoid
 from miner.scoring.quality import Quality, cosines
 from miner.text.corpus import Reader
 from miner.text.corruptions import KINDS, Material, corrupt, seeded
+from miner.text.language_codes import ENGLISH
 from miner.text.output import open_output
 
 TASK = "contrast"

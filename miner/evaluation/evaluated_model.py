@@ -17,11 +17,9 @@ from miner.index.vectors import open_vectors, unit_blocks
 from miner.text.columns import is_blank
 from miner.text.corpus import Reader
 from miner.text.durable import scratch_directory
+from miner.text.language_codes import ENGLISH
 from miner.text.output import open_output
 
-# The one language that all language pairs share. A model with separate vocabularies reads it as
-# its target, as its training text has it, and every other language as its source.
-ENGLISH = "en"
 # Files of a directory of vectors.
 SENTENCES = "sentences.txt"
 VECTORS = ("vectors.npy", "vectors.h5", "vectors.hdf5")

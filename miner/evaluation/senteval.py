@@ -23,12 +23,13 @@ from threadpoolctl import threadpool_limits
 
 from miner.errors import CorpusError, NoTestSetError
 from miner.evaluation import metrics
-from miner.evaluation.evaluated_model import ENGLISH, EvaluatedModel
+from miner.evaluation.evaluated_model import EvaluatedModel
 from miner.evaluation.metrics import pearson, value_of
 from miner.evaluation.results import Metric, TaskResult, measure
 from miner.evaluation.senteval_sets import LAYOUTS, Part, Parts, find
 from miner.libraries import library
 from miner.progress import Reporter, silent
+from miner.text.language_codes import ENGLISH
 
 TASK = "senteval"
 # Of SentEval: its seed, its folds, and its grids of C by the way that C is chosen.

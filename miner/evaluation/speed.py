@@ -19,10 +19,11 @@ from miner.encoder.encoder import Encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import CorpusError, NoTestSetError
 from miner.evaluation import bucc, sts, tatoeba
-from miner.evaluation.evaluated_model import ENGLISH, EvaluatedModel, MinerModel
+from miner.evaluation.evaluated_model import EvaluatedModel, MinerModel
 from miner.evaluation.results import Metric, TaskResult
 from miner.machine import thread_count
 from miner.progress import Reporter, silent
+from miner.text.language_codes import ENGLISH
 
 TASK = "speed"
 # Most sentences that a round encodes; rounds; seconds for all rounds, which limit slow models.

@@ -17,11 +17,12 @@ import numpy as np
 from miner.datasets.catalog import STS_NAMES, STS_TRACKS
 from miner.errors import CorpusError, NoTestSetError
 from miner.evaluation import metrics
-from miner.evaluation.evaluated_model import ENGLISH, EvaluatedModel
+from miner.evaluation.evaluated_model import EvaluatedModel
 from miner.evaluation.labelled_text import LabelledPairs, read_labelled, tsv_files
 from miner.evaluation.results import Metric, TaskResult, mean_of, measure, without_vector
 from miner.progress import Reporter, silent
 from miner.scoring.quality import cosines
+from miner.text.language_codes import ENGLISH
 
 TASK = "sts"
 # The data sets of each year's English task. SMT of 2013 is left out everywhere: its licence costs.

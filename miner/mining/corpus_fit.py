@@ -6,7 +6,9 @@ import numpy as np
 
 from miner.mining import decoy_weights, likely, refit
 from miner.mining.decoys import DecoyPairs, Decoys
+from miner.mining.near_decoys import NearDecoys, near_decoys
 from miner.mining.search import Search
+from miner.scoring.quality import Quality
 
 # Pairs expected to be right below which the report says that the refit is mostly the model's.
 FEW_RIGHT = 300
@@ -17,11 +19,12 @@ class CorpusFit:
     """Log-odds fitted to the corpus, and what was read of likely pairs.
 
     ``score (m,) float64`` is the probability of each pair to be right, in which its faults count if
-    it was read; ``notes`` are for the user.
+    it was read; ``near`` are near-decoys, None where there are none; ``notes`` are for the user.
     """
 
     scored: refit.Scored
     score: np.ndarray
+    near: NearDecoys | None
     notes: tuple[str, ...]
 
 
@@ -42,7 +45,7 @@ def fit_to_corpus(
     fitted = refit.refit(start, weight, features, folds, most=most)
     last, notes = fitted or start, _notes(start, fitted)
     if (quality := likely.quality_of(found)) is None:
-        return CorpusFit(last, last.mixture.probability(last.logit), notes)
+        return CorpusFit(last, last.mixture.probability(last.logit), None, notes)
     own = likely.read(
         quality,
         (text, targets),
@@ -51,7 +54,7 @@ def fit_to_corpus(
         last.mixture.probability(last.logit),
     )
     if fitted is None:
-        return CorpusFit(last, _score(last, own), notes)
+        return CorpusFit(last, *_score(last, own, found, quality), notes)
     theirs = likely.read(
         quality,
         (text, decoys.text),
@@ -69,14 +72,22 @@ def fit_to_corpus(
         penalty = refit.LIKELY_PENALTY
         again = refit.refit(last, weight, columns, folds, rows=rows, penalty=penalty, most=most)
         last = again or last
-    return CorpusFit(last, _score(last, own), notes)
+    return CorpusFit(last, *_score(last, own, found, quality), notes)
 
 
-def _score(last: refit.Scored, own: likely.Reading) -> np.ndarray:
-    """Return the probability of each pair to be right, ``(m,) float64``."""
+def _score(
+    last: refit.Scored, own: likely.Reading, found: Search, quality: Quality
+) -> tuple[np.ndarray, NearDecoys | None]:
+    """Return the probability of each pair to be right, ``(m,) float64``, and near-decoys."""
     score = last.mixture.probability(last.logit)
-    score[own.rows] = own.score(score[own.rows])
-    return score
+    sound = score.copy()
+    raised = own.raised(sound[own.rows])
+    score[own.rows] = likely.scores(sound[own.rows], own.quality, raised)
+
+    def score_of(rows: np.ndarray, logit: np.ndarray) -> np.ndarray:
+        return likely.scores(sound[rows], logit, raised)
+
+    return score, near_decoys(found.pairs, np.flatnonzero(score >= 0.5), quality, score_of)
 
 
 def _notes(start: refit.Scored, fitted: refit.Scored | None) -> tuple[str, ...]:

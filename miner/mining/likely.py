@@ -43,22 +43,30 @@ class Reading:
     features: np.ndarray
     quality: np.ndarray
 
-    def score(self, probability: np.ndarray) -> np.ndarray:
-        """Return the probability ``(r,) float64`` of each to be right: neither chance nor faulty.
+    def raised(self, probability: np.ndarray) -> float:
+        """Return how much the log-odds of this corpus's pairs to be right are raised; 0 or more.
 
         ``probability (r,)`` is that of being no chance match. Faults are rare in every corpus. So
         where most confident pairs have a poor quality, the model knows the languages badly or the
         text is translated freely. All log-odds are then raised by a constant, until the sum of
         scores is what qualities about the usual median give.
         """
-        score = probability * sigmoid(self.quality + FAULTLESS)
         confident = self.quality[probability > CONFIDENT]
         lacking = USUAL - float(np.median(confident)) if len(confident) >= FEWEST else 0.0
         if lacking <= 0:
-            return score
+            return 0.0
         usual = probability * sigmoid(self.quality + lacking + FAULTLESS)
-        logit = log_odds(score)
-        return sigmoid(logit + shift_to(logit, float(usual.sum())))
+        return shift_to(log_odds(scores(probability, self.quality)), float(usual.sum()))
+
+
+def scores(probability: np.ndarray, quality: np.ndarray, raised: float = 0.0) -> np.ndarray:
+    """Return the probability ``(r,) float64`` of pairs to be right: neither chance nor faulty.
+
+    ``probability (r,)`` is that of being no chance match, ``quality (r,)`` as in :class:`Reading`;
+    log-odds are raised by ``raised`` (:meth:`Reading.raised`).
+    """
+    score = probability * sigmoid(quality + FAULTLESS)
+    return sigmoid(log_odds(score) + raised) if raised else score
 
 
 def quality_of(found: Search) -> Quality | None:

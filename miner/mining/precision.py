@@ -21,6 +21,7 @@ from miner.errors import ResourceError
 from miner.mining import decoy_weights, refit
 from miner.mining.corpus_fit import fit_to_corpus
 from miner.mining.decoys import FEWEST, DecoyPairs, Decoys, choose, match
+from miner.mining.near_decoys import NearDecoys
 from miner.mining.posterior import interval
 from miner.mining.search import Search
 from miner.scoring.logistic import log_odds
@@ -66,7 +67,7 @@ class Estimate:
     the pair. ``decoys`` sentences were used, ``matched`` of them found a source; ``dropped`` others
     matched one as translations do. ``doubts`` are reasons to distrust the estimate, ``notes`` say
     how it was made. ``resample`` bootstraps precision and recall ``(b, t) float64`` of the best
-    ``(t,)`` pairs.
+    ``(t,)`` pairs. ``near`` are near-decoys of likely pairs, which are not among the wrong ones.
     """
 
     score: np.ndarray
@@ -78,6 +79,7 @@ class Estimate:
     dropped: int = 0
     notes: tuple[str, ...] = ()
     resample: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]] | None = None
+    near: NearDecoys | None = None
 
     def threshold(self, precision: float) -> float | None:
         """Return the lowest score whose pairs have this estimated precision; None if none has."""
@@ -181,17 +183,17 @@ def calibrate(
     )
     weight = weight[matched.decoy]
     if len(matched) < FEWEST_MATCHED:
-        order, score, resample = np.arange(len(pairs)), pairs.score, None
+        order, score, resample, near = np.arange(len(pairs)), pairs.score, None, None
         notes: list[str] = [f"scores are the model's own: only {len(matched)} decoys were matched"]
         wrong, q_value = counted_wrong(score, matched.score, weight)
         factor = 1.0
     else:
         fitted = refit.scored(log_odds(pairs.score), log_odds(matched.score), weight)
-        factor, notes = float(np.exp(fitted.mixture.scale)), []
+        factor, notes, near = float(np.exp(fitted.mixture.scale)), [], None
         score = fitted.mixture.probability(fitted.logit)
         if refitting:
             fit = fit_to_corpus(found, decoys, matched, fitted, weight)
-            fitted, score, notes = fit.scored, fit.score, list(fit.notes)
+            fitted, score, near, notes = fit.scored, fit.score, fit.near, list(fit.notes)
         order = np.lexsort((pairs.target_row, pairs.source_row, -score))
         wrong, q_value = expected_wrong(score[order])
         resample = partial(fitted.histogram.resampled, fitted.mixture)
@@ -215,6 +217,7 @@ def calibrate(
         dropped,
         tuple(notes),
         resample,
+        near,
     )
 
 

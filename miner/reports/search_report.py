@@ -116,6 +116,15 @@ def _summary(
                 f"in among the targets; {estimate.matched:,} were matched, few with high scores",
             )
         )
+        if estimate.near is not None and threshold is not None and np.isfinite(threshold):
+            rows.append(
+                (
+                    "near-copies",
+                    f"{estimate.near.kept(threshold):.0%} of {len(estimate.near.score)} likely "
+                    "pairs would be kept with one fact changed; such pairs are not among those "
+                    "estimated to be wrong",
+                )
+            )
         rows += [("score", note) for note in estimate.notes]
         rows += [("doubt", doubt) for doubt in estimate.doubts]
     else:

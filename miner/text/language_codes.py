@@ -2,6 +2,9 @@
 
 import re
 
+# The one language that all language pairs of public sets share.
+ENGLISH = "en"
+
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")
 
 # A language's shortest code, then its others: ISO 639-3, ISO 639-2/B, obsolete ones, and the member

@@ -55,9 +55,8 @@ def test_faults_are_relative_to_the_corpus() -> None:
     def scores(median: float, probability: np.ndarray = sure) -> np.ndarray:
         own = np.concatenate([median + np.linspace(-1, 1, count - 1), [median - 8]])
         quality = np.concatenate([own, generator.normal(-9, 1, 500)])
-        return Reading(np.arange(count + 500), np.zeros((count + 500, 0)), quality).score(
-            probability
-        )
+        found = Reading(np.arange(count + 500), np.zeros((count + 500, 0)), quality)
+        return likely.scores(probability, quality, found.raised(probability))
 
     usual = scores(USUAL + 2)
     expected = 0.99 * sigmoid(USUAL + 2 + np.linspace(-1, 1, count - 1) + FAULTLESS)

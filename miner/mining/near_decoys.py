@@ -1,0 +1,74 @@
+"""Near-decoys: likely pairs with one fact of the English side changed.
+
+Decoys are other sentences, so that they only tell how many pairs match by chance. A near-copy of a
+translation matches as the translation does, and no search can tell how many of them a corpus has.
+But near-copies can be made from the corpus's own sentences, as xsim++ makes them (Chen et al.
+2023). The share of them that a threshold keeps says how much the score sees of them.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from miner.mining.pairs import Pairs
+from miner.scoring.quality import Quality, features
+from miner.text.corruptions import KINDS, Material, corrupt
+from miner.text.language_codes import ENGLISH
+
+# Near-decoys at most, and the least that are reported.
+MOST, FEWEST = 500, 20
+
+# score_of(rows, logits of quality): scores of near-decoys of the pairs at these rows.
+ScoreOf = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class NearDecoys:
+    """``score (n,) float64``: what likely pairs score with one fact of a side changed."""
+
+    score: np.ndarray
+
+    def kept(self, threshold: float) -> float:
+        """Return the share of near-decoys with this score or more, in [0, 1]."""
+        return float(np.mean(self.score >= threshold))
+
+
+def near_decoys(
+    pairs: Pairs, rows: np.ndarray, quality: Quality, score_of: ScoreOf
+) -> NearDecoys | None:
+    """Make near-decoys of pairs and score them; None without English, or for too few.
+
+    ``rows (m,)`` are the positions of likely pairs, of which evenly spaced ones are taken. A
+    near-decoy is taken for as unlikely a chance match as the pair that it is made of; so
+    ``score_of`` needs its quality alone.
+    """
+    languages = quality.verifier.languages
+    if ENGLISH not in languages:
+        return None
+    english = languages.index(ENGLISH)
+    spaced = np.linspace(0, len(rows) - 1, min(MOST, len(rows))).astype(np.int64)
+    chosen = rows[spaced]
+    sides = [
+        index.sentences(places[chosen])
+        for index, places in ((pairs.source, pairs.source_row), (pairs.target, pairs.target_row))
+    ]
+    corrupted = _corrupted(sides[english])
+    kept = np.array([place for place, text in enumerate(corrupted) if text is not None])
+    if len(kept) < FEWEST:
+        return None
+    sides[english] = [text or "" for text in corrupted]
+    texts = [[side[place] for place in kept.tolist()] for side in sides]
+    logit = quality.function.logit(features(quality.verifier, texts[0], texts[1])[0])
+    return NearDecoys(np.sort(score_of(chosen[kept], logit.astype(np.float64))))
+
+
+def _corrupted(sentences: Sequence[str]) -> list[str | None]:
+    """Change one fact of each sentence, by the rules in turn; None where no rule applies."""
+    material, kinds = Material.of(sentences), list(KINDS)
+    found = []
+    for number, text in enumerate(sentences):
+        turn = kinds[number % len(kinds) :] + kinds[: number % len(kinds)]
+        tries = (corrupt(text, kind, material) for kind in turn)
+        found.append(next((one for one in tries if one is not None), None))
+    return found

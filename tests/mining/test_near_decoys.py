@@ -1,0 +1,91 @@
+"""Near-decoys: pairs of the demo with one fact of the English side changed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from miner.mining import likely
+from miner.mining.near_decoys import FEWEST, MOST, NearDecoys, near_decoys
+from miner.mining.precision import Estimate
+from miner.mining.search import Search
+from miner.scoring.quality import Quality
+
+
+def by_quality(rows: np.ndarray, logit: np.ndarray) -> np.ndarray:
+    assert len(rows) == len(logit)
+    return logit
+
+
+def quality_of(demo: Search, languages: tuple[str | None, str | None] = ("de", "en")) -> Quality:
+    assert demo.verifier is not None
+    return Quality.of(demo.verifier.of(languages))
+
+
+def test_a_changed_fact_lowers_the_quality(demo: Search) -> None:
+    quality, best = quality_of(demo), np.arange(100)
+    found = near_decoys(demo.pairs, best, quality, by_quality)
+    assert found is not None and 80 <= len(found.score) <= 100
+    assert (np.diff(found.score) >= 0).all()
+    _, german, english = zip(*demo.pairs.take(best).texts(), strict=True)
+    right = quality.score(german, english)
+    own = np.log(right) - np.log1p(-right)
+    assert np.median(found.score) < np.median(own) - 1
+
+
+def test_the_english_side_is_changed_wherever_it_is(demo: Search) -> None:
+    pairs, best = demo.pairs, np.arange(60)
+    turned = replace(
+        pairs,
+        source=pairs.target,
+        target=pairs.source,
+        source_row=pairs.target_row,
+        target_row=pairs.source_row,
+    )
+    found = near_decoys(turned, best, quality_of(demo, ("en", "de")), by_quality)
+    assert found is not None
+    assert len(found.score) == len(near_decoys(pairs, best, quality_of(demo), by_quality).score)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("languages", [("de", "fr"), (None, None)])
+def test_without_english_there_are_none(
+    demo: Search, languages: tuple[str | None, str | None]
+) -> None:
+    assert near_decoys(demo.pairs, np.arange(60), quality_of(demo, languages), by_quality) is None
+
+
+def test_few_pairs_make_none(demo: Search) -> None:
+    for count in (0, 1, FEWEST - 1):
+        assert near_decoys(demo.pairs, np.arange(count), quality_of(demo), by_quality) is None
+
+
+def test_at_most_some_are_made(demo: Search, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert MOST >= 100
+    monkeypatch.setattr("miner.mining.near_decoys.MOST", 30)
+    seen: list[np.ndarray] = []
+
+    def score_of(rows: np.ndarray, logit: np.ndarray) -> np.ndarray:
+        seen.append(rows)
+        return logit
+
+    found = near_decoys(demo.pairs, np.arange(10, 100), quality_of(demo), score_of)
+    assert found is not None and len(found.score) <= 30
+    (rows,) = seen
+    assert rows[0] == 10 and rows[-1] >= 95  # the best and the poorest likely pairs alike
+
+
+def test_the_share_kept_falls_with_the_threshold() -> None:
+    near = NearDecoys(np.array([0.1, 0.5, 0.5, 0.9]))
+    assert [near.kept(at) for at in (0.0, 0.1, 0.5, 0.6, 0.9, 1.0)] == [1, 1, 0.75, 0.25, 0.25, 0]
+
+
+def test_the_estimate_has_them(calibrated_demo: tuple[Search, Estimate]) -> None:
+    found, estimate = calibrated_demo
+    assert estimate.near is not None
+    likely_pairs = int((found.pairs.score >= 0.5).sum())
+    assert FEWEST <= len(estimate.near.score) <= min(MOST, likely_pairs)
+    # Faults are taken for rare, so that most near-copies pass for translations.
+    assert estimate.near.kept(0.5) > estimate.near.kept(0.99)
+    assert likely.FAULTLESS > 0 and estimate.near.kept(0.0) == 1
