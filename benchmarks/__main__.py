@@ -17,6 +17,7 @@ BENCHMARKS = {
     "encoders": "benchmarks.models.encoders",
     "evaluations": "benchmarks.models.evaluations",
     "experiments": "benchmarks.models.experiments",
+    "papers": "benchmarks.models.paper_figures",
     "foreign": "benchmarks.models.foreign",
     "languages": "benchmarks.models.language_accuracy",
     "seeds": "benchmarks.models.seeds",

@@ -23,6 +23,7 @@ from benchmarks.models import (
     experiment_tables,
     foreign_tables,
     language_tables,
+    paper_figures,
     seeds,
 )
 from benchmarks.reliability import reliability_tables
@@ -39,6 +40,12 @@ NAMES = {
 }
 # Benchmarks whose name has changed since a result was measured.
 RENAMED = {"quality": "mining"}
+# Sections that were named otherwise.
+RENAMED_SECTIONS = {
+    "--only recipes": "--only crossed-recipes",
+    "--only bounds": "--only filter-bounds",
+    "--only generation": "--only generated-paraphrases",
+}
 
 
 def conditions(record: dict[str, Any]) -> str:
@@ -59,6 +66,8 @@ def command(text: str) -> str:
     def named(found: re.Match[str]) -> str:
         return f"benchmarks {RENAMED.get(found[1], found[1])}"
 
+    for old, new in RENAMED_SECTIONS.items():
+        text = text.replace(old, new)
     # Sections were separated by commas.
     return re.sub(r"\bbenchmarks\.(\w+)", named, text).replace(",", " ")
 
@@ -233,6 +242,7 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     "encoders": part("encoders.json", encoder_tables.tables),
     "foreign": part("foreign.json", foreign_tables.tables),
     "experiments": part("experiments.json", experiment_tables.tables),
+    "papers": part("papers.json", paper_figures.tables),
     "filtering": part("filtering.json", filter_tables.tables),
     "reliability": part("reliability.json", reliability_tables.tables),
 }

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from benchmarks import report
@@ -84,6 +85,29 @@ def f1_against_size(axes: Any) -> None:
     axes.legend(loc="upper left", fontsize=8)
 
 
+def similarity_by_overlap(axes: Any) -> None:
+    """STS of models of one foreign language each against the overlap of pieces (P19, table 5)."""
+    section = report.read("experiments.json")["sections"].get("every-language")
+    rows = [row for row in section["results"]["rows"] if "figures" in row] if section else []
+    middle = median(row["overlap"]["share"] for row in rows) if rows else 0.0
+    for colour, name, low in zip(
+        COLOURS, ("low overlap", "high overlap"), (True, False), strict=False
+    ):
+        own = [row for row in rows if (row["overlap"]["share"] <= middle) == low]
+        for row in own:
+            place, one = row["overlap"]["share"], row["figures"]["sts 12-16"]
+            ends = [100 * end for end in one["interval"]]
+            axes.plot([place, place], ends, color=colour, alpha=0.4, linewidth=1)
+            axes.plot([place], [100 * one["value"]], "o", color=colour)
+            axes.annotate(
+                row["name"], (place, 100 * one["value"]), (4, 4), textcoords="offset points"
+            )
+        axes.plot([], [], "o", color=colour, label=f"{name} ({len(own)} languages)")
+    axes.set_xlabel("overlap of the pieces of both languages")
+    axes.set_ylabel("STS 12–16, Pearson × 100, with 95% intervals")
+    axes.legend(loc="upper right", fontsize=8)
+
+
 def precision_reached(axes: Any) -> None:
     """Precision by the gold against precision asked for without gold."""
     rows = report.read("precision.json")["results"]
@@ -110,6 +134,7 @@ def precision_reached(axes: Any) -> None:
 PLOTS: dict[str, tuple[Callable[[Any], None], Sequence[str]]] = {
     "f1-speed": (f1_against_speed, ("encoders.json", "evaluations.json", "speed.json")),
     "f1-size": (f1_against_size, ("experiments.json",)),
+    "language-overlap": (similarity_by_overlap, ("experiments.json",)),
     "precision": (precision_reached, ("precision.json",)),
 }
 

@@ -8,10 +8,12 @@ column of P19's table.
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 from benchmarks.models import training_text
 from benchmarks.models.bench import Results, Row
 from benchmarks.models.experiment_metrics import P19, PARAPHRASE, ExperimentBench
+from benchmarks.models.trained_models import counted, noted
 from benchmarks.models.training_text import ENGLISH, Pair, draw
 from miner.paraphrases.build import translate_all, whole
 from miner.paraphrases.phrase_decoder import PhraseTranslator, Search
@@ -32,8 +34,10 @@ PIECES = 8000
 def measure(bench: ExperimentBench) -> Iterator[Results]:
     """Train on the bitext and on its back-translation, from several seeds."""
     rows: list[Row] = []
+    translator: dict[str, float] = {}
     for languages in LANGUAGES:
         pairs, translated, further = texts(bench, languages)
+        translator[languages] = noted(seconds(bench, languages)).cpu
         for seed in SEEDS:
             for name, own, config in (
                 ("bitext", pairs, P19),
@@ -43,7 +47,12 @@ def measure(bench: ExperimentBench) -> Iterator[Results]:
                 config = replace(config, pieces=PIECES, seed=seed)
                 row = bench.row(languages, name, own, config, ENGLISH, mine=False, seed=seed)
                 rows.append(row)
-                yield {"rows": rows}
+                yield {"translator CPU seconds": translator, "rows": rows}
+
+
+def seconds(bench: ExperimentBench, languages: str) -> Path:
+    """Return the note of the time that the translator took to learn and to translate."""
+    return bench.work / f"{languages}.translations.seconds"
 
 
 def texts(bench: ExperimentBench, languages: str) -> tuple[list[Pair], list[Pair], list[Pair]]:
@@ -66,13 +75,14 @@ def texts(bench: ExperimentBench, languages: str) -> tuple[list[Pair], list[Pair
         return PhraseTranslator(learn_phrases(source, target), language, search=SEARCH)
 
     bench.work.mkdir(parents=True, exist_ok=True)
-    translations = translate_all(
-        [source for source, _ in own],
-        whole(len(own), learned),
-        1,
-        bench.work / f"{languages}.translations",
-        {"taught": len(taught), "beam": SEARCH.beam},
-    )
+    with counted(seconds(bench, languages)):
+        translations = translate_all(
+            [source for source, _ in own],
+            whole(len(own), learned),
+            1,
+            bench.work / f"{languages}.translations",
+            {"taught": len(taught), "beam": SEARCH.beam},
+        )
     kept = [
         (pair, (found[0].text, pair[1]))
         for pair, found in zip(own, translations, strict=True)

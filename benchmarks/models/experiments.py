@@ -3,15 +3,22 @@
     python -m benchmarks experiments --data DIR [--only SECTION ...] [--pairs 24000] [--quick]
 
 The data experiments of Wieting et al. 2017, 2018 and 2019 on our text. All rows but those of
-``recipes`` use the P19 recipe and the same number of passes. Sections: ``sources`` compares sources
-of text at a fixed number of pairs, ``filters`` the pairs that filters keep of noisy pools,
-``deciles`` the tenths of a pool by score, ``scale`` the number of pairs, by two recipes,
-``languages`` foreign languages beside the same English sentences, and ``every-language`` all
-languages, on text of their own. ``recipes`` crosses P19's recipe and the fast one with dropout, and
-``back-translation`` compares a bitext with its translation into English. ``bounds`` tries filter
-bounds on that translation, and ``generation`` adds the paraphrases of a small generator.
-``word-vectors`` starts words from the vectors of ``--embeddings``, as P17 and P18 do, and is left
-out without them.
+sections about recipes use the P19 recipe and the same number of passes. Sections:
+
+- ``sources`` compares sources of text at a fixed number of pairs;
+- ``filters`` compares the pairs that filters keep of noisy pools;
+- ``deciles`` compares the tenths of a pool by score;
+- ``scale`` compares numbers of pairs, by two recipes;
+- ``languages`` compares foreign languages beside the same English sentences;
+- ``every-language`` compares all languages, on text of their own;
+- ``crossed-recipes`` crosses P19's recipe and the fast one with dropout;
+- ``embedding-starts`` compares starts of the embeddings;
+- ``paper-recipes`` compares the recipes of all four papers on English paraphrases;
+- ``back-translation`` compares a bitext with its translation into English;
+- ``filter-bounds`` tries bounds of filters on that translation;
+- ``generated-paraphrases`` adds the paraphrases of a small generator to a bitext;
+- ``word-vectors`` starts words from pretrained vectors, as P17 and P18 do: those of
+  ``--embeddings``, or others that it learns from the English text.
 
 Results are written after each row. A run that was killed goes on: models in ``--models`` are not
 trained again, and metrics in the JSON from the same machine and versions are not measured again.
@@ -38,7 +45,7 @@ from benchmarks.models import (
 from benchmarks.models.bench import Results
 from benchmarks.models.experiment_metrics import ExperimentBench
 
-NAME, VECTORS = "experiments", "word-vectors"
+NAME = "experiments"
 PAIRS, QUICK_PAIRS = 24_000, 1000
 SECTIONS: dict[str, Callable[[ExperimentBench], Iterator[Results]]] = {
     "sources": sources.measure,
@@ -47,23 +54,21 @@ SECTIONS: dict[str, Callable[[ExperimentBench], Iterator[Results]]] = {
     "scale": size_experiments.measure,
     "languages": language_experiments.measure,
     "every-language": language_experiments.measure_every,
-    "recipes": recipe_experiments.measure,
+    "crossed-recipes": recipe_experiments.measure,
+    "embedding-starts": recipe_experiments.measure_starts,
+    "paper-recipes": recipe_experiments.measure_papers,
     "back-translation": back_translation_experiments.measure,
-    "bounds": bound_experiments.measure,
-    "generation": generation_experiments.measure,
-    VECTORS: word_vector_experiments.measure,
+    "filter-bounds": bound_experiments.measure,
+    "generated-paraphrases": generation_experiments.measure,
+    "word-vectors": word_vector_experiments.measure,
 }
 
 
 def main() -> None:
     parser = report.parser(__doc__, f"{NAME}.json", "models/experiments", SECTIONS, quick=True)
     parser.add_argument("--pairs", type=int, help=f"pairs of a row, where fixed [{PAIRS}]")
-    parser.add_argument("--embeddings", type=Path, help=f"word vectors, for {VECTORS}")
+    parser.add_argument("--embeddings", type=Path, help="word vectors for word-vectors")
     arguments = parser.parse_args()
-    if arguments.embeddings is None and VECTORS in arguments.only:
-        arguments.only = [section for section in arguments.only if section != VECTORS]
-        if not arguments.only:
-            parser.error(f"{VECTORS} needs --embeddings")
     pairs = arguments.pairs or (QUICK_PAIRS if arguments.quick else PAIRS)
     bench.run(
         NAME,

@@ -15,6 +15,7 @@ from benchmarks.models import training_text
 from benchmarks.models.back_translation_experiments import PIECES, SEEDS, SOURCE
 from benchmarks.models.bench import Results, Row
 from benchmarks.models.experiment_metrics import P19, STS_DEV, ExperimentBench, pick
+from benchmarks.models.trained_models import counted, noted
 from benchmarks.models.training_text import ENGLISH, Pair, draw
 from miner.encoder.open_encoder import open_encoder
 from miner.evaluation import sts
@@ -22,7 +23,7 @@ from miner.evaluation.evaluated_model import MinerModel
 from miner.evaluation.labelled_text import read_labelled, tsv_files
 from miner.paraphrases.build import translate_all, whole
 from miner.paraphrases.generator import Decoding, Generator, Rewriter
-from miner.paraphrases.rerank import rank
+from miner.paraphrases.rerank import means, rank
 from miner_train.generator_config import GeneratorConfig
 from miner_train.learn_generator import train_generator
 
@@ -43,7 +44,7 @@ def measure(bench: ExperimentBench) -> Iterator[Results]:
     sentences = list(dict.fromkeys(english for _, english in own))
     known = set(sentences)
     pairs = [pair for pair in training_text.paraphrases(bench.data) if not known & set(pair)]
-    paraphrases = rewritten(bench, draw(pairs, TAUGHT), sentences)
+    paraphrases, described = rewritten(bench, draw(pairs, TAUGHT), sentences)
     texts = {
         "bitext": own,
         "bitext and paraphrases": [*own, *paraphrases],
@@ -56,34 +57,39 @@ def measure(bench: ExperimentBench) -> Iterator[Results]:
             figures = partial(benchmark, data=bench.data)
             row = bench.row(LANGUAGES, name, pairs, config, ENGLISH, measure=figures, seed=seed)
             rows.append(row)
-            yield {"paraphrases": len(paraphrases), "rows": rows}
+            yield {**described, "rows": rows}
 
 
 def rewritten(
     bench: ExperimentBench, pairs: list[Pair], sentences: list[str]
-) -> list[tuple[str, str]]:
+) -> tuple[list[Pair], Results]:
     """Train a generator on English pairs; return sentences with their paraphrases.
 
-    The best of a sentence's candidates by meaning, novelty and cost.
+    A paraphrase is the best of a sentence's candidates by meaning, novelty and cost. Also returns
+    the means of P18 over them (:func:`miner.paraphrases.rerank.means`) and the CPU time.
     """
     text = training_text.written("generator", pairs, bench.work)
     place = bench.models / f"generator.{text.described['fingerprint'][:8]}"
     place.parent.mkdir(parents=True, exist_ok=True)
     config = replace(CONFIG, epochs=1, pieces=300) if bench.quick else CONFIG
-    if not place.exists():
-        read, written = ([pair[side] for pair in pairs] for side in (0, 1))
-        train_generator(read, written, config, place, threads=THREADS, report=print)
-    generator = Generator.load(place)
-    decoding = Decoding(beam=BEAM)
-    candidates = translate_all(
-        sentences,
-        whole(len(sentences), lambda: Rewriter(generator, decoding, threads=THREADS)),
-        BEAM,
-        bench.work / f"{place.name}.candidates",
-        {"generator": generator.fingerprint, "beam": BEAM},
-    )
+    note = bench.work / f"{place.name}.seconds"
+    with counted(note):
+        if not place.exists():
+            read, written = ([pair[side] for pair in pairs] for side in (0, 1))
+            train_generator(read, written, config, place, threads=THREADS, report=print)
+        generator = Generator.load(place)
+        decoding = Decoding(beam=BEAM)
+        candidates = translate_all(
+            sentences,
+            whole(len(sentences), lambda: Rewriter(generator, decoding, threads=THREADS)),
+            BEAM,
+            bench.work / f"{place.name}.candidates",
+            {"generator": generator.fingerprint, "beam": BEAM},
+        )
     ranked = rank(sentences, candidates, open_encoder("default"))
-    return [(one, own[0].text) for one, own in zip(sentences, ranked, strict=True) if own]
+    best = [own[:1] for own in ranked]
+    described = {"means": means(sentences, best), "generator CPU seconds": noted(note).cpu}
+    return [(one, own[0].text) for one, own in zip(sentences, best, strict=True) if own], described
 
 
 def benchmark(model: Path, data: Path) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Train a model, or reuse the one that an earlier run of a benchmark left."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -54,6 +55,17 @@ class Clock:
     def save(self) -> None:
         self.noted = time.perf_counter()
         self.note.write_text(f"{self.spent.clock:.1f} {self.spent.cpu:.1f}\n")
+
+
+@contextmanager
+def counted(note: Path) -> Iterator[None]:
+    """Add the time of the block to a note, so that the seconds of a killed run count."""
+    before, clock, cpu = noted(note), time.perf_counter(), time.process_time()
+    try:
+        yield
+    finally:
+        spent = time.perf_counter() - clock, time.process_time() - cpu
+        note.write_text(f"{before.clock + spent[0]:.1f} {before.cpu + spent[1]:.1f}\n")
 
 
 def noted(note: Path) -> Spent:

@@ -22,6 +22,7 @@ from benchmarks.models import (
     bench,
     bound_experiments,
     choose,
+    cooccurrence_vectors,
     experiment_metrics,
     experiment_tables,
     filter_experiments,
@@ -327,18 +328,59 @@ def test_word_vectors(data: Path, tmp_path: Path) -> None:
     file.write_text("one 1 2 3\ntwo 3 4 5\n")
     dry = Dry(data, 20)
     dry.embeddings = file
-    *_, results = word_vector_experiments.measure(dry)  # type: ignore[arg-type]
-    starts = [(row["name"], row["embeddings"]) for row in results["rows"]]
-    assert starts[0] == ("random", None) and [start for _, start in starts[1:]] == [file, file]
+    results = last(word_vector_experiments, dry)
+    starts = [(row["name"], row["embeddings"], row["seed"]) for row in results["rows"]]
+    assert starts[:2] == [("random", None, 1), ("the vectors", file, 1)] and len(starts) == 9
     assert {row["group"] for row in results["rows"]} == {"words, d = 3"}
     assert experiment_tables.section("word-vectors", results)
+
+
+def test_word_vectors_are_learned_from_the_text(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(word_vector_experiments, "DIMENSION", 6)
+    dry = Dry(data, 20)
+    dry.work, dry.quick = data / "work", False  # type: ignore[attr-defined]
+    results = last(word_vector_experiments, dry)
+    assert results["sentences"] > 100 and results["rows"][0]["group"] == "words, d = 6"
+    assert (data / "work" / results["embeddings"]).exists()
+
+
+def test_vectors_of_words_in_the_same_company_are_near() -> None:
+    sentences = [f"{one} {word} {two}" for word, one, two in (
+        ("cat", "the", "sleeps"), ("dog", "the", "sleeps"), ("sun", "a", "shines")
+    )] * 6  # fmt: skip
+    words, vectors = cooccurrence_vectors.learn_vectors(sentences, 3)
+    assert words[:2] == ["sleeps", "the"] and vectors.dtype == np.float32
+    cat, dog, sun = (vectors[words.index(word)] for word in ("cat", "dog", "sun"))
+    assert cat @ dog == pytest.approx(1, abs=1e-3) and abs(cat @ sun) < 0.1
+    with pytest.raises(MinerError, match="7 words occur 5 times"):
+        cooccurrence_vectors.learn_vectors(sentences, 7)
+
+
+def test_cooccurrence_is_counted_within_sentences() -> None:
+    ids, offsets = np.array([0, 1, -1, 0, 2, 1, 2]), np.array([0, 4, 7])
+    counts = np.zeros((3, 3))
+    for start, end in zip(offsets[:-1], offsets[1:], strict=True):
+        for i in range(start, end):
+            for j in range(start, end):
+                if 0 < abs(i - j) <= cooccurrence_vectors.WINDOW and min(ids[i], ids[j]) >= 0:
+                    counts[ids[i], ids[j]] += 1
+    found = cooccurrence_vectors.cooccurrence(ids, offsets, 3)
+    np.testing.assert_array_equal(found.toarray(), counts)
+    context = counts.sum(axis=1) ** cooccurrence_vectors.SMOOTHING
+    with np.errstate(divide="ignore"):
+        ratio = counts * context.sum() / np.outer(counts.sum(axis=1), context)
+        expected = np.maximum(np.log(ratio), 0)
+    information = cooccurrence_vectors.mutual_information(found).toarray()
+    np.testing.assert_allclose(information, expected)
 
 
 def test_recipes_are_crossed_over_seeds(data: Path) -> None:
     results = last(recipe_experiments, Dry(data, 20))
     keys = [(row["group"], row["name"], row["seed"]) for row in results["rows"]]
     assert len(set(keys)) == 2 * 3 * 3
-    lines = experiment_tables.section("recipes", results)
+    lines = experiment_tables.section("crossed-recipes", results)
     # Three seeds make one line: their number, CPU seconds, mean and range.
     assert sum("| 20 | 3, 2 | 0.020 (0.020–0.020) |" in line for line in lines) == 6
     for row in results["rows"]:
@@ -348,6 +390,19 @@ def test_recipes_are_crossed_over_seeds(data: Path) -> None:
     assert joined["figures"]["bucc"] == {"value": pytest.approx(0.2), "interval": [0.1, 0.3]}
     failed = [{"group": "g", "name": "n", "seed": 1, "pairs": 2, "failed": "why"}]
     assert experiment_tables.over_seeds(failed) == failed
+
+
+def test_starts_and_recipes_of_the_papers(data: Path) -> None:
+    dry = Dry(data, 20)
+    *_, starts = recipe_experiments.measure_starts(dry)  # type: ignore[arg-type]
+    assert [row["name"] for row in starts["rows"]] == list(recipe_experiments.STARTS)
+    *_, papers = recipe_experiments.measure_papers(dry)  # type: ignore[arg-type]
+    counts = [row["name"] for row in papers["rows"]]
+    # Averages have three seeds, the network has one.
+    assert [counts.count(name) for name in recipe_experiments.PAPERS] == [3, 3, 3, 3, 1]
+    lines = experiment_tables.section("paper-recipes", papers)
+    assert lines[-1] == "Time: 13 trainings 0.4 CPU minutes."
+    assert any(line.startswith("| s18: GRAN over morphs | 20 | 1, 2 |") for line in lines)
 
 
 def test_a_bitext_and_its_back_translation_have_the_same_rows(
@@ -381,16 +436,21 @@ def test_bounds_of_back_translated_text(data: Path, monkeypatch: pytest.MonkeyPa
     dry = Dry(data, 15)
     dry.work, dry.quick = data / "work", True  # type: ignore[attr-defined]
     results = last(bound_experiments, dry)
-    lines = "\n".join(experiment_tables.section("bounds", results))
+    lines = "\n".join(experiment_tables.section("filter-bounds", results))
     assert "| 0 to 1 | 3 | 15 | 3, 0 | 50.0 (50.0–50.0) |" in lines
     assert "| 0 to 0.6 | 3 | too few pairs |" in lines
 
 
 def test_paraphrases_are_mixed_into_a_bitext(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    means = dict.fromkeys(("1-gram overlap", "2-gram overlap", "3-gram overlap", "BLEU"), 0.5)
+    means |= {"cosine": 0.75, "pairs": 39.0}
     monkeypatch.setattr(
         generation_experiments,
         "rewritten",
-        lambda bench, pairs, sentences: [(one, f"{one}!") for one in sentences[1:]],
+        lambda bench, pairs, sentences: (
+            [(one, f"{one}!") for one in sentences[1:]],
+            {"means": means, "generator CPU seconds": 90.0},
+        ),
     )
     dry = Dry(data, 40)
     results = last(generation_experiments, dry)
@@ -399,7 +459,10 @@ def test_paraphrases_are_mixed_into_a_bitext(data: Path, monkeypatch: pytest.Mon
     )
     assert more[: len(own)] == own == much[: len(own)]
     assert len(more) == len(much) == 2 * len(own) - 1 and len(set(much)) == len(much)
-    assert results["paraphrases"] == len(own) - 1 and len(results["rows"]) == 9
+    assert len(results["rows"]) == 9
+    lines = experiment_tables.section("generated-paraphrases", results)
+    assert lines[-3].startswith("The 39 generated paraphrases, means: 1-gram overlap 0.50,")
+    assert lines[-1] == "Time: 9 trainings 0.3 CPU minutes, the generator 1.5."
 
 
 # --- the whole ----------------------------------------------------------------------------------

@@ -1,0 +1,155 @@
+"""Measure the model that ships as the papers measure theirs: SentEval, plain cosine, grades.
+
+    python -m benchmarks papers --data DIR [--model default] [--only SECTION ...]
+
+Sections: ``senteval`` is the SentEval sets that the data holds (P18, Table 12), ``cosine`` mining
+on the BUCC-style sets by plain cosine, as P19 and Schwenk 2018 mine, beside the ratio margin, and
+``grades`` the mean similarity of paraphrases and of other pairs, with a t-test (S18).
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks import report
+from benchmarks.markdown import table
+from benchmarks.mining import bucc_protocol
+from benchmarks.mining.mining_quality import PAIRS
+from miner.evaluation import paraphrase, senteval
+from miner.evaluation.evaluated_model import ENGLISH, MinerModel
+from miner.evaluation.labelled_text import read_labelled
+from miner.knn.settings import SearchSettings
+from miner.scoring.quality import cosines
+
+NAME = "papers"
+Results = dict[str, Any]
+MARGINS = {"absolute": "plain cosine", "ratio": "ratio margin"}
+# Accuracy, and Pearson × 100 of SICK-R and STS-B, by Wieting and Kiela 2019, *No Training Required:
+# Exploring Random Encoders for Sentence Classification*, Table 1: InferSent's row has the figures
+# of its paper (Conneau et al. 2017), SkipThought's those with layer normalisation.
+PUBLISHED_SETS = ("MR", "CR", "MPQA", "SUBJ", "SST2", "TREC", "SICK-R", "SICK-E", "MRPC", "STS-B")
+PUBLISHED = {
+    "InferSent": (81.1, 86.3, 90.2, 92.4, 84.6, 88.2, 88.3, 86.3, 76.2, 75.6),
+    "SkipThought": (79.4, 83.1, 89.3, 93.7, 82.9, 88.4, 85.8, 79.5, 73.2, 68.9),
+}
+
+
+def measure_senteval(model: str, data: Path) -> Results:
+    """Measure the sets of SentEval that are there, with ten folds."""
+    return senteval.evaluate(MinerModel(model), data).as_dict()
+
+
+def measure_cosine(model: str, data: Path) -> Results:
+    """Mine both language pairs by plain cosine and by ratio margin."""
+    return {
+        "rows": [
+            bucc_protocol.measure(
+                model, data / "bucc-style", pair, None, SearchSettings(rank="margin", margin=margin)
+            )
+            for pair in PAIRS
+            for margin in MARGINS
+        ]
+    }
+
+
+def measure_grades(model: str, data: Path) -> Results:
+    """Compare the similarities of the grades of every paraphrase set."""
+    evaluated, grades = MinerModel(model), {}
+    for name, (_, tested) in paraphrase.sets(data).items():
+        pairs = read_labelled(tested)
+        vectors = (evaluated.encode(side, ENGLISH) for side in (pairs.first, pairs.second))
+        grades[name] = paraphrase.by_grade(pairs.score, cosines(*vectors))
+    return {"grades": grades}
+
+
+def senteval_lines(results: Results) -> list[str]:
+    """Return the table of SentEval, with the published rows."""
+    found = {(one["set"], one["metric"]): one for one in results["figures"]}
+    ours = []
+    for name in PUBLISHED_SETS:
+        one = found.get((name, "accuracy")) or found.get((name, "pearson"))
+        ours.append("–" if one is None else _percent(one))
+    rows = [["the model that ships", *ours]]
+    rows += [[f"*{name}*", *(f"{one:.1f}" for one in own)] for name, own in PUBLISHED.items()]
+    lines = [
+        "SentEval: accuracy, and Pearson × 100 of SICK-R and STS-B, by logistic regression on",
+        "frozen vectors of unit length, ten folds; in brackets the 95% bootstrap interval over",
+        "test items. Published rows, in italics, are from Table 1 of Wieting and Kiela 2019. A",
+        "dash: the data does not hold the set.",
+        "",
+        *table(("", *PUBLISHED_SETS), rows),
+    ]
+    if f1 := found.get(("MRPC", "f1")):
+        lines += ["", f"MRPC, F1 of paraphrases: {_percent(f1)}."]
+    return lines
+
+
+def _percent(metric: dict[str, Any]) -> str:
+    low, high = metric["interval"]
+    return f"{100 * metric['value']:.1f} ({100 * low:.1f}–{100 * high:.1f})"
+
+
+def cosine_lines(results: Results) -> list[str]:
+    """Return the table of mining by plain cosine and by margin."""
+    rows = [
+        (
+            f"bucc-style {row['pair']}",
+            MARGINS[row["settings"]["margin"]],
+            *(f"{row['test'][name]:.3f}" for name in ("precision", "recall", "f1")),
+        )
+        for row in results["rows"]
+    ]
+    return [
+        "Mining by plain cosine, as P19 and Schwenk 2018 mine; threshold from the training split:",
+        "",
+        *table(("set", "ranked by", "precision", "recall", "F1 on test"), rows),
+    ]
+
+
+def grade_lines(results: Results) -> list[str]:
+    """Return the table of similarities by grade."""
+    rows = []
+    for name, grades in results["grades"].items():
+        for one in grades:
+            test = ("–", "–") if one["t"] is None else (f"{one['t']:.1f}", f"{one['p']:.0e}")
+            spread = f"{one['mean']:.3f}", f"{one['deviation']:.3f}"
+            rows.append((name, f"{one['grade']:g}", f"{one['pairs']:,}", *spread, *test))
+    return [
+        "Similarity by grade, with Welch's t-test against the grade below (S18):",
+        "",
+        *table(("test set", "grade", "pairs", "mean cosine", "deviation", "t", "p"), rows),
+    ]
+
+
+SECTIONS: dict[str, Callable[[str, Path], Results]] = {
+    "senteval": measure_senteval,
+    "cosine": measure_cosine,
+    "grades": measure_grades,
+}
+LINES = {"senteval": senteval_lines, "cosine": cosine_lines, "grades": grade_lines}
+
+
+def tables(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) -> list[str]:
+    """Return the tables of all measured sections, each with its ``conditions``."""
+
+    def parts() -> Iterator[str]:
+        for name in LINES:
+            if section := record["sections"].get(name):
+                spent = f"{section['results']['CPU seconds']:.0f} CPU seconds"
+                yield from (*LINES[name](section["results"]), "")
+                yield from (f"{conditions(section)} · {spent}", "")
+
+    return list(parts())
+
+
+def main() -> None:
+    parser = report.parser(__doc__, f"{NAME}.json", sections=SECTIONS)
+    parser.add_argument("--model", default="default")
+    arguments = parser.parse_args()
+    for section in arguments.only:
+        begun = time.process_time()
+        results = SECTIONS[section](arguments.model, arguments.data)
+        results["CPU seconds"] = round(time.process_time() - begun, 1)
+        report.merge(arguments.json, NAME, section, results)
+        print("\n".join(LINES[section](results)), flush=True)
