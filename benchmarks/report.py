@@ -53,6 +53,15 @@ def write(path: Path, name: str, results: Any) -> None:
     _write(path, {"benchmark": name, **record(results)})
 
 
+def finish(arguments: argparse.Namespace, name: str, results: dict[str, Any]) -> None:
+    """Print ``results`` and write them, unless the run is a quick one."""
+    for key, value in results.items():
+        print(f"{key}: {value}")
+    path = destination(arguments)
+    if path is not None:
+        write(path, name, results)
+
+
 def read(name: str) -> dict[str, Any]:
     """Return a file of ``results``."""
     return json.loads((RESULTS / name).read_text(encoding="utf-8"))

@@ -1,8 +1,8 @@
 """Measure what shards cost: time beside the unsharded search, two workers, memory of each task.
 
-    python -m benchmarks shards --data DIR [--lines 40000] [--quick]
+    python -m benchmarks shards --data DIR [--lines 100000] [--quick]
 
-The text is the BUCC-style German and English training split. Every run is a process of its own:
+The text is the German and English lines of the BUCC-style sets. Every run is a process of its own:
 unsharded, then 4 shards a side (16 blocks) one after the other, then the same by one and by two
 processes of one thread each. CPU seconds are those of a run and all its children, so that they mean
 the same on a machine that others use, too; wall seconds are given beside them.
@@ -15,13 +15,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from benchmarks import report
+from benchmarks.scale.news_lines import write_sides
 from miner.shards.status import status
-from miner.text.corpus import Reader
 
 MINER = "import sys; from miner.cli import main; sys.exit(main())"
 SHARDS = 4
@@ -45,11 +44,7 @@ def measure(data: Path, lines: int) -> dict[str, Any]:
     results: dict[str, Any] = {"lines": lines, "shards": SHARDS * 2, "blocks": SHARDS**2}
     with tempfile.TemporaryDirectory(prefix="shards-") as name:
         place = Path(name)
-        for side in ("de", "en"):
-            text = Reader(data / "bucc-style/de-en" / f"de-en.training.{side}.xz", format="bucc")
-            sentences = (sentence for block in text for sentence in block.sentences)
-            with open(place / side, "w", encoding="utf-8") as file:
-                file.writelines(f"{sentence}\n" for sentence in islice(sentences, lines))
+        write_sides(data, place, lines)
         base = ["mine", str(place / "de"), str(place / "en"), "--threshold", "0", "--threads", "1"]
         runs = {
             "unsharded": [],
@@ -84,11 +79,7 @@ def measure(data: Path, lines: int) -> dict[str, Any]:
 
 def main() -> None:
     parser = report.parser(__doc__, "shards.json", quick=True)
-    parser.add_argument("--lines", type=int, default=40_000, help="lines of each side [40000]")
+    parser.add_argument("--lines", type=int, default=100_000, help="lines of each side [100000]")
     arguments = parser.parse_args()
     results = measure(arguments.data, QUICK if arguments.quick else arguments.lines)
-    for name, value in results.items():
-        print(f"{name}: {value}")
-    destination = report.destination(arguments)
-    if destination is not None:
-        report.write(destination, "shards", results)
+    report.finish(arguments, "shards", results)

@@ -17,16 +17,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import psutil
 
 from benchmarks import report
+from benchmarks.scale.news_lines import write_sides
 from benchmarks.scale.slurm_node import slurm_node
 from miner.shards.status import status
-from miner.text.corpus import Reader
 
 MINER = "import sys; from miner.cli import main; sys.exit(main())"
 SHARDS = 2
@@ -110,11 +109,7 @@ def measure(data: Path, lines: int) -> dict[str, Any]:
     results: dict[str, Any] = {"lines": lines, "shards": SHARDS, "faults": FAULTS}
     with tempfile.TemporaryDirectory(prefix="slurm-mining-") as name:
         place = Path(name)
-        for side in ("de", "en"):
-            text = Reader(data / "bucc-style/de-en" / f"de-en.training.{side}.xz", format="bucc")
-            sentences = (sentence for block in text for sentence in block.sentences)
-            with open(place / side, "w", encoding="utf-8") as file:
-                file.writelines(f"{sentence}\n" for sentence in islice(sentences, lines))
+        write_sides(data, place, lines)
         cut = ["--shard-lines", str(-(-lines // SHARDS))]
         slurm = [*cut, "--backend", "slurm", "--workers", "2"]
         serial = [*cut, "--backend", "serial"]
@@ -133,8 +128,4 @@ def main() -> None:
     parser.add_argument("--lines", type=int, default=4000, help="lines of each side [4000]")
     arguments = parser.parse_args()
     results = measure(arguments.data, QUICK if arguments.quick else arguments.lines)
-    for name, value in results.items():
-        print(f"{name}: {value}")
-    destination = report.destination(arguments)
-    if destination is not None:
-        report.write(destination, "slurm", results)
+    report.finish(arguments, "slurm", results)
