@@ -39,6 +39,7 @@ def plan(
     from miner.machine import thread_count
     from miner.mining.keep import KeepError
     from miner.mining.mine import load_encoder
+    from miner.mining.search import pairs_for_hybrid
     from miner.shards import cost
     from miner.shards.rates import calibrated
     from miner.shards.workers import SHARD_LINES
@@ -65,10 +66,12 @@ def plan(
                     report("counting lines", number, len(side))
                     counts.append(Reader(path, **given).count())
                 lines.append(sum(counts))
-            rates = calibrated(texts, encoder, keep, settings, **given)
+            sizes = (lines[0], lines[1]) if as_if is None else (as_if, as_if)
+            least = pairs_for_hybrid(settings, verifying)
+            hybrid = least is not None and sizes[0] * sizes[1] >= least
+            rates = calibrated(texts, encoder, keep, settings, hybrid=hybrid, **given)
     except KeepError as error:
         raise click.UsageError(str(error)) from None
-    sizes = (lines[0], lines[1]) if as_if is None else (as_if, as_if)
     size = SHARD_LINES if shards is None else shards.lines
     workers = (shards and shards.count) or thread_count()
     k = cost.neighbors(settings, verifying)

@@ -65,12 +65,12 @@ def inverse_lengths(values, offsets, rows, idf, out):
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
-def collect(ids, first, last, q, lexicon, own, probable, idf, starts, weight, asked, seen, terms):
+def collect(ids, first, last, q, lexicon, own, probable, idf, holders, weight, asked, seen, terms):
     """Collect the tokens that one query asks for; returns their number.
 
     The query is ``ids[first:last]``. ``weight``, ``asked`` and ``seen (V,)`` are scratch, whose
     entries count if they were written for query ``q``. ``terms int64`` receives the number of
-    postings of each token, times V, plus the token: sorted, they are the rarest first.
+    holders of each token, times V, plus the token: sorted, they are the rarest first.
     """
     size, count = len(idf), 0
     to, pieces, probability = lexicon
@@ -87,19 +87,20 @@ def collect(ids, first, last, q, lexicon, own, probable, idf, starts, weight, as
             if asked[y] != q:
                 asked[y] = q
                 weight[y] = 0.0
-                terms[count] = (starts[y + 1] - starts[y]) * size + y
+                terms[count] = holders[y] * size + y
                 count += 1
             weight[y] += share
     return count
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
-def keep_best(sums, touched, buckets, value, place, out):
+def keep_best(sums, touched, buckets, value, place, out, scores):
     """Write the positions with the highest scores to ``out (w,)``; clears the sums.
 
     ``sums (m, 2) float32`` holds a sum and a positive factor for each position, whose product is
     its score. Of the positions ``touched (t,)`` the best are written, by score descending, then
-    position, and -1 in empty places. A score that falls into a lower bucket than the w best so far
+    position, and -1 in empty places; ``scores (w,) float32`` receives the scores, and -inf there.
+    A score that falls into a lower bucket than the w best so far
     is dropped at once; the few others are sorted. A bucket is the upper half of a number's bits.
     ``buckets (BUCKETS,)`` is zero, and zero again on return; ``value float32`` and ``place int32``
     are scratch for t items.
@@ -135,26 +136,32 @@ def keep_best(sums, touched, buckets, value, place, out):
             keys[count] = (-np.int64(bits[i]) << 32) + place[i]
             count += 1
     out[:] = -1
+    scores[:] = -np.inf
+    score_bits = scores.view(np.int32)
     order = np.sort(keys[:count])
     for i in range(min(count, width)):
         out[i] = order[i] & 0xFFFFFFFF
+        score_bits[i] = -(order[i] >> 32)
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
 def retrieve(
-    ids, offsets, rows, lexicon, own, probable, idf, starts, postings, inverse, budget, out
+    ids, offsets, rows, lexicon, own, probable, idf, holders, starts, postings, inverse, budget,
+    out, scores,
 ):  # fmt: skip
     """Find the sentences with the highest scores for each query, by rare tokens first.
 
     The queries are the lists ``ids[offsets[row]:offsets[row + 1]]`` of ``rows (q,)``. Each distinct
     token x asks for itself with weight ``own``, and for its translations y with weight p(y | x), if
     that is at least ``probable``. ``lexicon`` is ``(offsets, pieces, probability)``. The tokens
-    that are asked for are taken from the rarest on, until their postings would exceed ``budget``.
+    that are asked for are taken from the rarest on, until their holders would exceed ``budget``.
 
-    ``idf (V,) float32`` is 0 for tokens without postings; ``starts (V + 1,) int64`` and
-    ``postings int32`` are those of :func:`invert`, ``inverse (m,) float32`` of
-    :func:`inverse_lengths`. ``out (q, w) int32`` receives positions by score descending, then
-    position; empty places are -1.
+    ``idf (V,) float32`` is 0 for tokens without postings, ``holders (V,) int64`` the number of
+    sentences that hold each of the others: in the whole corpus, of which the postings may be a
+    part. ``starts (V + 1,) int64`` and ``postings int32`` are those of :func:`invert`,
+    ``inverse (m,) float32`` of :func:`inverse_lengths`. ``out (q, w) int32`` receives positions by
+    score descending, then position, and ``scores (q, w) float32`` their scores; empty places are
+    -1 and -inf.
     """
     size = len(idf)
     weight = np.zeros(size, np.float32)
@@ -172,12 +179,12 @@ def retrieve(
     for q in range(len(rows)):
         first, last = offsets[rows[q]], offsets[rows[q] + 1]
         count = collect(
-            ids, first, last, q, lexicon, own, probable, idf, starts, weight, asked, seen, terms
+            ids, first, last, q, lexicon, own, probable, idf, holders, weight, asked, seen, terms
         )
         left, found = budget, 0
         for term in np.sort(terms[:count]):
             y = term % size
-            left -= starts[y + 1] - starts[y]
+            left -= holders[y]
             if left < 0:
                 break
             share = weight[y] * idf[y] * idf[y]
@@ -187,4 +194,4 @@ def retrieve(
                 touched[found] = j
                 found += old == 0.0  # without a branch, which would often be predicted wrongly
                 sums[j, 0] = old + share
-        keep_best(sums, touched[:found], buckets, value, place, out[q])
+        keep_best(sums, touched[:found], buckets, value, place, out[q], scores[q])

@@ -96,6 +96,29 @@ def nearest(vectors: np.ndarray, centroids: np.ndarray, probes: int, threads: in
     return out
 
 
+def grouped(
+    side: VectorSet,
+    centroids: np.ndarray,
+    probed: tuple[int, slice],
+    room: Room,
+    threads: int,
+    block: int,
+) -> tuple[Groups, Groups]:
+    """Return the members of each cluster among one side, and the sentences that probe it.
+
+    ``probed`` are the number of clusters, at least that of the centroids, and a slice ``(i, j)`` of
+    the nearest ones that a sentence probes. ``block`` bounds the vectors that are held.
+    """
+    number, chosen = probed
+    keys = room.empty((len(side), min(chosen.stop, len(centroids))), np.int32)
+    for start in range(0, len(side), block):
+        vectors = side.block(start, start + block)
+        keys[start : start + block] = nearest(vectors, centroids, chosen.stop, threads)
+    groups = Groups.by(keys[:, :1], number, room), Groups.by(keys[:, chosen], number, room)
+    room.free(keys)
+    return groups
+
+
 def _normalise(vectors: np.ndarray) -> None:
     """Scale each of ``vectors (n, d) float32`` to unit length, in place; zero rows stay zero."""
     for start in range(0, len(vectors), BLOCK):

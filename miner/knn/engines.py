@@ -101,6 +101,14 @@ def search_device(device: str, engine: str) -> str:
     return resolve_device(device, faiss.gpu_count, "FAISS")
 
 
+def check_hybrid(engine: str, device: str, exact: bool) -> None:
+    """Raise ResourceError for a device and ``exact`` that ``--engine hybrid`` does not take."""
+    if engine == "hybrid" and exact:
+        raise ResourceError("--engine hybrid is not exact; leave out either it or --exact")
+    if engine == "hybrid":
+        search_device(device, engine)
+
+
 class Int8Engine:
     """Integer products of vectors rounded to int8 (:mod:`miner.kernels.fused`).
 

@@ -14,22 +14,18 @@ files. The search is a row of steps, of which a checkpoint counts those done.
 """
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from miner.kernels.fused import Pack, quantise
-from miner.kernels.gather import gather, put_pairs, similarities
-from miner.kernels.half import bits
 from miner.knn import clusters
 from miner.knn.clusters import Groups
 from miner.knn.engines import Int8Engine
 from miner.knn.lists import Lists
+from miner.knn.pair_block import Codes, PairBlock
 from miner.knn.postings import Postings, Tokens
 from miner.knn.room import Room
 from miner.knn.search_checkpoint import Checkpoint, Plan
-from miner.knn.strips import Strip, cut
 from miner.knn.vector_set import VectorSet
 from miner.machine import release_pages
 
@@ -42,23 +38,18 @@ RETRIEVED, QUERIES = 64, 8192
 Step = tuple[str, int]
 
 
-@dataclass(frozen=True, eq=False)
-class Codes:
-    """int8 vectors of a side: see :mod:`miner.kernels.gather`."""
-
-    codes: np.ndarray
-    scale: np.ndarray
-    correction: np.ndarray
-
-    def pack(self, places: np.ndarray, *, columns: bool) -> Pack:
-        """Pack the vectors at ``places (m,)`` for the int8 engine."""
-        return gather(np.asarray(self.codes), self.scale, self.correction, places, columns=columns)
-
-
 def number_of_clusters(sizes: tuple[int, int]) -> int:
     """Return the number of clusters for sides of these sizes."""
     root = PER_ROOT * float(np.sqrt(max(1, *sizes)))
     return max(1, 1 << round(float(np.log2(root))))
+
+
+def probes(here: int) -> slice:
+    """Return which of the nearest clusters a sentence of side ``here`` probes.
+
+    Sources probe the cluster that they belong to; targets need not, as all is compared then.
+    """
+    return slice(here, PROBES)
 
 
 class HybridSearch:
@@ -119,7 +110,8 @@ class HybridSearch:
 
     def _work(self, steps: list[Step]) -> Iterator[None]:
         """Do the steps, one at each ``next``."""
-        self.codes = self._codes(self.sides[0]), self._codes(self.sides[1])
+        codes = self._codes(self.sides[0]), self._codes(self.sides[1])
+        self.pairs = PairBlock(codes, self.lists, self.engine, self.block)
         for name in ("source", "target"):
             postings = None
             for kind, start in steps:
@@ -134,38 +126,14 @@ class HybridSearch:
         own, probing = self._groups()
         for kind, cluster in steps:
             if kind == "cluster":
-                self._compare(probing[0].of(cluster), own[1].of(cluster))
-                self._compare(own[0].of(cluster), probing[1].of(cluster))
+                self.pairs.compare(probing[0].of(cluster), own[1].of(cluster))
+                self.pairs.compare(own[0].of(cluster), probing[1].of(cluster))
                 yield
 
     def _codes(self, side: VectorSet) -> Codes:
         """Round the vectors of a side to int8."""
-        n, quads = len(side), max(1, -(-side.vectors.shape[1] // 4))
-        made = Codes(
-            self.room.empty((n, 4 * quads), np.int8),
-            np.empty(n, np.float32),
-            np.empty(n, np.int32),
-        )
-        for start in range(0, n, self.block):
-            part = slice(start, start + self.block)
-            codes = np.asarray(made.codes[part]).reshape(-1, quads, 1, 4)
-            vectors = side.block(start, start + self.block)
-            self._round(vectors, codes, made.scale[part], made.correction[part])
-            release_pages(made.codes)
-        return made
-
-    def _round(
-        self, vectors: np.ndarray, codes: np.ndarray, scale: np.ndarray, correction: np.ndarray
-    ) -> None:
-        """Round ``vectors (b, d)`` to int8, each in a tile of its own."""
-        numbers, threads = bits(vectors), self.engine.threads
-
-        def work(strip: Strip) -> None:
-            first, last = strip
-            quantise(numbers, codes, 0, scale, correction, first, last)
-
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(work, cut(len(numbers), threads)))
+        codes = self.room.empty(Codes.shape(side), np.int8)
+        return Codes.of(side, codes, self.engine.threads, self.block)
 
     def _postings(self, name: str) -> Postings:
         """Index the side that the queries of side ``name`` are asked of."""
@@ -181,60 +149,18 @@ class HybridSearch:
         here = 0 if name == "source" else 1
         side, tokens = self.sides[here], (self.tokens.source, self.tokens.target)[here]
         rows = np.arange(start, min(start + QUERIES, len(side)), dtype=np.int32)
-        threads = self.engine.threads
-        found = postings.search(tokens, side.rows[rows], RETRIEVED, threads)
-        value = np.empty(found.shape, np.float32)
-        a, b = self.codes[here], self.codes[1 - here]
-        left, right = np.asarray(a.codes), np.asarray(b.codes)
-        lists = self.lists[here].arrays, self.lists[1 - here].arrays
-
-        def score(strip: Strip) -> None:
-            first, last = strip
-            swapped = name == "target"
-            similarities(left, a.scale, right, b.scale, rows, found, first, last, swapped, value)
-
-        def put(lane: int) -> None:
-            put_pairs(rows, found, value, lane, threads, *lists)
-
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(score, cut(len(rows), threads)))
-            list(pool.map(put, range(threads)))
+        found, _ = postings.search(tokens, side.rows[rows], RETRIEVED, self.engine.threads)
+        self.pairs.put(here, rows, found)
         release_pages(tokens.ids)
-        self._release()
 
     def _groups(self) -> tuple[tuple[Groups, Groups], tuple[Groups, Groups]]:
-        """Return the members of each cluster on both sides, and those that probe it.
-
-        Sources probe the cluster that they belong to; targets need not, as all is compared then.
-        """
-        centroids = clusters.learn(self.sides, self.number, self.engine.threads)
-        own: list[Groups] = []
-        probing: list[Groups] = []
-        for side, first in zip(self.sides, (0, 1), strict=True):
-            keys = self.room.empty((len(side), min(PROBES, len(centroids))), np.int32)
-            for start in range(0, len(side), self.block):
-                vectors = side.block(start, start + self.block)
-                keys[start : start + self.block] = clusters.nearest(
-                    vectors, centroids, PROBES, self.engine.threads
-                )
-            own.append(Groups.by(keys[:, :1], self.number, self.room))
-            probing.append(Groups.by(keys[:, first:], self.number, self.room))
-            self.room.free(keys)
-        return (own[0], own[1]), (probing[0], probing[1])
-
-    def _compare(self, rows: np.ndarray, columns: np.ndarray) -> None:
-        """Compare all of some sources with all of some targets."""
-        for t in range(0, len(columns), self.block):
-            right = columns[t : t + self.block]
-            packed = self.codes[1].pack(right, columns=True)
-            for s in range(0, len(rows), self.block):
-                left = rows[s : s + self.block]
-                self.engine.merge_places(
-                    self.codes[0].pack(left, columns=False), left, packed, right, self.lists
-                )
-        self._release()
-
-    def _release(self) -> None:
-        """Drop the resident pages of codes in a file."""
-        for codes in self.codes:
-            release_pages(codes.codes)
+        """Return the members of each cluster on both sides, and those that probe it."""
+        threads = self.engine.threads
+        centroids = clusters.learn(self.sides, self.number, threads)
+        (left, probing_left), (right, probing_right) = (
+            clusters.grouped(
+                part, centroids, (self.number, probes(here)), self.room, threads, self.block
+            )
+            for here, part in enumerate(self.sides)
+        )
+        return (left, right), (probing_left, probing_right)

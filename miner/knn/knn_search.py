@@ -19,12 +19,13 @@ from miner.knn.engines import (
     FaissEngine,
     Float32Engine,
     Int8Engine,
+    check_hybrid,
     choose_engine,
     search_device,
 )
 from miner.knn.lists import Lists
 from miner.knn.neighbors import Neighbors
-from miner.knn.recall import int8_suffices
+from miner.knn.recall import int8_suffices_both
 from miner.knn.search_checkpoint import Checkpoint, Plan
 from miner.knn.self_check import QUERIES, gpu_agrees, index_agrees
 from miner.knn.settings import SearchSettings
@@ -89,8 +90,7 @@ def engine_for(source: VectorSet, target: VectorSet, settings: SearchSettings) -
 
     Sets the thread counts of the libraries, too. Errors are those of :func:`nearest_both`.
     """
-    if settings.exact and settings.engine == "hybrid":
-        raise ResourceError("--engine hybrid is not exact; leave out either it or --exact")
+    check_hybrid(settings.engine, settings.device, settings.exact)
     threads = thread_count(settings.threads)
     engine = "fused" if settings.engine == "auto" else settings.engine
     device = search_device(settings.device, engine)
@@ -108,11 +108,8 @@ def engine_for(source: VectorSet, target: VectorSet, settings: SearchSettings) -
         engine, device = ("faiss" if engine == "faiss" else "fused"), "cpu"
     chosen = choose_engine(engine, device, settings.exact, threads)
     use_threads(threads, chosen)
-    k = settings.neighbors
     if isinstance(chosen, Int8Engine) and not (
-        len(source) * len(target) > SMALL
-        and int8_suffices(source, target, k)
-        and int8_suffices(target, source, k)
+        len(source) * len(target) > SMALL and int8_suffices_both(source, target, settings.neighbors)
     ):
         chosen = Float32Engine(threads)
     return chosen

@@ -57,31 +57,59 @@ class Tokens:
         return digest.hexdigest()
 
 
+@dataclass(frozen=True, eq=False)
+class Frequency:
+    """Document frequencies of a whole side: ``count (V,) int64`` of its ``size`` sentences."""
+
+    count: np.ndarray
+    size: int
+
+    @classmethod
+    def of(cls, side: SideTokens, base: VectorSet, vocabulary: int) -> "Frequency":
+        """Count the sentences ``base`` of a side that hold each token of the vocabulary."""
+        lists = np.asarray(side.ids), np.asarray(side.offsets), base.rows
+        return cls(count_holders(*lists, vocabulary), len(base))
+
+
 class Postings:
     """Inverted index of one side: for each token the positions of the sentences that hold it.
 
-    Weighted by inverse document frequency, log(n / n_y) for a token in n_y of n sentences.
+    Weighted by inverse document frequency, log(n / n_y) for a token in n_y of n sentences. The
+    sentences may be a part of a side, whose ``frequency`` counts then. The best of all parts, by
+    score and position, are the best of the whole.
     """
 
-    def __init__(self, side: SideTokens, base: VectorSet, lexicon: Lexicon, room: Room):
+    def __init__(
+        self,
+        side: SideTokens,
+        base: VectorSet,
+        lexicon: Lexicon,
+        room: Room,
+        frequency: Frequency | None = None,
+    ):
         lists = np.asarray(side.ids), np.asarray(side.offsets), base.rows
         count = count_holders(*lists, len(lexicon.frequency))
-        count[count > max(1, COMMON * len(base))] = 0
+        whole = frequency or Frequency(count, len(base))
         self.lexicon = lexicon
-        self.idf = np.log(len(base) / np.maximum(count, 1)).astype(np.float32)
-        self.idf[count == 0] = 0
-        self.starts = offsets_of(count)
+        self.holders = np.where(whole.count > max(1, COMMON * whole.size), 0, whole.count)
+        self.idf = np.log(whole.size / np.maximum(self.holders, 1)).astype(np.float32)
+        self.idf[self.holders == 0] = 0
+        self.starts = offsets_of(np.where(self.holders == 0, 0, count))
         self.rows = room.empty(int(self.starts[-1]), np.int32)
         invert(*lists, self.starts, self.rows)
         self.inverse = np.empty(len(base), np.float32)
         inverse_lengths(*lists, self.idf, self.inverse)
 
-    def search(self, side: SideTokens, rows: np.ndarray, width: int, threads: int) -> np.ndarray:
+    def search(
+        self, side: SideTokens, rows: np.ndarray, width: int, threads: int
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the positions with the highest scores for the queries ``rows (q,)`` of ``side``.
 
-        Returns ``(q, width) int32``, by score descending, then position; -1 is an empty place.
+        Returns ``(q, width) int32``, by score descending, then position, and the scores
+        ``(q, width) float32``; -1 and -inf are empty places.
         """
         out = np.empty((len(rows), width), np.int32)
+        scores = np.empty((len(rows), width), np.float32)
         lexicon = self.lexicon
         table = lexicon.offsets, lexicon.pieces, lexicon.probability
         ids, offsets = np.asarray(side.ids), np.asarray(side.offsets)
@@ -89,9 +117,9 @@ class Postings:
         def work(part: slice) -> None:
             retrieve(
                 ids, offsets, rows[part], table, np.float32(OWN), np.float32(PROBABLE), self.idf,
-                self.starts, self.rows, self.inverse, BUDGET, out[part],
+                self.holders, self.starts, self.rows, self.inverse, BUDGET, out[part], scores[part],
             )  # fmt: skip
 
         with ThreadPoolExecutor(threads) as pool:
             list(pool.map(work, [slice(*strip) for strip in cut(len(rows), threads)]))
-        return out
+        return out, scores

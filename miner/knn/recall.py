@@ -63,3 +63,8 @@ def int8_suffices(queries: VectorSet, base: VectorSet, k: int) -> bool:
         np.put_along_axis(near, found, False, axis=1)
         missed += int(near.sum())
     return missed <= TOLERATED_MISSES * len(probes) * width
+
+
+def int8_suffices_both(source: VectorSet, target: VectorSet, k: int) -> bool:
+    """Check both directions of a search as :func:`int8_suffices` does."""
+    return int8_suffices(source, target, k) and int8_suffices(target, source, k)

@@ -32,9 +32,12 @@ def block_candidates(
 
 
 def settle_part(
-    queries: VectorSet, base: VectorSet, lists: Lists, k: int, memory: int, engine: Engine
+    queries: VectorSet, base: VectorSet, lists: Lists, k: int, memory: int, engine: Engine | None
 ) -> Neighbors:
-    """Rank the candidates ``lists`` that some queries found in all of ``base``, exactly."""
+    """Rank the candidates ``lists`` that some queries found in all of ``base``, exactly.
+
+    ``engine`` is the one that found them; None for a search that leaves rows out.
+    """
     d = base.vectors.shape[1]
     # A row while its candidates are ranked, or searched again in float32.
     ranked, second = (

@@ -10,8 +10,8 @@ from miner.encoder.open_encoder import open_encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError, DependencyError, MismatchError, ResourceError
 from miner.index.index import FLAT, Index
-from miner.knn.engines import search_device
-from miner.knn.knn_search import leaves_out, nearest_both
+from miner.knn.engines import check_hybrid, search_device
+from miner.knn.knn_search import HYBRID, leaves_out, nearest_both
 from miner.knn.neighbors import Neighbors
 from miner.knn.search_checkpoint import Checkpoint
 from miner.knn.settings import SearchSettings
@@ -215,15 +215,28 @@ def chosen_engine(
 ) -> str:
     """Return the name of the engine of a search; ``auto`` is decided.
 
-    It is the hybrid engine for at least ``LARGE`` pairs, on a processor, of flat indexes, with a
-    ``lexicon``; else the fused one. Raises ResourceError for a missing device.
+    It is the hybrid engine for at least :func:`pairs_for_hybrid` pairs, of flat indexes; else the
+    fused one. Raises ResourceError for a missing device.
     """
     if settings.engine != "auto":
         return settings.engine
-    few = len(source) * len(target) < LARGE
-    if few or not lexicon or settings.exact or not (source.ann is None and target.ann is None):
+    if len(source) * len(target) < LARGE or not (source.ann is None and target.ann is None):
         return "fused"
-    return "hybrid" if search_device(settings.device, "fused") == "cpu" else "fused"
+    return "fused" if pairs_for_hybrid(settings, lexicon) is None else "hybrid"
+
+
+def pairs_for_hybrid(settings: SearchSettings, lexicon: bool) -> int | None:
+    """Return the number of pairs of sentences from which on flat indexes are searched by hybrid.
+
+    None: never. ``auto`` chooses it on a processor, with a ``lexicon``. Raises ResourceError for a
+    missing device, and for settings that the hybrid engine does not take.
+    """
+    if settings.engine == "hybrid":
+        check_hybrid(settings.engine, settings.device, settings.exact)
+        return HYBRID
+    if settings.engine != "auto" or not lexicon or settings.exact:
+        return None
+    return LARGE if search_device(settings.device, "fused") == "cpu" else None
 
 
 def languages_of(

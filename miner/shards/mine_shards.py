@@ -20,7 +20,7 @@ from miner.index.index import Index
 from miner.knn.settings import SearchSettings
 from miner.mining.decoys import DecoyPairs, Decoys
 from miner.mining.decoys import joined as joined_decoys
-from miner.mining.keep import Keep, KeepError
+from miner.mining.keep import Keep
 from miner.mining.mine import (
     Calibrate,
     Mined,
@@ -33,7 +33,8 @@ from miner.mining.mine import (
 )
 from miner.mining.pairs import Pairs
 from miner.mining.precision import Estimate, calibrate
-from miner.mining.search import Search
+from miner.mining.search import Search, pairs_for_hybrid
+from miner.mining.search_recall import Recall
 from miner.names import SIDES
 from miner.progress import Reporter, silent
 from miner.scoring.margin import Candidates
@@ -54,18 +55,23 @@ def plan_for(
     keep: Keep,
     settings: SearchSettings,
     shard_lines: int = SHARD_LINES,
+    *,
+    hybrid_from: int | None = None,
     **reading: Any,
 ) -> tuple[Plan, str | None]:
     """Return the plan for these files and settings, and the reason why margins rank, if any.
 
-    Raises KeepError and CorpusError.
+    ``hybrid_from``: pairs of sentences from which on the search is the hybrid one, if not as many
+    as without shards.
+
+    Raises KeepError, CorpusError, and ResourceError for an engine that the machine lacks.
     """
-    if settings.engine == "hybrid":
-        raise KeepError("shards are compared pair by pair; leave out --engine hybrid")
     verifier, reason = chosen_verifier(encoder, settings)
     calibrates_margins(verifier, keep, settings, encoder.model is None, False)
     rank = "margin" if verifier is None else "probability"
-    engine = "fused" if settings.engine == "auto" else settings.engine
+    if hybrid_from is None:
+        hybrid_from = pairs_for_hybrid(settings, verifier is not None)
+    engine = "fused" if settings.engine in ("auto", "hybrid") else settings.engine
     plan = Plan.of(
         texts,
         (encoder, encoder.on_side("target")),
@@ -74,6 +80,7 @@ def plan_for(
         reading=reading,
         estimating=verifier is not None and keep.estimate,
         decoys=None if keep.decoys is None else tuple(keep.decoys),
+        hybrid_from=hybrid_from,
     )
     return plan, reason
 
@@ -94,10 +101,11 @@ def mine_shards(
 ) -> Mined:
     """Mine the translation pairs of two corpora of many files, by tasks in the directory ``work``.
 
-    The result is that of :func:`miner.mining.mine.mine` with the fused engine, bit for bit, for
-    every backend, number of workers and ``shard_lines``, which are the sentences of a shard.
-    Stopped or killed, the same call goes on. ``done`` is called with each index once both are
-    there. ``reading`` goes to :class:`miner.text.corpus.Reader`.
+    The result is that of :func:`miner.mining.mine.mine`, bit for bit, for every backend, number of
+    workers and ``shard_lines``, which are the sentences of a shard. Stopped or killed, the same
+    call goes on. ``done`` is called with each index once both are
+    there. ``reading`` goes to :class:`miner.text.corpus.Reader`, but for ``hybrid_from``
+    (:func:`plan_for`).
 
     Raises the errors of :func:`miner.mining.mine.mine`, and MismatchError or CorpusError where
     ``work`` holds another plan.
@@ -125,6 +133,7 @@ def mine_shards(
             by_margin, decoy_encoder, warnings = decoy_encoder_of(
                 indexes[1], by_margin, encoder, keep, settings
             )
+            tasks = plan.all_tasks(context.work)
             do(tasks)
         found = _search(context, tasks, indexes, settings, languages)
         calibrate: Calibrate | None = None
@@ -158,6 +167,9 @@ def _search(
         columns,
     )
     forward, backward = (context.neighbors([f"lists/{side}"]) for side in SIDES)
+    recall = None
+    if context.result("probe/all")["hybrid"]:
+        recall = Recall(**context.result("recall/all")["recall"])
     return Search(
         pairs,
         replace(context.settings, languages=settings.languages),
@@ -167,6 +179,7 @@ def _search(
         context.verifier if verifying else None,
         context.text(0) if verifying else None,
         context.text(1) if verifying else None,
+        recall=recall,
         languages=languages,
     )
 

@@ -33,9 +33,13 @@ def calibrated(
     encoder: SentenceEncoder,
     keep: Keep,
     settings: SearchSettings,
+    *,
+    hybrid: bool = False,
     **reading: Any,
 ) -> Rates:
     """Measure rates by mining the heads of both sides, twice: loops are compiled the first time.
+
+    ``hybrid``: those of a hybrid search.
 
     Raises the errors of :func:`~miner.shards.mine_shards.mine_shards`.
     """
@@ -56,6 +60,7 @@ def calibrated(
             mine_shards(
                 (heads[0], heads[1]), work, encoder=encoder, settings=settings, workers=one,
                 keep=replace(keep, threshold=0.0, target_precision=None), shard_lines=SHARD,
+                hybrid_from=0 if hybrid else None,
             )  # fmt: skip
         return _divided(place / "work")
 
@@ -71,7 +76,7 @@ def _divided(work: Path) -> Rates:
     units = units_of(sizes, plan.shard_lines, sum(drawn))
     seconds: dict[str, float] = {}
     disk: dict[str, float] = {}
-    for task in plan.tasks(rows):
+    for task in plan.all_tasks(work):
         entry = record(work, task.name)
         seconds[task.kind] = seconds.get(task.kind, 0.0) + entry["core seconds"]
         disk[task.kind] = disk.get(task.kind, 0.0) + sum(entry["files"].values())

@@ -10,10 +10,11 @@ import numpy as np
 
 from miner.errors import MinerError
 from miner.kernels.blocks import merge_lists
-from miner.knn.engines import Engine
+from miner.knn.engines import Engine, Int8Engine, choose_engine
 from miner.knn.knn_search import engine_for
 from miner.knn.lists import Lists
 from miner.knn.neighbors import Neighbors
+from miner.knn.recall import int8_suffices_both
 from miner.knn.search_parts import block_candidates, settle_part
 from miner.knn.vector_set import VectorSet
 from miner.machine import release_pages
@@ -32,15 +33,27 @@ PLACE = np.dtype([("similarity", np.float32), ("position", np.int32)])
 
 
 def probe(context: Context, out: Path) -> dict[str, Any]:
-    """Identify the languages of both sides, and choose the engine of the search."""
-    given = context.plan.settings.languages
+    """Identify the languages of both sides, and choose the engine of the search.
+
+    It is the hybrid one from so many pairs on as the plan says, where int8 suffices.
+    """
+    plan, sides = context.plan, (context.vectors(0), context.vectors(1))
+    given = plan.settings.languages
     languages = []
     for side in (0, 1):
         index = context.index(side)
         found = identify(index.sentences(sample(len(index))), given[side])
         languages.append([found.shares, found.given, found.characters])
-    engine = engine_for(context.vectors(0), context.vectors(1), context.settings)
-    return {"languages": languages, "engine": _name(engine)}
+    engine = choose_engine("hybrid", "cpu", False, context.threads)
+    hybrid = (
+        plan.hybrid_from is not None
+        and len(sides[0]) * len(sides[1]) >= plan.hybrid_from
+        and isinstance(engine, Int8Engine)
+        and int8_suffices_both(*sides, plan.settings.neighbors)
+    )
+    if not hybrid:
+        engine = engine_for(*sides, context.settings)
+    return {"languages": languages, "engine": _name(engine), "hybrid": hybrid}
 
 
 def decoys(context: Context, out: Path) -> dict[str, Any]:
@@ -94,8 +107,8 @@ def search(
             _other_lists(context, begun[1], "backward", len(left)),
         )
     forward, backward = block_candidates(left, right, k, context.memory, engine, lists)
-    _save_lists(out, "forward", forward, start, len(right))
-    _save_lists(out, "backward", backward, first, len(left))
+    save_lists(out, "forward", forward, start, len(right))
+    save_lists(out, "backward", backward, first, len(left))
 
 
 def merge(
@@ -103,13 +116,16 @@ def merge(
 ) -> None:
     """Merge the candidates of a shard from all blocks, and rank them exactly.
 
-    The lists of targets are also written by the ``shards`` of sources, for tasks of those.
+    The lists of targets are also written by the ``shards`` of sources, for tasks of those. Those of
+    a hybrid search leave rows out, so that nothing is in doubt.
     """
-    engine = context.engine(context.result("probe/all")["engine"])
+    chosen = context.result("probe/all")
+    engine = context.engine(chosen["engine"])
     queries, _ = context.part(side, *span)
     base = context.vectors(1 - side)
     name = ("forward", "backward")[side]
-    found = _settled(context, queries, base, [(block, name) for block in blocks], engine)
+    named = [(block, name) for block in blocks]
+    found = _settled(context, queries, base, named, engine, complete=not chosen["hybrid"])
     save(out, similarity=found.similarity, row=found.row)
     if side == 1:
         parts, starts = listed_parts(found, context.plan.shard_lines, shards)
@@ -134,7 +150,7 @@ def against(context: Context, out: Path, span: list[int], begun: str | None = No
         found = settle_part(queries, base, forward, k, context.memory, engine)
         arrays: dict[str, np.ndarray] = {"similarity": found.similarity, "row": found.row}
         save(out, **{f"{draw}-{name}": array for name, array in arrays.items()})
-        _save_lists(out, name, backward, first, len(queries))
+        save_lists(out, name, backward, first, len(queries))
 
 
 def lists(context: Context, out: Path, parts: list[str], against: list[str] | None = None) -> None:
@@ -174,8 +190,13 @@ def _settled(
     base: VectorSet,
     blocks: list[tuple[str, str]],
     engine: Engine,
+    *,
+    complete: bool = True,
 ) -> Neighbors:
-    """Merge the candidate lists of ``blocks``, tasks and names of arrays, and rank them."""
+    """Merge the candidate lists of ``blocks``, tasks and names of arrays, and rank them.
+
+    ``complete``: the blocks were compared pair by pair.
+    """
     k = context.plan.settings.neighbors
     merged = Lists.empty(len(queries), max(1, min(k + engine.slack, len(base))))
     for task, name in blocks:
@@ -186,10 +207,10 @@ def _settled(
             position = np.ascontiguousarray(part["position"])
             merge_lists(similarity, position, start, *merged.arrays)
         release_pages(found)
-    return settle_part(queries, base, merged, k, context.memory, engine)
+    return settle_part(queries, base, merged, k, context.memory, engine if complete else None)
 
 
-def _save_lists(out: Path, name: str, found: Lists, first: int, size: int) -> None:
+def save_lists(out: Path, name: str, found: Lists, first: int, size: int) -> None:
     """Write candidate lists whose positions count from ``first``; those of other blocks are empty.
 
     The block has ``size`` positions.

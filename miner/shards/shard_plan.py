@@ -9,16 +9,19 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
 from miner.encoder.sentence_encoder import SentenceEncoder
-from miner.errors import CorpusError, MismatchError
+from miner.errors import ArtifactError, CorpusError, MismatchError
 from miner.index.index import model_entry
 from miner.knn.settings import SearchSettings
 from miner.names import SIDES, VERSION
+from miner.shards import block_plan
+from miner.shards.block_plan import Span
 from miner.shards.plan_file import PLAN, not_whole, read_plan_file, write_plan_file
 from miner.shards.task import Task, record
 from miner.text.corpus import Reader
@@ -41,7 +44,8 @@ class Plan:
     ``texts`` are the files of both sides, absolute, and ``stamps`` the size and time of change of
     each. ``entries`` are what an index of each side says about the model. ``decoys`` are sentences
     that the user gave. ``estimating``: decoys take part. ``dtype`` is the type of the vectors;
-    an index keeps float16.
+    an index keeps float16. ``hybrid_from`` are the pairs of sentences from which on the search is
+    the hybrid one; None: never.
     """
 
     texts: Texts
@@ -53,6 +57,7 @@ class Plan:
     estimating: bool
     decoys: tuple[str, ...] | None = None
     dtype: str = "float16"
+    hybrid_from: int | None = None
     version: str = field(default=VERSION)
     # What progress is called.
     stage: ClassVar[str] = "mining"
@@ -170,6 +175,8 @@ class Plan:
             content += [self.texts, self.stamps]
         if kind == "decoys":
             content += [self.decoys]
+        if kind == "probe":
+            content += [self.hybrid_from]
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     # --- tasks ---------------------------------------------------------------------------------
@@ -190,10 +197,16 @@ class Plan:
         return counts
 
     def all_tasks(self, work: Path) -> list[Task]:
-        """Return all tasks, once the files are read."""
-        return self.tasks(self.rows(work))
+        """Return all tasks, once the files are read.
 
-    def tasks(self, rows: tuple[list[int], list[int]]) -> list[Task]:
+        Until the probe has chosen the search, they are those of an exhaustive one.
+        """
+        hybrid = False
+        with suppress(ArtifactError):
+            hybrid = record(work, "probe/all")["result"]["hybrid"]
+        return self.tasks(self.rows(work), hybrid)
+
+    def tasks(self, rows: tuple[list[int], list[int]], hybrid: bool = False) -> list[Task]:
         """Return all tasks, given the number of sentences of each file; inputs come first."""
         shards = self.shards((sum(rows[0]), sum(rows[1])))
         tasks = self.reading_tasks()
@@ -218,41 +231,32 @@ class Plan:
                 found.append(f"duplicates/{name}-{number:04}")
                 tasks.append(Task(found[-1], inputs, own, size / partitions))
             tasks.append(Task(f"index/{name}", (*inputs, *found), given, float(size)))
-        return tasks + self._search_tasks(*shards)
+        return tasks + self._search_tasks(*shards, hybrid)
 
     def shards(self, sizes: tuple[int, int]) -> tuple[list[Span], list[Span]]:
         """Return the rows (start, end) of the shards of both sides; at least one each."""
         left, right = (cut(size, self.shard_lines) or [(0, 0)] for size in sizes)
         return left, right
 
-    def _search_tasks(self, sources: list[Span], targets: list[Span]) -> list[Task]:
+    def _search_tasks(self, sources: list[Span], targets: list[Span], hybrid: bool) -> list[Task]:
         indexes = tuple(f"index/{name}" for name in SIDES)
         n, m = sources[-1][1], targets[-1][1]
         tasks = [Task("probe/all", indexes)]
         base = (*indexes, "probe/all")
         if self.estimating:
             tasks.append(Task("decoys/all", base, {}, float(m)))
-        later = []
-        for s, (start, end) in enumerate(sources):
-            for t, (first, last) in enumerate(targets):
-                arguments: dict[str, Any] = {"source": [start, end], "target": [first, last]}
-                name, work = f"search/{s:04}-{t:04}", float((end - start) * (last - first))
-                begun = (
-                    f"search/{s:04}-{s % len(targets):04}",
-                    f"search/{t % len(sources):04}-{t:04}",
-                )
-                if self.shard_lines > BEGUN or name in begun:
-                    tasks.append(Task(name, base, arguments, work))
-                else:
-                    arguments["begun"] = list(begun)
-                    later.append(Task(name, (*base, *dict.fromkeys(begun)), arguments, work))
-        tasks += later
+        if hybrid:
+            tasks += block_plan.hybrid(sources, targets, base, lexicon=self.verifying)
+        else:
+            beginning = self.shard_lines <= BEGUN
+            tasks += block_plan.exhaustive(sources, targets, base, beginning=beginning)
+        kind = "hybrid" if hybrid else "search"
         merges: tuple[list[str], list[str]] = ([], [])
         for side, spans in enumerate((sources, targets)):
             others = range(len(targets if side == 0 else sources))
             for i, span in enumerate(spans):
                 blocks = tuple(
-                    f"search/{i:04}-{j:04}" if side == 0 else f"search/{j:04}-{i:04}"
+                    f"{kind}/{i:04}-{j:04}" if side == 0 else f"{kind}/{j:04}-{i:04}"
                     for j in others
                 )
                 name = f"merge/{SIDES[side]}-{i:04}"
@@ -266,13 +270,15 @@ class Plan:
             lists.append(name)
             size = float(n if side == 0 else m)
             tasks.append(Task(name, tuple(merges[side]), {"parts": merges[side]}, size))
+        if hybrid:
+            tasks.append(Task("recall/all", (*base, *lists), {}, float(n + m)))
         own = [list(span) for span in sources]
         if self.estimating:
             against = []
             for s, part in enumerate(own):
                 against.append(f"against/{s:04}")
                 inputs = (*base, "decoys/all")
-                arguments = {"span": part}
+                arguments: dict[str, Any] = {"span": part}
                 # The first shard's lists of the decoys are there when the others begin.
                 if s and self.shard_lines <= BEGUN:
                     arguments["begun"] = against[0]
@@ -319,9 +325,6 @@ class Plan:
                 after = (*inputs, "match/all")
                 tasks.append(Task(columns[-1], after, arguments, float(span[1] - span[0])))
         return tasks
-
-
-Span = tuple[int, int]
 
 
 def cut(size: int, lines: int) -> list[Span]:

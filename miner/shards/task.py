@@ -169,10 +169,10 @@ def reset_peak() -> None:
         Path("/proc/self/clear_refs").write_text("5")
 
 
-def peak_memory() -> int:
-    """Return the largest resident memory of this process so far, in bytes; 0 if unknown."""
+def peak_memory(process: int | str = "self") -> int:
+    """Return the largest resident memory of a process so far, in bytes; 0 if unknown."""
     with suppress(OSError, IndexError, ValueError):
-        for line in Path("/proc/self/status").read_text().splitlines():
+        for line in Path(f"/proc/{process}/status").read_text().splitlines():
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) << 10
     return 0

@@ -54,7 +54,6 @@ def test_what_shards_cannot_do(miner: Miner, files: tuple[str, str]) -> None:
     for arguments, words in (
         (("--backend", "serial"), "name a --work directory"),
         (("--backend", "serial", "--work", "w", "--index", "IVF8,SQ8"), "shards do without"),
-        (("--backend", "serial", "--work", "w", "--engine", "hybrid"), "leave out --engine hybrid"),
         (("--address", "auto", "--backend", "serial", "--work", "w"), "give --backend ray"),
         (("--shard-lines", "no"), "is not a count"),
         (("--work", "s3://bucket/work"), "only shards work in an object store; add --backend"),

@@ -252,7 +252,7 @@ def test_int8_finds_neighbours_in_clusters_of_near_duplicates(
     d: int, noise: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The probe samples too few rows of a large corpus to meet its clusters."""
-    monkeypatch.setattr(knn_search, "int8_suffices", lambda *arguments: True)
+    monkeypatch.setattr(knn_search, "int8_suffices_both", lambda *arguments: True)
     source, target = clusters(np.random.default_rng(d), d, noise)
     found = nearest("int8", source, target, 4)
     wanted = nearest("float32", source, target, 4)
@@ -270,7 +270,7 @@ def test_int8_lists_do_not_depend_on_the_machine(
     settings: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Some rows are in doubt and searched again, some are not."""
-    monkeypatch.setattr(knn_search, "int8_suffices", lambda *arguments: True)
+    monkeypatch.setattr(knn_search, "int8_suffices_both", lambda *arguments: True)
     again: list[int] = []
     original = settling.search_float32
 

@@ -13,8 +13,10 @@ from support.kernel_references import retrieve_reference
 from miner.encoder.lexicon import Lexicon
 from miner.errors import ResourceError
 from miner.kernels import inverted
+from miner.kernels.blocks import merge_lists
 from miner.knn import postings, room
-from miner.knn.postings import Postings, SideTokens
+from miner.knn.lists import Lists
+from miner.knn.postings import Frequency, Postings, SideTokens
 from miner.knn.room import Room
 from miner.knn.vector_set import VectorSet
 from miner.ragged import offsets_of
@@ -68,7 +70,7 @@ def test_retrieval_is_its_definition(
         patch.setattr(postings, "BUDGET", budget)
         patch.setattr(postings, "COMMON", common)
         index = Postings(side, chosen, lexicon_of(table), Room(1 << 20))
-        found = index.search(asked, np.arange(len(queries)), width, threads)
+        found, scores = index.search(asked, np.arange(len(queries)), width, threads)
     wanted = retrieve_reference(
         queries,
         [base[row] for row in rows],
@@ -78,6 +80,36 @@ def test_retrieval_is_its_definition(
         width,
     )
     assert [[j for j in row if j >= 0] for row in found.tolist()] == wanted
+    np.testing.assert_array_equal(np.isfinite(scores), found >= 0)
+
+
+@settings(max_examples=40, deadline=None)
+@given(LISTS, LISTS, st.sampled_from([1, 5, 1000]), st.integers(1, 8), st.integers(1, 9))
+def test_the_best_of_all_parts_are_the_best_of_the_whole(
+    queries: list[list[int]], base: list[list[int]], budget: int, width: int, size: int
+) -> None:
+    """Parts of any size, by the frequencies of the whole: the same positions, scores and ties."""
+    side, asked = ragged(base), ragged(queries)
+    lexicon = lexicon_of({x: {(x + 1) % SIZE: 0.5} for x in range(SIZE)})
+    rows = np.arange(len(base))
+
+    def chosen(own: np.ndarray) -> VectorSet:
+        return VectorSet(np.ones((len(base), 1), np.float16), own)
+
+    frequency = Frequency.of(side, chosen(rows), SIZE)
+    best = Lists.empty(len(queries), width)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(postings, "BUDGET", budget)
+        patch.setattr(postings, "COMMON", 0.5)
+        whole = Postings(side, chosen(rows), lexicon, Room(1 << 20))
+        wanted, scores = whole.search(asked, np.arange(len(queries)), width, 1)
+        for start in range(0, len(base), size):
+            part = chosen(rows[start : start + size])
+            index = Postings(side, part, lexicon, Room(1 << 20), frequency)
+            found, value = index.search(asked, np.arange(len(queries)), width, 2)
+            merge_lists(value, np.where(found < 0, found, found + start), 0, *best.arrays)
+    np.testing.assert_array_equal(best.position, wanted)
+    np.testing.assert_array_equal(best.similarity, scores)
 
 
 def test_room_beyond_the_memory_is_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,8 +142,11 @@ def test_the_best_are_kept(seed: int, size: int, width: int, coarse: bool) -> No
     touched = generator.permutation(size + 10)[:size].astype(np.int32)
     wanted = touched[np.lexsort((touched, -score[touched]))][:width]
     buckets, out = np.zeros(inverted.BUCKETS, np.int32), np.empty(width, np.int32)
+    scores = np.empty(width, np.float32)
     value, place = np.empty(size + 1, np.float32), np.empty(size + 1, np.int32)
-    inverted.keep_best(sums, touched, buckets, value, place, out)
+    inverted.keep_best(sums, touched, buckets, value, place, out, scores)
     np.testing.assert_array_equal(out[: len(wanted)], wanted)
+    np.testing.assert_array_equal(scores[: len(wanted)], score[wanted])
+    assert (scores[len(wanted) :] == -np.inf).all()
     assert (out[len(wanted) :] == -1).all() and not buckets.any()
     assert not sums[touched, 0].any() and sums[np.setdiff1d(np.arange(size + 10), touched), 0].all()

@@ -221,7 +221,7 @@ def test_faults_are_noted(tmp_path: Path) -> None:
 def test_tasks_follow_their_inputs(finished: tuple[Path, Mined]) -> None:
     work, _ = finished
     plan = Plan.read(work)
-    tasks = plan.tasks(plan.rows(work))
+    tasks = plan.all_tasks(work)
     seen: set[str] = set()
     for task in tasks:
         assert set(task.inputs) <= seen, task.name

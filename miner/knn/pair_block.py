@@ -1,0 +1,117 @@
+"""Block of two sides, of whose pairs some are compared: int8 vectors, and the lists of both sides.
+
+Similarities are exact integers and lists keep the best of whatever comes in any order, so the lists
+depend on which pairs are compared, and on nothing else.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from miner.kernels.fused import Pack, quantise
+from miner.kernels.gather import gather, put_pairs, similarities
+from miner.kernels.half import bits
+from miner.knn.engines import Int8Engine
+from miner.knn.lists import Lists
+from miner.knn.strips import Strip, cut
+from miner.knn.vector_set import VectorSet
+from miner.machine import release_pages
+
+
+@dataclass(frozen=True, eq=False)
+class Codes:
+    """int8 vectors of a side: see :mod:`miner.kernels.gather`."""
+
+    codes: np.ndarray
+    scale: np.ndarray
+    correction: np.ndarray
+
+    @staticmethod
+    def shape(side: VectorSet) -> tuple[int, int]:
+        """Return the shape of the codes of a side."""
+        return len(side), 4 * max(1, -(-side.vectors.shape[1] // 4))
+
+    @classmethod
+    def of(cls, side: VectorSet, codes: np.ndarray, threads: int, block: int) -> "Codes":
+        """Round the vectors of a side to int8, into ``codes`` of :meth:`shape`."""
+        n, width = codes.shape
+        made = cls(codes, np.empty(n, np.float32), np.empty(n, np.int32))
+        for start in range(0, n, block):
+            part = slice(start, start + block)
+            tiles = np.asarray(codes[part]).reshape(-1, width // 4, 1, 4)
+            vectors = side.block(start, start + block)
+            _round(vectors, tiles, made.scale[part], made.correction[part], threads)
+            release_pages(codes)
+        return made
+
+    def pack(self, places: np.ndarray, *, columns: bool) -> Pack:
+        """Pack the vectors at ``places (m,)`` for the int8 engine."""
+        return gather(np.asarray(self.codes), self.scale, self.correction, places, columns=columns)
+
+
+def _round(
+    vectors: np.ndarray, tiles: np.ndarray, scale: np.ndarray, correction: np.ndarray, threads: int
+) -> None:
+    """Round ``vectors (b, d)`` to int8, each in a tile of its own."""
+    numbers = bits(vectors)
+
+    def work(strip: Strip) -> None:
+        first, last = strip
+        quantise(numbers, tiles, 0, scale, correction, first, last)
+
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(work, cut(len(numbers), threads)))
+
+
+@dataclass(frozen=True, eq=False)
+class PairBlock:
+    """Codes of both sides, and the lists that receive the pairs; positions count from 0 in either.
+
+    ``block`` bounds the rows of one product.
+    """
+
+    codes: tuple[Codes, Codes]
+    lists: tuple[Lists, Lists]
+    engine: Int8Engine
+    block: int
+
+    def compare(self, rows: np.ndarray, columns: np.ndarray) -> None:
+        """Compare all of some sources with all of some targets."""
+        for t in range(0, len(columns), self.block):
+            right = columns[t : t + self.block]
+            packed = self.codes[1].pack(right, columns=True)
+            for s in range(0, len(rows), self.block):
+                left = rows[s : s + self.block]
+                self.engine.merge_places(
+                    self.codes[0].pack(left, columns=False), left, packed, right, self.lists
+                )
+        self._release()
+
+    def put(self, here: int, rows: np.ndarray, found: np.ndarray) -> None:
+        """Compare the sentences ``rows (q,)`` of side ``here`` with others of the other side.
+
+        ``found (q, w) int32`` are the positions of the others; -1 is an empty place.
+        """
+        value, threads = np.empty(found.shape, np.float32), self.engine.threads
+        a, b = self.codes[here], self.codes[1 - here]
+        left, right = np.asarray(a.codes), np.asarray(b.codes)
+        lists = self.lists[here].arrays, self.lists[1 - here].arrays
+
+        def score(strip: Strip) -> None:
+            first, last = strip
+            swapped = here == 1
+            similarities(left, a.scale, right, b.scale, rows, found, first, last, swapped, value)
+
+        def put(lane: int) -> None:
+            put_pairs(rows, found, value, lane, threads, *lists)
+
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(score, cut(len(rows), threads)))
+            list(pool.map(put, range(threads)))
+        self._release()
+
+    def _release(self) -> None:
+        """Drop the resident pages of codes in a file."""
+        for codes in self.codes:
+            release_pages(codes.codes)
