@@ -118,7 +118,7 @@ def learn_comparer(
     makers: list[ExampleMaker] = []
     for text in texts:
         lexicon = model.lexicons.of(*text.languages)
-        tokens = tokens.with_lexicon(lexicon) if tokens else TokenTable(table, lexicon)
+        tokens = tokens.with_lexicon(lexicon) if tokens else TokenTable(model.verifying, lexicon)
         makers.append(ExampleMaker(encoder, tokens, table, text.training, seed))
     chosen = [
         drawn(text.training, most, [seed, 11, number])

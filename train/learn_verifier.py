@@ -65,9 +65,7 @@ def learn_verifier(
     mined = []
     for text in texts:
         lexicon = model.lexicons.of(*text.languages)
-        tokens = (
-            tokens.with_lexicon(lexicon) if tokens else TokenTable(model.verifying.table(), lexicon)
-        )
+        tokens = tokens.with_lexicon(lexicon) if tokens else TokenTable(model.verifying, lexicon)
         mined.append(_mine(encoder, tokens, text, distractors, generator))
     if not mined:
         return None

@@ -9,10 +9,14 @@ import numpy as np
 
 from miner.encoder.encoder import CHUNK
 from miner.encoder.lexicon import Lexicon
-from miner.encoder.model import quantise
+from miner.encoder.model import Part, quantise
 from miner.encoder.tokenizer import Tokenizer
 from miner.ragged import offsets_of, take_lists
 
+# Rows of embeddings that are converted at a time.
+ROWS = 512
+# Scales of int8 rows above which float32 products have their full precision.
+TINY = 1e-30
 # Metrics of the two sides come as their mean and their worse one, so that it does not matter which
 # language is called the source.
 PAIR_FEATURES = (
@@ -101,33 +105,53 @@ def lengths(offsets: np.ndarray, rows: np.ndarray) -> np.ndarray:
     return offsets[rows + 1] - offsets[rows]
 
 
-def unit_codes(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def unit_codes(
+    table: np.ndarray, stored: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Quantise rows ``(V, d) float32`` to int8: codes ``(V, p)`` and scales ``(V,) float32``.
 
     Codes times scale are unit rows; the scale of a zero row is 0. ``p`` is ``d`` rounded up, with
-    zeros, to the step of the compiled loops. Rows that a model stores as int8 lose nothing.
+    zeros, to the step of the compiled loops. ``stored (V, d) int8`` are the codes, if given.
     """
     from miner.kernels.dots import STEP
 
-    codes, _ = quantise(table)
+    codes = quantise(table)[0] if stored is None else stored
     padded = np.zeros((len(codes), -(-codes.shape[1] // STEP) * STEP), dtype=np.int8)
     padded[:, : codes.shape[1]] = codes
-    length = np.sqrt(np.einsum("vd,vd->v", codes, codes, dtype=np.int64))
+    wide = codes.astype(np.int32)
+    length = np.sqrt(np.einsum("vd,vd->v", wide, wide).astype(np.int64))
     return padded, np.where(length > 0, 1 / np.maximum(length, 1), 0).astype(np.float32)
+
+
+def _as_quantised(part: Part) -> bool:
+    """Return True if quantising the table of an int8 part gives its own codes, to the last bit."""
+    if part.scales is None:
+        return False
+    largest, least = part.weights.max(axis=1, initial=0), part.weights.min(axis=1, initial=0)
+    # Such rows use all of int8, as those of `quantise` do; tiny scales are rounded too coarsely.
+    full = (np.maximum(largest, -least.astype(np.int16)) == 127) & (part.scales > TINY)
+    return bool(np.all(full | (largest == least)))
 
 
 class TokenTable:
     """The direction, weight and translations of every token id.
 
-    ``codes (V, p) int8`` times ``scale (V,) float32`` are unit rows, or zero rows, padded with
-    zeros to p. ``weight (V,) float32`` > 0 is the length of the token's vector: training lengthens
-    the vectors of meaningful tokens.
+    ``part`` holds the embeddings of V tokens. ``codes (V, p) int8`` times ``scale (V,) float32``
+    are unit rows, or zero rows, padded with zeros to p. ``weight (V,) float32`` > 0 is the length
+    of the token's vector: training lengthens the vectors of meaningful tokens.
     """
 
-    def __init__(self, table: np.ndarray, lexicon: Lexicon):
-        length = np.linalg.norm(table, axis=1)
+    def __init__(self, part: Part, lexicon: Lexicon):
+        parts = []
+        # Some rows at a time, whose float32 numbers stay in the processor's cache.
+        for start in range(0, max(len(part.weights), 1), ROWS):
+            rows = slice(start, start + ROWS)
+            some = Part(part.weights[rows], None if part.scales is None else part.scales[rows])
+            table = some.table()
+            found = unit_codes(table, some.weights if _as_quantised(some) else None)
+            parts.append((np.linalg.norm(table, axis=1), *found))
+        length, self.codes, self.scale = map(np.concatenate, zip(*parts, strict=True))
         self.weight = np.maximum(length, 1e-9).astype(np.float32)
-        self.codes, self.scale = unit_codes(table)
         self.lexicon = lexicon
 
     def with_lexicon(self, lexicon: Lexicon) -> "TokenTable":

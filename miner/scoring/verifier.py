@@ -70,7 +70,7 @@ class Verifier:
         """Embeddings and translations of the tokens."""
         model = self.encoder.model
         assert model.verifying is not None and model.lexicons is not None
-        return TokenTable(model.verifying.table(), model.lexicons.of(*self.languages))
+        return TokenTable(model.verifying, model.lexicons.of(*self.languages))
 
     @cached_property
     def comparer(self) -> Comparer | None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from support.kernel_references import aligned_reference
 
 from miner.encoder.lexicon import Lexicon
+from miner.encoder.model import Part
 from miner.errors import ArtifactError
 from miner.kernels.aligned import COLUMNS, MOST
 from miner.ragged import offsets_of
@@ -32,7 +33,7 @@ def knowledge(seed: int, tokens: int = TOKENS) -> TokenTable:
     lexicon = Lexicon(
         offsets_of(listed.sum(axis=1)), column.astype(np.int32), probability, frequency
     )
-    return TokenTable(table, lexicon)
+    return TokenTable(Part(table), lexicon)
 
 
 def network(seed: int, tokens: int = TOKENS) -> dict[str, np.ndarray]:

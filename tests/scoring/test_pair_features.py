@@ -8,9 +8,16 @@ import numpy as np
 import pytest
 
 from miner.encoder.lexicon import Lexicon
+from miner.encoder.model import Part, quantise
 from miner.kernels.tokens import COLUMNS, LONGEST, compare
 from miner.ragged import offsets_of
-from miner.scoring.pair_features import PAIR_FEATURES, PreparedText, TokenTable, unit_codes
+from miner.scoring.pair_features import (
+    PAIR_FEATURES,
+    ROWS,
+    PreparedText,
+    TokenTable,
+    unit_codes,
+)
 
 SIZE = 40
 
@@ -27,7 +34,8 @@ def table() -> TokenTable:
         generator.uniform(0.1, 0.4, 2 * SIZE).astype(np.float32),
         np.full(SIZE, 1 / (SIZE + 1), np.float32),
     )
-    return TokenTable(generator.normal(size=(SIZE, 20)).astype(np.float32), lexicon)
+    table = generator.normal(size=(SIZE, 20)).astype(np.float32)
+    return TokenTable(Part(table), lexicon)
 
 
 def prepared(seed: int, tokens: list[int], numbers: list[list[int]]) -> PreparedText:
@@ -94,3 +102,21 @@ def test_codes_times_scale_are_unit_rows(dimension: int) -> None:
     np.testing.assert_allclose(np.delete(units, 4, axis=0), expected, atol=0.01)
     lengths = np.linalg.norm(np.delete(units, 4, axis=0), axis=1)
     np.testing.assert_allclose(lengths, 1, atol=1e-6)
+
+
+def test_int8_embeddings_are_taken_as_they_are(table: TokenTable) -> None:
+    """To the last bit, in all rows; a row that quantising would change is quantised."""
+    generator = np.random.default_rng(4)
+    codes, scales = quantise(generator.normal(size=(2 * ROWS + 9, 20)).astype(np.float32))
+    codes[3], scales[3] = 0, 0
+    faint, silent = ROWS + 1, 2 * ROWS + 2
+    stored = Part(codes, scales)
+    taken = TokenTable(stored, table.lexicon)
+    assert (taken.codes[:, :20] == codes).all()
+    codes[faint] //= 2  # does not use all of int8
+    scales[silent] = 0  # a zero row, whatever its codes
+    taken = TokenTable(stored, table.lexicon)
+    quantised = TokenTable(Part(stored.table()), table.lexicon)
+    for name in ("codes", "scale", "weight"):
+        assert getattr(taken, name).tobytes() == getattr(quantised, name).tobytes()
+    assert (taken.codes[faint, :20] != codes[faint]).any() and not taken.codes[silent].any()
