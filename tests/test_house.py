@@ -129,8 +129,13 @@ def imports(tree: ast.AST, known: dict[str, Path]) -> Iterator[str]:
             for alias in node.names:
                 full = f"{node.module}.{alias.name}"
                 yield full if full in known else str(node.module)
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+        elif isinstance(node, ast.Call) and called(node) == "import_module":
             yield from (arg.value for arg in node.args if isinstance(arg, ast.Constant))
+
+
+def called(node: ast.Call) -> str | None:
+    """Name of the function of a call, without its module or object."""
+    return getattr(node.func, "attr", getattr(node.func, "id", None))
 
 
 @cache
