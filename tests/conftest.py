@@ -6,9 +6,10 @@ import dataclasses
 import io
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 
 import hypothesis
 import numpy as np
@@ -19,6 +20,7 @@ from support.kernel_locks import compile_in_turn
 from support.tiny import DATA, sentences
 
 from miner.cli import main
+from miner.encoder import decoy_file
 from miner.encoder import encoder as encoders
 from miner.encoder import model as models
 from miner.encoder.architecture import Architecture
@@ -60,17 +62,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path.name not in LONG)
 
 
+# Files whose searches are those of users with little text. The probe of the engine of large corpora
+# takes longer than such a search.
+AS_USERS = ("test_docs", "test_demo", "test_benchmarks", "test_evaluate")
+
+
 @pytest.fixture(autouse=True)
 def as_large(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Searches take the engine of large corpora, but for those that users see first."""
-    if request.path.stem not in ("test_docs", "test_demo"):
+    """Searches take the engine of large corpora, except in files that mine by commands alone."""
+    if request.path.stem not in AS_USERS:
         monkeypatch.setattr(knn_search, "SMALL", 0)
 
 
 @pytest.fixture(scope="session", autouse=True)
 def opened_once() -> Iterator[None]:
-    """The model that ships is opened and verified once in a process, not by each command."""
+    """The model that ships is opened and verified once in a process, not by each command.
+
+    Its decoys, 140,000 sentences, are unpacked once.
+    """
     load, open_tokenizer, shipped = models.load, encoders._tokenizer, models.resolve("default")
+    unpack = decoy_file.unpack
     model = cache(lambda: load(shipped))
     tokenizer = cache(lambda units, side: open_tokenizer(model(), units, side))
 
@@ -82,8 +93,17 @@ def opened_once() -> Iterator[None]:
             return tokenizer(units, side)
         return open_tokenizer(of, units, side)
 
+    @cache
+    def unpack_once(data: bytes, name: str) -> Mapping[str, Sequence[str]]:
+        return MappingProxyType({code: tuple(own) for code, own in unpack(data, name).items()})
+
+    def decoys_once(data: bytes, name: str) -> Mapping[str, Sequence[str]]:
+        shared = name == str(shipped / models.DECOYS)
+        return unpack_once(data, name) if shared else unpack(data, name)
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(models, "load", load_once)
+        patch.setattr(decoy_file, "unpack", decoys_once)
         patch.setattr(encoders, "_tokenizer", tokenizer_once)
         yield
 
