@@ -15,7 +15,6 @@ from miner.evaluation.evaluated_model import MinerModel
 from miner.evaluation.labelled_text import read_labelled, tsv_files
 from miner.evaluation.mining_sets import SPLITS
 from miner.evaluation.results import Metric
-from miner.knn.settings import SearchSettings
 from miner_train.config import TrainConfig
 from miner_train.recipes import RECIPES
 
@@ -103,21 +102,16 @@ def metrics(model: Path, data: Path, languages: str, mine: bool) -> dict[str, An
 
 
 def development(model: Path, data: Path) -> dict[str, Any]:
-    """Return metrics on development sets: mining by margin and by plain cosine, and STS-B.
+    """Return metrics on development sets: mining by margin, and STS-B.
 
-    Mining F1 is that of the best threshold of the training split, which is tuned on itself. P19
-    mines by the cosine, as Schwenk 2018.
+    Mining F1 is that of the best threshold of the training split, which is tuned on itself.
     """
     evaluated = MinerModel(str(model))
     task = next(one for one in mining_sets.sets(data) if one.pair == BILINGUAL)
-    by_margin, by_cosine = (
-        bucc.mine_set(evaluated, task, ("margin",), SPLITS[:1], settings=settings)[0]
-        for settings in (SearchSettings(), SearchSettings(margin="absolute"))
-    )
+    (mined,) = bucc.mine_set(evaluated, task, ("margin",), SPLITS[:1])
     pairs = read_labelled(tsv_files(data / sts.TASK)[STS_DEV])
     found = {
-        "bucc training": bucc.metrics_of(by_margin)[0],
-        "bucc training by cosine": bucc.metrics_of(by_cosine)[0],
+        "bucc training": bucc.metrics_of(mined)[0],
         "sts-b dev": pick(sts.correlations(evaluated, STS_DEV, pairs)[0], STS_DEV, sts.PEARSON),
     }
     return {name: metric.as_dict() for name, metric in found.items()}
