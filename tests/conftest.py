@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import io
 import os
 import sys
@@ -60,6 +61,17 @@ LONG = ("test_docs.py", "test_other_encoders.py", "test_encoders.py", "test_reli
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Long files first; the order within a file stays."""
     items.sort(key=lambda item: item.path.name not in LONG)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Look for no garbage among modules and 5,000 tests: a sixth of the time of collecting them."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 # Files whose searches are those of users with little text. The probe of the engine of large corpora

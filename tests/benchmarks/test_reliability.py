@@ -115,7 +115,7 @@ def test_calls_of_a_log_are_replayed(tmp_path: Path) -> None:
 def test_fuzz(tmp_path: Path, tiny_model: Path) -> None:
     """In a process of its own, since its forks need threads that nothing has started yet."""
     code = "import json, sys; from pathlib import Path; from benchmarks.reliability import fuzz;"
-    code += "print(json.dumps(fuzz.campaign(Path(sys.argv[1]), Path(sys.argv[2]), 40, 1)))"
+    code += "print(json.dumps(fuzz.campaign(Path(sys.argv[1]), Path(sys.argv[2]), 20, 1)))"
     done = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path), str(tiny_model)],
         capture_output=True,
@@ -125,7 +125,7 @@ def test_fuzz(tmp_path: Path, tiny_model: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads(done.stdout)
     assert campaign.faults({"fuzz": {"half 0": found}}) == {}, found
-    assert found["most memory, MB"] > 0 and found["exit code 1"] > 10
+    assert found["most memory, MB"] > 0 and found["exit code 1"] > 4
 
 
 @pytest.mark.parametrize("faults", [0, 2])

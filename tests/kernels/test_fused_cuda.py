@@ -308,7 +308,8 @@ def test_where_triton_fails_torch_serves(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.skipif(INTERPRETED, reason="this run is the interpreter")
 def test_the_search_in_the_interpreter() -> None:
     chosen = "brute_force or thresholds or fit or alone"
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", __file__, "-k", chosen]
+    options = ["-p", "no:cacheprovider", "--noconftest", "-k", chosen]
+    command = [sys.executable, "-m", "pytest", *options, __file__]
     root = Path(__file__).parents[2]
     environment = os.environ | {"TRITON_INTERPRET": "1"}
     done = subprocess.run(command, capture_output=True, text=True, cwd=root, env=environment)
