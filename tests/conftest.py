@@ -54,13 +54,15 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     compile_in_turn()
 
 
-# Files of few tests that take long: begun last, they would leave all processes but one idle.
-LONG = ("test_docs.py", "test_other_encoders.py", "test_encoders.py", "test_reliability.py")
+# Files that take long: begun last, they would leave all processes but one idle. Neighbours here
+# begin at the same time, and compile different kernels; one would wait for the other's.
+LONG = ("test_docs", "test_encoders", "test_reliability", "test_other_encoders")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Long files first; the order within a file stays."""
-    items.sort(key=lambda item: item.path.name not in LONG)
+    places = {name: place for place, name in enumerate(LONG)}
+    items.sort(key=lambda item: places.get(item.path.stem, len(LONG)))
 
 
 @pytest.hookimpl(wrapper=True)
