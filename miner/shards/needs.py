@@ -20,8 +20,8 @@ TYPICAL = Rates(
         "read": 7e-6, "encode": 4e-5, "duplicates": 1e-5, "index": 6e-6, "probe": 1.0,
         "decoys": 6e-5, "search": 8e-9, "merge": 2e-5, "lists": 2e-5, "against": 1e-8,
         "verify": 5e-4, "rivals": 1e-5, "contest": 2e-6, "score": 6e-5, "match": 4e-6,
-        "features": 5e-5, "centroids": 8e-9, "assign": 8e-9, "retrieve": 3e-4, "hybrid": 8e-9,
-        "recall": 2e-8,
+        "features": 5e-5, "centroids": 2e-8, "assign": 8e-9, "retrieve": 2e-4, "hybrid": 8e-9,
+        "recall": 4e-8,
     },
     disk=dict.fromkeys(
         (

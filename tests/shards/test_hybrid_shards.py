@@ -109,7 +109,7 @@ def test_the_cost_of_a_hybrid_search_grows_less() -> None:
     for kind, least, most in (
         ("search", 64**2, 64**2),
         ("assign", 64, 64 * 8),
-        ("retrieve", 64, 64 * 8),
+        ("retrieve", 64, 64 * 16),
         ("hybrid", 64, 64 * 32),
         ("recall", 64, 64),
     ):
