@@ -267,11 +267,6 @@ class ObjectStore:
 _stores: dict[Path, ObjectStore] = {}
 
 
-def is_remote(work: str | Path) -> bool:
-    """Return True for the address of an object store, False for a path."""
-    return "://" in str(work)
-
-
 def open_store(url: str) -> ObjectStore:
     """Return the store of an address; the same one for each call. Raises DependencyError."""
     for store in _stores.values():

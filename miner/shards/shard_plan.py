@@ -25,6 +25,7 @@ from miner.shards.block_plan import Span
 from miner.shards.plan_file import PLAN, not_whole, read_plan_file, write_plan_file
 from miner.shards.task import Task, record
 from miner.text.corpus import Reader
+from miner.text.remote import is_remote, remote_stamp
 
 FORMAT = "bitext-miner plan"
 Texts = tuple[tuple[str, ...], tuple[str, ...]]
@@ -41,11 +42,11 @@ BEGUN = 1 << 17
 class Plan:
     """All that the tasks of one work directory need to know.
 
-    ``texts`` are the files of both sides, absolute, and ``stamps`` the size and time of change of
-    each. ``entries`` are what an index of each side says about the model. ``decoys`` are sentences
-    that the user gave. ``estimating``: decoys take part. ``dtype`` is the type of the vectors;
-    an index keeps float16. ``hybrid_from`` are the pairs of sentences from which on the search is
-    the hybrid one; None: never.
+    ``texts`` are the files of both sides, absolute or in an object store, and ``stamps`` the size
+    and time of change of each. ``entries`` are what an index of each side says about the model.
+    ``decoys`` are sentences that the user gave. ``estimating``: decoys take part. ``dtype`` is the
+    type of the vectors; an index keeps float16. ``hybrid_from`` are the pairs of sentences from
+    which on the search is the hybrid one; None: never.
     """
 
     texts: Texts
@@ -72,7 +73,10 @@ class Plan:
         **others: Any,
     ) -> Plan:
         """Return the plan for these files. Raises CorpusError for one that cannot be read."""
-        paths = [tuple(str(Path(path).absolute()) for path in side) for side in texts]
+        paths = [
+            tuple(path if is_remote(path) else str(Path(path).absolute()) for path in side)
+            for side in texts
+        ]
         left, right = encoders
         return cls(
             (paths[0], paths[1]),
@@ -148,15 +152,13 @@ class Plan:
             return False
         return Reader(self.texts[side][number], **self.reading).format == "tsv"
 
-    def check_texts(self) -> None:
+    def check_text(self, side: int, number: int) -> None:
         """Raise CorpusError for a file that is not what it was when the plan was made."""
-        for paths, stamps in zip(self.texts, self.stamps, strict=True):
-            for path, before in zip(paths, stamps, strict=True):
-                if stamp(path) != before:
-                    raise CorpusError(
-                        f"{path}: changed since the plan was made; restore it, or name another "
-                        "--work"
-                    )
+        path = self.texts[side][number]
+        if stamp(path) != self.stamps[side][number]:
+            raise CorpusError(
+                f"{path}: changed since the plan was made; restore it, or name another --work"
+            )
 
     @cached_property
     def verifying(self) -> bool:
@@ -334,6 +336,8 @@ def cut(size: int, lines: int) -> list[Span]:
 
 def stamp(path: str) -> tuple[int, int]:
     """Return size and time of change of a file. Raises CorpusError if it is not there."""
+    if is_remote(path):
+        return remote_stamp(path)
     try:
         found = Path(path).stat()
     except OSError as error:

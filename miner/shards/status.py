@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from miner.errors import ArtifactError
-from miner.shards.object_store import is_remote, open_store
+from miner.shards.object_store import open_store
 from miner.shards.task import FAILED, RUNNING, Task, notes, record
 from miner.shards.work import open_plan
+from miner.text.remote import is_remote
 
 # Seconds of the newest results by which the rate is measured.
 RECENT = 600.0

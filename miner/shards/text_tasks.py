@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -31,15 +31,20 @@ from miner.shards.duplicate_sentences import (
     write_distinct,
     write_first,
 )
+from miner.text.remote import is_remote, local_copy
 
 
 def read(context: Context, out: Path, side: int, number: int) -> dict[str, Any]:
-    """Read one file: its sentences, their places and the hashes of their plain forms."""
-    context.plan.check_texts()
-    writer = PartWriter(out)
+    """Read one file: its sentences, their places and the hashes of their plain forms.
+
+    A file in an object store is copied to the directory of temporary files meanwhile.
+    """
     path = context.plan.texts[side][number]
-    (source,) = read_corpus(writer, [path], 0, context.plan.reading, silent)
-    return {"rows": writer.close_part(), "source": vars(source)}
+    context.plan.check_text(side, number)
+    writer = PartWriter(out)
+    with local_copy(path) if is_remote(path) else nullcontext(path) as local:
+        (source,) = read_corpus(writer, [local], 0, context.plan.reading, silent)
+    return {"rows": writer.close_part(), "source": vars(source) | {"path": path}}
 
 
 def encode(context: Context, out: Path, side: int, number: int, start: int, end: int) -> None:

@@ -24,12 +24,13 @@ from miner.shards import (
 from miner.shards.context import Context
 from miner.shards.filter_tasks import FilteringContext
 from miner.shards.filtering_plan import FilteringPlan
-from miner.shards.object_store import is_remote, open_store
+from miner.shards.object_store import open_store
 from miner.shards.plan_file import format_of
 from miner.shards.scoring_plan import ScoringPlan
 from miner.shards.scoring_tasks import ScoringContext
 from miner.shards.shard_plan import Plan
 from miner.shards.task import Task, perform
+from miner.text.remote import is_remote
 
 FUNCTIONS: dict[str, Callable[..., dict[str, Any] | None]] = {
     "read": text_tasks.read,

@@ -13,7 +13,7 @@ from miner.machine import memory_budget, thread_count
 from miner.progress import Reporter, silent
 from miner.shards.backends import open_backend
 from miner.shards.context import Context
-from miner.shards.object_store import ObjectStore, address, is_remote, open_store, store_of
+from miner.shards.object_store import ObjectStore, address, open_store, store_of
 from miner.shards.plan_file import PLAN
 from miner.shards.run_tasks import run
 from miner.shards.shard_plan import Plan
@@ -21,6 +21,7 @@ from miner.shards.task import Task, remove_leftovers
 from miner.shards.work import KINDS, AnyPlan
 from miner.text.locks import lock
 from miner.text.output import resource_error
+from miner.text.remote import is_remote
 
 SHARD_LINES = 1_000_000
 # Memory of a task elsewhere, where this machine's says nothing.

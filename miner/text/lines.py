@@ -111,6 +111,11 @@ def opened(origin: str, held: bytes | None = None) -> Iterator[Any]:
             with open(origin, "rb") as file:
                 yield file
     except OSError as error:
+        if "://" in origin:
+            raise CorpusError(
+                f"{origin}: only mine, index and encode by shards read from object stores; add "
+                "--backend and --work, or copy it here"
+            ) from None
         raise CorpusError(
             f"{display_name(origin)}: cannot be read: {error.strerror or error}; "
             "check the path and its permissions"

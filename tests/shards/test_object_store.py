@@ -8,6 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,15 @@ from support.sharded import Corpus, same
 
 from miner.errors import ArtifactError, CorpusError, DependencyError, ResourceError
 from miner.knn.settings import SearchSettings
+from miner.mining.mine import Mined
 from miner.shards import object_store, work
 from miner.shards import run_tasks as runner
 from miner.shards.object_store import ObjectStore, open_store
 from miner.shards.status import status
 from miner.shards.task import DONE, Task
 from miner.shards.workers import Workers
+from miner.text.lines import read_lines
+from miner.text.patterns import matching
 
 fsspec = pytest.importorskip("fsspec")
 MARGIN = SearchSettings(rank="margin")
@@ -39,6 +43,24 @@ def forget(url: str) -> None:
     """Let the next run be that of another machine."""
     shutil.rmtree(open_store(url).cache)
     object_store._stores.clear()
+
+
+def uploaded(corpus: Corpus, store: Any, url: str) -> tuple[list[str], list[str]]:
+    """Copy the texts of a corpus into a store; return their addresses."""
+    sides: tuple[list[str], list[str]] = ([], [])
+    for addresses, paths in zip(sides, corpus.texts, strict=True):
+        for path in paths:
+            addresses.append(f"{url}/{Path(path).name}")
+            store.pipe_file(addresses[-1], Path(path).read_bytes())
+    return sides
+
+
+def named(found: Mined, corpus: Corpus) -> Mined:
+    """Give the texts of a result, which ids name, their local names."""
+    pairs = found.all_pairs
+    left, right = corpus.texts
+    sides = pairs.source.with_names(left), pairs.target.with_names(right)
+    return replace(found, all_pairs=replace(pairs, source=sides[0], target=sides[1]))
 
 
 def test_equal_and_resumed(corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,6 +138,29 @@ def test_processes(corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert same(found, corpus.whole(MARGIN), tmp_path / "compared")
 
 
+def test_texts_in_a_store(corpus: Corpus, tmp_path: Path) -> None:
+    store = fsspec.filesystem("memory")
+    texts = uploaded(corpus, store, "memory://texts")
+    assert matching("memory://texts/*.en") == [f"memory:///texts/{name}.en" for name in "ab"]
+    remote, work = replace(corpus, texts=texts), tmp_path / "work"
+    found = remote.shards(work, 1000, settings=MARGIN)
+    assert same(named(found, corpus), corpus.whole(MARGIN), tmp_path / "compared")
+    assert [source.path for source in found.pairs.source.sources] == texts[0]
+    store.pipe_file("/texts/a.de", b"Der Hund bellt.\n")
+    with pytest.raises(CorpusError, match=r"memory://texts/a\.de: changed since the plan in"):
+        remote.shards(work, 1000, settings=MARGIN)
+    store.pipe_file("/texts/a.de", b"\xff\n")
+    with pytest.raises(CorpusError, match=r"^memory://texts/a\.de, line 1, .*is not UTF-8"):
+        remote.shards(tmp_path / "other", 1000, settings=MARGIN)
+    store.rm_file("/texts/a.de")
+    with pytest.raises(CorpusError, match=r"memory://texts/a\.de: cannot be read \("):
+        remote.shards(work, 1000, settings=MARGIN)
+    with pytest.raises(CorpusError, match="no file has such a name"):
+        matching("memory://texts/*.fr")
+    with pytest.raises(CorpusError, match="only mine, index and encode by shards read from"):
+        next(read_lines("memory://texts/b.de"))
+
+
 def test_what_is_refused(corpus: Corpus, tmp_path: Path) -> None:
     with pytest.raises(ResourceError, match="--backend slurm needs a directory that all nodes"):
         corpus.shards("memory://slurm", workers=Workers("slurm"))
@@ -154,9 +199,12 @@ def test_s3(corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         object_store._stores.clear()
         fsspec.filesystem("s3").mkdir("bucket")
         url = "s3://bucket/work"
-        found = corpus.shards(url, 1000, Workers("processes", 2), settings=MARGIN)
-        assert same(found, corpus.whole(MARGIN), tmp_path / "compared")
+        texts = uploaded(corpus, fsspec.filesystem("s3"), "s3://bucket/texts")
+        assert [*matching("s3://bucket/texts/*.de")] == texts[0]
+        remote = replace(corpus, texts=texts)
+        found = remote.shards(url, 1000, Workers("processes", 2), settings=MARGIN)
+        assert same(named(found, corpus), corpus.whole(MARGIN), tmp_path / "compared")
         forget(url)
-        assert same(corpus.shards(url, 1000, settings=MARGIN), found, tmp_path / "again")
+        assert same(remote.shards(url, 1000, settings=MARGIN), found, tmp_path / "again")
     finally:
         server.stop()
