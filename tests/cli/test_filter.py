@@ -1,7 +1,7 @@
 """miner filter: from the command to the files.
 
-The tests share a model, a noisy text and a command, so that nearly 500 lines stay together. Runs
-that are stopped are in test_filter_stopped.
+The best rows are in test_filter_ranked, checkpoints in test_filter_checkpoint, and runs that are
+stopped in test_filter_stopped.
 """
 
 from __future__ import annotations
@@ -9,79 +9,15 @@ from __future__ import annotations
 import io
 import json
 import os
-import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
-import numpy as np
 import pytest
-from support.cleaning import given_scores, toml
-from support.commands import MINER
+from support.filtered import COLUMNS, clean, config, filters, noisy, place, read  # noqa: F401 (fixtures)
 from support.raw_lines import lines_of, put
 
-from miner.cleaning import worker
-from miner.cli.filter import Count
 from miner.text.rows import Rows
-
-
-@pytest.fixture(autouse=True)
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture(autouse=True)
-def filters():
-    with given_scores():
-        yield
-
-
-def config(name: str, *tables: dict, **top) -> Path:
-    Path(name).write_text(toml(tables, top), encoding="utf-8")
-    return Path(name)
-
-
-RULES = (
-    {"name": "length", "of": "shorter", "minimum": 1},
-    {"name": "quality", "minimum": 0.2},
-    {"name": "duplicates", "of": "either"},
-)
-
-
-@pytest.fixture
-def noisy(german: list[str], english: list[str]) -> Path:
-    """Pairs, mismatched pairs, duplicates and an empty line, each with an id and a note."""
-    pairs = list(zip(german, english, strict=True))
-    pairs += zip(german[:30], english[7:37], strict=True)
-    lines = [f"{i}\t{s}\t{t}\tnote {i}" for i, (s, t) in enumerate(pairs + pairs[:20])]
-    return put(Path("noisy.tsv"), "".join(f"{line}\n" for line in [*lines, ""]).encode())
-
-
-COLUMNS = ("--scol", 2, "--tcol", 3)
-
-
-@pytest.fixture
-def clean(miner, knowing_model: Path):
-    """Run the command with the small model and the rules above; return its two outputs."""
-
-    def run(*arguments: object, rules: tuple | None = RULES, **top) -> tuple[str, str]:
-        more = ("--config", config("rules.toml", *rules, **top)) if rules is not None else ()
-        code, out, err = miner(
-            "filter", *arguments, *more, "--model", knowing_model, "--threads", 1
-        )
-        assert code == 0, err
-        return out, err
-
-    return run
-
-
-def read(name: str) -> list[bytes]:
-    lines = Path(name).read_bytes().split(b"\n")
-    assert lines.pop() == b""
-    return lines
-
 
 # --- results ------------------------------------------------------------------------------------
 
@@ -182,87 +118,6 @@ def test_bytes_that_are_not_utf_8(miner, on_error: str) -> None:
     assert read("out") == [b"gut\tgood", *middle, b"ja\tyes"]
     assert read("bad") == ([b"x\tgr\xfcn\tunreadable\t1"] if on_error == "skip" else [])
     assert ("1 rows had bytes that are not UTF-8 replaced" in err) == (on_error == "replace")
-
-
-# --- the best -----------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def ranked() -> Path:
-    """Write 200 rows with 0 to 4 words and two scores, many of them equal."""
-    generator = np.random.default_rng(9)
-    scores = generator.integers(0, 21, (200, 2)) / 20
-    words = generator.integers(0, 5, 200).tolist()
-    lines = [
-        f"s{i}\t{' '.join('w' * n)}\t{a}\t{b}"
-        for i, (n, (a, b)) in enumerate(zip(words, scores.tolist(), strict=True))
-    ]
-    return put(Path("ranked.tsv"), "".join(f"{line}\n" for line in lines).encode())
-
-
-RANKED = ({"name": "good", "column": 3, "minimum": 0.1}, {"name": "expensive", "column": 4})
-
-
-def best(path: Path, column: int, sign: int) -> list[list[str]]:
-    rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
-    left = [row for row in rows if float(row[2]) >= 0.1]
-    return sorted(left, key=lambda row: -sign * float(row[column]))  # stable
-
-
-@pytest.mark.parametrize(("rank", "column", "sign"), [("good", 2, 1), ("expensive", 3, -1)])
-def test_the_best_are_kept(clean, ranked: Path, rank, column, sign) -> None:
-    def kept(*arguments: object) -> set[str]:
-        out, _ = clean(ranked, *arguments, rules=RANKED, rank=rank)
-        return {line.split("\t")[0] for line in out.split("\n")[:-1]}
-
-    order = best(ranked, column, sign)
-    words = np.cumsum([len(row[1].split()) for row in order])
-    for n in (0, 1, 37, 1000):
-        assert kept("--top-n", n) == {row[0] for row in order[:n]}
-    for n in (0, 3, 100, "1k"):
-        many = 10**3 if n == "1k" else int(n)
-        assert kept("--target-words", n) == {
-            row[0] for row, total in zip(order, words, strict=True) if total <= many
-        }
-    for bound in (0.5, 0.95, 0.1):
-        good = [row[0] for row in order if sign * float(row[column]) >= sign * bound]
-        assert kept("--threshold", bound) == set(good)
-        assert kept("--threshold", bound, "--top-n", 20) == set(good[:20])
-    both = {row[0] for row, total in zip(order[:30], words, strict=False) if total <= 40}
-    assert kept("--top-n", 30, "--target-words", 40) == both
-
-
-def test_a_share_of_good_ones(clean, noisy: Path) -> None:
-    quality = ({"name": "quality", "minimum": 0.0},)
-    clean(noisy, *COLUMNS, "-o", "all", "--scores-jsonl", "scores", rules=quality)
-    values = [json.loads(line)["quality"] for line in read("scores")]
-    order = sorted(range(len(values)), key=lambda row: (-values[row], row))
-    for share in (0.7, 0.5, 0.9999):
-        _, err = clean(noisy, *COLUMNS, "-o", "out", "--target-precision", share, rules=quality)
-        means = np.cumsum([values[row] for row in order]) / np.arange(1, len(values) + 1)
-        count = int((means >= share).sum())
-        assert len(read("out")) == pytest.approx(count, abs=1)  # means of rounded scores
-        assert "target-precision" in err
-    # Ranked by a cosine, named in the configuration.
-    cosine = ({"name": "cosine"}, {"name": "duplicates"})
-    clean(noisy, *COLUMNS, "-o", "out", "--top-n", 10, "--scores-jsonl", "s", rules=cosine,
-          rank="cosine")  # fmt: skip
-    values = [json.loads(line)["cosine"] for line in read("s")]
-    assert len(read("out")) == 10
-    least = sorted(values, reverse=True)
-    first = read("out")[0].split(b"\t")[0]
-    assert values[int(first)] >= least[40]
-
-
-def test_counts() -> None:
-    for text, number in (
-        ("5000", 5000), ("200k", 200_000), ("5M", 5_000_000), ("1.5k", 1500), ("2g", 2 * 10**9),
-        ("0", 0), (" 7 ", 7), ("1e3", 1000),
-    ):  # fmt: skip
-        assert Count().convert(text, None, None) == number
-    for text in ("", "k", "-1", "1.5", "nan", "inf", "5X", "1e30"):
-        with pytest.raises(Exception, match="is not a count"):
-            Count().convert(text, None, None)
 
 
 # --- trying -------------------------------------------------------------------------------------
@@ -391,80 +246,6 @@ def test_a_fault_in_a_process(miner, knowing_model) -> None:
     )  # fmt: skip
     assert code == 1 and err.startswith("miner: error: column 3: 'x' is not a cost")
     assert err.count("\n") == 1 and sorted(os.listdir()) == ["a.tsv", "c"]
-
-
-# --- checkpoints --------------------------------------------------------------------------------
-
-
-def test_a_checkpoint_is_kept_where_it_is_asked_for(clean, noisy: Path, monkeypatch) -> None:
-    expected, _ = clean(noisy, *COLUMNS)
-    clean(noisy, *COLUMNS, "-o", "out", "--checkpoint", "deep/scores", "--scores-jsonl", "scores")
-    assert Path("deep/scores/checkpoint.json").exists() and read("out") == read_text(expected)
-    # Scores are reused: nothing may be scored again.
-    monkeypatch.setattr(worker, "Scoring", None)
-    values = [json.loads(line)["quality"] or 0 for line in read("scores")]
-    bound = sorted(values)[-50]
-    clean(noisy, *COLUMNS, "-o", "again", "--checkpoint", "deep/scores", "--threshold", bound)
-    assert 0 < len(read("again")) < len(read("out"))
-    assert Path("deep/scores/checkpoint.json").exists()
-
-
-def read_text(text: str) -> list[bytes]:
-    return text.encode().split(b"\n")[:-1]
-
-
-def test_no_checkpoint_beside_a_device_or_a_pipe(clean, noisy: Path) -> None:
-    os.mkfifo("pipe")
-    lines: list[bytes] = []
-    reader = threading.Thread(target=lambda: lines.append(Path("pipe").read_bytes()))
-    reader.start()
-    clean(noisy, *COLUMNS, "-o", "pipe", "--rejected", "/dev/null", "--scores-jsonl", "/dev/null")
-    reader.join(timeout=30)
-    assert lines[0].count(b"\n") > 40 and not Path("pipe.checkpoint").exists()
-    assert sorted(os.listdir()) == ["noisy.tsv", "pipe", "rules.toml"]
-
-
-def test_a_run_that_fails_to_write_goes_on(clean, miner, knowing_model, noisy: Path) -> None:
-    """The run fails at its last step; its scores are reused when it is repeated."""
-    expected, _ = clean(noisy, *COLUMNS)
-    Path("kept").mkdir()  # in the place of a file
-    rules = config("rules.toml", *RULES)
-    code, _, err = miner("filter", noisy, *COLUMNS, "--config", rules, "--model", knowing_model,
-                         "--threads", 1, "-o", "kept", "--checkpoint", "scores")  # fmt: skip
-    assert code == 1 and err.startswith("miner: error: kept: cannot be written: it is a directory")
-    Path("kept").rmdir()
-    clean(noisy, *COLUMNS, "-o", "kept", "--checkpoint", "scores")
-    assert read("kept") == read_text(expected)
-
-
-def test_a_run_that_is_killed_goes_on(clean, german, english, knowing_model, place) -> None:
-    """A real kill, half-way through tens of thousands of rows in two processes."""
-    generator = np.random.default_rng(2)
-    rows = generator.integers(0, 60, (20_000, 2)).tolist()
-    lines = [f"{german[i]} {n}\t{english[i if n % 3 else j]} {n}" for n, (i, j) in enumerate(rows)]
-    put(place / "big.tsv", "".join(f"{line}\n" for line in lines).encode())
-    rules = ({"name": "length", "maximum": 12}, {"name": "quality", "minimum": 0.5})
-    clean("big.tsv", "-o", "whole", "--rejected", "whole.bad", rules=rules)
-    words = f"filter big.tsv --config rules.toml --threads 2 --model {knowing_model} -o out"
-    running = subprocess.Popen([*MINER, *words.split()], stderr=subprocess.PIPE)
-    deadline = time.monotonic() + 60
-    while not any(path.stat().st_size for path in place.glob("out.checkpoint/model*.bin")):
-        assert running.poll() is None and time.monotonic() < deadline
-        time.sleep(0.002)
-    running.kill()
-    running.communicate()
-    left = sorted(os.listdir())
-    assert left == [
-        ".out.checkpoint.lock", "big.tsv", "out.checkpoint", "rules.toml", "whole", "whole.bad"
-    ]  # fmt: skip
-    assert Path("out.checkpoint/local.sums").exists()
-    done = sum(path.stat().st_size for path in place.glob("out.checkpoint/model*.bin"))
-    assert 0 < done < 4 * 20_000
-    _, err = clean("big.tsv", "-o", "out", "--rejected", "out.bad", rules=rules)
-    assert "anew" not in err and 1000 < len(read("out")) < 19_000
-    for name in ("", ".bad"):
-        assert Path(f"out{name}").read_bytes() == Path(f"whole{name}").read_bytes()
-    assert not Path("out.checkpoint").exists() and not Path(".out.checkpoint.lock").exists()
 
 
 def test_counts_to_keep_are_scaled_in_a_dry_run(clean, noisy: Path) -> None:
