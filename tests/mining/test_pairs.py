@@ -1,0 +1,138 @@
+"""miner.mining.pairs: found pairs cut, written, and read back the same."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import importlib
+import json
+import lzma
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.mined_pairs import Build, build, mine, pairs, rows  # noqa: F401 (fixtures)
+
+from miner.index.index import Index
+from miner.mining.pairs import Pairs
+from miner.text.bitext import read_bitext
+
+writing = importlib.import_module("miner.mining.pairs")
+
+Mined = list[tuple[float, str, str]]
+
+
+def read_tsv(path: Path) -> Mined:
+    rows = [line.split("\t") for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
+    return [(float(score), left, right) for score, left, right in rows]
+
+
+def test_top(pairs: Pairs) -> None:
+    assert rows(pairs.top(3)) == rows(pairs)[:3]
+    assert len(pairs.top(0)) == len(pairs.top(-1)) == 0
+    assert len(pairs.top(10_000)) == len(pairs)
+
+
+def test_text_reads_back_the_same(pairs: Pairs, tmp_path: Path, german: list[str]) -> None:
+    pairs.write(tmp_path / "out.tsv")
+    written = read_tsv(tmp_path / "out.tsv")
+    assert written == list(pairs.texts())
+    assert [score for score, _, _ in written] == pairs.score.tolist(), "to the last bit"
+    assert written[0][1] == german[pairs.source_row[0]]
+
+
+def test_ids_read_back_the_same(pairs: Pairs, tmp_path: Path) -> None:
+    pairs.write(tmp_path / "out.tsv", ids=True)
+    written = read_tsv(tmp_path / "out.tsv")
+    assert written == list(pairs.ids())
+    assert [(int(s) - 1, int(t) - 1) for _, s, t in written] == rows(pairs)
+
+
+@pytest.mark.parametrize("ids", [False, True])
+def test_bucc_has_ids_alone(pairs: Pairs, tmp_path: Path, ids: bool) -> None:
+    pairs.write(tmp_path / "out", bucc=True, ids=ids)
+    lines = (tmp_path / "out").read_text().splitlines()
+    assert lines == [f"{s}\t{t}" for _, s, t in pairs.ids()]
+
+
+@pytest.mark.parametrize("ids", [False, True])
+def test_json_lines(pairs: Pairs, tmp_path: Path, ids: bool) -> None:
+    pairs.write(tmp_path / "out.jsonl.gz", ids=ids)
+    with gzip.open(tmp_path / "out.jsonl.gz", "rt", encoding="utf-8") as file:
+        found = [tuple(json.loads(line).values()) for line in file]
+    assert found == list(pairs.ids() if ids else pairs.texts())
+    if not ids:
+        assert len(read_bitext(tmp_path / "out.jsonl.gz")) == len(pairs)
+    with pytest.raises(ValueError, match=r"rows of tsv would be written there; name it \.tsv"):
+        pairs.write(tmp_path / "out.jsonl", bucc=True)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "opened"), [(".gz", gzip.open), (".bz2", bz2.open), (".xz", lzma.open)]
+)
+def test_compressed_text(
+    pairs: Pairs, tmp_path: Path, suffix: str, opened: Callable[..., Any]
+) -> None:
+    pairs.write(tmp_path / "out.tsv")
+    pairs.write(tmp_path / f"out.tsv{suffix}")
+    with opened(tmp_path / f"out.tsv{suffix}", "rb") as file:
+        assert file.read() == (tmp_path / "out.tsv").read_bytes()
+
+
+def test_writing_in_blocks(pairs: Pairs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs.write(tmp_path / "one.tsv")
+    monkeypatch.setattr(writing, "BLOCK", 7)
+    pairs.write(tmp_path / "two.tsv")
+    assert (tmp_path / "one.tsv").read_bytes() == (tmp_path / "two.tsv").read_bytes()
+
+
+def test_a_cell_is_one_cell(build: Build, tmp_path: Path) -> None:
+    """Tabs and carriage returns inside a sentence become spaces, in ids as well."""
+    index = build("a", ["Der\tHund\rbellt\u2028laut"])
+    mine(index, index).write(tmp_path / "out.tsv")
+    (row,) = read_tsv(tmp_path / "out.tsv")
+    assert row[1:] == ("Der Hund bellt\u2028laut",) * 2
+
+
+@pytest.mark.parametrize("size", [7, 16_384])
+def test_parquet(pairs: Pairs, tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr(writing, "BLOCK", size)
+    pairs.write(tmp_path / "out.parquet")
+    table = parquet.read_table(tmp_path / "out.parquet").to_pydict()
+    texts, ranks = ["src_id", "tgt_id", "src", "tgt"], ["forward_rank", "backward_rank"]
+    assert list(table) == [*texts, "score", "margin_ratio", "cosine", *ranks]
+    assert list(zip(table["score"], table["src"], table["tgt"], strict=True)) == list(pairs.texts())
+    ids = list(zip(table["score"], table["src_id"], table["tgt_id"], strict=True))
+    assert ids == list(pairs.ids())
+    for name in ("score", "margin_ratio", "cosine", "forward_rank", "backward_rank"):
+        assert table[name] == getattr(pairs, name).tolist()
+
+
+def test_parquet_of_no_pairs(pairs: Pairs, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    pairs.top(0).write(tmp_path / "out.parquet")
+    table = parquet.read_table(tmp_path / "out.parquet")
+    assert table.num_rows == 0 and table.num_columns == 9
+
+
+def test_output_appears_whole_or_not_at_all(
+    pairs: Pairs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "out.tsv").write_text("older")
+    original = Index.sentences
+    calls = iter(range(100))
+
+    def failing(self: Index, rows: np.ndarray) -> list[str]:
+        if next(calls) >= 4:
+            raise KeyboardInterrupt
+        return original(self, rows)
+
+    monkeypatch.setattr(writing, "BLOCK", 7)
+    monkeypatch.setattr(Index, "sentences", failing)
+    with pytest.raises(KeyboardInterrupt):
+        pairs.write(tmp_path / "out.tsv")
+    assert (tmp_path / "out.tsv").read_text() == "older"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["out.tsv"]
