@@ -3,7 +3,8 @@
     python -m benchmarks billion --data DIR [--quick]
 
 Rates are measured with one thread on 8,192 sentences a side of the BUCC-style German and English
-training split, and multiplied by the tasks that a plan has. Nothing of the simulated size is run.
+training split, and multiplied by the tasks that a plan has, once with the exhaustive engine and
+once with the hybrid one. Nothing of the simulated size is run.
 The search on an H100 is arithmetic: one product of both sides, at a rate that is assumed, not
 measured. The rates at which a worker reads and writes are assumed, too.
 """
@@ -24,6 +25,8 @@ from miner.text.corpus import Reader
 SENTENCES = 1_000_000_000
 FILES = 1000
 SHARDS = 1_000_000, 4_000_000, 16_000_000
+# Kinds of task that search.
+SEARCHES = "search", "centroids", "assign", "retrieve", "hybrid"
 # Assumed: operations per second of an H100 in this search, about 30% of its peak in bf16, and
 # bytes per second that one core, or one H100, reads and writes.
 H100, CORE_BYTES, H100_BYTES = 3e14, 1e8, 2e9
@@ -50,16 +53,18 @@ def totals(kinds: dict[str, dict[str, float]], dimension: int) -> dict[str, Any]
     h100 = 2.0 * dimension * SENTENCES**2 / H100 / 3600
     cores = {kind: row["core-hours"] for kind, row in kinds.items()}
     moved = {kind: row["read TB"] + row["written TB"] for kind, row in kinds.items()}
-    others = {kind: hours for kind, hours in cores.items() if kind != "search"}
+    others = {kind: hours for kind, hours in cores.items() if kind not in SEARCHES}
+    block = "search" if "search" in kinds else "hybrid"
     cpu = {f"products of {kind}" if kind == "search" else kind: cores[kind] for kind in cores}
     cpu |= {f"bytes of {kind}": moved[kind] * 1e12 / CORE_BYTES / 3600 for kind in moved}
     # With H100s the search alone runs there.
     gpu = {
         "products of search": h100,
-        "bytes of search": moved["search"] * 1e12 / H100_BYTES / 3600,
+        "bytes of search": moved[block] * 1e12 / H100_BYTES / 3600,
     }
     alone = {kind: row["core-hours"] / row["tasks"] for kind, row in kinds.items()}
     return {
+        "blocks": block,
         "tasks": sum(row["tasks"] for row in kinds.values()),
         "core-hours": sum(cores.values()),
         "core-hours without search": sum(others.values()),
@@ -90,20 +95,25 @@ def measure(data: Path, quick: bool) -> dict[str, Any]:
             path.write_text("".join(f"{text}\n" for text in some), encoding="utf-8")
             texts.append([str(path)])
         encoder = open_encoder(threads=1, side="source")
-        rates = calibrated((texts[0], texts[1]), encoder, Keep(), settings)
+        rates, hybrid = (
+            calibrated((texts[0], texts[1]), encoder, Keep(), settings, hybrid=few)
+            for few in (False, True)
+        )
     k = cost.neighbors(settings, True)
     return {
         "sentences": SENTENCES,
         "rates": vars(rates),
+        "hybrid rates": vars(hybrid),
         "assumed": {"H100 op/s": H100, "B/s of a core": CORE_BYTES, "B/s of an H100": H100_BYTES},
         "plans": [simulated(rates, lines, k) for lines in SHARDS],
+        "hybrid plans": [simulated(hybrid, lines, k) for lines in SHARDS],
     }
 
 
 def main() -> None:
     arguments = report.parser(__doc__, "billion.json", quick=True).parse_args()
     results = measure(arguments.data, arguments.quick)
-    for plan in results["plans"]:
+    for plan in (*results["plans"], *results["hybrid plans"]):
         print({name: value for name, value in plan.items() if name != "kinds"})
     destination = report.destination(arguments)
     if destination is not None:

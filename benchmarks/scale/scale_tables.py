@@ -9,37 +9,7 @@ from benchmarks.markdown import table
 def billion(record: dict[str, Any]) -> list[str]:
     results = record["results"]
     plans, assumed = results["plans"], results["assumed"]
-    rows = []
-    for plan in plans:
-        search = plan["kinds"]["search"]
-        most = plan["kinds"][plan["most memory"]]
-        longest = plan["kinds"][plan["longest task"]]
-        rows.append(
-            (
-                f"{plan['lines'] / 1e6:.0f}M",
-                f"{plan['tasks']:,}",
-                f"{search['core-hours']:,.0f}",
-                f"{plan['core-hours without search']:,.0f}",
-                f"{plan['H100-hours']:,.0f}",
-                f"{plan['moved TB']:,.0f} TB",
-                f"{plan['at rest TB']:,.0f} TB",
-                f"{search['GB of one']:,.1f} GB",
-                f"{most['GB of one']:,.0f} GB ({plan['most memory']})",
-                f"{longest['core-hours'] / longest['tasks']:,.1f} h ({plan['longest task']})",
-            )
-        )
-    first = plans[0]
-    kinds = [
-        (
-            f"`{kind}`",
-            f"{row['tasks']:,}",
-            f"{row['core-hours']:,.1f}",
-            f"{row['read TB']:,.1f}",
-            f"{row['written TB']:,.1f}",
-            f"{row['GB of one']:,.1f}",
-        )
-        for kind, row in first["kinds"].items()
-    ]
+    first, hybrid = plans[0], results["hybrid plans"][0]
     return [
         f"A simulation: {results['sentences']:,} sentences a side, rates of one core of",
         "the machine below. The H100-hours are those of the search alone, and arithmetic: one",
@@ -48,22 +18,72 @@ def billion(record: dict[str, Any]) -> list[str]:
         f"{assumed['B/s of a core'] / 1e6:,.0f} MB/s and an H100",
         f"{assumed['B/s of an H100'] / 1e9:,.0f} GB/s.",
         "",
-        *table(
-            (
-                "shards", "tasks", "core-hours: search", "all else", "H100-hours: search",
-                "moved", "at rest", "memory of a search", "most memory of a task",
-                "longest task",
-            ),
-            rows,
-        ),
+        "The exhaustive engine:",
+        "",
+        *_plans(plans),
         "",
         f"With shards of {first['lines'] / 1e6:.0f}M lines, the limit on cores is: "
         f"{first['bottleneck on cores']}. With the search on H100s it is the "
         f"{first['bottleneck on H100s']} there, and the {first['bottleneck beside H100s']} on the",
-        "cores beside them. The tasks of such a plan:",
+        "cores beside them.",
         "",
-        *table(("task", "number", "core-hours", "TB read", "TB written", "GB of one"), kinds),
-    ]  # fmt: skip
+        "The hybrid engine, which runs on processors:",
+        "",
+        *_plans(results["hybrid plans"]),
+        "",
+        f"With shards of {hybrid['lines'] / 1e6:.0f}M lines, the limit is: "
+        f"{hybrid['bottleneck on cores']}. Tasks with shards of that size; `search` is that of the",
+        "exhaustive engine, in place of `centroids`, `assign`, `retrieve`, `hybrid` and `recall`:",
+        "",
+        *_kinds(hybrid["kinds"] | {"search": first["kinds"]["search"]}),
+    ]
+
+
+def _plans(plans: list[dict[str, Any]]) -> list[str]:
+    """Lay out plans with shards of several sizes."""
+    rows = []
+    for plan in plans:
+        block = plan["kinds"][plan["blocks"]]
+        most = plan["kinds"][plan["most memory"]]
+        longest = plan["kinds"][plan["longest task"]]
+        rows.append(
+            (
+                f"{plan['lines'] / 1e6:.0f}M",
+                f"{plan['tasks']:,}",
+                f"{plan['core-hours'] - plan['core-hours without search']:,.0f}",
+                f"{plan['core-hours without search']:,.0f}",
+                *([f"{plan['H100-hours']:,.0f}"] if plan["blocks"] == "search" else []),
+                f"{plan['moved TB']:,.0f} TB",
+                f"{plan['at rest TB']:,.0f} TB",
+                f"{block['GB of one']:,.1f} GB",
+                f"{most['GB of one']:,.0f} GB ({plan['most memory']})",
+                f"{longest['core-hours'] / longest['tasks']:,.1f} h ({plan['longest task']})",
+            )
+        )
+    gpu = ["H100-hours: search"] if plans[0]["blocks"] == "search" else []
+    return table(
+        (
+            "shards", "tasks", "core-hours: search", "all else", *gpu, "moved", "at rest",
+            "memory of a block", "most memory of a task", "longest task",
+        ),
+        rows,
+    )  # fmt: skip
+
+
+def _kinds(kinds: dict[str, dict[str, float]]) -> list[str]:
+    """Lay out the tasks of each kind of one plan."""
+    rows = [
+        (
+            f"`{kind}`",
+            f"{row['tasks']:,}",
+            f"{row['core-hours']:,.1f}",
+            f"{row['read TB']:,.1f}",
+            f"{row['written TB']:,.1f}",
+            f"{row['GB of one']:,.1f}",
+        )
+        for kind, row in kinds.items()
+    ]
+    return table(("task", "number", "core-hours", "TB read", "TB written", "GB of one"), rows)
 
 
 def overhead(record: dict[str, Any]) -> list[str]:
@@ -113,25 +133,40 @@ def slurm(record: dict[str, Any]) -> list[str]:
 
 
 def memory(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) -> list[str]:
-    sections = record["sections"]
-    text, mining = sections["text"]["results"], sections["mining"]["results"]
+    sections = {name: section["results"] for name, section in record["sections"].items()}
+    text, mining = sections["text"], sections["mining"]
     small, large = mining["sizes"]
-    rows: list[tuple[str, ...]] = [
-        (f"`{kind}`", "", "", f"{peak:,}") for kind, peak in text["peak MB"].items()
-    ]
-    rows += [
-        (f"`{kind}`", *(f"{peak:,}" for peak in pair), "")
-        for kind, pair in mining["peak MB"].items()
-    ]
-    return [
+    # Columns of larger shards: those that were measured.
+    last = {f"{text['lines']:,}": text["peak MB"] | sections.get("million", {}).get("peak MB", {})}
+    if "blocks" in sections:
+        last["block of 1M × 1M"] = sections["blocks"]["peak MB"]
+    rows = []
+    for kind in dict.fromkeys(key for part in (*last.values(), mining["peak MB"]) for key in part):
+        pair = [f"{peak:,}" for peak in mining["peak MB"].get(kind, ())] or ["", ""]
+        more = [f"{peaks[kind]:,}" if kind in peaks else "" for peaks in last.values()]
+        rows.append((f"`{kind}`", *pair, *more))
+    words = [
         "Largest resident memory of a task of each kind, in MB, with pages of mapped files, by the",
-        "lines of a shard. The first three are those of `miner index`, without token ids. The",
-        f"others have {mining['targets']:,} targets and",
-        f"`--memory {mining['memory']}`; with a million lines they are not measured, and the",
-        "estimate of the plan (see the next table) is what Slurm is asked for. One process does",
-        "all tasks of a mining, the smaller mining first.",
+        f"lines of a shard. The smaller shards have {mining['targets']:,} targets, decoys,",
+        f"`--memory {mining['memory']}` and the exhaustive engine. Of a million lines,",
+        f"`{'`, `'.join(text['peak MB'])}` are those of `miner index`, without token ids.",
+    ]
+    if "million" in sections:
+        words.append(
+            f"The others have {sections['million']['targets']:,} targets, no decoys and the hybrid "
+            "engine."
+        )
+    else:
+        words.append("The others are not measured at this size; the estimate of the plan (see the")
+        words.append("next table) is what Slurm is asked for.")
+    if "blocks" in sections:
+        words.append("Blocks of a million by a million lines are stopped after")
+        words.append(f"{sections['blocks']['watched seconds']:.0f} CPU seconds, when all that they")
+        words.append("hold is allocated.")
+    return [
+        *words,
         "",
-        *table(("task", f"{small:,}", f"{large:,}", f"{text['lines']:,}"), rows),
+        *table(("task", f"{small:,}", f"{large:,}", *last), rows),
         "",
-        *(f"{conditions(section)}\n" for section in sections.values()),
+        *(f"{conditions(section)}\n" for section in record["sections"].values()),
     ]

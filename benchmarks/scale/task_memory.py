@@ -1,11 +1,13 @@
-"""Measure the largest memory of each kind of task: of text with a million lines, of others less.
+"""Measure the largest memory of each kind of task on a shard of a million lines.
 
-    python -m benchmarks memory --data DIR [--only text mining] [--quick]
+    python -m benchmarks memory --data DIR [--only text mining million blocks] [--quick]
 
-`text`: the tasks that read, encode and index, on a shard of a million lines. `mining`: all others,
-on shards of two sizes against 4,000 targets; the search of a million would take hours. The text is
-the BUCC-style German and English training split, repeated with a number on every line where there
-is too little. One process of one thread does all tasks. The peaks are those
+`text`: the tasks that read, encode and index. `million`: the others, of a mining of a million lines
+against 4,000 with the hybrid engine and without decoys. `blocks`: tasks of a million by a million
+lines, which would take long; they are stopped after 90 CPU seconds, when nothing new is allocated.
+`mining`: all tasks of a mining with decoys, on shards of two smaller sizes. The text is the
+BUCC-style German and English training split, repeated with a number on every line where there is
+too little. One process of one thread does all tasks. The peaks are those
 of resident memory, which includes pages of mapped files that the system would take back.
 """
 
@@ -13,12 +15,16 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from benchmarks import report
 from miner.shards.status import status
+from miner.shards.task import RUNNING, notes, peak_memory
 from miner.text.corpus import Reader
 
 MINER = "import sys; from miner.cli import main; sys.exit(main())"
@@ -26,6 +32,9 @@ MILLION, SIZES, TARGETS = 1_000_000, (10_000, 40_000), 4000
 TEXT = "read", "encode", "duplicates", "index"
 # Memory that a task's search may allocate.
 MEMORY = "1G"
+# CPU seconds of a block of a million by a million that are watched: the exhaustive search holds all
+# that it ever holds after one pass over the rows.
+WATCHED = 90.0
 
 
 def write_text(data: Path, side: str, lines: int, path: Path) -> None:
@@ -41,13 +50,38 @@ def write_text(data: Path, side: str, lines: int, path: Path) -> None:
         file.writelines(f"{line}\n" for line in islice(repeated(), lines))
 
 
-def peaks(command: list[str], work: Path) -> dict[str, int]:
-    """Run a command by shards; return the largest memory of each kind of task, in MB."""
+def started(command: list[str], work: Path) -> subprocess.Popen[bytes]:
+    """Start a command by shards, with one process of one thread."""
     command += ["--work", str(work), "--shard-lines", "1M", "--threads", "1"]
     command += ["--backend", "processes", "--workers", "1"]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
-    subprocess.run([sys.executable, "-c", MINER, *command], check=True, env=environment)
+    return subprocess.Popen([sys.executable, "-c", MINER, *command], env=environment)
+
+
+def peaks(command: list[str], work: Path) -> dict[str, int]:
+    """Run a command by shards; return the largest memory of each kind of task, in MB."""
+    assert started(command, work).wait() == 0
     return {kind.name: kind.peak >> 20 for kind in status(work).kinds if kind.done}
+
+
+def first_peak(command: list[str], work: Path, kind: str, watched: float) -> int:
+    """Stop a command when a task of this kind has used so many CPU seconds; return its peak in MB.
+
+    Peaks of tasks that the process did before do not count.
+    """
+    process = started(command, work)
+    begun, spent, peak = None, 0.0, 0
+    while process.poll() is None and spent < watched:
+        time.sleep(0.2)
+        for name, note in notes(work, RUNNING).items():
+            if name.startswith(f"{kind}/"):
+                used = psutil.Process(note["pid"]).cpu_times()
+                begun = used.user if begun is None else begun
+                spent = used.user - begun
+                peak = max(peak, peak_memory(note["pid"]))
+    process.terminate()
+    process.wait()
+    return peak >> 20
 
 
 def text(data: Path, place: Path, quick: bool) -> dict[str, Any]:
@@ -77,8 +111,34 @@ def mining(data: Path, place: Path, quick: bool) -> dict[str, Any]:
     return {"sizes": sizes, "targets": targets, "memory": MEMORY, "peak MB": kinds}
 
 
+def million(data: Path, place: Path, quick: bool) -> dict[str, Any]:
+    """Measure the tasks that follow the index on a shard of a million sources and few targets."""
+    lines, targets = (40_000, 28_000) if quick else (MILLION, TARGETS)
+    write_text(data, "de", lines, place / "de")
+    write_text(data, "en", targets, place / "en")
+    command = ["mine", str(place / "de"), str(place / "en"), "--memory", MEMORY, "--no-estimate"]
+    command += ["--engine", "hybrid", "--threshold", "0", "-o", str(place / "pairs.tsv")]
+    found = peaks(command, place / "work")
+    kinds = {kind: peak for kind, peak in found.items() if kind not in TEXT}
+    return {"lines": lines, "targets": targets, "memory": MEMORY, "peak MB": kinds}
+
+
+def blocks(data: Path, place: Path, quick: bool) -> dict[str, Any]:
+    """Measure the beginning of blocks of a million by a million, of both engines."""
+    lines, watched = (40_000, 1.0) if quick else (MILLION, WATCHED)
+    for side in ("de", "en"):
+        write_text(data, side, lines, place / side)
+    command = ["mine", str(place / "de"), str(place / "en"), "--memory", MEMORY]
+    command += ["--rank", "margin", "--threshold", "0", "-o", str(place / "pairs.tsv")]
+    kinds = {
+        kind: first_peak([*command, "--engine", engine], place / "work", kind, watched)
+        for kind, engine in (("search", "fused"), ("hybrid", "hybrid"))
+    }
+    return {"lines": lines, "memory": MEMORY, "watched seconds": watched, "peak MB": kinds}
+
+
 def main() -> None:
-    sections = {"text": text, "mining": mining}
+    sections = {"text": text, "mining": mining, "million": million, "blocks": blocks}
     parser = report.parser(__doc__, "memory.json", sections=sections, quick=True)
     arguments = parser.parse_args()
     destination = report.destination(arguments)
