@@ -131,22 +131,14 @@ def across(rows: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def retrieval(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """Return the table of Tatoeba by language pair, by cosine and by margin."""
-    pairs = sorted({name for row in rows for name, _ in metrics(row, "tatoeba") if "-" in name})
-    lines = table(
-        ("", *(f"{pair}, {by}" for pair in pairs for by in ("cosine", "margin"))),
-        (
-            (
-                row["name"],
-                *(
-                    _ways(metrics(row, "tatoeba"), pair, by)
-                    for pair in pairs
-                    for by in ("cosine", "margin")
-                ),
-            )
-            for row in rows
-        ),
-    )
+    """Return the table of Tatoeba: a line for each model and language pair."""
+    ways = ("cosine", "margin")
+    cells = []
+    for row in rows:
+        found = metrics(row, "tatoeba")
+        for pair in sorted({name for name, _ in found if "-" in name}):
+            cells.append([row["name"], pair, *(_ways(found, pair, by) for by in ways)])
+    lines = table(("", "", *ways), cells)
     return ["Tatoeba, accuracy into English / out of English:", "", *lines]
 
 
