@@ -226,7 +226,9 @@ def test_ranges_hold_the_letters_of_their_script(script: str) -> None:
         if inside.match(letter):
             assert mine or name.split()[0] not in others, name
         elif mine:  # historical letters and mathematical ones, in blocks of their own
-            assert ord(letter) > 0xFFFF or re.search("ARCHAIC|EXTENDED|COPTIC|HEBREW|OLD", name), name
+            assert ord(letter) > 0xFFFF or re.search("ARCHAIC|EXTENDED|COPTIC|HEBREW|OLD", name), (
+                name
+            )
 
 
 def test_scripts_of_languages() -> None:
