@@ -74,7 +74,7 @@ def test_a_run_that_is_killed_goes_on(clean, german, english, knowing_model, pla
     clean("big.tsv", "-o", "whole", "--rejected", "whole.bad", rules=rules)
     words = f"filter big.tsv --config rules.toml --threads 2 --model {knowing_model} -o out"
     running = subprocess.Popen([*MINER, *words.split()], stderr=subprocess.PIPE)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while not any(path.stat().st_size for path in place.glob("out.checkpoint/model*.bin")):
         assert running.poll() is None and time.monotonic() < deadline
         time.sleep(0.002)

@@ -63,7 +63,7 @@ def test_a_signal_leaves_only_the_checkpoint(
             [*MINER, *words.split()], stdin=data, stderr=subprocess.PIPE, start_new_session=True,
             env={**os.environ, "TMPDIR": str(place / "tmp")},
         )  # fmt: skip
-    deadline = time.monotonic() + 90
+    deadline = time.monotonic() + 300
     while not any(path.stat().st_size for path in place.glob(f"out.checkpoint/{phase}*.sums")):
         assert running.poll() is None and time.monotonic() < deadline
         time.sleep(0.002)
