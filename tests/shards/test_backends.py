@@ -15,7 +15,7 @@ from miner.shards.workers import Workers
 MARGIN = SearchSettings(rank="margin")
 
 
-def test_ray_of_which_a_node_is_killed(
+def test_ray_of_which_a_node_is_killed_and_another_joins(
     corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("ray")
@@ -28,15 +28,17 @@ def test_ray_of_which_a_node_is_killed(
         head_node_args={"num_cpus": 1, "object_store_memory": size, "include_dashboard": False},
     )
     try:
-        nodes = [cluster.add_node(num_cpus=1, object_store_memory=size)]
+        node = cluster.add_node(num_cpus=1, object_store_memory=size)
+        others: list[object] = []
 
         def report(stage: str, done: int, total: int | None) -> None:
-            if done >= 16 and nodes:
-                cluster.remove_node(nodes.pop(), allow_graceful=False)
+            if done >= 16 and not others:
+                cluster.remove_node(node, allow_graceful=False)
+                others.append(cluster.add_node(num_cpus=1, object_store_memory=size))
 
         workers = Workers("ray", 2, cluster.address)
         found = corpus.shards(tmp_path / "work", 30, workers, settings=MARGIN, report=report)
-        assert not nodes
+        assert others
         assert same(found, corpus.whole(MARGIN), tmp_path)
     finally:
         cluster.shutdown()
