@@ -218,7 +218,7 @@ def table(mined: Mined) -> str:
     if estimate.near is not None and len(mined.pairs):
         share = estimate.near.kept(float(mined.pairs.score[-1]))
         count = len(estimate.near.score)
-        near += f": {share:.0%} of {count}, with one fact changed, would be kept"
+        near += f": of {count} pairs with one fact changed, {share:.0%} would be kept"
     rows.append(f"{near}.")
     return "\n".join(rows)
 

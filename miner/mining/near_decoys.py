@@ -64,7 +64,10 @@ def near_decoys(
 
 
 def _corrupted(sentences: Sequence[str]) -> list[str | None]:
-    """Change one fact of each sentence, by the rules in turn; None where no rule applies."""
+    """Change one fact of each sentence, by the rules in turn; None where no rule applies.
+
+    Names and clauses that the rules insert come from the other sentences.
+    """
     material, kinds = Material.of(sentences), list(KINDS)
     found = []
     for number, text in enumerate(sentences):

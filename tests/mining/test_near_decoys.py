@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from miner.mining import likely
 from miner.mining.near_decoys import FEWEST, MOST, NearDecoys, near_decoys
 from miner.mining.precision import Estimate
 from miner.mining.search import Search
@@ -62,7 +61,6 @@ def test_few_pairs_make_none(demo: Search) -> None:
 
 
 def test_at_most_some_are_made(demo: Search, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert MOST >= 100
     monkeypatch.setattr("miner.mining.near_decoys.MOST", 30)
     seen: list[np.ndarray] = []
 
@@ -87,5 +85,4 @@ def test_the_estimate_has_them(calibrated_demo: tuple[Search, Estimate]) -> None
     likely_pairs = int((found.pairs.score >= 0.5).sum())
     assert FEWEST <= len(estimate.near.score) <= min(MOST, likely_pairs)
     # Faults are taken for rare, so that most near-copies pass for translations.
-    assert estimate.near.kept(0.5) > estimate.near.kept(0.99)
-    assert likely.FAULTLESS > 0 and estimate.near.kept(0.0) == 1
+    assert estimate.near.kept(0.3) > 0.9 > estimate.near.kept(0.99)
