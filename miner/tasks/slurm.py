@@ -5,6 +5,7 @@ Where there is no Slurm, submitit starts processes here.
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import time
@@ -15,14 +16,20 @@ from typing import Any
 
 from miner.errors import ResourceError
 from miner.libraries import library
-from miner.shards.needs import needs
-from miner.shards.work import Order, execute, open_plan
+from miner.tasks.order import Order, execute
+from miner.tasks.task import Task, hints_of
 from miner.text.output import one_line
 
 # Seconds between two looks for results, and between two looks at the queue of Slurm.
 PAUSE, LOOK = 0.5, 15.0
 # Jobs of an array for each worker, and in all: Slurm takes 1,001 where nothing else is configured.
 ROUNDS, ARRAY = 4, 1000
+# Memory of a process with the libraries and the model that ships, in bytes.
+BASE = 500 << 20
+# Times the estimate that is asked for: other machines are slower, and their disks are shared.
+ROOM = 8
+# Minutes that a task may take at least, and a task of which nothing is known.
+MINUTES, UNKNOWN = 60, 24 * 60
 
 
 class Slurm:
@@ -33,10 +40,9 @@ class Slurm:
     longer in the queue and has left no result is lost, and its tasks are handed back.
     """
 
-    def __init__(self, workers: int, work: Path, memory: int, threads: int, slow: bool = True):
+    def __init__(self, workers: int, work: Path, threads: int):
         submitit = library("submitit", "--backend slurm", "slurm")
         self._errors = submitit.core.utils
-        self._work, self._memory, self._slow = work, memory, slow
         self._executor = submitit.AutoExecutor(folder=work / "slurm")
         self._queued = self._executor.cluster == "slurm"
         self.slots = 1000 * workers
@@ -55,11 +61,11 @@ class Slurm:
         kinds: dict[str, list[Order]] = {}
         for order in orders:
             kinds.setdefault(order.task.kind, []).append(order)
-        plan = open_plan(self._work)
         for kind, own in kinds.items():
             parts = [own[i :: self._jobs] for i in range(min(self._jobs, len(own)))]
-            need = needs(plan, self._work, kind, self._memory, self._slow)
-            memory, minutes = need.memory >> 30, need.minutes * len(parts[0])
+            needs = [need(order.task, order.memory) for order in own]
+            memory = max(memory for memory, _ in needs)
+            minutes = max(minutes for _, minutes in needs) * len(parts[0])
             self._executor.update_parameters(
                 name=f"miner-{kind}", mem_gb=memory, timeout_min=minutes
             )
@@ -106,6 +112,17 @@ class Slurm:
                 gone, self._missed = missed & self._missed, missed
                 found = [(*entry, False) for entry in self._out if entry[0].job_id in gone]
         return found
+
+
+def need(task: Task, memory: int) -> tuple[int, int]:
+    """Return the memory in GB and the minutes to ask for, with room above the task's hints.
+
+    ``memory`` are the bytes that the task may allocate for blocks.
+    """
+    found = hints_of(task.function)
+    size = BASE + found.memory * task.rows + (memory if found.searches else 0)
+    minutes = math.ceil(ROOM * found.seconds * task.units / 60) if found.seconds else UNKNOWN
+    return math.ceil(1.25 * size / (1 << 30)), max(MINUTES, minutes)
 
 
 class Tasks:

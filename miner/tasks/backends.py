@@ -1,7 +1,7 @@
 """Backends: where tasks run. Each takes orders and hands back records, in any order.
 
 A worker that dies takes no other task with it: its task is handed back as lost, and
-:mod:`miner.shards.run_tasks` gives it out again.
+:mod:`miner.tasks.run` gives it out again.
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
-from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ResourceError
 from miner.libraries import library
 from miner.names import BACKENDS
 from miner.parallel import end_with_parent
-from miner.shards.slurm_jobs import Slurm
-from miner.shards.work import Order, execute
+from miner.tasks.order import Order, execute
+from miner.tasks.slurm import Slurm
 
 Outcome = tuple[Order, dict[str, Any] | None]
 # Seconds in which the head of a Ray cluster must answer.
@@ -44,28 +43,20 @@ class Backend(Protocol):
 
 
 def open_backend(
-    name: str,
-    workers: int,
-    work: Path,
-    *,
-    address: str | None = None,
-    encoder: SentenceEncoder | None = None,
-    **means: int,
+    name: str, workers: int, work: Path, *, address: str | None = None, threads: int = 1
 ) -> Backend:
-    """Return a backend of this name. ``means`` are ``memory`` and ``threads`` of a task.
-
-    ``encoder`` is that of the source side, for tasks of this process; None where none is needed.
+    """Return a backend of this name, whose tasks take so many ``threads``.
 
     Raises DependencyError for a backend whose extra is missing, ResourceError where none answers.
     """
     if name == "processes":
         return Processes(workers)
     if name == "ray":
-        return Ray(workers, address, means["threads"])
+        return Ray(workers, address, threads)
     if name == "slurm":
-        return Slurm(workers, work, **means, slow=not getattr(encoder, "averages", False))
+        return Slurm(workers, work, threads)
     assert name in BACKENDS
-    return Serial(encoder)
+    return Serial()
 
 
 class Serial:
@@ -73,16 +64,15 @@ class Serial:
 
     slots = 1
 
-    def __init__(self, encoder: SentenceEncoder | None = None) -> None:
+    def __init__(self) -> None:
         self._orders: list[Order] = []
-        self._encoder = encoder
 
     def submit(self, orders: Sequence[Order]) -> None:
         self._orders += orders
 
     def results(self) -> list[Outcome]:
         order = self._orders.pop(0)
-        return [(order, execute(order, self._encoder))]
+        return [(order, execute(order))]
 
     def close(self) -> None:
         pass

@@ -1,16 +1,18 @@
-"""State of a sharded mining, read from its work directory while it runs or stands still."""
+"""State of a run, read from its work directory while it goes on or stands still."""
 
 from __future__ import annotations
 
+import json
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from miner.errors import ArtifactError
-from miner.shards.object_store import open_store
-from miner.shards.task import FAILED, RUNNING, Task, notes, record
-from miner.shards.work import open_plan
+from miner.tasks.object_store import open_store
+from miner.tasks.run import TASKS, read_identity
+from miner.tasks.task import FAILED, RUNNING, notes, record
 from miner.text.remote import is_remote
 
 # Seconds of the newest results by which the rate is measured.
@@ -37,7 +39,8 @@ class Kind:
 class Status:
     """State of all tasks.
 
-    ``known`` is False while files are still read, so that the tasks that follow are not counted.
+    ``known`` is False while further tasks depend on results that are not there yet, so that those
+    tasks are not counted.
     ``rate`` are tasks done per second lately, ``left`` the seconds that the rest takes at the
     measured durations with as many workers as run now; None if unknown. ``errors`` are the last
     errors of failed tasks, by name.
@@ -62,47 +65,45 @@ def status(work: str | Path) -> Status:
 
 
 def _status(work: Path) -> Status:
-    plan = open_plan(work)
-    tasks = plan.reading_tasks()
+    read_identity(work)
+    listed: dict[str, Any] = {"known": False, "tasks": {}}
+    with suppress(OSError):
+        listed = json.loads((work / TASKS).read_text(encoding="utf-8"))
+    tasks: dict[str, str] = listed["tasks"]
     records = _records(work, tasks)
-    known = len(records) == len(tasks)
-    if known:
-        tasks = plan.all_tasks(work)
-        records = _records(work, tasks)
     running = {name for name in notes(work, RUNNING) if name not in records}
     failed = {name: entry for name, entry in notes(work, FAILED).items() if name not in records}
     kinds = []
     left = 0.0
-    for name in dict.fromkeys(task.kind for task in tasks):
-        own = [task for task in tasks if task.kind == name]
-        done = [records[task.name] for task in own if task.name in records]
+    for kind in dict.fromkeys(name.partition("/")[0] for name in tasks):
+        own = [name for name in tasks if name.startswith(f"{kind}/")]
+        done = [records[name] for name in own if name in records]
         seconds = [float(entry["seconds"]) for entry in done]
         mean = sum(seconds) / len(seconds) if seconds else 0.0
         left += mean * (len(own) - len(done))
         started, broken = (
-            sum(entry.startswith(f"{name}/") for entry in part) for part in (running, failed)
+            sum(entry.startswith(f"{kind}/") for entry in part) for part in (running, failed)
         )
         peak = max((int(entry["peak"]) for entry in done), default=0)
-        kinds.append(Kind(name, len(own), len(done), started, broken, mean, peak))
+        kinds.append(Kind(kind, len(own), len(done), started, broken, mean, peak))
     now = time.time()
     recent = [entry["at"] for entry in records.values() if now - entry["at"] < RECENT]
     span = now - min(recent) if recent else 0.0
     return Status(
         tuple(kinds),
-        known,
+        bool(listed["known"]),
         len(recent) / span if span else 0.0,
-        left / len(running) if running and known else None,
+        left / len(running) if running and listed["known"] else None,
         {name: str(entry.get("error")) for name, entry in failed.items()},
     )
 
 
-def _records(work: Path, tasks: list[Task]) -> dict[str, dict[str, Any]]:
+def _records(work: Path, tasks: dict[str, str]) -> dict[str, dict[str, Any]]:
     """Return the records of the tasks that are done, with the time ``at`` which they ended."""
     found = {}
-    for task in tasks:
-        try:
-            entry = record(work, task.name)
-            found[task.name] = entry | {"at": float(entry["ended"])}
-        except (ArtifactError, KeyError):
-            continue
+    for name, fingerprint in tasks.items():
+        with suppress(ArtifactError, KeyError):
+            entry = record(work, name)
+            if entry["fingerprint"] == fingerprint:
+                found[name] = entry | {"at": float(entry["ended"])}
     return found

@@ -10,34 +10,29 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 import tempfile
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from miner.errors import ArtifactError, DependencyError, MinerError, ResourceError
 from miner.libraries import library
-from miner.shards.plan_file import PLAN
-from miner.shards.task import (
-    DONE,
-    FAILED,
-    PARTIAL,
-    RUNNING,
-    Task,
-    fingerprint,
-    perform,
-    record,
-    stands,
-)
+from miner.tasks.task import DONE, FAILED, PARTIAL, RUNNING, Task, perform, record
 from miner.text import durable
 from miner.text.output import atomic_file, one_line, resource_error
 
+# The file that says what a work directory is for.
+PLAN = "plan.json"
 # Field of a record that names the folder of the result's files.
 AT = "at"
+# Names of tasks, of the files of their results, and of folders of files.
+_TASK = re.compile(r"[a-z]+/[a-z0-9-]+")
+_FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._ -]*")
+_FOLDER = re.compile(r"[0-9a-f]{32}")
 
 
 class ObjectStore:
@@ -85,9 +80,8 @@ class ObjectStore:
                     shutil.rmtree(path, ignore_errors=True)
             with suppress(OSError):
                 (self.cache / PLAN).unlink()
-        for path in found:
-            kind, number = path.split("/")[-3:-1]
-            self.fetch_records([f"{kind}/{number}"])
+        names = ("/".join(path.split("/")[-3:-1]) for path in found)
+        self.fetch_records(name for name in names if _TASK.fullmatch(name))
 
     def pull_plan(self) -> bool:
         """Bring the plan into the cache; return False if there is none."""
@@ -100,24 +94,28 @@ class ObjectStore:
                 temporary.write_bytes(content)
         return True
 
-    def push_plan(self) -> None:
-        """Write the plan of the cache; forget which tasks a killed run left running."""
-        self._write(PLAN, (self.cache / PLAN).read_bytes())
+    def push(self, name: str) -> None:
+        """Upload a file of the cache; with the plan, forget which tasks a killed run left."""
+        self._write(name, (self.cache / name).read_bytes())
+        if name != PLAN:
+            return
         with suppress(FileNotFoundError), self._asking(reading=True):
             self._fs.rm(f"{self._root}/{RUNNING}", recursive=True)
 
-    def stands(self, task: Task, settings: str) -> bool:
-        """Return True if the task's result is there, of the same inputs and settings."""
-        found = self._records.get(task.name)
-        try:
-            return found is not None and found["fingerprint"] == fingerprint(
-                self.cache, task, settings
-            )
-        except ArtifactError:
-            return False
+    def stands(self, task: Task) -> bool:
+        """Return True if the task's result is there, of the same call."""
+        return self._records.get(task.name, {}).get("fingerprint") == task.fingerprint
 
     def keep(self, name: str, found: dict[str, Any]) -> None:
-        """Take the record of a result that a worker has uploaded."""
+        """Take the record of a result that a worker has uploaded.
+
+        Raises ArtifactError for a record that no worker has written: others may write there.
+        """
+        if not _is_plain(name, found):
+            raise ArtifactError(
+                f"{self.url}/{name}/{DONE}: not the record of a task; delete it, and repeat the "
+                "command to make the result again"
+            )
         self._records[name] = found
         place = self.cache / name
         with suppress(ArtifactError):
@@ -140,17 +138,16 @@ class ObjectStore:
 
     # --- workers ---------------------------------------------------------------------------------
 
-    def perform(
-        self, task: Task, settings: str, function: Callable[[Path], dict[str, Any] | None]
-    ) -> dict[str, Any]:
-        """Do a task as :func:`miner.shards.task.perform` and upload its result."""
+    def perform(self, task: Task, *, memory: int, threads: int) -> dict[str, Any]:
+        """Do a task as :func:`miner.tasks.task.perform` and upload its result."""
         self.fetch_records([*task.inputs, task.name])
-        if self.stands(task, settings):
+        if self.stands(task):
             return self._records[task.name]
         note = task.name.replace("/", " ")
         self._write(f"{RUNNING}/{note}", b"{}")
         try:
-            found = self._upload(task.name, perform(self.cache, task, settings, function))
+            made = perform(self.cache, task, memory=memory, threads=threads, durably=True)
+            found = self._upload(task.name, made)
         except MinerError:
             with suppress(OSError, MinerError):
                 self._write(f"{FAILED}/{note}", (self.cache / FAILED / note).read_bytes())
@@ -276,32 +273,14 @@ def open_store(url: str) -> ObjectStore:
     return _stores.setdefault(store.cache, store)
 
 
-def store_of(work: Path) -> ObjectStore | None:
-    """Return the store whose cache ``work`` is; None for a work directory of a file system."""
-    return _stores.get(work)
-
-
-def address(work: Path) -> str:
-    """Return the name by which workers find the work directory."""
-    store = store_of(work)
-    return str(work) if store is None else store.url
-
-
-def standing(work: Path) -> Callable[[Task, str], bool]:
-    """Return the function that tells which results of a work directory stand."""
-    store = store_of(work)
-    return partial(stands, work) if store is None else store.stands
-
-
-def result_record(work: Path, name: str) -> dict[str, Any]:
-    """Return the record of a task, which is fetched where it is in an object store."""
-    store = store_of(work)
-    if store is not None:
-        store.fetch_records([name])
-    return record(work, name)
-
-
-def result_directory(work: Path, name: str) -> Path:
-    """Return the directory of a task's result, which is fetched where it is in an object store."""
-    store = store_of(work)
-    return work / name if store is None else store.fetch(name)
+def _is_plain(name: str, found: Any) -> bool:
+    """Return True for the record of a task whose names stay below the work directory."""
+    try:
+        return (
+            _TASK.fullmatch(name) is not None
+            and _FOLDER.fullmatch(found[AT]) is not None
+            and all(_FILE.fullmatch(file) for file in found["files"])
+            and isinstance(found["fingerprint"], str)
+        )
+    except (KeyError, TypeError):
+        return False

@@ -1,0 +1,299 @@
+"""A run of a pipeline: stages register tasks, and the run gives out those that are not done."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from miner import errors
+from miner.errors import ArtifactError, CorpusError, MinerError, MismatchError, ResourceError
+from miner.names import VERSION
+from miner.progress import Reporter, silent
+from miner.tasks.backends import Backend, open_backend
+from miner.tasks.object_store import PLAN, ObjectStore, open_store
+from miner.tasks.order import Order
+from miner.tasks.task import Function, Result, Task, remove_leftovers, stands
+from miner.tasks.workers import Workers
+from miner.text.durable import scratch_directory
+from miner.text.locks import lock
+from miner.text.output import atomic_file, one_line, resource_error
+from miner.text.remote import is_remote
+
+# Workers that may die over one task.
+ATTEMPTS = 3
+# List of the tasks that a run has registered so far, for `miner status`.
+TASKS = "tasks.json"
+FORMAT = "bitext-miner work"
+
+
+@dataclass(frozen=True)
+class Call:
+    """Arguments of one task of a stage, the measures of its cost, and nothing else.
+
+    ``units`` and ``rows`` are those of :class:`miner.tasks.task.Task`.
+    """
+
+    arguments: Mapping[str, Any]
+    units: float = 1.0
+    rows: float = 0.0
+
+
+class Run:
+    """A pipeline at work in a directory: what :func:`open_run` yields.
+
+    ``work`` is the directory, or the cache of one in an object store; ``memory`` and ``threads``
+    are the means of one task. ``kept``: the user named the directory, and results are durable.
+    """
+
+    def __init__(
+        self,
+        work: Path,
+        address: str,
+        backend: Backend,
+        means: dict[str, int],
+        *,
+        kept: bool,
+        name: str,
+        report: Reporter,
+        note: Callable[[str], None],
+    ):
+        self.work, self.address, self.kept, self.name = work, address, kept, name
+        self.memory, self.threads = means["memory"], means["threads"]
+        self.report, self.note = report, note
+        self._backend = backend
+        self._tasks: dict[str, Task] = {}
+        self._done: set[str] = set()
+
+    def stage(
+        self, kind: str, function: Function, calls: Mapping[str, Call], **shared: Any
+    ) -> list[Result]:
+        """Register a task for each call; return their results to be, in order.
+
+        ``calls`` are by the number of the task, ``shared`` are arguments of all. A task waits for
+        the results among its arguments. Nothing runs before :meth:`wait`.
+        """
+        found = []
+        for number, call in calls.items():
+            arguments = {**shared, **call.arguments}
+            task = Task(f"{kind}/{number}", function, arguments, call.units, call.rows)
+            assert self._tasks.setdefault(task.name, task).fingerprint == task.fingerprint
+            found.append(Result(self.address, task.name, task.fingerprint))
+        return found
+
+    def task(
+        self,
+        kind: str,
+        function: Function,
+        number: str = "all",
+        *,
+        units: float = 1.0,
+        rows: float = 0.0,
+        **arguments: Any,
+    ) -> Result:
+        """Register one task, as :meth:`stage` does."""
+        [found] = self.stage(kind, function, {number: Call(arguments, units, rows)})
+        return found
+
+    def wait(self, *, last: bool = False) -> None:
+        """Do the tasks so far whose results do not stand; ``last``: there will be no more.
+
+        A task whose worker died is given out again, ``ATTEMPTS`` times in all; ``note`` then
+        receives a line. After a fault no more tasks are given out, and its MinerError is raised
+        once the running ones have ended; their results stay.
+        """
+        store = open_store(self.address) if is_remote(self.address) else None
+        waiting = {
+            name: task
+            for name, task in self._tasks.items()
+            if name not in self._done
+            and not (stands(self.work, task) if store is None else store.stands(task))
+        }
+        self._done |= self._tasks.keys() - waiting.keys()
+        if self.kept:
+            self._list_tasks(store, last)
+        # Numbers of unfinished inputs, and the tasks that wait for each.
+        missing = {name: sum(i in waiting for i in task.inputs) for name, task in waiting.items()}
+        needed: dict[str, list[str]] = {}
+        for task in waiting.values():
+            for name in task.inputs:
+                if name in waiting:
+                    needed.setdefault(name, []).append(task.name)
+        ready = [task for name, task in waiting.items() if not missing[name]]
+        lost: dict[str, int] = {}
+        running = 0
+        fault: MinerError | None = None
+        self._tell()
+        while running or (ready and fault is None):
+            if fault is None:
+                free = self._backend.slots - running
+                given, ready = ready[:free], ready[free:]
+                if given:
+                    self._backend.submit([self._order(task) for task in given])
+                    running += len(given)
+            for order, record in self._backend.results():
+                running -= 1
+                name = order.task.name
+                if record is None:
+                    lost[name] = lost.get(name, 0) + 1
+                    if lost[name] >= ATTEMPTS:
+                        fault = fault or ResourceError(
+                            f"{name}: its worker was killed {ATTEMPTS} times, probably because "
+                            "memory ran out; give fewer --workers, or fewer --shard-lines"
+                        )
+                    else:
+                        self.note(f"{name}: its worker died; trying again")
+                        ready.insert(0, order.task)
+                elif "error" in record:
+                    fault = fault or _error(record)
+                else:
+                    if store is not None:
+                        store.keep(name, record)
+                    self._done.add(name)
+                    for other in needed.get(name, ()):
+                        missing[other] -= 1
+                        if not missing[other]:
+                            ready.append(waiting[other])
+                self._tell()
+        if fault is not None:
+            raise fault
+
+    def _order(self, task: Task) -> Order:
+        return Order(self.address, task, self.memory, self.threads, self.kept)
+
+    def _tell(self) -> None:
+        self.report(self.name, len(self._done), len(self._tasks))
+
+    def _list_tasks(self, store: ObjectStore | None, last: bool) -> None:
+        listed = {task.name: task.fingerprint for task in self._tasks.values()}
+        with atomic_file(self.work / TASKS) as temporary:
+            temporary.write_text(json.dumps({"known": last, "tasks": listed}), encoding="utf-8")
+        if store is not None:
+            store.push(TASKS)
+
+
+@contextmanager
+def open_run(
+    work: str | Path | None,
+    workers: Workers,
+    name: str,
+    identity: Mapping[str, Any],
+    *,
+    stamps: Mapping[str, Any] | None = None,
+    beside: str | Path | None = None,
+    report: Reporter = silent,
+    note: Callable[[str], None] = lambda line: None,
+) -> Iterator[Run]:
+    """Hold a work directory and start the workers of a run; both end with the block.
+
+    ``work`` is kept: the same command goes on there. Without it, the directory is ``beside`` plus
+    `.work` where that is given, removed when the block ends without an exception; else a temporary
+    one. ``name`` is what the run does. ``identity`` says what for, in words: its JSON values must
+    be those of the directory's earlier runs; ``stamps`` are the sizes and times of the input files.
+
+    Raises MismatchError or CorpusError where ``work`` is for something else, ResourceError where
+    another process holds it or no backend answers, DependencyError without a backend's extra.
+    """
+    with ExitStack() as stack:
+        if work is None and beside is None:
+            place, kept = stack.enter_context(scratch_directory()), False
+            address = str(place)
+        elif work is not None and is_remote(work):
+            store = open_store(str(work))
+            if workers.backend == "slurm":
+                raise ResourceError(
+                    f"--work {work}: --backend slurm needs a directory that all nodes share"
+                )
+            stack.enter_context(lock(store.cache / PLAN))
+            stack.enter_context(store.named())
+            place, kept, address = store.cache, True, store.url
+            store.pull()
+            _claim(place, name, identity, stamps or {}, str(work))
+            store.push(PLAN)
+        else:
+            kept = work is not None
+            place = Path(work if work is not None else f"{beside}.work").absolute()
+            address = str(place)
+            try:
+                place.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise resource_error(error, place) from error
+            stack.enter_context(lock(place / PLAN))
+            _claim(place, name, identity, stamps or {}, address)
+            remove_leftovers(place)
+        means = workers.means
+        backend = open_backend(
+            workers.backend,
+            workers.count,
+            place,
+            address=workers.address,
+            threads=means["threads"],
+        )
+        stack.callback(backend.close)
+        yield Run(place, address, backend, means, kept=kept, name=name, report=report, note=note)
+    if not kept and beside is not None:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def read_identity(work: Path) -> dict[str, Any]:
+    """Read what a work directory is for. Raises ArtifactError and MismatchError."""
+    path = work / PLAN
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if found["format"] != FORMAT or not isinstance(found["identity"], dict):
+            raise ValueError("another format")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ArtifactError(
+            f"{path}: not the plan of a work directory ({one_line(str(error))}); name another "
+            "--work"
+        ) from None
+    if found.get("version") != VERSION:
+        raise MismatchError(
+            f"{path}: made by bitext-miner {found.get('version')}, this is {VERSION}; install one "
+            "version everywhere, or name another --work"
+        )
+    return found
+
+
+def _claim(
+    work: Path, name: str, identity: Mapping[str, Any], stamps: Mapping[str, Any], address: str
+) -> None:
+    """Note what a work directory is for, or check that it is for the same."""
+    content = {
+        "format": FORMAT,
+        "version": VERSION,
+        "name": name,
+        "identity": json.loads(json.dumps(identity)),
+        "stamps": json.loads(json.dumps(stamps)),
+    }
+    if (work / PLAN).exists():
+        found = read_identity(work)
+        if found["name"] != name:
+            raise MismatchError(f"{address}: its plan is of {found['name']}; name another --work")
+        for what in content["identity"]:
+            if found["identity"].get(what) != content["identity"][what]:
+                raise MismatchError(
+                    f"{address}: its plan has other {what}; restore them, or name another --work"
+                )
+        for path, stamp in content["stamps"].items():
+            if found["stamps"].get(path) != stamp:
+                raise CorpusError(
+                    f"{path}: changed since the plan in {address} was made; restore it, or name "
+                    "another --work"
+                )
+    with atomic_file(work / PLAN) as temporary:
+        temporary.write_text(json.dumps(content), encoding="utf-8")
+
+
+def _error(record: dict[str, Any]) -> MinerError:
+    """Return the error that a worker noted."""
+    kind = getattr(errors, record["type"], MinerError)
+    try:
+        found: MinerError = kind(record["error"])
+    except TypeError:
+        return MinerError(record["error"])
+    return found
