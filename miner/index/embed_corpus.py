@@ -1,15 +1,12 @@
 """Corpus to store: reading of its files, then a vector for each sentence."""
 
 import hashlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from miner.encoder.encoder import CHUNK
-from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import CorpusError, MismatchError
 from miner.index import store
 from miner.index.vectors import unit_blocks
@@ -91,27 +88,6 @@ def read_with_vectors(
     return source, records
 
 
-def encode_store(
-    directory: Path, encoder: SentenceEncoder, report: Reporter, old: np.ndarray | None = None
-) -> None:
-    """Encode all sentences of the store in ``directory``, and seal it.
-
-    ``old (m, d)`` has the vectors of the first m sentences; they are copied.
-    """
-    texts = store.unsealed_texts(directory)
-    done = 0 if old is None else len(old)
-
-    def sentences() -> Iterator[list[str]]:
-        for start in range(done, len(texts), CHUNK):
-            yield texts.slice(start, min(start + CHUNK, len(texts)))
-
-    with store.VectorWriter(directory) as output:
-        _copy(output, old)
-        for vectors in encoder.stream(sentences(), np.float16):
-            output.append(vectors)
-            report("encoding", output.rows, len(texts))
-
-
 def copy_vectors(
     directory: Path,
     array: np.ndarray,
@@ -126,18 +102,12 @@ def copy_vectors(
     ArtifactError, naming the file ``name``, for a row with NaN or infinity.
     """
     with store.VectorWriter(directory) as output:
-        _copy(output, old)
+        if old is not None:
+            output.copy(old)
         done = output.rows
         for block in unit_blocks(array, records, name):
             output.append(block)
             report("copying vectors", output.rows - done, len(records))
-
-
-def _copy(output: store.VectorWriter, old: np.ndarray | None) -> None:
-    """Append the vectors of an older store."""
-    for start in range(0, 0 if old is None else len(old), store.BLOCK):
-        assert old is not None
-        output.append(old[start : start + store.BLOCK])
 
 
 def _stamp(path: str | Path) -> tuple[int, int] | None:

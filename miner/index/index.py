@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from miner.encoder.foreign_encoder import as_encoder
 from miner.encoder.loading import Loading
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError, MismatchError
@@ -26,8 +25,6 @@ from miner.index import faiss, store
 from miner.index.embed_corpus import (
     Source,
     copy_vectors,
-    encode_store,
-    read_corpus,
     read_with_vectors,
 )
 from miner.index.vectors import open_vectors
@@ -150,14 +147,9 @@ class Index:
         replaced once the new one is complete. Raises the errors of Reader, ArtifactError,
         ResourceError.
         """
-        encoder = as_encoder(encoder)
-        with _directory(path, index) as directory:
-            writer = store.TextWriter(directory)
-            sources = read_corpus(writer, _paths(corpus), 0, reading, report)
-            writer.close(encoder.dimension)
-            encode_store(directory, encoder, report)
-            finish(directory, model_entry(encoder), sources, index, report)
-        return cls._built(path)
+        from miner.index.build import build_index
+
+        return build_index(encoder, paths(corpus), path, factory=index, report=report, **reading)
 
     @classmethod
     def build_from_vectors(
@@ -179,13 +171,13 @@ class Index:
         made both.
         """
         array = open_vectors(vectors, dimension)
-        with _directory(path, index) as directory:
+        with new_directory(path, index) as directory:
             writer = store.TextWriter(directory)
             source, records = read_with_vectors(writer, corpus, array, vectors, 0, reading, report)
             copy_vectors(directory, array, records, str(vectors), report)
             kind = f"{EXTERNAL}, {array.shape[1]} dimensions"
             finish(directory, {"name": kind, "fingerprint": kind}, [source], index, report)
-        return cls._built(path)
+        return cls.built(path)
 
     def add(
         self,
@@ -203,17 +195,9 @@ class Index:
         :class:`~miner.errors.MismatchError` if ``encoder`` is not the model of this index, and
         :class:`~miner.errors.ResourceError` while another process adds to it.
         """
-        encoder = as_encoder(encoder)
-        self._check_encoder(encoder)
-        with self._growing() as (current, directory, writer):
-            current._check_encoder(encoder)
-            old = current.sources
-            more = read_corpus(writer, _paths(corpus), len(old), reading, report)
-            writer.close(current.dimension)
-            encode_store(directory, encoder, report, current.store.vectors)
-            model = current.meta["model"]
-            finish(directory, model, [*old, *more], current.factory, report)
-        return self._built(self.path)
+        from miner.index.build import add_to_index
+
+        return add_to_index(self, encoder, paths(corpus), report=report, **reading)
 
     def add_vectors(
         self,
@@ -241,7 +225,7 @@ class Index:
             copy_vectors(directory, array, records, str(vectors), report, current.store.vectors)
             model = current.meta["model"]
             finish(directory, model, [*old, source], current.factory, report)
-        return self._built(self.path)
+        return self.built(self.path)
 
     @contextmanager
     def _growing(self) -> Iterator[tuple["Index", Path, store.TextWriter]]:
@@ -270,7 +254,7 @@ class Index:
                 f"{self.dimension}; add vectors of the encoder that made those"
             )
 
-    def _check_encoder(self, encoder: SentenceEncoder) -> None:
+    def check_encoder(self, encoder: SentenceEncoder) -> None:
         """Raise MismatchError for an encoder that did not build this index."""
         if self.external:
             raise MismatchError(
@@ -294,7 +278,7 @@ class Index:
             )
 
     @classmethod
-    def _built(cls, path: str | Path) -> "Index":
+    def built(cls, path: str | Path) -> "Index":
         """Open an index that was just written; its checksums are of what was written."""
         index = cls.open(path)
         index._verified = True
@@ -339,18 +323,8 @@ class Index:
         return faiss.read(self.path / ANN)
 
 
-def model_entry(encoder: SentenceEncoder) -> dict[str, Any]:
-    """Return what ``meta.json`` says about the model."""
-    model: dict[str, Any] = {"name": encoder.address, "fingerprint": encoder.fingerprint}
-    if encoder.side is not None:
-        model["side"] = encoder.side
-    if loading := encoder.loading.as_dict():
-        model["loading"] = loading
-    return model
-
-
 @contextmanager
-def _directory(path: str | Path, index: str) -> Iterator[Path]:
+def new_directory(path: str | Path, index: str) -> Iterator[Path]:
     """Yield the directory in which to build; a missing FAISS is an error before the work."""
     if index != FLAT:
         faiss.faiss()
@@ -358,7 +332,7 @@ def _directory(path: str | Path, index: str) -> Iterator[Path]:
         yield directory
 
 
-def _paths(corpus: str | Path | Sequence[str | Path]) -> list[str | Path]:
+def paths(corpus: str | Path | Sequence[str | Path]) -> list[str | Path]:
     return [corpus] if isinstance(corpus, str | Path) else list(corpus)
 
 

@@ -26,6 +26,7 @@ import numpy as np
 
 from miner.errors import ArtifactError, ResourceError
 from miner.index import hdf5
+from miner.index.duplicates import first_rows
 from miner.index.sentence_file import Texts
 from miner.machine import release_pages
 from miner.text.output import one_line
@@ -99,7 +100,7 @@ class TextWriter:
     def close(self, dimension: int, first: np.ndarray | None = None) -> int:
         """Write the row tables and reserve space for the vectors. Returns the number of rows.
 
-        ``first (n,) int64`` is that of :func:`first_rows`, where it is known.
+        ``first (n,) int64``: first row with the same plain form, where it is known.
         """
         self._sentences.close()
         self._id_file.close()
@@ -109,7 +110,7 @@ class TextWriter:
         offset, line, number, hashes = (column.map() for column in columns)
         tables = {"offset": offset, "line": line, "file": number}
         if first is None:
-            first = first_rows(hashes, Texts(self.directory / SENTENCES, offset))
+            first = first_rows(hashes, Texts(self.directory / SENTENCES, offset).__getitem__)
         tables["first"] = first
         path = self.directory / EMBEDDINGS
         with hdf5.errors(), h5py.File(path, "w") as file:
@@ -184,6 +185,11 @@ class VectorWriter:
         self._file.write(np.ascontiguousarray(vectors, dtype=np.float16).data)
         self.rows += len(vectors)
 
+    def copy(self, vectors: np.ndarray) -> None:
+        """Append the vectors of an older store."""
+        for start in range(0, len(vectors), BLOCK):
+            self.append(vectors[start : start + BLOCK])
+
     def seal(self) -> None:
         """Mark the store as complete. Raises ValueError while rows are missing."""
         if self.rows != self._total:
@@ -211,8 +217,6 @@ class Store:
                 self.line = _mapped(path, file["line"])
                 self.file = _mapped(path, file["file"])
                 self.first = _mapped(path, file["first"])
-                # Older stores compare texts as they stand.
-                self.plain_forms = bool(file.attrs.get("plain_forms", False))
                 self.own_ids = bool(file.attrs["own_ids"])
         except (OSError, KeyError, ValueError, TypeError, RuntimeError, OverflowError) as error:
             reason = str(error).split("\n")[0]
@@ -247,16 +251,6 @@ class Store:
                 raise ArtifactError(f"{self._id_path}: cut short; build the index again")
         return [self._ids[row] for row in rows.tolist()]
 
-    def compare_plain_forms(self) -> None:
-        """Compute ``first`` of an older store, which compared texts as they stand."""
-        if not self.plain_forms:
-            blocks = (
-                _hashes(self.texts.slice(start, min(start + BLOCK, len(self))))
-                for start in range(0, len(self), BLOCK)
-            )
-            self.first = first_rows(np.concatenate([np.empty(0, np.uint64), *blocks]), self.texts)
-            self.plain_forms = True
-
     def distinct(self) -> np.ndarray:
         """Return the rows that can be neighbours, ``(m,) int64`` ascending.
 
@@ -280,37 +274,9 @@ def _hashes(sentences: Sequence[str]) -> np.ndarray:
     return np.frombuffer(digests, dtype=np.uint64)
 
 
-def first_rows(hashes: np.ndarray, texts: Texts) -> np.ndarray:
-    """Return the first row with the same plain form, ``(n,) int64``, by :func:`_hashes`."""
-    # Equal hashes stand side by side, in the order of the rows. The rest goes block by block,
-    # so that only the order and the result are in memory.
-    order = np.asarray(np.argsort(hashes, kind="stable"))
-    found = np.empty(len(order), dtype=np.int64)
-    first = before = 0
-    for start in range(0, len(order), BLOCK):
-        rows = order[start : start + BLOCK]
-        of_row = hashes[rows]
-        begins = np.append(start == 0 or of_row[0] != before, of_row[1:] != of_row[:-1])
-        # Start of each row's group; -1 if it is in the block before.
-        place = np.maximum.accumulate(np.where(begins, np.arange(len(rows)), -1))
-        firsts = np.where(place < 0, first, rows[place])
-        first, before = firsts[-1], of_row[-1]
-        for i in np.flatnonzero(~begins).tolist():
-            if plain_form(texts[rows[i]]) != plain_form(texts[firsts[i]]):
-                firsts[i] = rows[i]
-        found[rows] = firsts
-    return found
-
-
 def check_rows(rows: int) -> None:
     if rows > MOST:
         raise ResourceError(f"an index holds at most {MOST:,} sentences; split the corpus")
-
-
-def unsealed_texts(directory: Path) -> Texts:
-    """Open the sentences of a store whose vectors are not written yet."""
-    with h5py.File(directory / EMBEDDINGS, "r") as file:
-        return Texts(directory / SENTENCES, file["offset"][()])
 
 
 def _file_map(path: Path) -> mmap.mmap | bytes:

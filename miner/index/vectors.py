@@ -1,9 +1,7 @@
 """Files of vectors: reading of foreign ones (LASER, LaBSE, …), and ``miner encode``'s output."""
 
 import math
-import os
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,14 +10,9 @@ import h5py
 import numpy as np
 import psutil
 
-from miner.encoder.encoder import CHUNK
-from miner.encoder.sentence_encoder import SentenceEncoder
-from miner.errors import ArtifactError, CorpusError
+from miner.errors import ArtifactError
 from miner.index import hdf5
 from miner.npy import open_npy
-from miner.progress import Reporter, silent
-from miner.text.corpus import Reader
-from miner.text.lines import display_name
 from miner.text.output import atomic_file, open_output
 
 BLOCK = 16_384
@@ -92,74 +85,6 @@ class Encoded:
     undecodable: int = 0
     replaced: int = 0
     unknown: int = 0
-
-
-def encode_corpus(
-    encoder: SentenceEncoder,
-    corpus: Sequence[str | Path],
-    path: str | Path,
-    *,
-    dtype: Any = np.float16,
-    report: Reporter = silent,
-    **reading: Any,
-) -> Encoded:
-    """Write one vector for every record of the files ``corpus``, in order, to the file ``path``.
-
-    Vectors are float16 or float32, of unit length, and zero for a record without a sentence:
-    :meth:`miner.index.index.Index.build_from_vectors` can read the file. It is ``.npy``, or, for
-    ``.h5`` and ``.hdf5``, an HDF5 dataset ``embeddings``; both open by memory map. The records of
-    the files are counted first; a stream cannot be counted, and can be encoded only to ``.npy``.
-    The file appears when it is complete. Memory does not grow with the corpus. ``reading`` goes to
-    :class:`miner.text.corpus.Reader`.
-
-    Raises ValueError for another suffix, CorpusError, DependencyError, ResourceError.
-    """
-    path = Path(path)
-    if path.suffix not in SUFFIXES:
-        raise ValueError(f"{path}: not one of {', '.join(SUFFIXES)}")
-    report("counting lines", 0, None)
-    readers = [Reader(origin, every=True, block=CHUNK, **reading) for origin in corpus]
-    for reader in readers:
-        if reader.origin != "-" and not os.path.exists(reader.origin):
-            next(iter(reader), None)  # raises before any work
-    once = [reader.origin for reader in readers if not os.path.isfile(reader.origin)]
-    if once and path.suffix in HDF5 and (once[0] == "-" or os.path.exists(once[0])):
-        raise CorpusError(
-            f"{display_name(once[0])}: can be read only once, and an {path.suffix} file needs the "
-            "number of lines first; write .npy, or save the text to a file"
-        )
-    total = None if once else sum(reader.count() for reader in readers)
-    tally = Encoded()
-
-    def texts() -> Iterator[Sequence[str]]:
-        for reader in readers:
-            for block in reader:
-                yield block.sentences
-            tally.empty += reader.empty
-            tally.undecodable += reader.undecodable
-            tally.replaced += reader.replaced
-
-    def blocks() -> Iterator[np.ndarray]:
-        zero = 0
-        with closing(encoder.stream(texts(), dtype)) as stream:
-            for vectors in stream:
-                tally.records += len(vectors)
-                if total is not None and tally.records > total:
-                    break
-                # Bits: many times as fast as a comparison of float16.
-                bits = vectors.view(f"u{vectors.itemsize}")
-                zero += len(vectors) - int(np.count_nonzero(bits.any(axis=1)))
-                yield vectors
-                report("encoding", tally.records, total)
-        if total is not None and tally.records != total:
-            raise CorpusError(
-                f"{', '.join(map(str, corpus))}: changed while it was read; run again once it is "
-                "complete"
-            )
-        tally.unknown = zero - tally.empty - tally.undecodable
-
-    write_vectors(path, blocks(), encoder.dimension, np.dtype(dtype), total)
-    return tally
 
 
 def write_vectors(

@@ -19,6 +19,7 @@ from miner.errors import ResourceError
 from miner.libraries import library
 from miner.names import BACKENDS
 from miner.parallel import end_with_parent
+from miner.progress import Reporter, silent
 from miner.tasks.order import Order, execute
 from miner.tasks.slurm import Slurm
 
@@ -43,9 +44,17 @@ class Backend(Protocol):
 
 
 def open_backend(
-    name: str, workers: int, work: Path, *, address: str | None = None, threads: int = 1
+    name: str,
+    workers: int,
+    work: Path,
+    *,
+    address: str | None = None,
+    threads: int = 1,
+    report: Reporter = silent,
 ) -> Backend:
     """Return a backend of this name, whose tasks take so many ``threads``.
+
+    ``report`` counts what tasks of this process do.
 
     Raises DependencyError for a backend whose extra is missing, ResourceError where none answers.
     """
@@ -56,7 +65,7 @@ def open_backend(
     if name == "slurm":
         return Slurm(workers, work, threads)
     assert name in BACKENDS
-    return Serial()
+    return Serial(report)
 
 
 class Serial:
@@ -64,15 +73,16 @@ class Serial:
 
     slots = 1
 
-    def __init__(self) -> None:
+    def __init__(self, report: Reporter = silent) -> None:
         self._orders: list[Order] = []
+        self._report = report
 
     def submit(self, orders: Sequence[Order]) -> None:
         self._orders += orders
 
     def results(self) -> list[Outcome]:
         order = self._orders.pop(0)
-        return [(order, execute(order))]
+        return [(order, execute(order, self._report))]
 
     def close(self) -> None:
         pass

@@ -8,6 +8,7 @@ from typing import Any
 
 from miner.errors import MinerError, MismatchError
 from miner.names import VERSION
+from miner.progress import Reporter, silent
 from miner.tasks.object_store import open_store
 from miner.tasks.task import Task, perform
 from miner.text.remote import is_remote
@@ -28,7 +29,7 @@ class Order:
     version: str = VERSION
 
 
-def execute(order: Order) -> dict[str, Any]:
+def execute(order: Order, report: Reporter = silent) -> dict[str, Any]:
     """Do a task unless its result stands; return its record.
 
     A fault of the input or the machine is returned, too, as ``error``: backends differ in the
@@ -40,9 +41,16 @@ def execute(order: Order) -> dict[str, Any]:
                 f"a worker has bitext-miner {VERSION}, the task was given by {order.version}; "
                 "install one version everywhere"
             )
-        means = {"memory": order.memory, "threads": order.threads}
         if is_remote(order.work):
-            return open_store(order.work).perform(order.task, **means)
-        return perform(Path(order.work), order.task, durably=order.durably, **means)
+            store = open_store(order.work)
+            return store.perform(order.task, memory=order.memory, threads=order.threads)
+        return perform(
+            Path(order.work),
+            order.task,
+            memory=order.memory,
+            threads=order.threads,
+            durably=order.durably,
+            report=report,
+        )
     except MinerError as error:
         return {"error": str(error), "type": type(error).__name__}

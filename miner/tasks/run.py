@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,8 @@ ATTEMPTS = 3
 # List of the tasks that a run has registered so far, for `miner status`.
 TASKS = "tasks.json"
 FORMAT = "bitext-miner work"
+# Files that may lie in a directory before it becomes a work directory: outputs of the command.
+OTHERS = {TASKS, "slurm"}
 
 
 @dataclass(frozen=True)
@@ -198,33 +201,43 @@ def open_run(
     Raises MismatchError or CorpusError where ``work`` is for something else, ResourceError where
     another process holds it or no backend answers, DependencyError without a backend's extra.
     """
+    content = _content(name, identity, stamps or {})
     with ExitStack() as stack:
-        if work is None and beside is None:
-            place, kept = stack.enter_context(scratch_directory()), False
-            address = str(place)
-        elif work is not None and is_remote(work):
-            store = open_store(str(work))
+        kept = work is not None
+        if work is not None and is_remote(work):
             if workers.backend == "slurm":
                 raise ResourceError(
                     f"--work {work}: --backend slurm needs a directory that all nodes share"
                 )
+            store = open_store(str(work))
             stack.enter_context(lock(store.cache / PLAN))
             stack.enter_context(store.named())
-            place, kept, address = store.cache, True, store.url
+            place, address = store.cache, store.url
             store.pull()
-            _claim(place, name, identity, stamps or {}, str(work))
+            _claim(place, content, address)
             store.push(PLAN)
-        else:
-            kept = work is not None
-            place = Path(work if work is not None else f"{beside}.work").absolute()
+        elif work is None and beside is None:
+            place = stack.enter_context(scratch_directory())
             address = str(place)
+        else:
+            place = Path(f"{beside}.work" if work is None else work).absolute()
+            address = str(place)
+            _check_own(place)
             try:
                 place.mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise resource_error(error, place) from error
-            stack.enter_context(lock(place / PLAN))
-            _claim(place, name, identity, stamps or {}, address)
+            stack.enter_context(lock(place))
+            try:
+                _claim(place, content, address)
+            except (ArtifactError, MismatchError, CorpusError):
+                if kept:
+                    raise
+                _empty(place)
+                _claim(place, content, address)
             remove_leftovers(place)
+            if not kept:
+                stack.push(partial(_ended, place))
         means = workers.means
         backend = open_backend(
             workers.backend,
@@ -232,11 +245,38 @@ def open_run(
             place,
             address=workers.address,
             threads=means["threads"],
+            report=report,
         )
         stack.callback(backend.close)
+        # Tasks of this process report what they do; of others, the tasks themselves are counted.
+        report = silent if workers.backend == "serial" else report
         yield Run(place, address, backend, means, kept=kept, name=name, report=report, note=note)
-    if not kept and beside is not None:
+
+
+def _ended(place: Path, kind: type[BaseException] | None, *_: object) -> None:
+    """Remove a directory beside an output, but for a run that was stopped or lacked something."""
+    if kind is None or (issubclass(kind, MinerError) and not issubclass(kind, ResourceError)):
         shutil.rmtree(place, ignore_errors=True)
+
+
+def _check_own(place: Path) -> None:
+    """Raise ArtifactError for a directory of somebody else."""
+    if place.exists() and not (place / PLAN).exists():
+        others = {path.name for path in place.iterdir()} if place.is_dir() else {place.name}
+        if others - OTHERS:
+            raise ArtifactError(
+                f"{place}: exists and is no work directory (no {PLAN} in it); name another place, "
+                "or remove it"
+            )
+
+
+def _empty(place: Path) -> None:
+    """Remove the results of another run."""
+    for path in place.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink()
 
 
 def read_identity(work: Path) -> dict[str, Any]:
@@ -259,20 +299,24 @@ def read_identity(work: Path) -> dict[str, Any]:
     return found
 
 
-def _claim(
-    work: Path, name: str, identity: Mapping[str, Any], stamps: Mapping[str, Any], address: str
-) -> None:
-    """Note what a work directory is for, or check that it is for the same."""
+def _content(name: str, identity: Mapping[str, Any], stamps: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the file of a work directory says, as JSON reads it."""
     content = {
         "format": FORMAT,
         "version": VERSION,
         "name": name,
-        "identity": json.loads(json.dumps(identity)),
-        "stamps": json.loads(json.dumps(stamps)),
+        "identity": identity,
+        "stamps": stamps,
     }
+    found: dict[str, Any] = json.loads(json.dumps(content))
+    return found
+
+
+def _claim(work: Path, content: dict[str, Any], address: str) -> None:
+    """Note what a work directory is for, or check that it is for the same."""
     if (work / PLAN).exists():
         found = read_identity(work)
-        if found["name"] != name:
+        if found["name"] != content["name"]:
             raise MismatchError(f"{address}: its plan is of {found['name']}; name another --work")
         for what in content["identity"]:
             if found["identity"].get(what) != content["identity"][what]:

@@ -27,6 +27,7 @@ import numpy as np
 
 from miner.errors import ArtifactError
 from miner.names import VERSION
+from miner.progress import Reporter, silent
 from miner.text import durable
 from miner.text.output import atomic_file, resource_error
 from miner.text.remote import is_remote
@@ -96,6 +97,9 @@ class Result:
 class Task:
     """Call of a top-level ``function`` with ``arguments`` that can be pickled.
 
+    Arguments are results, JSON values, and dataclasses of those. A field with ``decides=False`` in
+    its metadata is no part of the fingerprint.
+
     ``name`` is the kind of task, a slash and its number. ``units`` measures its duration, ``rows``
     its memory: :func:`hints` says in what.
     """
@@ -159,12 +163,14 @@ class Job:
 
     ``memory`` are the bytes that it may allocate for blocks, ``threads`` the threads to use.
     ``before`` is the directory of an earlier result of the task, by other arguments, if any.
+    ``report`` counts what is done of it, where anybody listens.
     """
 
     out: Path
     memory: int
     threads: int
     before: Path | None = None
+    report: Reporter = silent
 
     def save(self, **arrays: np.ndarray) -> None:
         """Write arrays, each into a file of its name."""
@@ -172,7 +178,15 @@ class Job:
             np.save(self.out / f"{name.replace('_', '-')}.npy", array)
 
 
-def perform(work: Path, task: Task, *, memory: int, threads: int, durably: bool) -> dict[str, Any]:
+def perform(
+    work: Path,
+    task: Task,
+    *,
+    memory: int,
+    threads: int,
+    durably: bool,
+    report: Reporter = silent,
+) -> dict[str, Any]:
     """Do a task unless its result stands; return its record, with the value as its ``result``.
 
     ``durably``: the result survives a power cut. An exception is noted in the work directory and
@@ -191,7 +205,8 @@ def perform(work: Path, task: Task, *, memory: int, threads: int, durably: bool)
         if durably:
             _note(running, {"host": socket.gethostname(), "pid": os.getpid(), "since": begun})
         before = final if (final / DONE).exists() else None
-        value = task.function(Job(temporary, memory, threads, before), **task.arguments) or {}
+        job = Job(temporary, memory, threads, before, report)
+        value = task.function(job, **task.arguments) or {}
         found = {
             "fingerprint": task.fingerprint,
             "files": {path.name: path.stat().st_size for path in sorted(temporary.iterdir())},
@@ -323,8 +338,8 @@ def _canonical(value: Any) -> Any:
     if isinstance(value, Result):
         return {"result": value.fingerprint}
     if is_dataclass(value) and not isinstance(value, type):
-        own = {field.name: _canonical(getattr(value, field.name)) for field in fields(value)}
-        return {"type": type(value).__name__, **own}
+        own = (field for field in fields(value) if field.metadata.get("decides", True))
+        return {field.name: _canonical(getattr(value, field.name)) for field in own}
     if isinstance(value, Mapping):
         return {str(key): _canonical(one) for key, one in value.items()}
     if isinstance(value, list | tuple):

@@ -1,18 +1,16 @@
 """Parts of an index: the files of a corpus, read one by one, and joined to the index of all."""
 
+import os
 import shutil
 from collections.abc import Iterable, Sequence
-from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from miner.index.embed_corpus import Source
-from miner.index.index import DIGEST, FILES, FLAT, META, Index, digest, finish, write_meta
+from miner.index.index import DIGEST, FILES, META, Index, digest, write_meta
 from miner.index.sentence_file import Texts
 from miner.index.store import BLOCK, IDS, SENTENCES, TextWriter, VectorWriter, check_rows
-from miner.progress import silent
 from miner.text.artifacts import atomic_directory
 
 # Files of a part of a corpus: the line, the offset in `sentences.txt` and the hash of each row; and
@@ -79,7 +77,10 @@ def copy_index(index: Index, path: str | Path, names: Sequence[str]) -> Index:
     meta = dict(index.meta)
     with atomic_directory(path, marker=META) as directory:
         for name in meta[FILES]:
-            shutil.copyfile(index.path / name, directory / name)
+            try:  # work directories are often on the same file system, where a name suffices
+                os.link(index.path / name, directory / name)
+            except OSError:
+                shutil.copyfile(index.path / name, directory / name)
         meta["sources"] = [vars(source) for source in index.with_names(names).sources]
         meta[DIGEST] = digest(meta)
         write_meta(directory, meta)
@@ -90,24 +91,29 @@ def join_parts(
     directory: Path,
     parts: Sequence[tuple[Path, Source]],
     vectors: Iterable[np.ndarray],
-    model: dict[str, Any],
+    dimension: int,
     first: np.ndarray | None = None,
-) -> None:
-    """Write the flat index of a corpus whose files were read one by one into ``directory``.
+    before: Index | None = None,
+) -> list[Source]:
+    """Write the sealed store of a text whose files were read one by one into ``directory``.
 
-    ``parts`` are directories of :meth:`PartWriter.close_part`, one for each file;
-    ``vectors`` are blocks ``(b, d)`` of all rows in order, at least one; ``model`` is its
-    :func:`~miner.index.index.model_entry`. ``first (n,) int64`` is the first row with the same
-    plain form, where it is known. The result equals that of
-    :meth:`~miner.index.index.Index.build`.
+    ``parts`` are directories of :meth:`PartWriter.close_part`, one for each file; ``vectors`` are
+    blocks ``(b, d)`` of all their rows in order. The rows of the index ``before`` come first.
+    ``first (n,) int64`` is the first row with the same plain form, where it is known. Returns all
+    files.
     """
     writer = PartWriter(directory)
-    for number, (part, _) in enumerate(parts):
-        writer.append_part(part, number)
-    blocks = iter(vectors)
-    head = next(blocks)
-    writer.close(head.shape[1], first)
+    sources = []
+    if before is not None:
+        writer.append_store(before.store)
+        sources += before.sources
+    for part, source in parts:
+        writer.append_part(part, len(sources))
+        sources.append(source)
+    writer.close(dimension, first)
     with VectorWriter(directory) as output:
-        for block in chain([head], blocks):
+        if before is not None:
+            output.copy(before.store.vectors)
+        for block in vectors:
             output.append(block)
-    finish(directory, model, [source for _, source in parts], FLAT, silent)
+    return sources

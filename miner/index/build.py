@@ -1,0 +1,342 @@
+"""Indexes and vectors of text files: the pipeline read → encode → duplicates → join."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from miner.encoder.entries import Entry, lent
+from miner.encoder.foreign_encoder import as_encoder
+from miner.encoder.sentence_encoder import SentenceEncoder
+from miner.index import faiss
+from miner.index.embed_corpus import Source
+from miner.index.index import FLAT, META, Index
+from miner.index.parts import copy_index, part_lines
+from miner.index.stages import EncodedSpan, duplicates, encode, join, read
+from miner.index.text_files import TextFile, text_files
+from miner.index.vectors import SUFFIXES, Encoded, write_vectors
+from miner.names import SIDES
+from miner.progress import Reporter, silent
+from miner.tasks.run import Call, Run, open_run
+from miner.tasks.task import Result
+from miner.tasks.workers import Workers
+from miner.text.artifacts import replaceable
+from miner.text.corpus import Reader
+from miner.text.locks import lock
+
+Span = tuple[int, int]
+# Sentences of a span by default: a stopped run repeats less than a minute of work.
+LINES = 1 << 17
+# Lines of a file whose vectors are collected at a time.
+BLOCK = 16_384
+
+
+@dataclass(frozen=True)
+class Text:
+    """One side to index: its files, and the entry and the dimension of its encoder."""
+
+    name: str
+    files: list[TextFile]
+    model: Entry
+    dimension: int
+
+    @classmethod
+    def of(cls, run: Run, side: int, names: Sequence[str | Path], encoder: SentenceEncoder) -> Text:
+        """Return a side. Streams are copied to the work directory."""
+        own = text_files(names, run.work / "streams" / SIDES[side])
+        return cls(SIDES[side], own, Entry.of(encoder), encoder.dimension)
+
+
+@dataclass(frozen=True)
+class EncodedText:
+    """Results of the tasks that read and encode one side."""
+
+    reads: list[Result]
+    spans: list[EncodedSpan]
+
+    @property
+    def rows(self) -> int:
+        """Number of sentences."""
+        return sum(one.value["rows"] for one in self.reads)
+
+
+def encode_texts(
+    run: Run,
+    texts: Sequence[Text],
+    reading: Mapping[str, Any],
+    lines: int | None = None,
+    dtype: str = "float16",
+) -> list[EncodedText]:
+    """Read and encode the files of all sides, in spans of ``lines`` sentences.
+
+    ``reading`` goes to :class:`miner.text.corpus.Reader`. Waits until all files are read.
+    """
+    reads = [
+        run.stage(
+            "read",
+            read,
+            {
+                f"{text.name}-{number:04}": Call({"file": file}, file.stamp[0] / 10)
+                for number, file in enumerate(text.files)
+            },
+            reading=dict(reading),
+        )
+        for text in texts
+    ]
+    run.wait()
+    found = []
+    for text, own in zip(texts, reads, strict=True):
+        spans = []
+        row = 0
+        for number, one in enumerate(own):
+            size = one.value["rows"]
+            for part, (start, end) in enumerate(cut(size, lines or LINES)):
+                task = run.task(
+                    "encode",
+                    encode,
+                    f"{text.name}-{number:04}-{part:04}",
+                    units=end - start,
+                    read=one,
+                    start=start,
+                    end=end,
+                    model=text.model,
+                    dtype=dtype,
+                )
+                spans.append(EncodedSpan(task, row + start))
+            row += size
+        found.append(EncodedText(own, spans))
+    return found
+
+
+def index_texts(
+    run: Run,
+    texts: Sequence[Text],
+    reading: Mapping[str, Any],
+    lines: int | None = None,
+    factory: str = FLAT,
+    old: Index | None = None,
+) -> list[Result]:
+    """Register all that makes the indexes of these sides, after the rows of ``old``, if any."""
+    found = []
+    for text, own in zip(texts, encode_texts(run, texts, reading, lines), strict=True):
+        partitions = 0 if old is not None else max(1, -(-own.rows // (lines or LINES)))
+        repeats = run.stage(
+            "duplicates",
+            duplicates,
+            {
+                f"{text.name}-{number:04}": Call(
+                    {"partition": number}, own.rows / partitions, own.rows / partitions
+                )
+                for number in range(partitions)
+            },
+            reads=own.reads,
+            spans=own.spans,
+            partitions=partitions,
+        )
+        joined = run.task(
+            "index",
+            join,
+            text.name,
+            units=own.rows,
+            reads=own.reads,
+            spans=own.spans,
+            duplicates=repeats,
+            model=text.model,
+            dimension=text.dimension,
+            factory=factory,
+            old=None if old is None else str(old.path.absolute()),
+            digest=None if old is None else old.meta["digest"],
+        )
+        found.append(joined)
+    return found
+
+
+def build_index(
+    encoder: SentenceEncoder | Any,
+    names: Sequence[str | Path],
+    path: str | Path,
+    *,
+    factory: str = FLAT,
+    work: str | Path | None = None,
+    lines: int | None = None,
+    workers: Workers = Workers(),
+    report: Reporter = silent,
+    note: Callable[[str], None] = lambda line: None,
+    **reading: Any,
+) -> Index:
+    """Build the index ``path`` of text files: see :meth:`miner.index.index.Index.build`.
+
+    ``work`` is a directory to keep the results of the tasks in, ``lines`` the sentences of a span.
+    """
+    if factory != FLAT:
+        faiss.faiss()  # a missing library is an error before the work
+    replaceable(path, META)
+    encoder = as_encoder(encoder)
+    with _indexing(encoder, names, work, workers, reading, lines, path, report, note) as both:
+        run, text = both
+        [made] = index_texts(run, [text], reading, lines, factory)
+        run.wait(last=True)
+        built = copy_index(Index.open(made.path), path, names)
+    return Index.built(built.path)
+
+
+def add_to_index(
+    index: Index,
+    encoder: SentenceEncoder | Any,
+    names: Sequence[str | Path],
+    *,
+    report: Reporter = silent,
+    **reading: Any,
+) -> Index:
+    """Append text files to an index: see :meth:`miner.index.index.Index.add`."""
+    encoder = as_encoder(encoder)
+    index.check_encoder(encoder)
+    with (
+        lock(index.path),
+        _indexing(encoder, names, None, Workers(), reading, None, None, report) as both,
+    ):
+        run, text = both
+        current = Index.open(index.path)  # another process may have added text meanwhile
+        current.check_encoder(encoder)
+        [made] = index_texts(run, [text], reading, None, current.factory, current)
+        run.wait(last=True)
+        old = [source.path for source in current.sources]
+        copy_index(Index.open(made.path), index.path, [*old, *map(str, names)])
+    return Index.built(index.path)
+
+
+def encode_files(
+    encoder: SentenceEncoder,
+    names: Sequence[str | Path],
+    path: str | Path,
+    *,
+    dtype: Any = np.float16,
+    work: str | Path | None = None,
+    lines: int | None = None,
+    workers: Workers = Workers(),
+    report: Reporter = silent,
+    note: Callable[[str], None] = lambda line: None,
+    **reading: Any,
+) -> Encoded:
+    """Write one vector for every record of some files, in order, to the file ``path``.
+
+    Vectors are float16 or float32, of unit length, and zero for a record without a sentence:
+    :meth:`miner.index.index.Index.build_from_vectors` can read the file. It is ``.npy``, or, for
+    ``.h5`` and ``.hdf5``, an HDF5 dataset ``embeddings``; both open by memory map. The file appears
+    when it is complete. ``reading`` goes to :class:`miner.text.corpus.Reader`.
+
+    Raises ValueError for another suffix, CorpusError, DependencyError, ResourceError.
+    """
+    path, kind = Path(path), np.dtype(dtype)
+    if path.suffix not in SUFFIXES:
+        raise ValueError(f"{path}: not one of {', '.join(SUFFIXES)}")
+    with _indexing(encoder, names, work, workers, reading, lines, path, report, note) as both:
+        run, text = both
+        [encoded] = encode_texts(run, [text], reading, lines, kind.name)
+        run.wait(last=True)
+        sources = [Source(**one.value["source"]) for one in encoded.reads]
+        tally = Encoded(
+            *(
+                sum(getattr(source, name) for source in sources)
+                for name in ("records", "empty", "undecodable", "replaced")
+            )
+        )
+        shape = text.dimension, kind
+
+        def blocks() -> Iterator[np.ndarray]:
+            zero, row = 0, 0
+            for file, one, source in zip(text.files, encoded.reads, sources, strict=True):
+                size = one.value["rows"]
+                own = [span for span in encoded.spans if row <= span.first < row + size]
+                for block in _records(file, one, own, row, source.records, *shape, reading):
+                    # Bits: many times as fast as a comparison of float16.
+                    bits = block.view(f"u{block.itemsize}")
+                    zero += len(block) - int(np.count_nonzero(bits.any(axis=1)))
+                    yield block
+                row += size
+            tally.unknown = zero - tally.empty - tally.undecodable
+
+        write_vectors(path, blocks(), text.dimension, kind, tally.records)
+        return tally
+
+
+def cut(size: int, lines: int) -> list[Span]:
+    """Cut ``size`` rows into spans (start, end) of ``lines`` rows; the last may be shorter."""
+    return [(start, min(size, start + lines)) for start in range(0, size, lines)]
+
+
+@contextmanager
+def _indexing(
+    encoder: SentenceEncoder,
+    names: Sequence[str | Path],
+    work: str | Path | None,
+    workers: Workers,
+    reading: Mapping[str, Any],
+    lines: int | None,
+    beside: str | Path | None,
+    report: Reporter,
+    note: Callable[[str], None] = lambda line: None,
+) -> Iterator[tuple[Run, Text]]:
+    """Open a run over one text; yield the run and the text."""
+    side = SIDES.index(encoder.side or SIDES[0])
+    for_what = identity([names, ()], [encoder], reading, lines)
+    with (
+        lent(encoder),
+        open_run(
+            work, workers, "indexing", for_what, beside=beside, report=report, note=note
+        ) as run,
+    ):
+        yield run, Text.of(run, side, names, encoder)
+
+
+def identity(
+    names: Sequence[Sequence[str | Path]],
+    encoders: Sequence[SentenceEncoder],
+    reading: Mapping[str, Any],
+    lines: int | None,
+) -> dict[str, Any]:
+    """Return what a work directory is for: files, models, and how the files are read."""
+    sides = [
+        [str(name) if "://" in str(name) else str(Path(name).absolute()) for name in own]
+        for own in names
+    ]
+    return {
+        **{f"{side} files": own for side, own in zip(SIDES, sides, strict=True)},
+        "models": [Entry.of(encoder).as_dict() for encoder in encoders],
+        "settings of reading": dict(reading),
+        "--shard-lines": lines,
+    }
+
+
+def _records(
+    file: TextFile,
+    read: Result,
+    spans: Sequence[EncodedSpan],
+    row: int,
+    records: int,
+    dimension: int,
+    dtype: np.dtype,
+    reading: Mapping[str, Any],
+) -> Iterator[np.ndarray]:
+    """Yield the vectors of all records of a file, zero for one without a sentence.
+
+    ``row`` is the row of the file's first sentence.
+    """
+    lines = part_lines(read.path)
+    # Record i is line i + 1; a header is a line but no record.
+    header = bool(reading.get("header")) and Reader(file.path, **reading).format == "tsv"
+    places = lines - 1 - header
+    vectors = [(span.first - row, span.task.array("vectors")) for span in spans]
+    for start in range(0, records, BLOCK):
+        block = np.zeros((min(BLOCK, records - start), dimension), dtype=dtype)
+        first, last = np.searchsorted(places, [start, start + BLOCK]).tolist()
+        for begin, own in vectors:
+            low, high = max(first, begin), min(last, begin + len(own))
+            if low < high:
+                block[places[low:high] - start] = own[low - begin : high - begin]
+        yield block

@@ -1,0 +1,128 @@
+"""Stages that turn files of text into an index: read, encode, duplicates, join."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from miner.encoder.encoder import CHUNK
+from miner.encoder.entries import Entry
+from miner.index.duplicates import duplicates_of, hashed, partition_of, write_first
+from miner.index.embed_corpus import Source, read_corpus
+from miner.index.index import Index, finish
+from miner.index.parts import PartWriter, join_parts, part_hashes, part_texts
+from miner.index.sentence_file import Texts
+from miner.index.store import BLOCK
+from miner.index.text_files import TextFile
+from miner.machine import release_pages
+from miner.npy import create_npy
+from miner.tasks.task import Job, Result, hints
+
+
+@dataclass(frozen=True)
+class EncodedSpan:
+    """Vectors of consecutive sentences of a file; ``first`` is the row of the first."""
+
+    task: Result
+    first: int
+
+
+@hints(seconds=7e-6)
+def read(job: Job, file: TextFile, reading: Mapping[str, Any]) -> dict[str, Any]:
+    """Read one file: its sentences, their places and the hashes of their plain forms."""
+    writer = PartWriter(job.out)
+    with file.opened() as local:
+        (source,) = read_corpus(writer, [local], 0, dict(reading), job.report)
+    found = vars(source) | {"path": file.name}
+    if file.stream:
+        found |= {"bytes": None, "sha256": None}
+    return {"rows": writer.close_part(), "source": found}
+
+
+@hints(seconds=4e-5)
+def encode(job: Job, read: Result, start: int, end: int, model: Entry, dtype: str) -> None:
+    """Encode a span of a file's sentences."""
+    texts = part_texts(read.path)
+    encoder = model.open(job.threads)
+    blocks = (texts.slice(i, min(i + CHUNK, end)) for i in range(start, end, CHUNK))
+    shape = end - start, encoder.dimension
+    vectors = create_npy(job.out / "vectors.npy", np.dtype(dtype), shape)
+    done = 0
+    for block in encoder.stream(blocks, np.dtype(dtype)):
+        vectors[done : done + len(block)] = block
+        done += len(block)
+        release_pages(vectors)  # they go to disk, and count no longer as this process's
+        job.report("encoding", done, end - start)
+    vectors.flush()
+    job.save(hashes=hashed(part_hashes(read.path)[start:end]))
+
+
+@hints(seconds=1e-5, memory=100)
+def duplicates(
+    job: Job, reads: list[Result], spans: list[EncodedSpan], partition: int, partitions: int
+) -> None:
+    """Find the duplicates of a text among the sentences with hashes of a partition."""
+    arrays = [span.task.array("hashes") for span in spans]
+    rows = partition_of(arrays, [span.first for span in spans], partition, partitions)
+    firsts = np.cumsum([0, *(read.value["rows"] for read in reads)])
+
+    def sentence(row: int) -> str:
+        # Several files may start at this row; only the last has sentences.
+        number = int(np.searchsorted(firsts, row, side="right")) - 1
+        return _part_texts(reads[number].path)[row - int(firsts[number])]
+
+    job.save(**vars(duplicates_of(rows, sentence)))
+
+
+@hints(seconds=6e-6)
+def join(
+    job: Job,
+    reads: list[Result],
+    spans: list[EncodedSpan],
+    duplicates: list[Result],
+    model: Entry,
+    dimension: int,
+    factory: str,
+    old: str | None = None,
+    digest: str | None = None,
+) -> dict[str, Any]:
+    """Join files and spans to an index, after the rows of the index ``old``, if any.
+
+    ``duplicates`` are the results of all partitions; none with an old index, whose sentences take
+    part. ``digest`` is the old index's own, which must still be the same.
+    """
+    parts = [(read.path, Source(**read.value["source"])) for read in reads]
+    before = None if old is None else Index.open(old).verify()
+
+    def vectors() -> Iterator[np.ndarray]:
+        done, total = 0, spans[-1].first + len(spans[-1].task.array("vectors")) if spans else 0
+        for span in spans:
+            whole = span.task.array("vectors")
+            for start in range(0, len(whole), BLOCK):
+                yield whole[start : start + BLOCK]
+                release_pages(whole)
+                done += len(whole[start : start + BLOCK])
+                job.report("joining", done, total)
+
+    first = None
+    rows = sum(read.value["rows"] for read in reads)
+    if before is None:
+        path = job.out / "first.partial"
+        first = create_npy(path, np.int64, (rows,))
+        columns = ([task.array(name) for task in duplicates] for name in ("row", "first"))
+        write_first(first, *columns)
+        path.unlink()
+    sources = join_parts(job.out, parts, vectors(), dimension, first, before)
+    entry = model.as_dict() if before is None else before.meta["model"]
+    finish(job.out, entry, sources, factory, job.report)
+    return {"rows": rows}
+
+
+@lru_cache(maxsize=64)
+def _part_texts(part: Path) -> Texts:
+    return part_texts(part)

@@ -1,0 +1,94 @@
+"""Text files of a run: found again by workers anywhere, and checked for changes meanwhile."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from miner.errors import CorpusError, MinerError
+from miner.text.output import resource_error
+from miner.text.remote import is_remote, local_copy, remote_stamp
+
+Stamp = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """One file: its absolute ``path`` or address, its size and time of change, its given ``name``.
+
+    ``stream``: the path is a copy of what can be read only once, such as standard input.
+    """
+
+    path: str
+    stamp: Stamp
+    name: str = field(metadata={"decides": False})
+    stream: bool = False
+
+    @contextmanager
+    def opened(self) -> Iterator[str]:
+        """Yield a path to read from; errors of the block name the file as the user did.
+
+        A file in an object store is copied to the directory of temporary files meanwhile. Raises
+        CorpusError for a file that has changed.
+        """
+        if stamp(self.path) != self.stamp:
+            raise CorpusError(
+                f"{self.name}: changed while it was read; run again once it is complete"
+            )
+        try:
+            if is_remote(self.path):
+                with local_copy(self.path) as local:
+                    yield local
+            else:
+                yield self.path
+        except MinerError as error:
+            words = (str(part).replace(self.path, self.name) for part in error.args)
+            error.args = tuple(words)
+            raise
+
+
+def text_files(names: Sequence[str | Path], copies: Path) -> list[TextFile]:
+    """Return the files of these names; streams are first copied into the directory ``copies``.
+
+    Raises CorpusError for a file that cannot be read, and ResourceError.
+    """
+    found = []
+    for number, name in enumerate(map(str, names)):
+        if is_remote(name):
+            found.append(TextFile(name, stamp(name), name))
+        elif name == "-" or (Path(name).exists() and not Path(name).is_file()):
+            copy = copies / f"stream-{number}{''.join(Path(name).suffixes)}"
+            _copy_stream(name, copy)
+            found.append(TextFile(str(copy), stamp(copy), name, stream=True))
+        else:
+            found.append(TextFile(str(Path(name).absolute()), stamp(name), name))
+    return found
+
+
+def stamp(path: str | Path) -> Stamp:
+    """Return size and time of change of a file. Raises CorpusError if it is not there."""
+    if is_remote(path):
+        return remote_stamp(str(path))
+    try:
+        found = Path(path).stat()
+    except OSError as error:
+        raise CorpusError(f"{path}: cannot be read: {error.strerror}") from None
+    return found.st_size, found.st_mtime_ns
+
+
+def _copy_stream(name: str, copy: Path) -> None:
+    """Copy a stream to a file."""
+    try:
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        with open(copy, "wb") as out:
+            if name == "-":
+                shutil.copyfileobj(sys.stdin.buffer, out)
+            else:
+                with open(name, "rb") as source:
+                    shutil.copyfileobj(source, out)
+    except OSError as error:
+        raise resource_error(error, copy) from error
