@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from miner.index.index import Index
     from miner.knn.settings import SearchSettings
     from miner.mining.keep import Keep
-    from miner.mining.mine import Mined, mine
+    from miner.mining.mine import Mined, mine, search
     from miner.mining.pairs import Pairs
-    from miner.mining.search import search
 
 __version__ = VERSION
 __all__ = [
@@ -56,7 +55,7 @@ _HOMES = {
     "evaluate": "miner.evaluation.metrics",
     "mine": "miner.mining.mine",
     "open_encoder": "miner.encoder.open_encoder",
-    "search": "miner.mining.search",
+    "search": "miner.mining.mine",
 }
 
 

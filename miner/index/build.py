@@ -18,7 +18,7 @@ from miner.index.embed_corpus import Source
 from miner.index.index import FLAT, META, Index
 from miner.index.parts import copy_index, part_lines
 from miner.index.stages import EncodedSpan, duplicates, encode, join, read
-from miner.index.text_files import TextFile, text_files
+from miner.index.text_files import Stamp, TextFile, stamp, text_files
 from miner.index.vectors import SUFFIXES, Encoded, write_vectors
 from miner.names import SIDES
 from miner.progress import Reporter, silent
@@ -28,6 +28,7 @@ from miner.tasks.workers import Workers
 from miner.text.artifacts import replaceable
 from miner.text.corpus import Reader
 from miner.text.locks import lock
+from miner.text.remote import is_remote
 
 Span = tuple[int, int]
 # Sentences of a span by default: a stopped run repeats less than a minute of work.
@@ -69,10 +70,9 @@ def encode_texts(
     run: Run,
     texts: Sequence[Text],
     reading: Mapping[str, Any],
-    lines: int | None = None,
     dtype: str = "float16",
 ) -> list[EncodedText]:
-    """Read and encode the files of all sides, in spans of ``lines`` sentences.
+    """Read and encode the files of all sides, in spans.
 
     ``reading`` goes to :class:`miner.text.corpus.Reader`. Waits until all files are read.
     """
@@ -95,7 +95,7 @@ def encode_texts(
         row = 0
         for number, one in enumerate(own):
             size = one.value["rows"]
-            for part, (start, end) in enumerate(cut(size, lines or LINES)):
+            for part, (start, end) in enumerate(cut(size, run.lines or LINES)):
                 task = run.task(
                     "encode",
                     encode,
@@ -117,14 +117,13 @@ def index_texts(
     run: Run,
     texts: Sequence[Text],
     reading: Mapping[str, Any],
-    lines: int | None = None,
     factory: str = FLAT,
     old: Index | None = None,
 ) -> list[Result]:
     """Register all that makes the indexes of these sides, after the rows of ``old``, if any."""
     found = []
-    for text, own in zip(texts, encode_texts(run, texts, reading, lines), strict=True):
-        partitions = 0 if old is not None else max(1, -(-own.rows // (lines or LINES)))
+    for text, own in zip(texts, encode_texts(run, texts, reading), strict=True):
+        partitions = 0 if old is not None else max(1, -(-own.rows // (run.lines or LINES)))
         repeats = run.stage(
             "duplicates",
             duplicates,
@@ -163,7 +162,6 @@ def build_index(
     *,
     factory: str = FLAT,
     work: str | Path | None = None,
-    lines: int | None = None,
     workers: Workers = Workers(),
     report: Reporter = silent,
     note: Callable[[str], None] = lambda line: None,
@@ -171,15 +169,15 @@ def build_index(
 ) -> Index:
     """Build the index ``path`` of text files: see :meth:`miner.index.index.Index.build`.
 
-    ``work`` is a directory to keep the results of the tasks in, ``lines`` the sentences of a span.
+    ``work`` is a directory to keep the results of the tasks in.
     """
     if factory != FLAT:
         faiss.faiss()  # a missing library is an error before the work
     replaceable(path, META)
     encoder = as_encoder(encoder)
-    with _indexing(encoder, names, work, workers, reading, lines, path, report, note) as both:
+    with _indexing(encoder, names, work, workers, reading, path, report, note) as both:
         run, text = both
-        [made] = index_texts(run, [text], reading, lines, factory)
+        [made] = index_texts(run, [text], reading, factory)
         run.wait(last=True)
         built = copy_index(Index.open(made.path), path, names)
     return Index.built(built.path)
@@ -198,12 +196,12 @@ def add_to_index(
     index.check_encoder(encoder)
     with (
         lock(index.path),
-        _indexing(encoder, names, None, Workers(), reading, None, None, report) as both,
+        _indexing(encoder, names, None, Workers(), reading, None, report) as both,
     ):
         run, text = both
         current = Index.open(index.path)  # another process may have added text meanwhile
         current.check_encoder(encoder)
-        [made] = index_texts(run, [text], reading, None, current.factory, current)
+        [made] = index_texts(run, [text], reading, current.factory, current)
         run.wait(last=True)
         old = [source.path for source in current.sources]
         copy_index(Index.open(made.path), index.path, [*old, *map(str, names)])
@@ -217,7 +215,6 @@ def encode_files(
     *,
     dtype: Any = np.float16,
     work: str | Path | None = None,
-    lines: int | None = None,
     workers: Workers = Workers(),
     report: Reporter = silent,
     note: Callable[[str], None] = lambda line: None,
@@ -235,9 +232,9 @@ def encode_files(
     path, kind = Path(path), np.dtype(dtype)
     if path.suffix not in SUFFIXES:
         raise ValueError(f"{path}: not one of {', '.join(SUFFIXES)}")
-    with _indexing(encoder, names, work, workers, reading, lines, path, report, note) as both:
+    with _indexing(encoder, names, work, workers, reading, path, report, note) as both:
         run, text = both
-        [encoded] = encode_texts(run, [text], reading, lines, kind.name)
+        [encoded] = encode_texts(run, [text], reading, kind.name)
         run.wait(last=True)
         sources = [Source(**one.value["source"]) for one in encoded.reads]
         tally = Encoded(
@@ -277,18 +274,24 @@ def _indexing(
     work: str | Path | None,
     workers: Workers,
     reading: Mapping[str, Any],
-    lines: int | None,
     beside: str | Path | None,
     report: Reporter,
     note: Callable[[str], None] = lambda line: None,
 ) -> Iterator[tuple[Run, Text]]:
     """Open a run over one text; yield the run and the text."""
     side = SIDES.index(encoder.side or SIDES[0])
-    for_what = identity([names, ()], [encoder], reading, lines)
+    for_what = identity([names, ()], [encoder], reading, workers.shard_lines)
     with (
         lent(encoder),
         open_run(
-            work, workers, "indexing", for_what, beside=beside, report=report, note=note
+            work,
+            workers,
+            "indexing",
+            for_what,
+            stamps=stamps([names]),
+            beside=beside,
+            report=report,
+            note=note,
         ) as run,
     ):
         yield run, Text.of(run, side, names, encoder)
@@ -310,6 +313,16 @@ def identity(
         "models": [Entry.of(encoder).as_dict() for encoder in encoders],
         "settings of reading": dict(reading),
         "--shard-lines": lines,
+    }
+
+
+def stamps(names: Sequence[Sequence[str | Path]]) -> dict[str, Stamp]:
+    """Return the sizes and times of change of all files; streams have none."""
+    return {
+        str(name): stamp(name)
+        for own in names
+        for name in own
+        if is_remote(name) or Path(name).is_file()
     }
 
 

@@ -85,6 +85,11 @@ class Index:
         return other
 
     @property
+    def compressed(self) -> bool:
+        """True if a FAISS index over the vectors finds neighbours, not all of them exactly."""
+        return self.factory != FLAT
+
+    @property
     def external(self) -> bool:
         """True if the vectors were not made by a model of this program."""
         return self.fingerprint.startswith(EXTERNAL)
@@ -318,7 +323,7 @@ class Index:
 
     def ann(self) -> Any:
         """Open the FAISS index over the distinct rows; None for a flat index."""
-        if self.factory == FLAT:
+        if not self.compressed:
             return None
         return faiss.read(self.path / ANN)
 

@@ -8,8 +8,7 @@ float32 similarity has a bound, that of an int8 similarity is bounded by five st
 the int8 engine may miss a neighbour once in many thousands.
 """
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from miner.errors import ResourceError
 from miner.index import faiss
@@ -26,16 +25,12 @@ from miner.knn.engines import (
 from miner.knn.lists import Lists
 from miner.knn.neighbors import Neighbors
 from miner.knn.recall import int8_suffices_both
-from miner.knn.search_checkpoint import Checkpoint, Plan
 from miner.knn.self_check import QUERIES, gpu_agrees, index_agrees
 from miner.knn.settings import SearchSettings
 from miner.knn.settle import SECOND_SLACK, settle
 from miner.knn.vector_set import VectorSet
 from miner.machine import memory_budget, thread_count
 from miner.progress import Reporter, silent
-
-if TYPE_CHECKING:
-    from miner.knn.postings import Tokens
 
 # Rows of either side in one block of the similarity matrix; halved until it fits the memory.
 BLOCK = 16_384
@@ -49,12 +44,7 @@ REFINE = 8
 
 
 def nearest_both(
-    source: VectorSet,
-    target: VectorSet,
-    settings: SearchSettings,
-    report: Reporter = silent,
-    checkpoint: Checkpoint | None = None,
-    tokens: "Tokens | None" = None,
+    source: VectorSet, target: VectorSet, settings: SearchSettings, report: Reporter = silent
 ) -> tuple[Neighbors, Neighbors]:
     """Find the k nearest targets of every source, and the k nearest sources of every target.
 
@@ -63,26 +53,51 @@ def nearest_both(
 
     Of the settings only k, memory, engine, exact, device and threads matter here; memory bounds the
     allocations, the result included. ``report`` counts searched rows of both directions.
-    ``checkpoint`` keeps the state of the search on disk. ``tokens`` are for the hybrid engine,
-    which finds fewer neighbours without.
 
     Raises ResourceError for too little memory, for a GPU that is not there, and for ``exact`` with
-    a compressed index or the hybrid engine.
+    a compressed index.
     """
-    compressed = source.ann is not None or target.ann is not None
-    if compressed and checkpoint is not None and checkpoint.keep:
-        checkpoint.note(
-            f"{checkpoint.path} is not used: a search of compressed indexes has no checkpoint"
-        )
-    chosen = engine_for(source, target, settings)
+    engine = engine_for(source, target, settings)
     memory = memory_budget() if settings.memory is None else settings.memory
-    search = BlockSearch(source, target, settings.neighbors, memory, chosen, report, checkpoint)
-    if isinstance(chosen, Int8Engine) and leaves_out(source, target, settings):
-        search.leave_out(chosen, tokens)
+    search = BlockSearch(source, target, settings.neighbors, memory, engine, report)
     found = list(search.candidates())
     # Candidates go as soon as they are settled.
     forward = search.settle(source, target, found.pop(0))
     return forward, search.settle(target, source, found.pop(0))
+
+
+def block_candidates(
+    source: VectorSet,
+    target: VectorSet,
+    k: int,
+    memory: int,
+    engine: Engine,
+    report: Reporter = silent,
+) -> tuple[Lists, Lists]:
+    """Collect the candidates of both sides of a part of a similarity matrix.
+
+    Positions are those in the two sets. The lists of several parts, merged by
+    :meth:`~miner.knn.lists.Lists.merge`, are those of the whole matrix.
+    """
+    return BlockSearch(source, target, k, memory, engine, report).candidates()
+
+
+def settle_part(
+    queries: VectorSet, base: VectorSet, lists: Lists, k: int, memory: int, engine: Engine | None
+) -> Neighbors:
+    """Rank the candidates ``lists`` that some queries found in all of ``base``, exactly.
+
+    ``engine`` is the one that found them; None for a search that leaves rows out.
+    """
+    d = base.vectors.shape[1]
+    # A row while its candidates are ranked, or searched again in float32.
+    ranked, second = (
+        8 * d + lists.width * (d * 6 + 48),
+        12 * d + 4 * PRODUCT_SIZE + (k + SECOND_SLACK) * 48,
+    )
+    return settle(
+        queries, base, lists, k, engine, max(1, min(BLOCK, memory // max(ranked, second)))
+    )
 
 
 def engine_for(source: VectorSet, target: VectorSet, settings: SearchSettings) -> Engine:
@@ -115,16 +130,6 @@ def engine_for(source: VectorSet, target: VectorSet, settings: SearchSettings) -
     return chosen
 
 
-def leaves_out(source: VectorSet, target: VectorSet, settings: SearchSettings) -> bool:
-    """Tell if a search leaves pairs out, so that its recall is to be measured.
-
-    True for the hybrid engine on two large corpora, and for compressed indexes.
-    """
-    if source.ann is not None or target.ann is not None:
-        return True
-    return settings.engine == "hybrid" and len(source) * len(target) >= HYBRID
-
-
 class BlockSearch:
     """One search of two sides against each other, block by block."""
 
@@ -136,10 +141,9 @@ class BlockSearch:
         memory: int,
         engine: Engine,
         report: Reporter,
-        checkpoint: Checkpoint | None,
     ):
         self.source, self.target, self.k = source, target, k
-        self.engine, self.report, self.checkpoint = engine, report, checkpoint
+        self.engine, self.report = engine, report
         self.done = 0.0
         self.total = len(source) + len(target)
         self.forward_width, self.backward_width = self._width(target), self._width(source)
@@ -170,14 +174,6 @@ class BlockSearch:
         self.settled_block = max(1, min(self.block, (memory - lists) // second))
         # Prepared blocks by (columns, start, end).
         self.held: dict[tuple[bool, int, int], Any] = {}
-        # Lists to start from, of another part of the same matrix.
-        self.begun: tuple[Lists | None, Lists | None] = None, None
-        # Int8 engine of a hybrid search, with the tokens for it.
-        self.hybrid: tuple[Int8Engine, Tokens | None] | None = None
-
-    def leave_out(self, engine: Int8Engine, tokens: "Tokens | None") -> None:
-        """Search by :mod:`miner.knn.hybrid` instead of comparing all with all."""
-        self.hybrid = engine, tokens
 
     def _width(self, base: VectorSet) -> int:
         """Return the number of candidates kept for every row that is searched in ``base``."""
@@ -222,56 +218,17 @@ class BlockSearch:
 
     def _both_directions(self) -> tuple[Lists, Lists]:
         """Collect candidates of both sides in one pass over the similarity matrix."""
-        search = self._one_pass if self.hybrid is None else self._few_pairs
-        if self.checkpoint is None:
-            return search()
-        self.checkpoint.acquire()
-        try:
-            return search()
-        except BaseException:
-            self.checkpoint.release()
-            raise
-
-    def _few_pairs(self) -> tuple[Lists, Lists]:
-        """Collect candidates of both sides without comparing all pairs."""
-        from miner.knn.hybrid import HybridSearch
-
-        assert self.hybrid is not None
-        engine, tokens = self.hybrid
-        lists = (
-            Lists.empty(len(self.source), self.forward_width),
-            Lists.empty(len(self.target), self.backward_width),
-        )
-        sides = self.source, self.target
-        search = HybridSearch(sides, tokens, lists, engine, self.spare, self.block)
-        search.run(self.checkpoint, lambda share: self._advance(share * self.total))
-        return lists
-
-    def _one_pass(self) -> tuple[Lists, Lists]:
         n, m = len(self.source), len(self.target)
-        first, second = self.begun
-        lists = (
-            Lists.begun(first, n, self.forward_width),
-            Lists.begun(second, m, self.backward_width),
-        )
-        plan = Plan((), self.block).grown((0, 0), (n, m))
-        if self.checkpoint is not None:
-            plan = self.checkpoint.resume(self.engine.name, self.source, self.target, lists, plan)
-        left = plan.cells
+        lists = Lists.empty(n, self.forward_width), Lists.empty(m, self.backward_width)
         # Progress is counted in rows of both sides: each cell stands for this share of one.
         weight = self.total / max(1, n * m)
-        self._advance(self.total - left * weight)
-        for s, s_end, t, t_end in plan.blocks():
-            self._merge(s, s_end, t, t_end, lists)
-            plan = replace(plan, done=plan.done + 1)
-            self._advance((s_end - s) * (t_end - t) * weight)
-            if self.checkpoint is not None and self.checkpoint.due:
-                self.engine.flush(lists)
-                self.checkpoint.save(lists, plan)
+        for t in range(0, m, self.block):
+            for s in range(0, n, self.block):
+                s_end, t_end = min(n, s + self.block), min(m, t + self.block)
+                self._merge(s, s_end, t, t_end, lists)
+                self._advance((s_end - s) * (t_end - t) * weight)
         self.held.clear()
         self.engine.flush(lists)
-        if self.checkpoint is not None:
-            self.checkpoint.finish(lists, plan)
         return lists
 
     def _merge(self, s: int, s_end: int, t: int, t_end: int, lists: tuple[Lists, Lists]) -> None:
@@ -330,8 +287,7 @@ class BlockSearch:
 
     def settle(self, queries: VectorSet, base: VectorSet, lists: Lists) -> Neighbors:
         """Rank the candidates of one direction exactly."""
-        engine = self.engine if self.hybrid is None else None
-        return settle(queries, base, lists, self.k, engine, self.settled_block)
+        return settle(queries, base, lists, self.k, self.engine, self.settled_block)
 
 
 def use_threads(threads: int, engine: Engine) -> None:

@@ -26,14 +26,6 @@ class Lists:
             np.full(size, -np.inf, dtype=np.float32),
         )
 
-    @classmethod
-    def begun(cls, lists: "Lists | None", size: int, width: int) -> "Lists":
-        """Return ``lists``, or empty ones if there are none or they have another width.
-
-        Lists of another width would leave out candidates.
-        """
-        return lists if lists is not None and lists.width == width else cls.empty(size, width)
-
     @property
     def width(self) -> int:
         """Places of each list."""

@@ -4,7 +4,6 @@ A query asks for its own tokens, which finds names and numbers, and for their tr
 lexicon. It finds translations whose average vectors are far apart, which clusters miss.
 """
 
-import hashlib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -35,26 +34,6 @@ class SideTokens:
 
     ids: np.ndarray
     offsets: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class Tokens:
-    """Token ids of both sides of a search, and the lexicon between their languages."""
-
-    source: SideTokens
-    target: SideTokens
-    lexicon: Lexicon
-
-    def digest(self) -> str:
-        """Return a digest of all numbers."""
-        digest = hashlib.blake2b(digest_size=8)
-        for part in (self.source, self.target):
-            digest.update(np.ascontiguousarray(part.ids).data)
-            digest.update(np.ascontiguousarray(part.offsets).data)
-        lexicon = self.lexicon
-        for array in (lexicon.offsets, lexicon.pieces, lexicon.probability):
-            digest.update(np.ascontiguousarray(array).data)
-        return digest.hexdigest()
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,27 +5,16 @@ verifier, and are matched one to one. A decoy that is matched stands for wrong p
 :mod:`miner.mining.precision`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
 
 import numpy as np
 
 from miner.encoder.tokenizer import Tokenizer
-from miner.errors import MismatchError, ResourceError
-from miner.knn.knn_search import nearest_both
+from miner.errors import ResourceError
 from miner.knn.neighbors import Neighbors
-from miner.knn.vector_set import VectorSet
-from miner.machine import thread_count
-from miner.mining.search import Search
-from miner.mining.verification import (
-    choose_by_margin,
-    choose_by_probability,
-    features,
-    held_bytes,
-    release,
-)
+from miner.mining.verification import release
 from miner.ragged import take_lists
-from miner.scoring.margin import CandidateBlocks
 from miner.scoring.pair_features import PreparedText, prepare
 from miner.scoring.verifier import Verifier
 from miner.text.language_codes import describe
@@ -41,8 +30,6 @@ SEED = 1
 UNLIKE = 0.05
 # Sentences whose token ids, or neighbours, are compared at a time; token ids counted at a time.
 BLOCK, IDS = 16_384, 1 << 20
-# Memory for the blocks of the decoys' search.
-DECOY_SEARCH = 48 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,24 +71,6 @@ class DecoyPairs:
         return DecoyPairs(*(getattr(self, field.name)[keep] for field in fields(self)))
 
 
-def choose(found: Search, sentences: Sequence[str] | None = None) -> Decoys:
-    """Choose the decoys of a search.
-
-    ``sentences`` are those to choose among, in the target's language, none a translation of any
-    source; by default those of the model in that language, as far as they resemble the targets.
-    Raises :class:`~miner.errors.ResourceError` where there are too few.
-    """
-    assert found.verifier is not None and found.target_text is not None
-    return choose_among(
-        list(dict.fromkeys(of_model(found.verifier) if sentences is None else sentences)),
-        found.target_text,
-        found.sides[1].rows,
-        found.verifier.encoder.tokenizer,
-        thread_count(found.settings.threads),
-        resembling=sentences is None,
-    )
-
-
 def choose_among(
     pool: list[str],
     targets: PreparedText,
@@ -111,10 +80,11 @@ def choose_among(
     *,
     resembling: bool,
 ) -> Decoys:
-    """Choose decoys among the distinct sentences ``pool``, as :func:`choose` does.
+    """Choose decoys among the distinct sentences ``pool``, none a translation of any source.
 
-    ``targets`` are those of the index by ``tokenizer``, ``rows`` the distinct ones. With
-    ``resembling`` only decoys with the vocabulary of the targets are chosen.
+    ``targets`` are the sentences of the index by ``tokenizer``, ``rows`` the distinct ones. With
+    ``resembling`` only decoys with the vocabulary of the targets are chosen. Raises
+    :class:`~miner.errors.ResourceError` where there are too few.
     """
     text = prepare(tokenizer, pool, threads)
     usable = np.flatnonzero((np.diff(text.offsets) > 0) & ~_among(text, targets))
@@ -151,17 +121,6 @@ def of_model(verifier: Verifier) -> list[str]:
     return decoys
 
 
-def match(found: Search, decoys: Decoys) -> DecoyPairs:
-    """Let each draw of decoys join the targets; return the pairs of those that are matched."""
-    assert found.verifier is not None
-    parts = []
-    for chosen in decoys.draws:
-        vectors = encoded(decoys, chosen, found.verifier).astype(found.sides[0].vectors.dtype)
-        pairs = _compete(found, vectors, decoys.text.take(chosen))
-        parts.append(replace(pairs, decoy=chosen[pairs.decoy]))
-    return joined(parts)
-
-
 def encoded(decoys: Decoys, chosen: np.ndarray, verifier: Verifier) -> np.ndarray:
     """Encode the decoys of one draw, ``(n, d) float32``."""
     text = decoys.text.take(chosen)
@@ -174,108 +133,6 @@ def joined(parts: Sequence[DecoyPairs]) -> DecoyPairs:
     """Join the pairs of several draws."""
     columns = ([getattr(part, field.name) for part in parts] for field in fields(DecoyPairs))
     return DecoyPairs(*map(np.concatenate, columns))
-
-
-def _compete(found: Search, vectors: np.ndarray, text: PreparedText) -> DecoyPairs:
-    """Let one draw of decoys join the targets; return the pairs of those matched, by position.
-
-    ``vectors (n, d)`` and ``text`` are those of the decoys. The logits of the search's own
-    candidates are known, and only those of decoys are computed.
-    """
-    verifier, logits, source_text = found.verifier, found.logits, found.source_text
-    assert verifier is not None and logits is not None and source_text is not None
-    blocks, memory = _joined(found, vectors)
-    first = len(found.backward)
-
-    def logits_of(source_row: np.ndarray, target_row: np.ndarray) -> np.ndarray:
-        logit = np.empty(len(source_row))
-        new = target_row >= first
-        logit[~new] = logits.of(source_row[~new], target_row[~new])
-        logit[new] = verifier.pair_logits(
-            source_text, text, source_row[new], target_row[new] - first
-        )
-        release(source_text)
-        return logit
-
-    chosen, _, context_of = choose_by_probability(
-        blocks, found.settings.retrieval, verifier, logits_of, memory
-    )
-    chosen = chosen.take(chosen.target_row >= first)
-    own = replace(chosen, target_row=chosen.target_row - first)
-    columns = features(
-        verifier,
-        source_text,
-        text,
-        own,
-        lambda pairs: context_of(replace(pairs, target_row=pairs.target_row + first)),
-    )
-    return DecoyPairs(
-        chosen.score,
-        columns,
-        own.similarity,
-        own.margin_ratio,
-        own.source_row,
-        own.target_row,
-    )
-
-
-def match_by_margin(
-    found: Search, decoys: Decoys, vectors_of: Callable[[np.ndarray], np.ndarray]
-) -> DecoyPairs:
-    """Match as :func:`match` does, by margin alone; the score is the margin, without features.
-
-    ``vectors_of`` returns the vectors ``(n, d)`` of rows of the pool.
-    """
-    first, parts = len(found.backward), []
-    for chosen in decoys.draws:
-        vectors = vectors_of(chosen).astype(found.sides[0].vectors.dtype)
-        if vectors.shape[1] != found.sides[0].vectors.shape[1]:
-            raise MismatchError(
-                f"the decoys have vectors of {vectors.shape[1]} dimensions, the targets of "
-                f"{found.sides[0].vectors.shape[1]}; encode both by one encoder"
-            )
-        blocks, _ = _joined(found, vectors)
-        pairs = choose_by_margin(blocks, found.settings.retrieval)
-        pairs = pairs.take(pairs.target_row >= first)
-        parts.append(
-            DecoyPairs(
-                pairs.score,
-                np.empty((len(pairs), 0), dtype=np.float32),
-                pairs.similarity,
-                pairs.margin_ratio,
-                pairs.source_row,
-                chosen[pairs.target_row - first],
-            )
-        )
-    return joined(parts)
-
-
-def _joined(found: Search, vectors: np.ndarray) -> tuple[CandidateBlocks, int]:
-    """Return the candidates of a search when decoys ``(n, d)`` join the targets, after them.
-
-    Also returned is the memory, in bytes, that further work may take.
-    """
-    decoys = VectorSet(vectors, np.flatnonzero(vectors.any(axis=1)))
-    settings, first = found.settings, len(found.backward)
-    assert settings.memory is not None
-    # At least what its lists and small blocks take: the work is not to end here.
-    memory = max(
-        settings.memory - held_bytes((len(found.forward), first), settings.neighbors),
-        (20 * settings.neighbors + 100) * (len(found.forward) + len(vectors)) + DECOY_SEARCH,
-    )
-    # Without a compressed index of the sources: the neighbours of decoys are to be exact.
-    exhaustive = "fused" if settings.engine == "hybrid" else settings.engine
-    forward, backward = nearest_both(
-        replace(found.sides[0], ann=None),
-        decoys,
-        replace(settings, memory=memory, engine=exhaustive),
-    )
-    both = Neighbors(
-        np.concatenate([found.backward.similarity, backward.similarity]),
-        np.concatenate([found.backward.row, backward.row]),
-    )
-    lists = merged_lists(found.forward, forward, first)
-    return CandidateBlocks(lists, both, settings.margin), memory
 
 
 def merged_lists(lists: Neighbors, more: Neighbors, first: int) -> Neighbors:

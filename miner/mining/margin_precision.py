@@ -19,12 +19,16 @@ from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError, MismatchError, ResourceError
 from miner.index.index import Index
 from miner.index.vectors import unit_blocks
+from miner.knn.knn_search import nearest_both
+from miner.knn.neighbors import Neighbors
+from miner.knn.vector_set import VectorSet
 from miner.mining import decoy_weights, refit
-from miner.mining.decoys import FEWEST, choose_among, match_by_margin
+from miner.mining.decoys import FEWEST, DecoyPairs, Decoys, choose_among, joined, merged_lists
 from miner.mining.posterior import Law
 from miner.mining.precision import FEWEST_MATCHED, Estimate, doubts_of, expected_wrong
 from miner.mining.search import Search
-from miner.mining.verification import prepare_texts
+from miner.mining.verification import choose_by_margin, prepare_texts
+from miner.scoring.margin import CandidateBlocks
 from miner.text.language_codes import describe
 
 # Expected slope of log-odds of being right on margins, in standard deviations of those of decoys.
@@ -157,3 +161,51 @@ def calibrate_by_margin(found: Search, pool: DecoyPool) -> tuple[Search, Estimat
     return found, Estimate(
         score, wrong, q_value, len(used), len(matched), doubts, 0, notes, resample
     )
+
+
+def match_by_margin(
+    found: Search, decoys: Decoys, vectors_of: Callable[[np.ndarray], np.ndarray]
+) -> DecoyPairs:
+    """Let each draw of decoys join the targets; return the pairs of decoys that are matched.
+
+    They compete by margin alone: the score is the margin, and there are no features.
+    ``vectors_of`` returns the vectors ``(n, d)`` of rows of the pool.
+    """
+    first, parts = len(found.backward), []
+    for chosen in decoys.draws:
+        vectors = vectors_of(chosen).astype(found.sides[0].vectors.dtype)
+        if vectors.shape[1] != found.sides[0].vectors.shape[1]:
+            raise MismatchError(
+                f"the decoys have vectors of {vectors.shape[1]} dimensions, the targets of "
+                f"{found.sides[0].vectors.shape[1]}; encode both by one encoder"
+            )
+        pairs = choose_by_margin(_joined(found, vectors), found.settings.retrieval)
+        pairs = pairs.take(pairs.target_row >= first)
+        parts.append(
+            DecoyPairs(
+                pairs.score,
+                np.empty((len(pairs), 0), dtype=np.float32),
+                pairs.similarity,
+                pairs.margin_ratio,
+                pairs.source_row,
+                chosen[pairs.target_row - first],
+            )
+        )
+    return joined(parts)
+
+
+def _joined(found: Search, vectors: np.ndarray) -> CandidateBlocks:
+    """Return the candidates of a search when decoys ``(n, d)`` join the targets, after them."""
+    decoys = VectorSet(vectors, np.flatnonzero(vectors.any(axis=1)))
+    settings = found.settings
+    # Without a compressed index of the sources: the neighbours of decoys are to be exact.
+    exhaustive = "fused" if settings.engine == "hybrid" else settings.engine
+    forward, backward = nearest_both(
+        replace(found.sides[0], ann=None), decoys, replace(settings, engine=exhaustive)
+    )
+    both = Neighbors(
+        np.concatenate([found.backward.similarity, backward.similarity]),
+        np.concatenate([found.backward.row, backward.row]),
+    )
+    lists = merged_lists(found.forward, forward, len(found.backward))
+    return CandidateBlocks(lists, both, settings.margin)

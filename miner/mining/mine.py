@@ -2,19 +2,23 @@
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from miner.encoder.entries import lent
 from miner.encoder.foreign_encoder import as_encoder
-from miner.encoder.loading import split_name
+from miner.encoder.loading import USUAL, Loading, split_name
+from miner.encoder.open_encoder import open_encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import MinerError
-from miner.index.index import Index
-from miner.knn.search_checkpoint import Checkpoint
+from miner.index.build import Text, identity, index_texts, stamps
+from miner.index.index import FLAT, Index, paths
+from miner.index.parts import copy_index
 from miner.knn.settings import SearchSettings
-from miner.mining.index_texts import Text, encoding_device, index_texts, load_encoder
+from miner.mining import pipeline
 from miner.mining.keep import Keep
 from miner.mining.margin_precision import (
     DecoyPool,
@@ -25,11 +29,16 @@ from miner.mining.margin_precision import (
 )
 from miner.mining.pairs import Pairs, each_duplicate
 from miner.mining.precision import Estimate, Row, calibrate, rounded
-from miner.mining.search import Search, languages_of, require_one_model, run, verifier_for
+from miner.mining.search import Search, languages_of, require_one_model, verifier_for
+from miner.names import SIDES
 from miner.progress import Reporter, silent
 from miner.scoring.language_notes import describe_both, doubts, one_language
 from miner.scoring.languages import Identified
 from miner.scoring.verifier import UNFITTED, Verifier
+from miner.tasks.run import Run, open_run
+from miner.tasks.task import Result
+from miner.tasks.workers import Workers
+from miner.text.remote import is_remote
 
 # Threshold on probabilities where a precision is wanted and cannot be estimated.
 CAUTIOUS = 0.5
@@ -37,7 +46,7 @@ CAUTIOUS = 0.5
 SHOWN = (0.99, 0.98, 0.95, 0.9, 0.8, 0.7, 0.5)
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 
-Corpus = Index | Text
+Corpus = Index | str | Path | Sequence[str | Path]
 Calibrate = Callable[[Search, Keep], tuple[Search, Estimate]]
 
 
@@ -91,10 +100,15 @@ def mine(
     keep: Keep = Keep(),
     settings: SearchSettings = SearchSettings(),
     encoder: SentenceEncoder | str | Path | Any = None,
-    checkpoint: Checkpoint | None = None,
+    work: str | Path | None = None,
+    beside: str | Path | None = None,
+    workers: Workers = Workers(),
     report: Reporter = silent,
     note: Callable[[str], None] = lambda line: None,
-    **indexing: Any,
+    done: Callable[[Index], None] = lambda index: None,
+    then: Callable[[Mined], None] = lambda mined: None,
+    factory: str = FLAT,
+    **reading: Any,
 ) -> Mined:
     """Mine the translation pairs of two corpora, estimate their precision, and keep the best.
 
@@ -102,10 +116,15 @@ def mine(
 
     Both corpora are text files, one or several a side, or both are indexes. ``encoder`` is a model
     or its directory, or any object with ``encode(sentences) -> (n, d)``: by default the model that
-    ships for text, and for indexes the one that built them. ``checkpoint`` keeps the neighbour
-    search on disk. ``note`` receives, before the search, lines about the languages of both corpora.
-    ``indexing`` goes to :func:`index_texts`: where to keep the indexes of text files, and how to
-    read them.
+    ships for text, and for indexes the one that built them.
+
+    ``work`` is a directory that keeps the results of all tasks: the same call goes on there, and
+    text has its indexes in ``work/source`` and ``work/target``. Without it, a stopped call goes on
+    from the directory ``beside`` plus `.work`, which is there until ``then`` has returned; without
+    either, results are temporary. ``workers`` say where tasks run. ``note`` receives lines about
+    both corpora before the search, ``done`` each index of a text once it is there, ``then`` the
+    result. ``factory`` is ``flat`` or a FAISS factory string; ``reading`` goes to
+    :class:`miner.text.corpus.Reader`.
 
     Raises KeepError for pairs to keep that the scores cannot serve; CorpusError, ArtifactError,
     MismatchError, ResourceError and DependencyError of :mod:`miner.errors`.
@@ -113,32 +132,172 @@ def mine(
     if isinstance(encoder, str | Path):
         encoder = load_encoder(encoder, settings)
     encoder = None if encoder is None else as_encoder(encoder)
+    index = None
     if isinstance(source, Index) and isinstance(target, Index):
-        indexes = source, target
-        require_one_model(*indexes)
-        verifier, reason = chosen_verifier(encoder, settings, source)
-        foreign = split_name(source.model_name) is not None or (encoder and not encoder.model)
-        by_margin = calibrates_margins(verifier, keep, settings, bool(foreign), source.external)
+        index = source
+        require_one_model(source, target)
     elif isinstance(source, Index) or isinstance(target, Index):
         raise TypeError("source and target must both be indexes, or both be text files")
     else:
         encoder = encoder or load_encoder("default", settings)
-        verifier, reason = chosen_verifier(encoder, settings)
-        by_margin = calibrates_margins(verifier, keep, settings, encoder.model is None, False)
-        for fact in encoder.facts():
-            note(fact)
-        indexes = index_texts((source, target), encoder, settings, report=report, **indexing)
-    by = verifier.encoder if verifier is not None else encoder
-    note_languages(languages_of(*indexes, settings.languages), by, note)
-    by_margin, decoy_encoder, warnings = decoy_encoder_of(
-        indexes[1], by_margin, encoder, keep, settings
+    verifier, reason = chosen_verifier(encoder, settings, index)
+    foreign = bool(encoder and not encoder.model)
+    if index is not None:
+        foreign = foreign or split_name(index.model_name) is not None
+    by_margin = calibrates_margins(
+        verifier, keep, settings, foreign, index is not None and index.external
     )
-    estimating = keep.estimate if verifier is not None else by_margin
-    found = run(*indexes, verifier, settings, report, checkpoint, estimating=estimating)
-    if not estimating:
-        return conclude(found, keep, encoder, reason, warnings)
-    calibrate = partial(calibrated, decoy_encoder)
-    return conclude(found, keep, encoder, reason, warnings, calibrate)
+    with ExitStack() as stack:
+        by = verifier.encoder if verifier is not None else encoder
+        if by is not None:
+            stack.enter_context(lent(by, by.on_side(SIDES[1])))
+        own = _own_means(workers, settings)
+        opened: tuple[tuple[Index, Result | None], tuple[Index, Result | None]]
+        if isinstance(source, Index) and isinstance(target, Index):
+            what = {"indexes": [str(one.path.absolute()) for one in (source, target)]}
+            run = stack.enter_context(
+                open_run(work, own, "searching", what, beside=beside, report=report, note=note)
+            )
+            opened = (source.verify(), None), (target.verify(), None)
+        else:
+            assert encoder is not None
+            for fact in encoder.facts():
+                note(fact)
+            names = paths(source), paths(target)
+            run = stack.enter_context(
+                open_run(
+                    work,
+                    own,
+                    "mining",
+                    identity(names, (encoder,), reading, own.shard_lines),
+                    stamps=stamps(names),
+                    beside=beside,
+                    report=report,
+                    note=note,
+                )
+            )
+            opened = _indexed(run, names, encoder, factory, reading, done)
+        sides = opened[0][0], opened[1][0]
+        languages = languages_of(*sides, settings.languages)
+        note_languages(languages, by, note)
+        by_margin, decoy_encoder, warnings = decoy_encoder_of(
+            sides[1], by_margin, encoder, keep, settings
+        )
+        found = pipeline.mine(
+            run,
+            opened,
+            settings,
+            verifier,
+            languages,
+            estimating=verifier is not None and keep.estimate,
+            given=None if keep.decoys is None else tuple(keep.decoys),
+        )
+        estimating = keep.estimate if verifier is not None else by_margin
+        estimate = partial(calibrated, decoy_encoder) if estimating else None
+        mined = conclude(found, keep, encoder, reason, warnings, estimate)
+        then(mined)
+        return mined
+
+
+def search(
+    source: Index,
+    target: Index,
+    settings: SearchSettings = SearchSettings(),
+    *,
+    encoder: SentenceEncoder | None = None,
+    report: Reporter = silent,
+) -> Pairs:
+    """Mine the translation pairs of two corpora; all that the retrieval finds, best first.
+
+    Candidates are the k nearest neighbours in each direction. Their score is the probability of
+    being a translation, by the model's verifier, or a margin: see
+    :class:`~miner.knn.settings.SearchSettings`. ``encoder`` is the model that built both indexes;
+    by default it is loaded from where it was then. Every distinct text takes part once.
+
+    Raises :class:`~miner.errors.MismatchError` for indexes of two models,
+    :class:`~miner.errors.ArtifactError` where a verifier is asked for and there is none,
+    :class:`~miner.errors.ResourceError` for too little memory or a missing GPU.
+    """
+    pairs = run(
+        source, target, verifier_for(source, settings.rank, encoder), settings, report
+    ).pairs
+    return pairs if settings.duplicates == "first" else each_duplicate(pairs)
+
+
+def run(
+    source: Index,
+    target: Index,
+    verifier: Verifier | None,
+    settings: SearchSettings = SearchSettings(),
+    report: Reporter = silent,
+    *,
+    estimating: bool = False,
+    decoys: Sequence[str] | None = None,
+) -> Search:
+    """Search as :func:`search` does, with the ``verifier`` to rank by; return all that was seen.
+
+    ``estimating``: decoys compete, the sentences ``decoys`` or else those of the model.
+    """
+    require_one_model(source, target)
+    opened = (source.verify(), None), (target.verify(), None)
+    languages = languages_of(source, target, settings.languages)
+    given = None if decoys is None else tuple(decoys)
+    encoders = () if verifier is None else (verifier.encoder,)
+    workers = _own_means(Workers(), settings)
+    with lent(*encoders), open_run(None, workers, "searching", {}, report=report) as work:
+        return pipeline.mine(
+            work, opened, settings, verifier, languages, estimating=estimating, given=given
+        )
+
+
+def load_encoder(
+    model: str | Path, settings: SearchSettings, loading: Loading = USUAL
+) -> SentenceEncoder:
+    """Open a model to encode both sides with, by the threads and the device of a search."""
+    return open_encoder(model, settings.threads, encoding_device(settings), "source", loading)
+
+
+def encoding_device(settings: SearchSettings) -> str:
+    """Return the device to encode on. One asked for is to search on; torch may not be there."""
+    return "cpu" if settings.device == "cpu" else "auto"
+
+
+def _own_means(workers: Workers, settings: SearchSettings) -> Workers:
+    """Return workers with the memory and the threads of a search, unless they have their own."""
+    return replace(
+        workers,
+        memory=workers.memory or settings.memory,
+        threads=workers.threads or settings.threads,
+    )
+
+
+def _indexed(
+    run: Run,
+    names: tuple[list[str | Path], list[str | Path]],
+    encoder: SentenceEncoder,
+    factory: str,
+    reading: dict[str, Any],
+    done: Callable[[Index], None],
+) -> tuple[tuple[Index, Result], tuple[Index, Result]]:
+    """Index two texts with one model, which may have a vocabulary for each side.
+
+    A run that is kept has its indexes in `source` and `target`, too.
+    """
+    texts = [
+        Text.of(run, side, own, encoder.on_side(name))
+        for side, (name, own) in enumerate(zip(SIDES, names, strict=True))
+    ]
+    made = index_texts(run, texts, reading, factory)
+    run.wait()
+    found = []
+    for name, own, task in zip(SIDES, names, made, strict=True):
+        index = Index.open(task.path).verify()
+        if run.kept and not is_remote(run.address):
+            index = copy_index(index, run.work / name, own)
+        index = index.with_names(own)
+        done(index)
+        found.append((index, task))
+    return found[0], found[1]
 
 
 def note_languages(

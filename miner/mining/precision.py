@@ -20,7 +20,7 @@ import numpy as np
 from miner.errors import ResourceError
 from miner.mining import decoy_weights, refit
 from miner.mining.corpus_fit import fit_to_corpus
-from miner.mining.decoys import FEWEST, DecoyPairs, Decoys, choose, match
+from miner.mining.decoys import FEWEST, DecoyPairs
 from miner.mining.near_decoys import NearDecoys
 from miner.mining.posterior import interval
 from miner.mining.search import Search
@@ -156,24 +156,20 @@ def calibrate(
     sentences: Sequence[str] | None = None,
     *,
     refitting: bool = True,
-    competed: tuple[Decoys, DecoyPairs] | None = None,
 ) -> tuple[Search, Estimate]:
     """Score a search's pairs by their probability of being right on this corpus.
 
     Returned are the search with its pairs in the new order and the estimate of their precision and
-    recall. ``sentences`` are the decoys, in the target's language, none a translation of any
-    source; by default those of the model, as far as they resemble the targets. Without
-    ``refitting`` the order is that of the model's own function. ``competed``: decoys that were
-    chosen and matched before.
-    Raises :class:`~miner.errors.ResourceError` where there are too few decoys.
+    recall. ``sentences`` are the decoys of the search if the user gave them. Without ``refitting``
+    the order is that of the model's own function. Raises :class:`~miner.errors.ResourceError` where
+    there are too few decoys, and ValueError for a search without decoys.
     """
+    if found.competed is None:
+        raise ValueError("no decoys took part in this search; search with estimating=True")
+    if isinstance(found.competed, str):
+        raise ResourceError(found.competed)
     assert found.target_text is not None
-    pairs = found.pairs
-    if competed is None:
-        decoys = choose(found, sentences)
-        matched = match(found, decoys)
-    else:
-        decoys, matched = competed
+    pairs, (decoys, matched) = found.pairs, found.competed
     used = np.concatenate(decoys.draws)
     matched, used, dropped = _without_translations(matched, used)
     lengths = decoys.text.characters

@@ -27,32 +27,11 @@ Context = Callable[[Candidates], np.ndarray]
 LogitsOf = Callable[[np.ndarray, np.ndarray], np.ndarray]
 # Types of the columns of PreparedText.
 DTYPES = (np.int32, np.int64, np.int64, np.uint64, np.int64)
-# Memory of a pair and its features; and what choosing pairs takes for a sentence of either side:
-# its best logits, mean and offsets, its best pairs with what sorts them, and the offsets of its
-# text.
-PAIR_BYTES, WORK_BYTES = 150, 190
 # Candidates of a block.
 BLOCK = 1 << 15
 # Share of the memory of a search that the prepared text of one side may take; larger ones go to
 # temporary files.
 SHARE = 1 / 16
-
-
-def held_bytes(sizes: tuple[int, int], k: int) -> int:
-    """Return the memory of what a search of ``sizes`` sentences leaves: its lists and pairs."""
-    return (12 * k + 8) * sum(sizes) + PAIR_BYTES * min(sizes)
-
-
-def least_memory(sizes: tuple[int, int], k: int, text: int, *, estimating: bool) -> int:
-    """Return the memory, in bytes, that takes a search of ``sizes`` sentences to its pairs.
-
-    Held are the lists of both sides, of 12 bytes a place, and the pairs. Work takes 4 bytes for
-    each place of a list, to sort it by source, and ``WORK_BYTES`` a sentence; the estimate, with
-    ``estimating``, takes a second set of lists, with decoys. ``text`` is the size of the target's
-    text, whose token ids are read in no order; 0 without verification.
-    """
-    places = (16 if estimating else 4) * k
-    return held_bytes(sizes, k) + (places + WORK_BYTES) * sum(sizes) + text
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,36 +68,6 @@ def choose_by_margin(blocks: CandidateBlocks, retrieval: str) -> Candidates:
     return kept.result()
 
 
-def choose_by_probability(
-    blocks: CandidateBlocks,
-    retrieval: str,
-    verifier: Verifier,
-    logits_of: LogitsOf,
-    memory: int,
-) -> tuple[Candidates, PairLogits, Context]:
-    """Return the pairs that the retrieval keeps by probability, best first.
-
-    ``logits_of(source_row, target_row)`` computes the logits of pair features; it is called once
-    for each block. Returned are also the logits of all candidates, and a function that computes
-    the context features ``(b, f) float32`` of pairs whose sources ascend. Above a share of
-    ``memory`` bytes the logits are in temporary files. Raises
-    ResourceError for more targets, decoys included, than an int32 counts.
-    """
-    _require_countable(blocks)  # before memory for each of them is taken
-    best = BestLogits(len(blocks.forward)), BestLogits(len(blocks.backward))
-
-    def add(block: Candidates, logit: np.ndarray) -> None:
-        best[0].add(block.source_row, logit)
-        best[1].add(block.target_row, logit)
-
-    logits = candidate_logits(blocks, logits_of, memory, add)
-    context_of = context_function(blocks.forward, blocks.backward, logits, best)
-    kept = Retrieval(len(blocks.backward), retrieval)
-    for block in scored_blocks(blocks, verifier, context_of):
-        kept.add(block)
-    return kept.result(), logits, context_of
-
-
 def _require_countable(blocks: CandidateBlocks) -> None:
     """Raise ResourceError for more targets, decoys included, than an int32 counts."""
     if len(blocks.backward) > np.iinfo(np.int32).max:
@@ -135,8 +84,9 @@ def candidate_logits(
 ) -> PairLogits:
     """Compute the logits of the pair features of all candidates, block by block.
 
-    ``add`` is called with each block and its logits. Other arguments and errors are those of
-    :func:`choose_by_probability`.
+    ``logits_of(source_row, target_row)`` computes the logits of a block, and ``add`` is called with
+    the block and them. Above a share of ``memory`` bytes all logits are in temporary files. Raises
+    ResourceError for more targets, decoys included, than an int32 counts.
     """
     _require_countable(blocks)
     counts = np.zeros(len(blocks.forward), dtype=np.int64)

@@ -9,7 +9,7 @@ cosine too much. The second sees the logit of the first and the context features
 """
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -106,3 +106,9 @@ class Verifier:
     def probability(self, context: np.ndarray) -> np.ndarray:
         """Return the probability ``(m,) float64`` of each pair by its context features."""
         return sigmoid(self.context_function.logit(context))
+
+
+@lru_cache(maxsize=1)
+def verifier_of(encoder: SentenceEncoder, languages: Languages) -> Verifier:
+    """Return the verifier of an encoder for two languages; the last one is kept."""
+    return Verifier(encoder).of(languages)

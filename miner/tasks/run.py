@@ -50,7 +50,8 @@ class Run:
     """A pipeline at work in a directory: what :func:`open_run` yields.
 
     ``work`` is the directory, or the cache of one in an object store; ``memory`` and ``threads``
-    are the means of one task. ``kept``: the user named the directory, and results are durable.
+    are the means of one task, ``lines`` those of a part if the user said so. ``kept``: the user
+    named the directory, and results are durable.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class Run:
         work: Path,
         address: str,
         backend: Backend,
-        means: dict[str, int],
+        workers: Workers,
         *,
         kept: bool,
         name: str,
@@ -66,7 +67,12 @@ class Run:
         note: Callable[[str], None],
     ):
         self.work, self.address, self.kept, self.name = work, address, kept, name
-        self.memory, self.threads = means["memory"], means["threads"]
+        means = workers.means
+        self.memory, self.threads, self.lines = (
+            means["memory"],
+            means["threads"],
+            workers.shard_lines,
+        )
         self.report, self.note = report, note
         self._backend = backend
         self._tasks: dict[str, Task] = {}
@@ -216,6 +222,10 @@ def open_run(
             store.pull()
             _claim(place, content, address)
             store.push(PLAN)
+        elif work is None and workers.backend in ("ray", "slurm"):
+            raise ResourceError(
+                f"--backend {workers.backend}: name a --work directory that all workers share"
+            )
         elif work is None and beside is None:
             place = stack.enter_context(scratch_directory())
             address = str(place)
@@ -238,19 +248,18 @@ def open_run(
             remove_leftovers(place)
             if not kept:
                 stack.push(partial(_ended, place))
-        means = workers.means
         backend = open_backend(
             workers.backend,
             workers.count,
             place,
             address=workers.address,
-            threads=means["threads"],
+            threads=workers.means["threads"],
             report=report,
         )
         stack.callback(backend.close)
         # Tasks of this process report what they do; of others, the tasks themselves are counted.
         report = silent if workers.backend == "serial" else report
-        yield Run(place, address, backend, means, kept=kept, name=name, report=report, note=note)
+        yield Run(place, address, backend, workers, kept=kept, name=name, report=report, note=note)
 
 
 def _ended(place: Path, kind: type[BaseException] | None, *_: object) -> None:

@@ -17,6 +17,7 @@ class Workers:
     ``backend`` is one of :data:`miner.names.BACKENDS`. ``workers`` is the number of tasks at a time
     [all cores], ``address`` that of a Ray cluster. ``memory`` and ``threads`` are those of a task:
     by default this machine's are divided among the workers; one thread, and 2 GB, elsewhere.
+    ``shard_lines`` are the sentences, or rows, of a part [as many as suit the memory].
     """
 
     backend: str = "serial"
@@ -24,6 +25,7 @@ class Workers:
     address: str | None = None
     memory: int | None = None
     threads: int | None = None
+    shard_lines: int | None = None
 
     @property
     def count(self) -> int:

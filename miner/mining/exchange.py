@@ -1,4 +1,4 @@
-"""Parts that shards of one side write for shards of the other, each for the task that reads it."""
+"""What parts of one side write for parts of the other: each for the task that reads it."""
 
 from __future__ import annotations
 
@@ -16,24 +16,31 @@ LISTED = np.dtype([("source", "<i4"), ("target", "<i4"), ("place", "<i2"), ("sim
 RIVAL = np.dtype([("target", "<i4"), ("logit", "<f8")])
 
 
+def located(row: np.ndarray, firsts: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the part of each row ``(m,)``, and the row from the first of its part."""
+    edges = np.asarray(firsts, dtype=np.int64)
+    part = np.searchsorted(edges, row, side="right") - 1
+    return part, row - edges[part]
+
+
 def parted(shard: np.ndarray, shards: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the order ``(m,)`` that sorts items by shard, and where each shard begins."""
     order = np.argsort(shard.astype(np.min_scalar_type(shards)), kind="stable")
     return order, offsets_of(np.bincount(shard, minlength=shards))
 
 
-def listed_parts(found: Neighbors, lines: int, shards: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the places in the lists of a shard of targets, by shard of their sources.
+def listed_parts(found: Neighbors, firsts: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the places in the lists of a part of the targets, by part of their sources.
 
-    Also returned is where each of the ``shards`` begins, ``(shards + 1,)``. A shard of sources has
-    ``lines`` rows, the last perhaps fewer.
+    ``firsts (p,)`` are the rows at which the parts of the sources begin. Also returned is where
+    the places of each part begin, ``(p + 1,)``.
     """
     target, place = np.nonzero(found.row >= 0)
     source = found.row[target, place]
-    shard = np.minimum(source // lines, shards - 1)
-    order, starts = parted(shard, shards)
+    shard, source = located(source, firsts)
+    order, starts = parted(shard, len(firsts))
     parts = np.empty(len(order), dtype=LISTED)
-    parts["source"] = (source - shard * lines)[order]
+    parts["source"] = source[order]
     parts["target"], parts["place"] = target[order], place[order]
     parts["similarity"] = found.similarity[target, place][order]
     return parts, starts
@@ -82,15 +89,16 @@ class Places:
 
 
 def rival_parts(
-    target: np.ndarray, logit: np.ndarray, lines: int, shards: int
+    target: np.ndarray, logit: np.ndarray, firsts: Sequence[int]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the logits of candidates by shard of their targets, and where each shard begins.
+    """Return the logits of candidates by part of their targets, and where each part begins.
 
-    Decoys, which follow the targets, are in the last shard.
+    ``firsts`` are the rows at which the parts begin. Decoys, which follow the targets, are in the
+    last part.
     """
-    shard = np.minimum(target // lines, shards - 1)
-    order, starts = parted(shard, shards)
+    shard, target = located(target, firsts)
+    order, starts = parted(shard, len(firsts))
     parts = np.empty(len(order), dtype=RIVAL)
-    parts["target"] = (target - shard * lines)[order]
+    parts["target"] = target[order]
     parts["logit"] = logit[order]
     return parts, starts

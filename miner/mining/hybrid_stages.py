@@ -1,0 +1,213 @@
+"""Stages of a hybrid search: centroids, assign, retrieve, block, recall.
+
+The centroids come from one sample of both sides, the weights of tokens from the document
+frequencies of all parts, and the sentences found by tokens are the best of all parts before any is
+compared: so the result does not depend on the parts. Each pair lies in one block of part x part,
+which compares the members of the same clusters and the pairs found by tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from miner.encoder.entries import Entry
+from miner.kernels.blocks import merge_lists
+from miner.knn import clusters, hybrid
+from miner.knn.clusters import Groups
+from miner.knn.engines import Int8Engine
+from miner.knn.knn_search import BLOCK
+from miner.knn.lists import Lists
+from miner.knn.neighbors import Neighbors
+from miner.knn.pair_block import Codes, PairBlock
+from miner.knn.postings import Frequency, Postings, SideTokens
+from miner.knn.room import Room
+from miner.machine import release_pages
+from miner.mining import search_recall
+from miner.mining.search_stages import Means, save_lists
+from miner.mining.sides import Part, Side, Vectors, load_text
+from miner.mining.verification import release
+from miner.npy import create_npy
+from miner.scoring.verifier import Languages, verifier_of
+from miner.tasks.task import Job, Result, hints
+
+
+@hints(seconds=2e-8)
+def centroids(
+    job: Job, sides: tuple[Vectors, Vectors], digests: list[list[str]], number: int
+) -> None:
+    """Learn the centroids of the clusters from a sample of both sides.
+
+    Memory: the sample, which grows with the root of the number of sentences.
+    """
+    whole = sides[0].all(), sides[1].all()
+    job.save(centroids=clusters.learn(whole, number, job.threads))
+
+
+@hints(seconds=8e-9, memory=700, searches=True)
+def assign(
+    job: Job,
+    side: int,
+    vectors: Vectors,
+    part: Part,
+    centroids: Result,
+    number: int,
+    model: Entry | None,
+    languages: Languages,
+) -> None:
+    """Round the vectors of a part to int8, group them by cluster, and count their tokens."""
+    own_vectors = vectors.part(part.span)
+    codes = create_npy(job.out / "codes.npy", np.int8, Codes.shape(own_vectors))
+    made = Codes.of(own_vectors, codes, job.threads, BLOCK)
+    codes.flush()
+    job.save(scale=made.scale, correction=made.correction)
+    own, probing = clusters.grouped(
+        own_vectors,
+        centroids.array("centroids"),
+        (number, hybrid.probes(side)),
+        Room(job.memory),
+        job.threads,
+        BLOCK,
+    )
+    job.save(own=own.rows, own_offsets=own.offsets)
+    job.save(probing=probing.rows, probing_offsets=probing.offsets)
+    if model is not None:
+        verifier = verifier_of(model.open(job.threads), languages)
+        vocabulary = len(verifier.tokens.lexicon.frequency)
+        job.save(frequency=Frequency.of(_tokens(part), own_vectors, vocabulary).count)
+
+
+@hints(seconds=2e-4, memory=900, searches=True)
+def retrieve(
+    job: Job,
+    vectors: tuple[Vectors, Vectors],
+    part: Part,
+    others: tuple[Part, ...],
+    assigned: list[Result],
+    model: Entry,
+    languages: Languages,
+) -> None:
+    """Find the sentences of the other side that tokens suggest for each sentence of a part.
+
+    ``vectors`` are of the part's side and of the other, ``assigned`` the tasks that counted the
+    tokens of the ``others``. One after the other they are indexed and asked; the best of all stay.
+    """
+    queries = vectors[0].part(part.span)
+    asked = _tokens(part)
+    lexicon = verifier_of(model.open(job.threads), languages).tokens.lexicon
+    count = np.zeros(len(lexicon.frequency), np.int64)
+    for task in assigned:
+        count += task.array("frequency")
+    frequency = Frequency(count, sum(other.size for other in others))
+    best = Lists.empty(len(queries), hybrid.RETRIEVED)
+    memory = job.memory - _bytes(best)
+    for other in others:
+        base, tokens = vectors[1].part(other.span), _tokens(other)
+        postings = Postings(tokens, base, lexicon, Room(memory), frequency)
+        release_pages(tokens.ids)
+        for start in range(0, len(queries), hybrid.QUERIES):
+            rows = queries.rows[start : start + hybrid.QUERIES]
+            found, score = postings.search(asked, rows, hybrid.RETRIEVED, job.threads)
+            found = np.where(found < 0, found, found + other.first)
+            merge_lists(score, found, start, *best.arrays)
+            release_pages(asked.ids)
+    job.save(retrieved=best.position)
+
+
+@hints(seconds=8e-9, memory=900, searches=True)
+def block(
+    job: Job,
+    sides: tuple[Vectors, Vectors],
+    parts: tuple[Part, Part],
+    assigned: tuple[Result, Result],
+    retrieved: Sequence[Result],
+    k: int,
+) -> None:
+    """Compare some pairs of a block of the similarity matrix, for both directions.
+
+    ``assigned`` and ``retrieved`` are the results of both parts; without a lexicon, nothing is
+    retrieved.
+    """
+    left, right = (side.part(part.span) for side, part in zip(sides, parts, strict=True))
+    first, start = parts[0].first, parts[1].first
+    width = k + Int8Engine.slack
+    forward = Lists.empty(len(left), max(1, min(width, len(right))))
+    backward = Lists.empty(len(right), max(1, min(width, len(left))))
+    room = Room(job.memory - _bytes(forward) - _bytes(backward))
+    codes = _codes(assigned[0], room), _codes(assigned[1], room)
+    pairs = PairBlock(codes, (forward, backward), Int8Engine(job.threads), BLOCK)
+    for here, task in enumerate(retrieved):
+        found = task.array("retrieved")
+        # Positions in the other side; those of other blocks are left out.
+        begin, size = ((start, len(right)), (first, len(left)))[here]
+        for query in range(0, len(found), hybrid.QUERIES):
+            places = found[query : query + hybrid.QUERIES] - np.int32(begin)
+            places[(places < 0) | (places >= size)] = -1
+            rows = np.arange(query, query + len(places), dtype=np.int32)
+            pairs.put(here, rows, np.ascontiguousarray(places))
+            release_pages(found)
+    own, probing = (
+        [Groups(task.array(f"{name}-offsets"), task.array(name)) for task in assigned]
+        for name in ("own", "probing")
+    )
+    number = len(own[0].offsets) - 1
+    for cluster in range(number):
+        pairs.compare(probing[0].of(cluster), own[1].of(cluster))
+        pairs.compare(own[0].of(cluster), probing[1].of(cluster))
+        job.report("searching clusters", cluster + 1, number)
+    save_lists(job, "forward", forward, start)
+    save_lists(job, "backward", backward, first)
+
+
+@hints(seconds=4e-8, memory=2)
+def recall(
+    job: Job,
+    sides: tuple[Side, Side],
+    lists: tuple[Result, Result],
+    means: Means,
+    model: Entry | None,
+    languages: Languages,
+) -> dict[str, Any]:
+    """Measure the recall of the lists of both sides on a sample that is compared with everything.
+
+    Memory: 4 bytes a sentence of the larger side.
+    """
+    vectors = sides[0].unread.all(), sides[1].unread.all()
+    found = tuple(Neighbors(one.array("similarity"), one.array("row")) for one in lists)
+    logits_of: search_recall.LogitsOf | None = None
+    if model is not None:
+        left, right = sides[0].prepared(), sides[1].prepared()
+        verifier = verifier_of(model.open(job.threads), languages)
+
+        def logits(source_row: np.ndarray, target_row: np.ndarray) -> np.ndarray:
+            logit = verifier.pair_logits(left, right, source_row, target_row)
+            release(left, right)
+            return logit
+
+        logits_of = logits
+    settings = means.settings(job)
+    return asdict(search_recall.measure(vectors, (found[0], found[1]), settings, logits_of))
+
+
+def _bytes(lists: Lists) -> int:
+    return sum(array.nbytes for array in lists.arrays)
+
+
+def _tokens(part: Part) -> SideTokens:
+    assert part.text is not None
+    text = load_text(part.text.path)
+    return SideTokens(text.ids, text.offsets)
+
+
+def _codes(task: Result, room: Room) -> Codes:
+    """Read the codes of a part; those that exceed the memory stay in their file."""
+    codes, scale, correction = (task.array(name) for name in ("codes", "scale", "correction"))
+    if codes.nbytes <= room.left:
+        held = room.empty(codes.shape, codes.dtype)
+        held[:] = codes
+        release_pages(codes)
+        codes = held
+    return Codes(codes, np.array(scale), np.array(correction))

@@ -1,0 +1,341 @@
+"""Stages of the neighbour search: probe, search, merge, lists; and decoys against the sources."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from miner.encoder.entries import Entry
+from miner.errors import MinerError
+from miner.kernels.blocks import merge_lists
+from miner.knn.engines import Engine, Float32Engine, Int8Engine, choose_engine
+from miner.knn.knn_search import block_candidates, engine_for, settle_part, use_threads
+from miner.knn.lists import Lists
+from miner.knn.neighbors import Neighbors
+from miner.knn.recall import int8_suffices_both
+from miner.knn.settings import SearchSettings
+from miner.knn.vector_set import VectorSet
+from miner.machine import release_pages
+from miner.mining import decoys as choice
+from miner.mining.decoys import Decoys
+from miner.mining.exchange import listed_parts
+from miner.mining.sides import Side, Span, Vectors, load_text, save_text
+from miner.npy import create_npy
+from miner.scoring.listed import two_nearest
+from miner.scoring.margin import neighborhood_mean
+from miner.scoring.verifier import Languages, verifier_of
+from miner.tasks.task import Job, Result, hints
+
+# Rows of lists that are joined at a time.
+BLOCK = 1 << 16
+# Lists on disk: a similarity and a position in each place.
+PLACE = np.dtype([("similarity", np.float32), ("position", np.int32)])
+# File of the decoys' sentences. A record is read by every task that follows, and stays small.
+SENTENCES = "sentences.json"
+
+
+@dataclass(frozen=True)
+class Means:
+    """What decides the engine of a search: see :class:`~miner.knn.settings.SearchSettings`."""
+
+    k: int
+    engine: str
+    exact: bool
+    device: str
+
+    def settings(self, job: Job) -> SearchSettings:
+        """Return these settings with the means of a task."""
+        return SearchSettings(
+            k=self.k,
+            engine=self.engine,
+            exact=self.exact,
+            device=self.device,
+            memory=job.memory,
+            threads=job.threads,
+        )
+
+
+@dataclass(frozen=True)
+class DrawnDecoys:
+    """Decoys that take part in a search: the task that chose them, and what it said."""
+
+    task: Result
+    sizes: tuple[int, ...]
+    engines: tuple[str, ...]
+    alike: float
+
+    def read(self) -> Decoys:
+        """Read the decoys."""
+        draws = np.split(self.task.array("draws"), np.cumsum(self.sizes)[:-1])
+        place = self.task.path
+        sentences = json.loads((place / SENTENCES).read_text("utf-8"))
+        return Decoys(sentences, load_text(place), draws, self.alike)
+
+    def vectors(self, draw: int) -> VectorSet:
+        """Return the vectors of the decoys of one draw."""
+        vectors = np.asarray(self.task.array(f"vectors-{draw}"))
+        return VectorSet(vectors, np.flatnonzero(vectors.any(axis=1)))
+
+
+def open_engine(name: str, threads: int) -> Engine:
+    """Return the engine that :func:`probe` has chosen."""
+    device = name.partition(" ")[2]
+    engine: Engine
+    if name == Int8Engine.name:
+        engine = Int8Engine(threads)
+    elif name == Float32Engine.name:
+        engine = Float32Engine(threads)
+    else:
+        engine = choose_engine(name.partition(" ")[0], device, False, threads)
+    use_threads(threads, engine)
+    return engine
+
+
+@hints(seconds=1.0)
+def probe(
+    job: Job,
+    sides: tuple[Vectors, Vectors],
+    digests: list[list[str]],
+    means: Means,
+    hybrid_from: int | None,
+) -> dict[str, Any]:
+    """Choose the engine of a search.
+
+    It is the hybrid one from ``hybrid_from`` pairs of sentences on, where int8 suffices; never if
+    that is None. ``digests`` are of the vectors of both sides.
+    """
+    source, target = (side.all(compressed=True) for side in sides)
+    engine = choose_engine("hybrid", "cpu", False, job.threads)
+    hybrid = (
+        hybrid_from is not None
+        and len(source) * len(target) >= hybrid_from
+        and isinstance(engine, Int8Engine)
+        and int8_suffices_both(source, target, means.k)
+    )
+    if not hybrid:
+        engine = engine_for(source, target, means.settings(job))
+    return {"engine": _name(engine), "hybrid": hybrid}
+
+
+@hints(seconds=6e-5, memory=9)
+def decoys(
+    job: Job,
+    sides: tuple[Side, Side],
+    model: Entry,
+    languages: Languages,
+    given: tuple[str, ...] | None,
+    means: Means,
+) -> dict[str, Any]:
+    """Choose and encode the decoys; where there are too few, return why as ``error``."""
+    verifier = verifier_of(model.open(job.threads), languages)
+    targets, rows = sides[1].prepared(), sides[1].unread.all().rows
+    tokenizer = verifier.encoder.tokenizer
+    try:
+        pool = list(dict.fromkeys(choice.of_model(verifier) if given is None else given))
+        found = choice.choose_among(
+            pool, targets, rows, tokenizer, job.threads, resembling=given is None
+        )
+    except MinerError as error:
+        return {"error": str(error)}
+    source, engines = sides[0].unread.all(), []
+    for number, chosen in enumerate(found.draws):
+        vectors = choice.encoded(found, chosen, verifier).astype(source.vectors.dtype)
+        job.save(**{f"vectors-{number}": vectors})
+        drawn = VectorSet(vectors, np.flatnonzero(vectors.any(axis=1)))
+        engines.append(_name(engine_for(source, drawn, means.settings(job))))
+    save_text(job, found.text)
+    job.save(draws=np.concatenate(found.draws))
+    (job.out / SENTENCES).write_text(json.dumps(found.sentences), encoding="utf-8")
+    return {
+        "alike": found.alike,
+        "sizes": [len(chosen) for chosen in found.draws],
+        "engines": engines,
+    }
+
+
+@hints(seconds=8e-9, memory=700, searches=True)
+def search(
+    job: Job,
+    sides: tuple[Vectors, Vectors],
+    spans: tuple[Span, Span],
+    firsts: tuple[int, int],
+    digests: tuple[str, str],
+    k: int,
+    engine: str,
+) -> None:
+    """Search a block of the similarity matrix, once for both directions.
+
+    ``spans`` are the rows of both sides, ``firsts`` the positions of their first vectors,
+    ``digests`` of their vectors.
+    """
+    left, right = (
+        side.all(compressed=True) if side.place.open().compressed else side.part(span)
+        for side, span in zip(sides, spans, strict=True)
+    )
+    made = open_engine(engine, job.threads)
+    forward, backward = block_candidates(left, right, k, job.memory, made, job.report)
+    save_lists(job, "forward", forward, firsts[1])
+    save_lists(job, "backward", backward, firsts[0])
+
+
+@hints(seconds=2e-5, memory=700)
+def merge(
+    job: Job,
+    side: int,
+    sides: tuple[Vectors, Vectors],
+    span: Span,
+    digests: list[str],
+    blocks: list[Result],
+    k: int,
+    engine: str,
+    complete: bool,
+    others: list[int],
+) -> None:
+    """Merge the candidates of a part from all blocks, and rank them exactly.
+
+    ``digests`` are of the part and of all of the other side. Lists of targets are also written by
+    the parts of the sources, which begin at the rows ``others``. Not ``complete``: the search has
+    left rows out, so that nothing is in doubt.
+    """
+    queries, base = sides[side].part(span), sides[1 - side].all()
+    name = ("forward", "backward")[side]
+    named = [block.array(name) for block in blocks]
+    made = open_engine(engine, job.threads)
+    found = _settled(job, queries, base, named, k, made, complete=complete)
+    job.save(similarity=found.similarity, row=found.row)
+    if side == 1:
+        parts, starts = listed_parts(found, others)
+        job.save(listed=parts, listed_starts=starts)
+
+
+@hints(seconds=1e-8, memory=700, searches=True)
+def against(
+    job: Job,
+    source: Vectors,
+    span: Span,
+    first: int,
+    digest: str,
+    decoys: DrawnDecoys,
+    k: int,
+) -> None:
+    """Search a part of the sources against the decoys, once for both directions.
+
+    ``first`` is the position of the part's first vector, ``digest`` of its vectors.
+    """
+    queries = source.part(span)
+    for draw, name in enumerate(decoys.engines):
+        engine, base = open_engine(name, job.threads), decoys.vectors(draw)
+        forward, backward = block_candidates(queries, base, k, job.memory, engine)
+        found = settle_part(queries, base, forward, k, job.memory, engine)
+        arrays: dict[str, np.ndarray] = {"similarity": found.similarity, "row": found.row}
+        job.save(**{f"{draw}-{name}": array for name, array in arrays.items()})
+        save_lists(job, f"{draw}-backward", backward, first)
+
+
+@hints(seconds=2e-5)
+def lists(job: Job, parts: list[Result]) -> None:
+    """Join the neighbour lists of all parts of a side.
+
+    What scores need of each list is written apart: its mean and its two nearest.
+    """
+    found = [(part.array("similarity"), part.array("row")) for part in parts]
+    size, k = sum(len(row) for _, row in found), found[0][1].shape[1]
+    shapes: tuple[tuple[str, Any, tuple[int, ...]], ...] = (
+        ("similarity", np.float32, (size, k)),
+        ("row", np.int64, (size, k)),
+        ("mean", np.float32, (size,)),
+        ("nearest", np.float32, (size, 2)),
+    )
+    similarity, row, mean, nearest = (
+        create_npy(job.out / f"{name}.npy", dtype, shape) for name, dtype, shape in shapes
+    )
+    done = 0
+    for values, rows in found:
+        for start in range(0, len(rows), BLOCK):
+            part = Neighbors(values[start : start + BLOCK], rows[start : start + BLOCK])
+            place = slice(done, done + len(part))
+            similarity[place], row[place] = part.similarity, part.row
+            mean[place] = neighborhood_mean(part)
+            nearest[place] = two_nearest(part, np.arange(len(part)))
+            done += len(part)
+        release_pages(values)
+        release_pages(rows)
+
+
+@hints(seconds=2e-5)
+def decoy_lists(
+    job: Job,
+    source: Vectors,
+    digests: list[str],
+    decoys: DrawnDecoys,
+    against: list[Result],
+    targets: Result,
+    k: int,
+) -> None:
+    """Rank the neighbours of the decoys; append their means and nearest to those of ``targets``.
+
+    ``digests`` are of the vectors of all sources.
+    """
+    base = source.all()
+    for draw, name in enumerate(decoys.engines):
+        engine = open_engine(name, job.threads)
+        blocks = [task.array(f"{draw}-backward") for task in against]
+        found = _settled(job, decoys.vectors(draw), base, blocks, k, engine)
+        job.save(**{f"{draw}-similarity": found.similarity, f"{draw}-row": found.row})
+        more = {"mean": neighborhood_mean(found)}
+        more["nearest"] = two_nearest(found, np.arange(len(found)))
+        for column, values in more.items():
+            _append(job, f"{draw}-{column}", targets.array(column), values)
+
+
+def _append(job: Job, name: str, whole: np.ndarray, more: np.ndarray) -> None:
+    """Write an array, mapped from disk, with further rows at its end."""
+    shape = len(whole) + len(more), *whole.shape[1:]
+    rows = create_npy(job.out / f"{name}.npy", whole.dtype, shape)
+    for start in range(0, len(whole), BLOCK):
+        rows[start : start + BLOCK][: len(whole) - start] = whole[start : start + BLOCK]
+    rows[len(whole) :] = more
+    rows.flush()
+
+
+def _settled(
+    job: Job,
+    queries: VectorSet,
+    base: VectorSet,
+    blocks: Sequence[np.ndarray],
+    k: int,
+    engine: Engine,
+    *,
+    complete: bool = True,
+) -> Neighbors:
+    """Merge candidate lists ``(n, w)`` of PLACE, and rank them.
+
+    ``complete``: the blocks were compared pair by pair.
+    """
+    width = max(min(k + engine.slack, len(base)), *(found.shape[1] for found in blocks))
+    merged = Lists.empty(len(queries), max(1, width))
+    for found in blocks:
+        for start in range(0, len(found), BLOCK):
+            part = found[start : start + BLOCK]
+            similarity = np.ascontiguousarray(part["similarity"])
+            position = np.ascontiguousarray(part["position"])
+            merge_lists(similarity, position, start, *merged.arrays)
+        release_pages(found)
+    return settle_part(queries, base, merged, k, job.memory, engine if complete else None)
+
+
+def save_lists(job: Job, name: str, found: Lists, first: int) -> None:
+    """Write candidate lists whose positions count from ``first``."""
+    places = np.empty(found.position.shape, dtype=PLACE)
+    places["similarity"] = found.similarity
+    places["position"] = np.where(found.position >= 0, found.position + first, -1)
+    job.save(**{name: places})
+
+
+def _name(engine: Engine) -> str:
+    device = getattr(engine, "device", "")
+    return f"{engine.name} {device}".strip()

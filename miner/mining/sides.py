@@ -1,0 +1,271 @@
+"""Sides of a search as its tasks read them: rows that take part, parts of them, prepared text."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from miner.encoder.encoder import Encoder
+from miner.encoder.entries import Entry
+from miner.index.build import LINES, cut
+from miner.index.index import META, Index
+from miner.index.sentence_file import Texts
+from miner.index.store import BLOCK
+from miner.knn.vector_set import VectorSet
+from miner.machine import release_pages
+from miner.mining.verification import prepare_texts
+from miner.names import SIDES
+from miner.npy import create_npy
+from miner.ragged import offsets_of
+from miner.scoring.pair_features import PreparedText
+from miner.tasks.run import Call, Run
+from miner.tasks.task import Job, Result, hints, load
+
+TEXT = tuple(field.name for field in fields(PreparedText))
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the index of a side is: its directory, or the task that made it."""
+
+    index: Result | str
+
+    @property
+    def path(self) -> Path:
+        return Path(self.index) if isinstance(self.index, str) else self.index.path
+
+    def open(self) -> Index:
+        """Open the index; once in each process."""
+        return _index(self.path, (self.path / META).stat().st_mtime_ns)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows ``span`` of a side: shard ``number``. ``first`` is the position of the first vector.
+
+    ``digest`` is of the rows that take part and of their vectors, ``size`` the number of them.
+    ``text`` has the token ids of all rows; None without verification.
+    """
+
+    number: int
+    span: Span
+    first: int
+    size: int
+    digest: str
+    text: Result | None
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a search: its index, the rows that take part, and the parts it is cut into.
+
+    ``text`` has the token ids of all sentences; None without verification.
+    """
+
+    place: Place
+    rows: Result
+    parts: tuple[Part, ...]
+    text: Result | None
+
+    @property
+    def size(self) -> int:
+        """Number of sentences."""
+        return self.parts[-1].span[1]
+
+    @property
+    def digests(self) -> list[str]:
+        """Digests of all parts: of the vectors of the whole side."""
+        return [part.digest for part in self.parts]
+
+    @property
+    def spans(self) -> list[Span]:
+        return [part.span for part in self.parts]
+
+    @property
+    def unread(self) -> Vectors:
+        """The vectors, for a task whose other arguments have the digests of what it reads."""
+        index = self.place.index
+        place = index if isinstance(index, str) else index.place()
+        return Vectors(Place(place), self.rows.place())
+
+    def prepared(self) -> PreparedText:
+        """Map the token ids of all sentences."""
+        assert self.text is not None
+        return load_text(self.text.path)
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """Vectors of a side that take part in a search."""
+
+    place: Place
+    rows: Result
+
+    def all(self, *, compressed: bool = False) -> VectorSet:
+        """Return all of them; ``compressed``: with the FAISS index, if there is one."""
+        index = self.place.open()
+        ann = index.ann() if compressed else None
+        return VectorSet(index.store.vectors, self.rows.array("rows"), ann)
+
+    def part(self, span: Span) -> VectorSet:
+        """Return the vectors of a span of rows, which count from its start."""
+        start, end = span
+        whole = self.all()
+        first, last = np.searchsorted(whole.rows, [start, end]).tolist()
+        rows = np.asarray(whole.rows[first:last]) - start
+        return VectorSet(whole.vectors[start:end], rows)
+
+
+def prepare(
+    run: Run,
+    indexes: Sequence[tuple[Index, Result | None]],
+    model: Entry | None,
+    lines: int | None,
+    *,
+    whole: bool,
+) -> tuple[Side, Side]:
+    """Find the rows of both sides that take part, cut them into parts, and tokenise their text.
+
+    ``indexes`` are the opened indexes, each with the task that made it, if any. ``model`` verifies;
+    without it no text is prepared. ``whole``: a side is one part. Waits for all of it.
+    """
+    sides = []
+    for name, (index, made) in zip(SIDES, indexes, strict=True):
+        place = Place(made or str(index.path.absolute()))
+        rows = run.task("rows", find_rows, name, units=len(index), place=place, of=_digest(index))
+        parts = run.stage(
+            "part",
+            describe_part,
+            {
+                f"{name}-{number:04}": Call({"span": span}, span[1] - span[0], span[1] - span[0])
+                for number, span in enumerate(_spans(index, None if whole else lines or LINES))
+            },
+            place=place,
+            rows=rows,
+            model=model,
+        )
+        text = None
+        if model is not None:
+            text = parts[0]
+            if len(parts) > 1:
+                text = run.task("text", join_text, name, units=len(index), parts=parts)
+        sides.append((place, rows, parts, text, index, lines))
+    run.wait()
+    found = []
+    for place, rows, parts, text, index, _ in sides:
+        made = []
+        first = 0
+        for number, (part, span) in enumerate(
+            zip(parts, _spans(index, None if whole else lines or LINES), strict=True)
+        ):
+            size, digest = part.value["size"], part.value["digest"]
+            own = None if model is None else part
+            made.append(Part(number, span, first, size, digest, own))
+            first += size
+        found.append(Side(place, rows, tuple(made), text))
+    return found[0], found[1]
+
+
+def _spans(index: Index, lines: int | None) -> list[Span]:
+    """Cut the rows of an index into spans: text that was added begins a new one."""
+    edges = [0, *(int(end) for end in index.meta.get("grown", ())), len(index)]
+    found = [
+        (start + low, start + high)
+        for start, end in zip(edges, edges[1:], strict=False)
+        for low, high in cut(end - start, lines or max(1, len(index)))
+    ]
+    if lines is None:
+        found = [(0, len(index))]
+    return found or [(0, 0)]
+
+
+def _digest(index: Index) -> str:
+    return str(index.meta["digest"])
+
+
+@hints(seconds=1e-6, memory=32)
+def find_rows(job: Job, place: Place, of: str) -> dict[str, Any]:
+    """Find the rows of an index that take part in a search: each text once. ``of``: its digest."""
+    rows = place.open().store.distinct()
+    job.save(rows=rows)
+    return {"distinct": len(rows)}
+
+
+@hints(seconds=1e-5, memory=100)
+def describe_part(
+    job: Job, place: Place, rows: Result, span: Span, model: Entry | None
+) -> dict[str, Any]:
+    """Digest the vectors of a span of rows that take part, and tokenise its text by ``model``."""
+    start, end = span
+    part = Vectors(place, rows).part((start, end))
+    digest = hashlib.blake2b(digest_size=16)
+    for first in range(0, len(part), BLOCK):
+        own = np.ascontiguousarray(part.rows[first : first + BLOCK], dtype=np.int64)
+        digest.update(own.tobytes())
+        digest.update(np.ascontiguousarray(part.block(first, first + BLOCK)).tobytes())
+    if model is not None:
+        encoder = model.open(job.threads)
+        assert isinstance(encoder, Encoder)
+        texts = _Span(place.open().store.texts, start, end)
+        text = prepare_texts(texts, encoder.tokenizer, job.threads, job.memory)
+        save_text(job, text)
+    return {"size": len(part), "digest": digest.hexdigest()}
+
+
+class _Span(Texts):
+    """A span of the sentences of an index, as :func:`prepare_texts` reads them."""
+
+    def __init__(self, texts: Texts, start: int, end: int):
+        self._texts, self._start, self._end = texts, start, end
+        self.size = texts.size * (end - start) // max(1, len(texts))
+
+    def __len__(self) -> int:
+        return self._end - self._start
+
+    def slice(self, start: int, end: int) -> list[str]:
+        return self._texts.slice(self._start + start, self._start + end)
+
+    def release(self) -> None:
+        self._texts.release()
+
+
+@hints(seconds=1e-6, memory=16)
+def join_text(job: Job, parts: list[Result]) -> None:
+    """Join the prepared text of all parts. Offsets take 8 bytes a sentence."""
+    for name in TEXT:
+        file = f"text-{name.replace('_', '-')}"
+        found = [part.array(file) for part in parts]
+        if name.endswith("offsets"):
+            counts = [np.diff(offsets) for offsets in found]
+            np.save(job.out / f"{file}.npy", offsets_of(np.concatenate(counts)))
+            continue
+        joined = create_npy(job.out / f"{file}.npy", found[0].dtype, (sum(map(len, found)),))
+        done = 0
+        for values in found:
+            joined[done : done + len(values)] = values
+            done += len(values)
+            release_pages(values)
+            release_pages(joined)
+        joined.flush()
+
+
+def save_text(job: Job, text: PreparedText) -> None:
+    """Write prepared text."""
+    job.save(**{f"text-{name}": getattr(text, name) for name in TEXT})
+
+
+def load_text(directory: Path) -> PreparedText:
+    """Map prepared text into memory."""
+    return PreparedText(*(load(directory / f"text-{name.replace('_', '-')}.npy") for name in TEXT))
+
+
+@lru_cache(maxsize=4)
+def _index(place: Path, changed: int) -> Index:
+    return Index.open(place)
