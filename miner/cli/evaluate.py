@@ -11,11 +11,13 @@ from typing import Any
 
 import click
 
-from miner.cli import guard, loading_options, options
+from miner.cli import guard, options
 from miner.cli.evaluate_contrast import contrast
 from miner.cli.evaluate_senteval import senteval
-from miner.cli.evaluated import write_json
+from miner.cli.option_types import Number
+from miner.cli.options import write_json
 from miner.cli.progress_bars import Progress
+from miner.cli.settings_options import Command
 from miner.encoder.loading import Loading
 from miner.errors import ArtifactError, CorpusError, NoTestSetError
 from miner.text.output import resource_error
@@ -30,9 +32,6 @@ data_option = click.option(
     required=True,
     metavar="DIR",
     help="Test sets, laid out as by 'miner data get'.",
-)
-json_option = click.option(
-    "--json", "json_file", metavar="FILE", help="Write all metrics to FILE as JSON."
 )
 common = options.several(
     click.option(
@@ -49,8 +48,8 @@ common = options.several(
         metavar="DIR",
         help="Another model: also print its metrics, and the differences with intervals and p.",
     ),
-    json_option,
-    loading_options.loading,
+    options.json_file(),
+    options.loading(),
     options.device,
     options.threads,
 )
@@ -78,10 +77,10 @@ Examples:
 @click.argument("gold")
 @click.option(
     "--threshold",
-    type=options.Number(),
+    type=Number(),
     help="Evaluate at this threshold too, e.g. one tuned elsewhere.",
 )
-@json_option
+@options.json_file()
 def mined(pairs: str, gold: str, threshold: float | None, json_file: str | None) -> None:
     """Precision, recall and F1 of PAIRS (score, source id, target id) against GOLD.
 
@@ -125,7 +124,7 @@ def model_task(name: str, examples: str) -> Callable[[Any], click.Command]:
         lines = "\n".join(f"  {line}" for line in examples.splitlines())
         epilog = f"\b\nExamples:\n{lines}"
         help = inspect.getdoc(described)
-        return evaluate.command(name, help=help, epilog=epilog)(common(command))
+        return evaluate.command(name, cls=Command, help=help, epilog=epilog)(common(command))
 
     return decorate
 
@@ -208,6 +207,7 @@ def speed() -> None:
 
 @evaluate.command(
     "all",
+    cls=Command,
     epilog="""\b
 Examples:
   miner evaluate all --data data
@@ -317,7 +317,7 @@ Examples:
     metavar="SHARE",
     help="Correlate languages with an overlap of at most SHARE, and the others, apart, too.",
 )
-@json_option
+@options.json_file()
 def languages(
     scores: str,
     distances: str | None,

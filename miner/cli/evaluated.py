@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from miner.cli.options import write_json
 from miner.cli.progress_bars import Progress
-from miner.text.output import open_output
 
 if TYPE_CHECKING:
     from miner.evaluation.evaluated_model import MinerModel
     from miner.evaluation.results import TaskResult
-
-
-def write_json(path: str, record: dict[str, Any], **layout: Any) -> None:
-    """Write JSON, with the ``layout`` of :func:`json.dumps`. Raises ResourceError."""
-    with open_output(path) as file:
-        file.write(json.dumps(record, **layout) + "\n")
 
 
 def run_task(

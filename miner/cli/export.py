@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from miner.cli import guard
+from miner.cli import guard, options
 
 # Those of miner.encoder.export, which loads numpy.
 FORMATS = ("sentence-transformers", "model2vec", "onnx", "safetensors")
@@ -45,7 +45,7 @@ Examples:
     help="Count the sentences of a text that the exported tokenizer cuts otherwise, which rare "
     "Unicode may cause; needs the library tokenizers.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace an export that is in DIR already.")
+@options.overwrite("an export")
 def export(
     model: str,
     to: str,

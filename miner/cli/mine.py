@@ -2,15 +2,19 @@
 
 import json
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from miner.cli import guard, options, sharding
-from miner.cli.mined import Output, mining_arguments, say, take_keep, take_settings
-from miner.cli.sharding import Sharding, expanded, take_sharding
+from miner.cli import guard, options
+from miner.cli.mined import Output, mining_arguments, read_keep
+from miner.cli.options import say
+from miner.cli.settings_options import Command
+from miner.cli.sharding import Sharding, expanded, require_work
 from miner.encoder.loading import Loading
+from miner.knn.settings import SearchSettings
 from miner.names import SIDES
 
 if TYPE_CHECKING:
@@ -22,6 +26,7 @@ MARKER = "mine.json"
 
 
 @click.command(
+    cls=Command,
     epilog="""\b
 Examples:
   miner mine news.de.zst news.en.gz -o pairs.tsv.gz
@@ -29,7 +34,7 @@ Examples:
   miner mine news.de news.en --top-n 1000 --work work -o pairs.tsv
   miner mine news.de news.en --model hf:encoders/LaBSE -o pairs.tsv
   miner mine 'de/*.zst' 'en/*.zst' --work work --backend processes -o pairs/
-  zcat crawl.de.gz | miner mine - crawl.en > pairs.tsv"""
+  zcat crawl.de.gz | miner mine - crawl.en > pairs.tsv""",
 )
 @mining_arguments
 def mine(
@@ -37,9 +42,14 @@ def mine(
     target: str,
     model: str,
     loading: Loading,
+    languages: tuple[str | None, str | None],
+    settings: SearchSettings,
+    keep: dict[str, Any],
+    output: Output,
     work: str | None,
     factory: str,
-    **given: Any,
+    shards: Sharding | None,
+    **reading: Any,
 ) -> None:
     """Mine translation pairs from the text files SOURCE and TARGET.
 
@@ -51,113 +61,74 @@ def mine(
     retrieval and k, those above the model's own threshold, which is only a start. --threshold 0
     keeps all.
     """
-    shards = take_sharding(given)
-    texts = expanded(source), expanded(target)
-    if shards is not None:
-        _mine_shards(texts, (model, loading), work, factory, shards, given)
-        return
-    if work is not None and "://" in work:
-        raise click.UsageError(f"--work {work}: only shards work in an object store; add --backend")
     from miner.cli.index import describe
     from miner.cli.progress_bars import Progress
     from miner.knn.search_checkpoint import Checkpoint
-    from miner.mining.keep import KeepError
     from miner.mining.mine import load_encoder
     from miner.mining.mine import mine as mine_texts
     from miner.text.locks import lock
 
-    if source == target == "-":
+    texts = expanded(source), expanded(target)
+    if shards is not None:
+        work = require_work(work, [*texts[0], *texts[1]])
+        if factory != "flat":
+            raise click.UsageError("--index makes compressed indexes, which shards do without")
+    elif work is not None and "://" in work:
+        raise click.UsageError(f"--work {work}: only shards work in an object store; add --backend")
+    elif source == target == "-":
         raise click.UsageError("only one of SOURCE and TARGET can be standard input")
-    indexes: list[Index] = []
+    settings = replace(settings, languages=languages)
+    files = keep.get("decoys"), keep.get("decoy_vectors")
+    arguments: dict[str, Any] = {"keep": read_keep(keep, output), "settings": settings, **reading}
+    guard.check([*texts[0], *texts[1], model, *files], output.places)
+    with ExitStack() as stack:
+        if work is not None and shards is None:
+            Path(work).mkdir(parents=True, exist_ok=True)  # the pairs may go there, too
+            stack.enter_context(lock(Path(work) / MARKER))
+        output.check()
+        options.warn_of_columns((*texts[0], *texts[1]), reading["format"])
+        arguments["encoder"] = encoder = load_encoder(model, settings, loading)
+        checkpoint = None
+        if shards is not None and work is not None:
+            from miner.shards.mine_shards import mine_shards
 
-    def done(index: "Index") -> None:
-        say(describe(index, (source, target)[len(indexes)]))
-        indexes.append(index)
-        if len(indexes) == 2:
-            left, right = indexes
-            report.operations = 2.0 * left.distinct * right.distinct * left.dimension
-
-    try:
-        decoys, embeddings = given["decoys"], given["decoy_embeddings"]
-        settings, keep = take_settings(given), take_keep(given)
-        output = Output.take(given)
-        places = {"-o": output.output, "--report": output.page}
-        guard.check([*texts[0], *texts[1], model, decoys, embeddings], places)
-        with ExitStack() as stack:
-            if work is not None:
-                Path(work).mkdir(parents=True, exist_ok=True)  # the pairs may go there, too
-                stack.enter_context(lock(Path(work) / MARKER))
-            output.check()
-            options.warn_of_columns((*texts[0], *texts[1]), given["format"])
-            encoder = load_encoder(model, settings, loading)
-            checkpoint = None
+            with Progress("tasks") as report:
+                mined = mine_shards(
+                    texts,
+                    work,
+                    workers=replace(shards, memory=settings.memory, threads=settings.threads),
+                    shard_lines=shards.shard_lines,
+                    report=report,
+                    note=report.say,
+                    done=lambda index: report.say(describe(index, index.path.name)),
+                    **arguments,
+                )
+        else:
             if work is not None:
                 _claim(Path(work), texts, encoder)
                 checkpoint = Checkpoint(Path(work) / "search.h5", keep=True, note=say)
                 stack.enter_context(checkpoint)
+            indexes: list[Index] = []
+
+            def done(index: "Index") -> None:
+                say(describe(index, (source, target)[len(indexes)]))
+                indexes.append(index)
+                if len(indexes) == 2:
+                    left, right = indexes
+                    report.operations = 2.0 * left.distinct * right.distinct * left.dimension
+
             with Progress("sentences") as report:
                 mined = mine_texts(
                     *texts,
-                    keep=keep,
-                    settings=settings,
-                    encoder=encoder,
                     checkpoint=checkpoint,
                     report=report,
                     note=say,
                     work=work,
                     factory=factory,
                     done=done,
-                    **given,
+                    **arguments,
                 )
-            output.write(mined, checkpoint)
-    except KeepError as error:
-        raise click.UsageError(str(error)) from None
-
-
-def _mine_shards(
-    texts: tuple[list[str], list[str]],
-    model: tuple[str, Loading],
-    work: str | None,
-    factory: str,
-    shards: "Sharding",
-    given: dict[str, Any],
-) -> None:
-    """Mine by the tasks of a plan."""
-    from miner.cli.index import describe
-    from miner.cli.progress_bars import Progress
-    from miner.mining.keep import KeepError
-    from miner.mining.mine import load_encoder
-    from miner.shards.mine_shards import mine_shards
-
-    work = sharding.require_work(work, [*texts[0], *texts[1]])
-    if factory != "flat":
-        raise click.UsageError("--index makes compressed indexes, which shards do without")
-    try:
-        decoys = given["decoys"]
-        settings, keep = take_settings(given), take_keep(given)
-        output = Output.take(given)
-        places = {"-o": output.output, "--report": output.page}
-        guard.check([*texts[0], *texts[1], model[0], decoys], places)
-        output.check()
-        options.warn_of_columns((*texts[0], *texts[1]), given["format"])
-        encoder = load_encoder(model[0], settings, model[1])
-        with Progress("tasks") as report:
-            mined = mine_shards(
-                texts,
-                work,
-                encoder=encoder,
-                keep=keep,
-                settings=settings,
-                workers=shards.workers(settings.memory, settings.threads),
-                shard_lines=shards.lines,
-                report=report,
-                note=report.say,
-                done=lambda index: report.say(describe(index, index.path.name)),
-                **given,
-            )
-        output.write(mined, None)
-    except KeepError as error:
-        raise click.UsageError(str(error)) from None
+        output.write(mined, checkpoint)
 
 
 def _claim(work: Path, texts: tuple[list[str], list[str]], encoder: "SentenceEncoder") -> None:

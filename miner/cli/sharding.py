@@ -1,69 +1,46 @@
-"""Options of mining by shards: patterns of files, backends and workers."""
+"""Options of work by shards: patterns of files, backends and workers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from miner.cli.options import several
+from miner.cli.settings_options import Settings
+from miner.config_fields import option
 from miner.errors import CorpusError
-from miner.names import BACKENDS
+from miner.shards.worker_settings import SHARD_LINES, Workers
 from miner.text.patterns import matching
 
-if TYPE_CHECKING:
-    from miner.shards.workers import Workers
 
+@dataclass(frozen=True)
+class Sharding(Workers):
+    """Workers, and the size of the shards that they work on."""
 
-class Count(click.ParamType):
-    """Number of things: 5000, 200k, 1M."""
-
-    name = "count"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> int:
-        text = str(value).strip().upper()
-        try:
-            number = float(text.rstrip("KMB")) * 1000 ** " KMB".index(text[-1:] or " ", 1)
-        except ValueError:
-            try:
-                number = float(text)
-            except ValueError:
-                number = 0.0
-        if not 1 <= number < float("inf"):
-            self.fail(f"{value!r} is not a count; write for example 5000, 200k or 1M", param, ctx)
-        return round(number)
-
-
-backends = several(
-    click.option(
-        "--backend",
-        "shard_backend",
-        type=click.Choice(BACKENDS),
-        help="Work by shards: one task after the other, in processes of this machine, on a Ray "
-        "cluster (extra: ray), or in job arrays of Slurm (extra: slurm). Never changes the result. "
-        "A stopped run, repeated, goes on.",
-    ),
-    click.option(
-        "--workers",
-        type=click.IntRange(1),
+    shard_lines: int = option(
+        SHARD_LINES,
+        "Sentences of a shard, such as 200k [1M]. Never changes the result.",
+        kind="positive count",
         metavar="N",
-        help="Tasks at a time [all cores]; with processes, --memory and --threads are of one.",
-    ),
-    click.option("--address", help="Ray cluster: auto, or HOST:PORT [one on this machine]."),
-)
-options = several(
-    backends,
-    click.option(
-        "--shard-lines",
-        type=Count(),
-        metavar="N",
-        help="Sentences of a shard, such as 200k [1M]. Never changes the result.",
-    ),
-)
+        quiet=True,
+    )
 
 
+def _sharding(given: dict[str, Any]) -> Sharding | None:
+    """Return how to work by shards; None where no option asks for it."""
+    if not given:
+        return None
+    if "backend" not in given:
+        usual = "processes" if "workers" in given else "serial"
+        given["backend"] = "ray" if "address" in given else usual
+    if "address" in given and given["backend"] != "ray":
+        raise click.UsageError("--address is that of a Ray cluster; give --backend ray")
+    return Sharding(**given)
+
+
+options = Settings(Sharding, "shards", _sharding)()
 work = click.option(
     "--work",
     metavar="DIR",
@@ -82,22 +59,6 @@ def expanded(pattern: str) -> list[str]:
         raise click.UsageError(str(error)) from None
 
 
-@dataclass(frozen=True)
-class Sharding:
-    """How to mine by shards."""
-
-    backend: str
-    count: int | None
-    lines: int
-    address: str | None
-
-    def workers(self, memory: int | None = None, threads: int | None = None) -> Workers:
-        """Return where tasks run; ``memory`` and ``threads`` are those of one."""
-        from miner.shards.workers import Workers
-
-        return Workers(self.backend, self.count, self.address, memory, threads)
-
-
 def require_work(work: str | None, texts: Sequence[str]) -> str:
     """Return the work directory. Raises UsageError without one, and for standard input."""
     if work is None:
@@ -105,6 +66,12 @@ def require_work(work: str | None, texts: Sequence[str]) -> str:
     if "-" in texts:
         raise click.UsageError("shards need files, not standard input")
     return work
+
+
+def refuse_work(work: str | None) -> None:
+    """Refuse a directory of tasks where there are none."""
+    if work is not None:
+        raise click.UsageError("--work keeps the results of tasks; give --backend, too")
 
 
 def bitexts(bitext: str | None, source: str | None, target: str | None) -> list[list[str]]:
@@ -122,21 +89,3 @@ def bitexts(bitext: str | None, source: str | None, target: str | None) -> list[
             "needs its translation"
         )
     return [list(pair) for pair in zip(left, right, strict=True)]
-
-
-def take_sharding(given: dict[str, Any], work: str | None = None) -> Sharding | None:
-    """Take the options of shards out of ``given``; None where none was given.
-
-    Raises UsageError for ``work``, the directory of the tasks, without any of them.
-    """
-    names = ("shard_backend", "workers", "shard_lines", "address")
-    backend, workers, lines, address = (given.pop(name, None) for name in names)
-    if (backend, workers, lines, address) == (None,) * 4:
-        if work is not None:
-            raise click.UsageError("--work keeps the results of tasks; give --backend, too")
-        return None
-    if backend is None:
-        backend = "ray" if address is not None else "processes" if workers else "serial"
-    if address is not None and backend != "ray":
-        raise click.UsageError("--address is that of a Ray cluster; give --backend ray")
-    return Sharding(backend, workers, lines or 1_000_000, address)

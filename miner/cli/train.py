@@ -5,10 +5,11 @@ from typing import Any
 
 import click
 
-from miner.cli import guard, training_text
-from miner.cli.config_options import Grouped, config_options, configured
-from miner.cli.options import Number
+from miner.cli import guard, options, training_text
+from miner.cli.option_types import Number
+from miner.cli.options import say
 from miner.cli.progress_bars import Progress
+from miner.cli.settings_options import Command, Settings, configured
 from miner.cli.training_text import ParallelText
 from miner.libraries import require
 from miner_train.config import TrainConfig
@@ -26,8 +27,7 @@ def list_all(context: click.Context, parameter: click.Parameter, wanted: bool) -
 
 
 @click.command(
-    cls=Grouped,
-    params=config_options(TrainConfig),
+    cls=Command,
     epilog="""\b
 Examples:
   miner train --source train.de --target train.en -o models/de-en
@@ -73,13 +73,7 @@ Examples:
     metavar="FILE",
     help="Word vectors to start from: text of word2vec, GloVe or fastText.",
 )
-@click.option(
-    "--device",
-    type=click.Choice(["auto", "cpu", "cuda"]),
-    default="auto",
-    show_default=True,
-    help="Where recurrent encoders are trained; cuda without a GPU is an error.",
-)
+@options.device_of("Where recurrent encoders are trained")
 @click.option(
     "--threshold",
     type=Number(),
@@ -105,7 +99,7 @@ Examples:
     default=True,
     help="Learn a comparer of tokens for the quality score, which takes a few minutes.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace a model that is in DIR already.")
+@options.overwrite()
 @click.option("--restart", is_flag=True, help="Discard an interrupted training of this DIR.")
 @click.option(
     "--list",
@@ -115,6 +109,7 @@ Examples:
     callback=list_all,
     help="Explain encoders, objectives and recipes, with all their settings.",
 )
+@Settings(TrainConfig, "given", dict)()
 def train(
     text: ParallelText,
     label_col: str | None,
@@ -130,7 +125,7 @@ def train(
     comparer: bool,
     overwrite: bool,
     restart: bool,
-    **settings: Any,
+    given: dict[str, Any],
 ) -> None:
     """Train an encoder on parallel text, or on paraphrases.
 
@@ -162,7 +157,6 @@ def train(
                 f"two of --scol {columns[0]}, --tcol {columns[1]}, --label-col and --score-col are "
                 "one column"
             )
-    given = {name: value for name, value in settings.items() if value is not None}
     missing = {
         "labels": not label_col,
         "scores": not score_col,
@@ -173,7 +167,7 @@ def train(
         start = settings_of(like, missing)
     else:
         try:
-            start = start_of(recipe or "fast", settings["encoder"])
+            start = start_of(recipe or "fast", given.get("encoder"))
         except ValueError as error:  # encoders that do not exist, or do not go together
             raise click.UsageError(f"--{error}") from None
     config = configured(start, given)
@@ -200,7 +194,7 @@ def train(
             report=progress.say,
             progress=progress,
         )
-    click.echo(f"{output}: {model.describe()}; fingerprint {model.fingerprint}", err=True)
+    say(f"{output}: {model.describe()}; fingerprint {model.fingerprint}")
 
 
 def unfinished(output: str) -> bool:
@@ -224,5 +218,5 @@ def settings_of(like: str, missing: dict[str, bool]) -> TrainConfig:
     training = load(like).training
     for name in (name for name, absent in missing.items() if absent and training.get(name)):
         what = "excluded sentences" if name == "excluded" else name
-        click.echo(f"warning: {like} was trained with {what}, which were not given", err=True)
+        say(f"warning: {like} was trained with {what}, which were not given")
     return TrainConfig.from_dict(training.get("config", {}))

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ResourceError
-from miner.machine import memory_budget, thread_count
 from miner.progress import Reporter, silent
 from miner.shards.backends import open_backend
 from miner.shards.context import Context
@@ -19,44 +17,11 @@ from miner.shards.run_tasks import run
 from miner.shards.shard_plan import Plan
 from miner.shards.task import Task, remove_leftovers
 from miner.shards.work import KINDS, AnyPlan
+from miner.shards.worker_settings import SHARD_LINES as SHARD_LINES
+from miner.shards.worker_settings import Workers
 from miner.text.locks import lock
 from miner.text.output import resource_error
 from miner.text.remote import is_remote
-
-SHARD_LINES = 1_000_000
-# Memory of a task elsewhere, where this machine's says nothing.
-MEMORY = 2 << 30
-
-
-@dataclass(frozen=True)
-class Workers:
-    """Where tasks run.
-
-    ``backend`` is one of :data:`miner.names.BACKENDS`. ``workers`` is the number of tasks at a time
-    [all cores], ``address`` that of a Ray cluster. ``memory`` and ``threads`` are those of a task:
-    by default this machine's are divided among the workers; one thread, and 2 GB, elsewhere.
-    """
-
-    backend: str = "serial"
-    workers: int | None = None
-    address: str | None = None
-    memory: int | None = None
-    threads: int | None = None
-
-    @property
-    def count(self) -> int:
-        return 1 if self.backend == "serial" else self.workers or thread_count()
-
-    @property
-    def means(self) -> dict[str, int]:
-        """Memory and threads of a task."""
-        here = self.backend in ("serial", "processes")
-        threads = max(1, thread_count() // self.count) if here else 1
-        memory = memory_budget() // self.count if here else MEMORY
-        return {
-            "memory": memory if self.memory is None else memory_budget(self.memory),
-            "threads": self.threads or threads,
-        }
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import pytest
 from support.filtered import COLUMNS, clean, filters, noisy, place, read  # noqa: F401 (fixtures)
 from support.raw_lines import put
 
-from miner.cli.filter import Count
+from miner.cli.option_types import Count
 
 
 @pytest.fixture

@@ -1,0 +1,126 @@
+"""Fields of settings' dataclasses, with their help, choices and range.
+
+The command line makes its options from them, and `check` refuses values that they do not allow.
+Imports nothing heavy, so that help texts load fast.
+"""
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+
+class SettingsError(ValueError):
+    """Settings that contradict each other, or that cannot serve the work at hand."""
+
+
+@dataclass(frozen=True)
+class Need:
+    """Condition under which a setting has an effect, and its name: "a recurrent encoder"."""
+
+    name: str
+    met: Callable[[Any], bool]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Description of one field of a configuration.
+
+    ``choices`` are the allowed words, possibly with a note on each; with ``several`` the value may
+    join different ones by "+". ``within`` is the allowed interval in mathematical notation,
+    "[0, 1)". Where ``need`` is not met the field must keep its default, unless it is ``idle``: then
+    a recipe may set it all the same, for users who change its encoder or objective.
+
+    ``option`` has the names of the option where they are not the field's ("-k --neighbors"), and
+    ``off`` the name that turns a bool off. ``kind`` is the type of the option's text where the
+    field's type does not tell: one of ``miner.cli.option_types.KINDS``. ``quiet`` keeps the default
+    out of the help. A field without help has no option, and ``reason`` says why. Help lists the
+    options of a ``group`` apart; their values depend on a recipe, and the default in their help is
+    that of the first recipe.
+    """
+
+    group: str
+    help: str
+    choices: Mapping[str, str] | Sequence[str] = ()
+    several: bool = False
+    within: str = ""
+    need: Need | None = None
+    idle: bool = False
+    metavar: str | None = None
+    option: str = ""
+    off: str = ""
+    kind: str = ""
+    quiet: bool = False
+    reason: str = ""
+
+
+def setting(group: str, default: Any, help: str, *, compare: bool = True, **more: Any) -> Any:
+    """Field of a configuration, with its default and the rest of its :class:`Setting`."""
+    own = Setting(group, help, **more)
+    return field(default=default, compare=compare, metadata={"setting": own})
+
+
+def option(default: Any, help: str, **more: Any) -> Any:
+    """Field whose option stands among the other options of a command."""
+    return setting("", default, help, **more)
+
+
+def no_option(default: Any, reason: str) -> Any:
+    """Field that users of the command line do not set, and why."""
+    return setting("", default, "", reason=reason)
+
+
+def settings(config: Any) -> dict[str, Setting]:
+    """Settings of a configuration (instance or class) by the names of its fields."""
+    return {one.name: one.metadata["setting"] for one in dataclasses.fields(config)}
+
+
+def option_name(name: str) -> str:
+    """Return the command line's name of a field: ``final_rate`` is ``--final-rate``."""
+    return "--" + name.replace("_", "-")
+
+
+def check(config: Any) -> None:
+    """Check each value against its setting. Raises ValueError that begins with the field's name."""
+    described = settings(config)
+    values = {name: getattr(config, name) for name in described}
+    for name, own in described.items():
+        value = values[name]
+        if value is None:
+            continue
+        if own.choices:
+            words = value.split("+") if own.several else [value]
+            if len(set(words)) < len(words) or not set(words) <= set(own.choices):
+                joined = ", nor several different ones joined by '+'" if own.several else ""
+                choices = ", ".join(own.choices)
+                raise ValueError(f"{name} = {value!r} is not one of {choices}{joined}")
+        if own.within and not _lies_within(value, own.within):
+            raise ValueError(f"{name} = {value!r} is out of range {own.within}")
+    usual = {one.name: one.default for one in dataclasses.fields(config)}
+    strict = [name for name, own in described.items() if own.need and not own.idle]
+    changed = [name for name in strict if values[name] != usual[name]]
+    if found := without_effect(config, changed):
+        raise ValueError(f"{found[0]} is for {found[1]}")
+
+
+def without_effect(config: Any, given: Iterable[str]) -> tuple[str, str] | None:
+    """Find the first of the ``given`` fields that has no effect: its name and what it needs."""
+    described = settings(config)
+    for name in given:
+        need = described[name].need
+        if need is not None and not need.met(config):
+            return name, need.name
+    return None
+
+
+def limits(interval: str) -> tuple[float, float]:
+    """Return the two ends of an interval such as "[0, 1)"."""
+    low, high = map(float, interval[1:-1].split(","))
+    return low, high
+
+
+def _lies_within(value: float, interval: str) -> bool:
+    low, high = limits(interval)
+    above = value >= low if interval[0] == "[" else value > low
+    below = value <= high if interval[-1] == "]" else value < high
+    return above and below  # NaN is neither

@@ -1,0 +1,54 @@
+"""Settings of workers: where the tasks of a plan run, and by what means."""
+
+from dataclasses import dataclass
+
+from miner.config_fields import no_option, option
+from miner.machine import memory_budget, thread_count
+from miner.names import BACKENDS
+
+SHARD_LINES = 1_000_000
+# Memory of a task elsewhere, where this machine's says nothing.
+MEMORY = 2 << 30
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Where tasks run.
+
+    ``backend`` is one of :data:`miner.names.BACKENDS`. ``workers`` is the number of tasks at a time
+    [all cores], ``address`` that of a Ray cluster. ``memory`` and ``threads`` are those of a task:
+    by default this machine's are divided among the workers; one thread, and 2 GB, elsewhere.
+    """
+
+    backend: str = option(
+        "serial",
+        "Work by shards: one task after the other, in processes of this machine, on a Ray cluster "
+        "(extra: ray), or in job arrays of Slurm (extra: slurm). Never changes the result. A "
+        "stopped run, repeated, goes on.",
+        choices=BACKENDS,
+        quiet=True,
+    )
+    workers: int | None = option(
+        None,
+        "Tasks at a time [all cores]; with processes, --memory and --threads are of one.",
+        within="[1, inf)",
+        metavar="N",
+    )
+    address: str | None = option(None, "Ray cluster: auto, or HOST:PORT [one on this machine].")
+    memory: int | None = no_option(None, "--memory is a setting of the search")
+    threads: int | None = no_option(None, "--threads is an option of the command")
+
+    @property
+    def count(self) -> int:
+        return 1 if self.backend == "serial" else self.workers or thread_count()
+
+    @property
+    def means(self) -> dict[str, int]:
+        """Memory and threads of a task."""
+        here = self.backend in ("serial", "processes")
+        threads = max(1, thread_count() // self.count) if here else 1
+        memory = memory_budget() // self.count if here else MEMORY
+        return {
+            "memory": memory if self.memory is None else memory_budget(self.memory),
+            "threads": self.threads or threads,
+        }
