@@ -5,7 +5,7 @@ Imports nothing heavy, so that help texts load fast.
 """
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,7 +26,7 @@ class Need:
 class Setting:
     """Description of one field of a configuration.
 
-    ``choices`` are the allowed words, possibly with a note on each; with ``several`` the value may
+    ``choices`` are the allowed words with a note on each; with ``several`` the value may
     join different ones by "+". ``within`` is the allowed interval in mathematical notation,
     "[0, 1)". Where ``need`` is not met the field must keep its default, unless it is ``idle``: then
     a recipe may set it all the same, for users who change its encoder or objective.
@@ -41,7 +41,7 @@ class Setting:
 
     group: str
     help: str
-    choices: Mapping[str, str] | Sequence[str] = ()
+    choices: Mapping[str, str] = field(default_factory=dict)
     several: bool = False
     within: str = ""
     need: Need | None = None
@@ -60,9 +60,9 @@ def setting(group: str, default: Any, help: str, *, compare: bool = True, **more
     return field(default=default, compare=compare, metadata={"setting": own})
 
 
-def option(default: Any, help: str, **more: Any) -> Any:
+def option(default: Any, help: str, choices: Iterable[str] = (), **more: Any) -> Any:
     """Field whose option stands among the other options of a command."""
-    return setting("", default, help, **more)
+    return setting("", default, help, choices=dict.fromkeys(choices, ""), **more)
 
 
 def no_option(default: Any, reason: str) -> Any:

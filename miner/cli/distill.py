@@ -12,7 +12,6 @@ from miner.cli.options import say
 from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Command, Settings, configured
 from miner.cli.sharding import expanded
-from miner.cli.train import unfinished
 from miner.cli.training_text import ParallelText
 from miner.encoder.loading import Loading
 from miner.libraries import require
@@ -95,8 +94,7 @@ def distill(
         raise click.UsageError("nothing to learn from: give --text, --bitext or both")
     files = tuple(path for pattern in mono for path in expanded(pattern))
     guard.check([*files, *text.files], {"-o": output})
-    if restart or not unfinished(output):
-        guard.check_directory("-o", output, "a model", overwrite)
+    guard.check_training(output, "a model", overwrite, restart)
     config = configured(TrainConfig(), given)
     require(["torch", "sklearn"], "a distillation", "train")
     from miner_train.distill import Lessons

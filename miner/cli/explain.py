@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from miner.cli import options
-from miner.cli.option_types import Sentence
+from miner.cli.option_types import SENTENCE
 from miner.cli.settings_options import Command
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ Examples:
   miner explain models/de-en "Wir kaufen ein Haus." "We are selling our car." """,
 )
 @click.argument("model")
-@click.argument("source", type=Sentence())
-@click.argument("target", type=Sentence())
+@click.argument("source", type=SENTENCE)
+@click.argument("target", type=SENTENCE)
 @options.languages()
 def explain(model: str, source: str, target: str, languages: tuple[str | None, str | None]) -> None:
     """Show which tokens of two sentences match, and the evidence for and against a translation.

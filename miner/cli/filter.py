@@ -14,7 +14,7 @@ import click
 
 from miner.cleaning.choice import Choice
 from miner.cli import filtering, filtering_shards, guard, options, sharding
-from miner.cli.option_types import Count, Number
+from miner.cli.option_types import COUNT, NUMBER
 from miner.cli.options import say
 from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Command, Settings
@@ -83,13 +83,13 @@ Examples:
 @click.option("--list", "listing", is_flag=True, help="Describe all filters and their settings.")
 @click.option(
     "--threshold",
-    type=Number(),
+    type=NUMBER,
     help="Bound of the score that ranks the pairs; without --config, the least quality [0.1].",
 )
 @choosing
 @click.option(
     "--dry-run",
-    type=Count(),
+    type=COUNT,
     metavar="N",
     help="Try all filters on an evenly spread sample of N rows; write no rows.",
 )
@@ -158,11 +158,13 @@ def filter(
     from miner.text.lines import display_name
     from miner.text.rows import Rows
 
+    inputs, kept = _files(files, source, target, outputs.kept)
     if shards is not None:
-        filtering_shards.run(click.get_current_context().params)
+        if len(kept) > 1:
+            raise click.UsageError("shards write bitexts: -o is one directory")
+        filtering_shards.run(inputs, click.get_current_context().params)
         return
     sharding.refuse_work(work)
-    inputs, kept = _files(files, source, target, outputs.kept)
     named = {
         **dict(zip(("-o", "the second file of -o"), kept, strict=False)),
         "--rejected": outputs.rejected,
@@ -232,7 +234,9 @@ def _files(
     """Inputs and outputs: an argument is the bitext, or the second file of -o."""
     if source is None and target is None:
         if len(files) != 1:
-            raise click.UsageError("give one BITEXT, or --source and --target")
+            raise click.UsageError(
+                "give one BITEXT, in quotes if it is a pattern, or --source and --target"
+            )
         return [files[0]], [output or "-"]
     inputs = filtering.inputs(None, source, target)
     if len(files) > 1 or (files and output is None):

@@ -14,6 +14,7 @@ import click
 from click.core import ParameterSource
 
 from miner.cli import options
+from miner.cli.options import say
 from miner.errors import MinerError
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ languages = options.languages(
 )
 reading = options.bitext_format(
     format={
-        "choices": ("plain", "tsv", "jsonl"),
+        "choices": dict.fromkeys(("plain", "tsv", "jsonl"), ""),
         "help": "Text format; default by suffix (.tsv .jsonl), else tsv for one file, plain for "
         "two.",
     },
@@ -78,7 +79,7 @@ def identified(plan: Plan, parts: Iterable[Rows]) -> str:
     if quality and split_name(plan.context.encoder) is None:
         model = load(plan.context.encoder)
     for doubt in doubts(languages, model):
-        click.echo(f"warning: {doubt}", err=True)
+        say(f"warning: {doubt}")
     return describe_both(languages)
 
 
@@ -98,9 +99,9 @@ def warn(plan: Plan) -> None:
     from miner.filters.filter_types import GLOBAL
 
     for code in unknown_languages(plan):
-        click.echo(f"some filters do not know the language {code}; its texts pass them", err=True)
+        say(f"some filters do not know the language {code}; its texts pass them")
     if plan.ranking is None and plan.stage(GLOBAL):
-        click.echo("nothing ranks the pairs: the first of several duplicates stays", err=True)
+        say("nothing ranks the pairs: the first of several duplicates stays")
 
 
 def tell_missing(plan: Plan, config: str | None, languages: str) -> None:
@@ -108,10 +109,7 @@ def tell_missing(plan: Plan, config: str | None, languages: str) -> None:
     if config is None and not all(plan.context.languages):
         given = zip(("--source-lang", "--target-lang"), plan.context.languages, strict=True)
         missing = " and ".join(name for name, code in given if not code)
-        click.echo(
-            f"without {missing}, filters that need to know the languages are left out; {languages}",
-            err=True,
-        )
+        say(f"without {missing}, filters that need to know the languages are left out; {languages}")
 
 
 def unknown_languages(plan: Plan) -> list[str]:

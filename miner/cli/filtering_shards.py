@@ -21,7 +21,7 @@ REFUSED = {
 }
 
 
-def run(given: dict[str, Any]) -> None:
+def run(patterns: list[str], given: dict[str, Any]) -> None:
     """Filter by the tasks of a plan; ``given`` are the parameters of ``miner filter``."""
     from miner.shards.bitext_files import BitextFiles
     from miner.shards.filter_shards import filter_shards
@@ -35,7 +35,7 @@ def run(given: dict[str, Any]) -> None:
         raise click.UsageError(
             f"--report {outputs.page}: shards write counts, as FILE.json; a page needs one file"
         )
-    bitexts = _bitexts(given)
+    bitexts = sharding.bitexts(patterns)
     paths = [path for sides in bitexts for path in sides]
     work = sharding.require_work(given["work"], paths)
     roles = ("kept", "rejected", "scores")
@@ -82,16 +82,3 @@ def tell(found: Summary, page: str | None) -> None:
     say(funnel.table(found))
     if page is not None:
         write_json(page, funnel.as_dict(found), indent=2)
-
-
-def _bitexts(given: dict[str, Any]) -> list[list[str]]:
-    """List the bitexts. Raises UsageError for arguments that name none."""
-    source, target, files = given["source"], given["target"], given["files"]
-    if source is None and target is None and len(files) == 1:
-        return sharding.bitexts(files[0], None, None)
-    if source is None or target is None or files:
-        raise click.UsageError(
-            "give one BITEXT, in quotes if it is a pattern, or --source and "
-            "--target; -o is one directory"
-        )
-    return sharding.bitexts(None, source, target)

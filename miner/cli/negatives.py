@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from miner.cli import filtering, options
+from miner.cli.options import say
 from miner.cli.settings_options import Command
 from miner.errors import CorpusError
 from miner.text.bitext_format import BitextFormat
@@ -135,7 +136,7 @@ def negatives(
     # The warning is about the opposite column: sentences of one column are near anyway.
     fewest = hardest(left, right, pairs, wanted[0], False) if either else found[0]
     for line in notes(sizes, batch, pairs, len(drawn), left_out, fewest):
-        click.echo(line, err=True)
+        say(line)
 
 
 def counted(blocks: Iterable[Bitext], left_out: Counter[str]) -> Iterator[Bitext]:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from miner.cli import options
-from miner.cli.option_types import Sentence
+from miner.cli.option_types import SENTENCE
+from miner.cli.options import say
 from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Command
 from miner.encoder.loading import Loading
@@ -36,7 +37,7 @@ Examples:
 )
 @click.argument("model")
 @click.argument("corpus")
-@click.argument("sentences", nargs=-1, required=True, metavar="SENTENCE...", type=Sentence())
+@click.argument("sentences", nargs=-1, required=True, metavar="SENTENCE...", type=SENTENCE)
 @click.option(
     "-k",
     "--neighbors",
@@ -124,11 +125,9 @@ def neighbors(
     for place, (query, near) in enumerate(zip(queries, found, strict=True)):
         click.echo("\n".join([*([""] if place else []), query, *map(row_of, near)]))
         if not known[place]:
-            click.echo(
-                f"{query!r}: the model knows no piece of it, so it has no neighbours", err=True
-            )
+            say(f"{query!r}: the model knows no piece of it, so it has no neighbours")
     if np.any(known) and not any(found):
-        click.echo(f"{name}: the model knows no piece of any of its sentences", err=True)
+        say(f"{name}: the model knows no piece of any of its sentences")
     note(reader)
 
 
@@ -151,7 +150,7 @@ def note(reader: Reader) -> None:
         (reader.replaced, "with bytes replaced"),
     ):
         if count:
-            click.echo(f"{display_name(reader.origin)}: lines {fate}: {count}", err=True)
+            say(f"{display_name(reader.origin)}: lines {fate}: {count}")
 
 
 def counted(blocks: Iterable[Block], total: int | None, report: Reporter) -> Iterator[Block]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from miner.cli import filtering, guard, options, paraphrase_options
+from miner.cli.options import say
 from miner.cli.paraphrase_generate import generate, train
 from miner.cli.paraphrase_lexicon import lexicon
 from miner.cli.paraphrase_tune import tune
@@ -219,7 +220,7 @@ def _filtered(
         with Checkpoint(str(place / "scores")) as scores, Progress() as report:
             found = clean(rows, plan, scores, threads=thread_count(threads), report=report)
             write(found, [output], rejected, None, report)
-            click.echo(funnel.table(funnel.summary(found)), err=True)
+            say(funnel.table(funnel.summary(found)))
             facts = funnel.as_dict(funnel.summary(found))
         kept = read_bitext(output, None, BitextFormat(format="tsv"))
         both = list(zip(kept.source, kept.target, strict=True))
@@ -297,7 +298,7 @@ def pivot(
             cells = (f"{pair.pmi:.4f}", one_line(pair.first), one_line(pair.second))
             shares = f"{pair.forward:.4g}", f"{pair.backward:.4g}", str(pair.pivots)
             file.write("\t".join((*cells, *shares)) + last + "\n")
-    click.echo(said, err=True)
+    say(said)
 
 
 for command in (tune, train, generate, lexicon):

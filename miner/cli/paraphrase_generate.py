@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from miner.cli import guard, options, paraphrase_options
-from miner.cli.option_types import Number
+from miner.cli.option_types import NUMBER
 from miner.cli.options import say
 from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Command, Settings, configured
@@ -54,13 +54,9 @@ def train(
     from miner.libraries import require
     from miner.text.bitext import read_bitext
     from miner.text.bitext_format import BitextFormat
-    from miner.text.locks import remove_abandoned
 
     guard.check(pairs_files, {"-o": output})
-    checkpoint = Path(output).with_name(f".{Path(output).name}.training")
-    remove_abandoned(checkpoint)
-    if restart or not checkpoint.is_dir():
-        guard.check_directory("-o", output, "a generator", overwrite)
+    guard.check_training(output, "a generator", overwrite, restart)
     config = configured(GeneratorConfig(), given)
     require(["torch"], "training", "train")
     from miner_train.learn_generator import train_generator
@@ -143,21 +139,21 @@ Examples:
 )
 @click.option(
     "--cosine",
-    type=Number(),
+    type=NUMBER,
     default=1.0,
     show_default=True,
     help="Weight of the cosine with the sentence.",
 )
 @click.option(
     "--novelty",
-    type=Number(),
+    type=NUMBER,
     default=0.5,
     show_default=True,
     help="Weight of one minus the n-gram overlap.",
 )
 @click.option(
     "--fluency",
-    type=Number(),
+    type=NUMBER,
     default=0.05,
     show_default=True,
     help="Weight of minus the logarithm of the perplexity, or of minus the cost.",

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from miner.cli import guard, paraphrase_options
+from miner.cli.options import say
 from miner.cli.settings_options import Command
 from miner.text.bitext_format import BitextFormat
 
@@ -77,4 +78,4 @@ def lexicon(
         ]
     with open_output(output) as file:
         file.writelines(rows)
-    click.echo(f"{len(rows):,} pairs", err=True)
+    say(f"{len(rows):,} pairs")

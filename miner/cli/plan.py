@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from miner.cli.mined import Output, mining_arguments, read_keep
-from miner.cli.option_types import Count
+from miner.cli.option_types import POSITIVE_COUNT
 from miner.cli.settings_options import Command
 from miner.cli.sharding import Sharding, expanded
 from miner.encoder.loading import Loading
@@ -24,7 +24,7 @@ Examples:
 @mining_arguments
 @click.option(
     "--as-if",
-    type=Count(1),
+    type=POSITIVE_COUNT,
     metavar="N",
     help="Plan for N lines on each side, of text like this, such as 1B [the lines that there are].",
 )

@@ -101,7 +101,7 @@ def score(
         scores = Scores(
             names or ("quality",), config, *context.languages, context.model, score_only
         )
-        bitexts = sharding.bitexts(bitext, source, target)
+        bitexts = sharding.bitexts(files)
         shards = replace(shards, threads=threads)
         _score_shards(bitexts, output, work, scores, shards, layout)
         return

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from miner.cli.option_types import KINDS, Name
+from miner.cli.option_types import KINDS, name_of
 from miner.config_fields import (
     Setting,
     SettingsError,
@@ -23,7 +23,12 @@ from miner.config_fields import (
 from miner.errors import UnreadableError
 
 Decorator = Callable[[Any], Any]
-PLAIN = {"int": click.INT, "float": click.FLOAT, "bool": click.BOOL, "str": click.STRING}
+PLAIN: dict[str, click.ParamType] = {
+    "int": click.INT,
+    "float": click.FLOAT,
+    "bool": click.BOOL,
+    "str": click.STRING,
+}
 
 
 class Settings:
@@ -84,7 +89,7 @@ class SettingOption(click.Option):
 def _type(own: Setting, kind: str) -> click.ParamType:
     """Return the type of an option's text, for a field of the type ``kind``."""
     if own.choices and not own.several:
-        return Name(own.choices) if own.kind == "name" else click.Choice(list(own.choices))
+        return name_of(list(own.choices)) if own.kind == "name" else click.Choice(list(own.choices))
     if own.kind:
         return KINDS[own.kind]
     found = re.search("int|float|bool|str", kind)

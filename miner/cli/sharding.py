@@ -74,18 +74,15 @@ def refuse_work(work: str | None) -> None:
         raise click.UsageError("--work keeps the results of tasks; give --backend, too")
 
 
-def bitexts(bitext: str | None, source: str | None, target: str | None) -> list[list[str]]:
+def bitexts(patterns: Sequence[str]) -> list[list[str]]:
     """List the bitexts of a pattern, or of one for each side, whose files go together in order.
 
     Raises UsageError where the patterns have different numbers of files.
     """
-    if bitext is not None:
-        return [[path] for path in expanded(bitext)]
-    assert source is not None and target is not None
-    left, right = expanded(source), expanded(target)
-    if len(left) != len(right):
+    sides = [expanded(pattern) for pattern in patterns]
+    if len(sides[0]) != len(sides[-1]):
         raise click.UsageError(
-            f"--source {source} has {len(left)} files but --target {target} has {len(right)}; each "
-            "needs its translation"
+            f"--source {patterns[0]} has {len(sides[0])} files but --target {patterns[1]} has "
+            f"{len(sides[1])}; each needs its translation"
         )
-    return [list(pair) for pair in zip(left, right, strict=True)]
+    return [list(files) for files in zip(*sides, strict=True)]

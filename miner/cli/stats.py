@@ -6,6 +6,7 @@ from dataclasses import replace
 import click
 
 from miner.cli import guard, options
+from miner.cli.options import say
 from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Command
 from miner.text.bitext_format import BitextFormat
@@ -114,7 +115,7 @@ def stats(
     # The table makes way for data that goes to standard output.
     click.echo("\n".join(statistics.table(record, names)), err="-" in (json_file, per_pair))
     for line in statistics.notes(found):
-        click.echo(line, err=True)
+        say(line)
     if json_file:
         options.write_json(json_file, record, indent=2)
     if per_pair:

@@ -1,12 +1,11 @@
 """``miner train``: bitext to a model directory."""
 
-from pathlib import Path
 from typing import Any
 
 import click
 
 from miner.cli import guard, options, training_text
-from miner.cli.option_types import Number
+from miner.cli.option_types import NUMBER
 from miner.cli.options import say
 from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Command, Settings, configured
@@ -76,7 +75,7 @@ Examples:
 @options.device_of("Where recurrent encoders are trained")
 @click.option(
     "--threshold",
-    type=Number(),
+    type=NUMBER,
     help="Margin score from which 'miner mine' keeps pairs by default [the best on the held-out "
     "pairs].",
 )
@@ -148,8 +147,7 @@ def train(
         )
     graded = select.removeprefix("sts:") if select != "mining" else None
     guard.check([*text.files, embeddings, graded], {"-o": output})
-    if restart or not unfinished(output):
-        guard.check_directory("-o", output, "a model", overwrite)
+    guard.check_training(output, "a model", overwrite, restart)
     for bitext in text.bitexts:
         columns = [*map(str, text.layout.columns(bitext)), *filter(None, (label_col, score_col))]
         if len(set(columns)) < len(columns):
@@ -195,18 +193,6 @@ def train(
             progress=progress,
         )
     say(f"{output}: {model.describe()}; fingerprint {model.fingerprint}")
-
-
-def unfinished(output: str) -> bool:
-    """Tell if an interrupted training of ``output`` left a checkpoint, which this one continues.
-
-    The lock that a training left which was killed behind its last step is removed.
-    """
-    from miner.text.locks import remove_abandoned
-
-    place = Path(output).with_name(f".{Path(output).name}.training")
-    remove_abandoned(place)
-    return place.is_dir()
 
 
 def settings_of(like: str, missing: dict[str, bool]) -> TrainConfig:
