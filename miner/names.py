@@ -14,7 +14,7 @@ DUPLICATES = ("first", "each")
 RANKS = ("probability", "margin")
 BACKENDS = ("serial", "processes", "ray", "slurm")
 
-_ALIASES = {"fwd": "forward", "bwd": "backward", "intersect": "intersection"}
+ALIASES = {"fwd": "forward", "bwd": "backward", "intersect": "intersection"}
 
 
 def canonical(name: str, choices: Sequence[str]) -> str:
@@ -22,7 +22,7 @@ def canonical(name: str, choices: Sequence[str]) -> str:
 
     Raises ValueError, listing the choices, for any other name.
     """
-    full = _ALIASES.get(name, name)
+    full = ALIASES.get(name, name)
     if full not in choices:
         raise ValueError(f"unknown name {name!r}: choose one of {', '.join(choices)}")
     return full

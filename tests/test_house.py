@@ -41,7 +41,6 @@ TRAINING = (
 # Light modules of train that make options, and the modules that import them at their heads.
 SETTINGS = (
     "miner_train.config",
-    "miner_train.config_fields",
     "miner_train.generator_config",
     "miner_train.recipes",
 )
@@ -51,7 +50,6 @@ WITH_SETTINGS = (
     "miner.cli.train_classifier",
     "miner.cli.paraphrase_generate",
     "miner.cli.paraphrase_tune",
-    "miner.cli.config_options",
 )
 
 # Folders in the order in which data passes them. A module imports modules of its own folder or of

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from miner.config_fields import Need, check, setting
 from miner.encoder.architecture import ENCODERS, Architecture, Kind
 from miner.errors import ArtifactError
-from miner_train.config_fields import Need, check, setting
 
 PIECES = Need("an encoder of pieces", lambda config: "piece" in config.architecture.units)
 WORDS = Need("an encoder of words", lambda config: "word" in config.architecture.units)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from miner.config_fields import check, setting
 from miner_train.config import SEED
-from miner_train.config_fields import check, setting
 
 _network = partial(setting, "Network")
 _text = partial(setting, "Text")

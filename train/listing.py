@@ -3,8 +3,8 @@
 import textwrap
 from collections.abc import Iterator, Mapping
 
+from miner.config_fields import option_name, settings
 from miner_train.config import TrainConfig
-from miner_train.config_fields import option_name, settings
 from miner_train.recipes import FOR_ENCODER, RECIPE_NOTES, RECIPES
 
 

@@ -8,9 +8,9 @@ has the paper's settings; where the text of a paper is silent it has those of it
 import dataclasses
 from typing import Any
 
+from miner.config_fields import Setting
 from miner.encoder.architecture import ENCODERS
 from miner_train.config import TrainConfig
-from miner_train.config_fields import Setting
 
 # P19's objective as this project tuned it on held-out mining.
 _TUNED = TrainConfig(

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import numpy as np
+from miner.config_fields import option
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 @dataclass(frozen=True)
@@ -16,9 +20,24 @@ class Choice:
     several limits the strictest counts; None is no limit.
     """
 
-    top: int | None = None
-    words: int | None = None
-    precision: float | None = None
+    top: int | None = option(
+        None, "Keep the N best pairs.", option="--top-n", kind="count", metavar="N"
+    )
+    words: int | None = option(
+        None,
+        "Keep the best pairs, up to N words on the target's side (5M for five million).",
+        option="--target-words",
+        kind="count",
+        metavar="N",
+    )
+    precision: float | None = option(
+        None,
+        "Keep the most pairs whose mean quality, an estimate of the share of good ones, is P. "
+        "Mostly too strict where the noise differs from that in the model's training.",
+        option="--target-precision",
+        kind="share",
+        metavar="P",
+    )
 
     def of_a(self, share: float) -> Choice:
         """Scale the counts to a sample that is this share of the text."""
@@ -56,6 +75,8 @@ class Limits:
 
     def add(self, rank: np.ndarray, words: np.ndarray) -> None:
         """Take in the pairs that follow: their rank ``(m,) float64`` and tokens ``(m,)``."""
+        import numpy as np
+
         choice, before, self._done = self.choice, self._done, self._done + len(rank)
         if choice.top is not None:
             self.kept["top-n"] = min(choice.top, self._done)

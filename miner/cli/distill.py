@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
 
-from miner.cli import guard, loading_options, options, training_text
-from miner.cli.config_options import Grouped, config_options, configured
+from miner.cli import guard, options, training_text
+from miner.cli.options import say
 from miner.cli.progress_bars import Progress
+from miner.cli.settings_options import Command, Settings, configured
 from miner.cli.sharding import expanded
-from miner.cli.train import unfinished
 from miner.cli.training_text import ParallelText
 from miner.encoder.loading import Loading
 from miner.libraries import require
@@ -24,8 +25,7 @@ SETTINGS = (
 
 
 @click.command(
-    cls=Grouped,
-    params=config_options(TrainConfig, SETTINGS),
+    cls=Command,
     epilog="""\b
 Examples:
   miner distill --teacher hf:encoders/LaBSE --text mono.zst -o models/static
@@ -59,13 +59,14 @@ Examples:
     default=True,
     help="With --bitext, learn a comparer of tokens for the quality score.",
 )
-@loading_options.loading
+@options.loading()
 @options.device
 @options.threads
-@click.option("--overwrite", is_flag=True, help="Replace a model that is in DIR already.")
+@options.overwrite()
 @click.option(
     "--restart", is_flag=True, help="Discard an interrupted run of this DIR, vectors included."
 )
+@Settings(TrainConfig, "given", dict)(*SETTINGS)
 def distill(
     teacher: str,
     mono: tuple[str, ...],
@@ -78,7 +79,7 @@ def distill(
     threads: int | None,
     overwrite: bool,
     restart: bool,
-    **settings: Any,
+    given: dict[str, Any],
 ) -> None:
     """Train a fast model that gives sentences the vectors of a slow encoder.
 
@@ -93,25 +94,20 @@ def distill(
         raise click.UsageError("nothing to learn from: give --text, --bitext or both")
     files = tuple(path for pattern in mono for path in expanded(pattern))
     guard.check([*files, *text.files], {"-o": output})
-    if restart or not unfinished(output):
-        guard.check_directory("-o", output, "a model", overwrite)
-    given = {name: value for name, value in settings.items() if value is not None}
+    guard.check_training(output, "a model", overwrite, restart)
     config = configured(TrainConfig(), given)
     require(["torch", "sklearn"], "a distillation", "train")
-    from dataclasses import replace
-
-    from miner.encoder.open_encoder import open_encoder
     from miner_train.distill import Lessons
     from miner_train.distill import distill as learn
 
-    opened = open_encoder(teacher, threads, device, "source", loading)
-    for fact in opened.facts():
-        click.echo(fact, err=True)
-    if "dimension" not in given:
-        config = replace(config, dimension=min(config.dimension, opened.dimension))
-    with Progress("pairs") as progress:
+    with (
+        options.opened(teacher, threads, device, "source", loading) as encoder,
+        Progress("pairs") as progress,
+    ):
+        if "dimension" not in given:
+            config = replace(config, dimension=min(config.dimension, encoder.dimension))
         model = learn(
-            opened,
+            encoder,
             Lessons(files, text.pairs(), text.layout.on_error, text.exclude),
             config,
             output,
@@ -121,6 +117,4 @@ def distill(
             report=progress.say,
             progress=progress,
         )
-    for warning in opened.warnings():
-        click.echo(f"warning: {warning}", err=True)
-    click.echo(f"{output}: {model.describe()}; fingerprint {model.fingerprint}", err=True)
+    say(f"{output}: {model.describe()}; fingerprint {model.fingerprint}")

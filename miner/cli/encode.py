@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from miner.cli import guard, loading_options, options, sharding
+from miner.cli import guard, options, sharding
 from miner.cli.progress_bars import Progress
+from miner.cli.settings_options import Command
 from miner.encoder.loading import Loading
+from miner.tasks.workers import Workers
 
 if TYPE_CHECKING:
     from miner.index.vectors import Encoded
 
 
 @click.command(
+    cls=Command,
     epilog="""\b
 Examples:
   miner encode news.de -o news.de.npy
@@ -23,7 +27,7 @@ Examples:
   miner encode crawl.jsonl.zst --column text --dtype float32 -o crawl.h5
   miner encode 'de/*.zst' --work work/tasks --backend processes -o de.npy
   zcat news.de.gz | miner encode - -o news.de.npy
-  miner index news.de --embeddings news.de.npy -o work/de"""
+  miner index news.de --embeddings news.de.npy -o work/de""",
 )
 @click.argument("corpus", nargs=-1, required=True)
 @click.option(
@@ -31,10 +35,10 @@ Examples:
     "--output",
     required=True,
     metavar="FILE",
-    help=".npy, or .h5 (HDF5, dataset 'embeddings'; not from standard input).",
+    help=".npy, or .h5 (HDF5, dataset 'embeddings').",
 )
 @options.model
-@loading_options.loading
+@options.loading()
 @options.side
 @click.option(
     "--dtype",
@@ -43,7 +47,7 @@ Examples:
     show_default=True,
     help="Type of the vectors; an index keeps float16.",
 )
-@sharding.work
+@sharding.work()
 @sharding.options
 @options.device
 @options.threads
@@ -58,6 +62,7 @@ def encode(
     device: str,
     threads: int | None,
     work: str | None,
+    workers: Workers,
     **reading: Any,
 ) -> None:
     """Encode CORPUS into a file of unit vectors, one for every line.
@@ -68,43 +73,29 @@ def encode(
     """
     import numpy as np
 
-    from miner.encoder.open_encoder import open_encoder
-    from miner.index.vectors import SUFFIXES, encode_corpus
+    from miner.index.build import encode_files
+    from miner.index.vectors import SUFFIXES
 
     if Path(output).suffix not in SUFFIXES:
         raise click.UsageError(f"-o {output}: its suffix must be one of {', '.join(SUFFIXES)}")
-    shards = sharding.take_sharding(reading, work)
     corpus = tuple(path for pattern in corpus for path in sharding.expanded(pattern))
     guard.check([*corpus, model], {"-o": output})
-    if shards is not None:
-        work = sharding.require_work(work, corpus)
-    encoder = open_encoder(model, threads, device, side, loading)
-    for fact in encoder.facts():
-        click.echo(fact, err=True)
-    with Progress() as report:
-        if shards is not None and work is not None:
-            from miner.shards.index_shards import encode_shards
-
-            encoded = encode_shards(
-                corpus,
-                output,
-                work,
-                encoder=encoder,
-                dtype=np.dtype(dtype),
-                workers=shards.workers(threads=threads),
-                shard_lines=shards.lines,
-                device=device,
-                report=report,
-                note=report.say,
-                **reading,
-            )
-        else:
-            encoded = encode_corpus(
-                encoder, corpus, output, dtype=np.dtype(dtype), report=report, **reading
-            )
-    for warning in encoder.warnings():
-        click.echo(f"warning: {warning}", err=True)
-    click.echo(describe(encoded, encoder.dimension, output), err=True)
+    with (
+        options.opened(model, threads, device, side, loading) as encoder,
+        Progress() as report,
+    ):
+        encoded = encode_files(
+            encoder,
+            corpus,
+            output,
+            dtype=np.dtype(dtype),
+            work=work,
+            workers=replace(workers, threads=threads),
+            report=report,
+            note=options.say,
+            **reading,
+        )
+    options.say(describe(encoded, encoder.dimension, output))
 
 
 def describe(encoded: Encoded, dimension: int, name: str) -> str:

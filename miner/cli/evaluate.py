@@ -11,11 +11,13 @@ from typing import Any
 
 import click
 
-from miner.cli import guard, loading_options, options
+from miner.cli import guard, options
 from miner.cli.evaluate_contrast import contrast
 from miner.cli.evaluate_senteval import senteval
-from miner.cli.evaluated import write_json
-from miner.cli.progress_bars import Progress
+from miner.cli.evaluated import evaluated, report
+from miner.cli.option_types import NUMBER, Parsed
+from miner.cli.options import say, write_json
+from miner.cli.settings_options import Command
 from miner.encoder.loading import Loading
 from miner.errors import ArtifactError, CorpusError, NoTestSetError
 from miner.text.output import resource_error
@@ -30,9 +32,6 @@ data_option = click.option(
     required=True,
     metavar="DIR",
     help="Test sets, laid out as by 'miner data get'.",
-)
-json_option = click.option(
-    "--json", "json_file", metavar="FILE", help="Write all metrics to FILE as JSON."
 )
 common = options.several(
     click.option(
@@ -49,8 +48,8 @@ common = options.several(
         metavar="DIR",
         help="Another model: also print its metrics, and the differences with intervals and p.",
     ),
-    json_option,
-    loading_options.loading,
+    options.json_file(),
+    options.loading(),
     options.device,
     options.threads,
 )
@@ -78,10 +77,10 @@ Examples:
 @click.argument("gold")
 @click.option(
     "--threshold",
-    type=options.Number(),
+    type=NUMBER,
     help="Evaluate at this threshold too, e.g. one tuned elsewhere.",
 )
-@json_option
+@options.json_file()
 def mined(pairs: str, gold: str, threshold: float | None, json_file: str | None) -> None:
     """Precision, recall and F1 of PAIRS (score, source id, target id) against GOLD.
 
@@ -109,7 +108,7 @@ def mined(pairs: str, gold: str, threshold: float | None, json_file: str | None)
     click.echo("\n".join(aligned(rows)))
     click.echo(f"gold pairs: {len(expected)}")
     if warning := explain_mismatch(scored, expected):
-        click.echo(f"warning: {warning}", err=True)
+        say(f"warning: {warning}")
     if json_file:
         record = {name: result.as_dict() for name, result in results.items()}
         write_json(json_file, record, indent=2)
@@ -125,7 +124,7 @@ def model_task(name: str, examples: str) -> Callable[[Any], click.Command]:
         lines = "\n".join(f"  {line}" for line in examples.splitlines())
         epilog = f"\b\nExamples:\n{lines}"
         help = inspect.getdoc(described)
-        return evaluate.command(name, help=help, epilog=epilog)(common(command))
+        return evaluate.command(name, cls=Command, help=help, epilog=epilog)(common(command))
 
     return decorate
 
@@ -208,6 +207,7 @@ def speed() -> None:
 
 @evaluate.command(
     "all",
+    cls=Command,
     epilog="""\b
 Examples:
   miner evaluate all --data data
@@ -262,23 +262,17 @@ def sentences(data: Path, names: tuple[str, ...], output: str) -> None:
     except OSError as error:
         raise resource_error(error, place) from error
     for one in left_out:
-        click.echo(one, err=True)
+        say(str(one))
     count = write_sentences(suite.sentences(data, tasks.values()), place / SENTENCES)
-    click.echo(f"{place / SENTENCES}: {count:,} sentences of {', '.join(tasks)}", err=True)
+    say(f"{place / SENTENCES}: {count:,} sentences of {', '.join(tasks)}")
 
 
-class LanguagePlace(click.ParamType):
-    """LANG=PLACE: a language's code, and a file or directory."""
-
-    name = "named"
-
-    def convert(self, value: object, param: object, ctx: object) -> tuple[str, str]:
-        if isinstance(value, tuple):
-            return value
-        language, equals, place = str(value).partition("=")
-        if not (language and equals and place):
-            self.fail(f"{value!r} is not LANG=PLACE, such as de=models/de-en")
-        return language, place
+def language_place(text: str) -> tuple[str, str]:
+    """Split LANG=PLACE: a language's code, and a file or directory."""
+    language, equals, place = text.partition("=")
+    if not (language and equals and place):
+        raise ValueError(f"{text!r} is not LANG=PLACE, such as de=models/de-en")
+    return language, place
 
 
 @evaluate.command(
@@ -298,7 +292,7 @@ Examples:
 @click.option(
     "--model",
     "models",
-    type=LanguagePlace(),
+    type=Parsed("named", language_place),
     metavar="LANG=DIR",
     multiple=True,
     help="The model of a language, whose vocabulary splits --text; repeatable.",
@@ -306,7 +300,7 @@ Examples:
 @click.option(
     "--text",
     "texts",
-    type=LanguagePlace(),
+    type=Parsed("named", language_place),
     metavar="LANG=FILE",
     multiple=True,
     help="A bitext in TSV of that language and the other one (English, say); repeatable.",
@@ -317,7 +311,7 @@ Examples:
     metavar="SHARE",
     help="Correlate languages with an overlap of at most SHARE, and the others, apart, too.",
 )
-@json_option
+@options.json_file()
 def languages(
     scores: str,
     distances: str | None,
@@ -362,9 +356,7 @@ def _run(
     threads: int | None,
 ) -> None:
     """Run tasks and print: all metrics of a single task, the main metrics of several."""
-    import miner
-    from miner.evaluation import suite, summary
-    from miner.evaluation.bootstrap import RESAMPLES
+    from miner.evaluation import suite
     from miner.evaluation.evaluated_model import open_model
 
     # Find out before the work, not after it.
@@ -376,42 +368,11 @@ def _run(
     opened = [open_model(model, threads, device, loading)]
     if against is not None:
         opened.append(open_model(against, threads, device))
-    found = []
-    for one in opened:
-        with Progress("sets") as bar:
-            found.append(suite.run_tasks(tasks, one, data, left_out if several else None, bar))
-    for one, results in zip(opened, found, strict=True):
-        text = (
-            summary.summary_text(results) if several else "\n".join(map(summary.task_text, results))
-        )
-        click.echo(f"{one.name}\n\n{text}\n")
-    if any(metric.interval for result in found[0] for metric in result.metrics):
-        click.echo(f"Intervals hold 95% of {RESAMPLES:,} bootstrap resamples of the test set.")
-    differences = summary.compare(found[0], found[-1]) if against is not None else []
-    if differences:
-        main = {
-            (result.task, one.dataset, one.name) for result in found[0] for one in result.headline
-        }
-        shown = [
-            one for one in differences if not several or (one.task, one.dataset, one.name) in main
-        ]
-        table = summary.difference_table(shown)
-        click.echo(f"\n{model} minus {against}, on the same resamples:\n\n{table}")
-        if single := summary.unpaired(found[0], found[-1]):
-            click.echo(f"\nof one model alone: {', '.join(single)}")
-    if left_out:
-        click.echo("\n".join(["", *map(str, left_out)]))
-    if json_file:
-        record: dict[str, Any] = {
-            "miner": miner.__version__,
-            "data": str(data),
-            "models": [suite.record(*one) for one in zip(opened, found, strict=True)],
-        }
-        if left_out:
-            record["left out"] = [one.as_dict() for one in left_out]
-        if against is not None:
-            record["differences"] = [one.as_dict() for one in differences]
-        write_json(json_file, record, indent=1)
+    missing = left_out if several else None
+    found = evaluated(
+        opened, lambda one, bar: suite.run_tasks(tasks, one, data, missing, bar), "sets"
+    )
+    report(opened, found, "test set", json_file, several=several, data=data, left_out=left_out)
     for left in left_out:
         if isinstance(left.error, CorpusError) and not isinstance(left.error, NoTestSetError):
             raise left.error

@@ -6,21 +6,27 @@ import click
 
 from miner.cli import guard, options
 from miner.cli.evaluated import run_task
+from miner.cli.settings_options import Command
+from miner.text.bitext_format import BitextFormat
 
 
 @click.command(
+    cls=Command,
     epilog="""\b
 Examples:
   miner evaluate contrast --bitext news.de-en.tsv
   miner evaluate contrast --bitext news.de-en.tsv --write cases.tsv --json contrast.json
   miner evaluate contrast --cases demetr.tsv.xz --language german --language french
-  miner evaluate contrast --cases cases.tsv --model models/new --against default"""
+  miner evaluate contrast --cases cases.tsv --model models/new --against default""",
 )
 @click.option(
     "--bitext", metavar="FILE", help="Translations to make cases from: a tsv, the target English."
 )
-@click.option("--scol", metavar="N|NAME", help="Column of the source in --bitext [1].")
-@click.option("--tcol", metavar="N|NAME", help="Column of the English target [2].")
+@options.bitext_format(
+    *("source_column", "target_column"),
+    source_column={"help": "Column of the source in --bitext [1]."},
+    target_column={"help": "Column of the English target [2]."},
+)
 @click.option(
     "--cases",
     metavar="FILE",
@@ -42,13 +48,12 @@ Examples:
 @click.option(
     "--against", metavar="DIR", help="Another model: print its shares too, and the differences."
 )
-@click.option("--json", "json_file", metavar="FILE", help="Write all metrics to FILE as JSON.")
+@options.json_file()
 @options.device
 @options.threads
 def contrast(
     bitext: str | None,
-    scol: str | None,
-    tcol: str | None,
+    layout: BitextFormat,
     cases: str | None,
     languages: tuple[str, ...],
     count: int,
@@ -68,11 +73,10 @@ def contrast(
     """
     from miner.evaluation import contrast as task
     from miner.text.bitext import read_bitext
-    from miner.text.bitext_format import BitextFormat
 
     if (bitext is None) == (cases is None):
         raise click.UsageError("give either --bitext or --cases")
-    if cases is not None and (scol is not None or tcol is not None):
+    if cases is not None and layout != BitextFormat():
         raise click.UsageError("--scol and --tcol belong to --bitext")
     if bitext is not None and languages:
         raise click.UsageError("--language belongs to --cases")
@@ -82,7 +86,7 @@ def contrast(
         chosen = task.read_cases(cases, languages)
     else:
         assert bitext is not None
-        read = read_bitext(bitext, bitext_format=BitextFormat(scol, tcol))
+        read = read_bitext(bitext, bitext_format=layout)
         chosen = task.make_cases(read.source, read.target, count=count)
     if write is not None:
         task.write_cases(chosen, write)

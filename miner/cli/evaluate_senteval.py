@@ -8,17 +8,19 @@ import click
 
 from miner.cli import guard, options
 from miner.cli.evaluated import run_task
+from miner.cli.settings_options import Command
 
 SETS = ("MR", "CR", "SUBJ", "MPQA", "SST2", "SST5", "TREC", "MRPC", "SICK-E", "SICK-R", "STS-B")
 
 
 @click.command(
+    cls=Command,
     epilog="""\b
 Examples:
   miner data get senteval-small sst trec sick-e msrpc stsb -o data
   miner evaluate senteval data
   miner evaluate senteval SentEval/data --model models/de-en --against default
-  miner evaluate senteval data --only TREC --only MRPC --folds 5 --json senteval.json"""
+  miner evaluate senteval data --only TREC --only MRPC --folds 5 --json senteval.json""",
 )
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--only", multiple=True, type=click.Choice(SETS), help="Only this set; repeatable.")
@@ -31,7 +33,7 @@ Examples:
 )
 @options.model
 @click.option("--against", metavar="DIR", help="Another model: print its metrics, too.")
-@click.option("--json", "json_file", metavar="FILE", help="Write all metrics to FILE as JSON.")
+@options.json_file()
 @options.device
 @options.threads
 def senteval(

@@ -1,29 +1,25 @@
-"""Output of an evaluation of one task: metrics of one model or two, differences, JSON."""
+"""Evaluation of one model, or of two: runs, metrics, differences, JSON."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from miner.cli.options import write_json
 from miner.cli.progress_bars import Progress
-from miner.text.output import open_output
 
 if TYPE_CHECKING:
-    from miner.evaluation.evaluated_model import MinerModel
+    from pathlib import Path
+
+    from miner.evaluation.evaluated_model import EvaluatedModel
     from miner.evaluation.results import TaskResult
-
-
-def write_json(path: str, record: dict[str, Any], **layout: Any) -> None:
-    """Write JSON, with the ``layout`` of :func:`json.dumps`. Raises ResourceError."""
-    with open_output(path) as file:
-        file.write(json.dumps(record, **layout) + "\n")
+    from miner.evaluation.suite import LeftOut
 
 
 def run_task(
-    evaluate: Callable[[MinerModel, Progress], TaskResult],
+    evaluate: Callable[[EvaluatedModel, Progress], TaskResult],
     models: tuple[str, str | None],
     *,
     units: str,
@@ -36,28 +32,72 @@ def run_task(
 
     units: the things that the progress counts. resampled: those that the intervals resample.
     """
+    from miner.evaluation.evaluated_model import MinerModel
+
+    opened = [MinerModel(one, threads, device) for one in models if one is not None]
+    found = evaluated(opened, lambda one, progress: [evaluate(one, progress)], units)
+    report(opened, found, resampled, json_file)
+
+
+def evaluated(
+    models: Sequence[EvaluatedModel],
+    evaluate: Callable[[Any, Progress], list[TaskResult]],
+    units: str,
+) -> list[list[TaskResult]]:
+    """Return the results of each model."""
+    found = []
+    for one in models:
+        with Progress(units) as progress:
+            found.append(evaluate(one, progress))
+    return found
+
+
+def report(
+    models: Sequence[EvaluatedModel],
+    found: Sequence[list[TaskResult]],
+    resampled: str,
+    json_file: str | None,
+    *,
+    several: bool = False,
+    data: Path | None = None,
+    left_out: Sequence[LeftOut] = (),
+) -> None:
+    """Print the metrics of one model or two, with the differences, and write them as JSON.
+
+    resampled: items that the intervals resample. several: print the main metrics of several tasks.
+    data, left_out: directory of the test sets, and tasks that it has none for.
+    """
     import miner
     from miner.evaluation import suite, summary
     from miner.evaluation.bootstrap import RESAMPLES
-    from miner.evaluation.evaluated_model import MinerModel
 
-    model, against = models
-    opened = [MinerModel(one, threads, device) for one in models if one is not None]
-    found = []
-    for one in opened:
-        with Progress(units) as progress:
-            found.append(evaluate(one, progress))
-    for one, result in zip(opened, found, strict=True):
-        click.echo(f"{one.name}\n\n{summary.task_text(result)}\n")
-    click.echo(f"Intervals hold 95% of {RESAMPLES:,} bootstrap resamples of the {resampled}.")
-    record: dict[str, Any] = {
-        "miner": miner.__version__,
-        "models": [suite.record(one, [result]) for one, result in zip(opened, found, strict=True)],
-    }
-    if against is not None:
-        differences = summary.compare([found[0]], [found[1]])
-        table = summary.difference_table(differences)
-        click.echo(f"\n{model} minus {against}, on the same resamples:\n\n{table}")
+    for one, results in zip(models, found, strict=True):
+        texts = [summary.summary_text(results)] if several else map(summary.task_text, results)
+        click.echo(f"{one.name}\n\n" + "\n".join(texts) + "\n")
+    if any(metric.interval for result in found[0] for metric in result.metrics):
+        click.echo(f"Intervals hold 95% of {RESAMPLES:,} bootstrap resamples of the {resampled}.")
+    record: dict[str, Any] = {"miner": miner.__version__}
+    if data is not None:
+        record["data"] = str(data)
+    record["models"] = [suite.record(*one) for one in zip(models, found, strict=True)]
+    if left_out:
+        record["left out"] = [one.as_dict() for one in left_out]
+    if len(models) > 1:
+        differences = summary.compare(*found)
         record["differences"] = [one.as_dict() for one in differences]
+        main = {
+            (result.task, one.dataset, one.name) for result in found[0] for one in result.headline
+        }
+        shown = [
+            one for one in differences if not several or (one.task, one.dataset, one.name) in main
+        ]
+        names = " minus ".join(one.name for one in models)
+        if differences:
+            table = summary.difference_table(shown)
+            click.echo(f"\n{names}, on the same resamples:\n\n{table}")
+            if single := summary.unpaired(*found):
+                click.echo(f"\nof one model alone: {', '.join(single)}")
+    if left_out:
+        click.echo("\n".join(["", *map(str, left_out)]))
     if json_file is not None:
         write_json(json_file, record, indent=1)

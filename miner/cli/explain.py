@@ -7,24 +7,25 @@ from typing import TYPE_CHECKING
 import click
 
 from miner.cli import options
+from miner.cli.option_types import SENTENCE
+from miner.cli.settings_options import Command
 
 if TYPE_CHECKING:
     from miner.scoring.explain import Explanation, Token
 
 
 @click.command(
+    cls=Command,
     epilog="""\b
 Examples:
   miner explain default "Der Zug kommt um 18 Uhr an." "The train arrives at 18."
-  miner explain models/de-en "Wir kaufen ein Haus." "We are selling our car." """
+  miner explain models/de-en "Wir kaufen ein Haus." "We are selling our car." """,
 )
 @click.argument("model")
-@click.argument("source", type=options.Sentence())
-@click.argument("target", type=options.Sentence())
-@options.languages
-def explain(
-    model: str, source: str, target: str, source_lang: str | None, target_lang: str | None
-) -> None:
+@click.argument("source", type=SENTENCE)
+@click.argument("target", type=SENTENCE)
+@options.languages()
+def explain(model: str, source: str, target: str, languages: tuple[str | None, str | None]) -> None:
     """Show which tokens of two sentences match, and the evidence for and against a translation.
 
     SOURCE and TARGET are the sentences, in quotes; MODEL is a model directory, or 'default'. The
@@ -39,9 +40,9 @@ def explain(
     from miner.scoring.verifier import Verifier
 
     encoder = open_encoder(model, side="source")
-    languages = identify([source], source_lang), identify([target], target_lang)
-    verifier = Verifier(encoder, (languages[0].code, languages[1].code))
-    click.echo(describe_both(languages), err=True)
+    found = identify([source], languages[0]), identify([target], languages[1])
+    verifier = Verifier(encoder, (found[0].code, found[1].code))
+    options.say(describe_both(found))
     click.echo(describe(explain_pair(verifier, source, target)))
 
 

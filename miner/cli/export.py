@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from miner.cli import guard
+from miner.cli import guard, options
+from miner.cli.options import say
 
 # Those of miner.encoder.export, which loads numpy.
 FORMATS = ("sentence-transformers", "model2vec", "onnx", "safetensors")
@@ -45,7 +46,7 @@ Examples:
     help="Count the sentences of a text that the exported tokenizer cuts otherwise, which rare "
     "Unicode may cause; needs the library tokenizers.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace an export that is in DIR already.")
+@options.overwrite("an export")
 def export(
     model: str,
     to: str,
@@ -78,11 +79,10 @@ def export(
         sentences = read(check).sentences
     found = load(model)
     exporting.export(found, place, to, card(found, to, licence), dtype)
-    click.echo(f"{output}: {found.describe()}, for {to}", err=True)
+    say(f"{output}: {found.describe()}, for {to}")
     if check is not None:
         count = exporting.differing_sentences(place, found, sentences)
-        click.echo(
+        say(
             f"{check}: the exported tokenizer cuts {count:,} of {len(sentences):,} sentences "
-            "otherwise",
-            err=True,
+            "otherwise"
         )

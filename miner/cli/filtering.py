@@ -14,39 +14,32 @@ import click
 from click.core import ParameterSource
 
 from miner.cli import options
+from miner.cli.options import say
 from miner.errors import MinerError
 
 if TYPE_CHECKING:
+    from miner.cleaning.choice import Choice
     from miner.cleaning.plan import Plan
     from miner.filters.filter_types import Context, Filter
     from miner.text.rows import Rows
 
-languages = options.several(
-    click.option(
-        "--source-lang",
-        type=options.Language(),
-        metavar="CODE",
-        help="Language of the source, such as de. Filters of languages need it; models identify "
-        "it from the first rows.",
-    ),
-    click.option(
-        "--target-lang",
-        type=options.Language(),
-        metavar="CODE",
-        help="Language of the target, such as en.",
-    ),
+languages = options.languages(
+    source={
+        "help": "Language of the source, such as de. Filters of languages need it; models identify "
+        "it from the first rows."
+    },
+    target={"help": "Language of the target, such as en."},
 )
-
-reading = options.several(
-    click.option("--scol", metavar="N|NAME", help="Source column [1, or source of JSONL]."),
-    click.option("--tcol", metavar="N|NAME", help="Target column [2, or target of JSONL]."),
-    options.header,
-    click.option(
-        "--format",
-        type=click.Choice(["plain", "tsv", "jsonl"]),
-        help="Text format; default by suffix (.tsv .jsonl), else tsv for one file, plain for two.",
-    ),
-    options.on_error("Rows", "treat as unreadable, like rows without the columns"),
+reading = options.bitext_format(
+    format={
+        "choices": dict.fromkeys(("plain", "tsv", "jsonl"), ""),
+        "help": "Text format; default by suffix (.tsv .jsonl), else tsv for one file, plain for "
+        "two.",
+    },
+    on_error={
+        "help": "Rows that are not UTF-8: stop, put U+FFFD, or treat as unreadable, like rows "
+        "without the columns."
+    },
 )
 
 
@@ -61,7 +54,7 @@ def inputs(bitext: str | None, source: str | None, target: str | None) -> list[s
     raise click.UsageError("give either BITEXT, or both --source and --target")
 
 
-def context(source_lang: str | None, target_lang: str | None, model: str) -> Context:
+def context(languages: tuple[str | None, str | None], model: str) -> Context:
     """The context that the command line gives.
 
     A model counts as given only if the user has named it, so that it overrides a configuration's.
@@ -70,7 +63,7 @@ def context(source_lang: str | None, target_lang: str | None, model: str) -> Con
 
     source = click.get_current_context().get_parameter_source("model")
     named = source not in (None, ParameterSource.DEFAULT)
-    return Context(source_lang, target_lang, model=model if named else None)
+    return Context(*languages, model=model if named else None)
 
 
 def identified(plan: Plan, parts: Iterable[Rows]) -> str:
@@ -86,18 +79,18 @@ def identified(plan: Plan, parts: Iterable[Rows]) -> str:
     if quality and split_name(plan.context.encoder) is None:
         model = load(plan.context.encoder)
     for doubt in doubts(languages, model):
-        click.echo(f"warning: {doubt}", err=True)
+        say(f"warning: {doubt}")
     return describe_both(languages)
 
 
-def refuse_choice(plan: Plan, chosen: bool, by_precision: bool) -> None:
+def refuse_choice(plan: Plan, choice: Choice, threshold: float | None) -> None:
     """Refuse to choose the best pairs of a plan that does not rank them, or not by quality."""
-    if plan.ranking is None and chosen:
+    if plan.ranking is None and (choice.any or threshold is not None):
         raise click.UsageError(
             "nothing ranks the pairs, so there are no best ones; add the filter quality, or name "
             "another as 'rank' in the configuration"
         )
-    if by_precision and plan.ranking and plan.ranking.name != "quality":
+    if choice.precision is not None and plan.ranking and plan.ranking.name != "quality":
         raise click.UsageError("--target-precision needs pairs to be ranked by their quality")
 
 
@@ -106,9 +99,9 @@ def warn(plan: Plan) -> None:
     from miner.filters.filter_types import GLOBAL
 
     for code in unknown_languages(plan):
-        click.echo(f"some filters do not know the language {code}; its texts pass them", err=True)
+        say(f"some filters do not know the language {code}; its texts pass them")
     if plan.ranking is None and plan.stage(GLOBAL):
-        click.echo("nothing ranks the pairs: the first of several duplicates stays", err=True)
+        say("nothing ranks the pairs: the first of several duplicates stays")
 
 
 def tell_missing(plan: Plan, config: str | None, languages: str) -> None:
@@ -116,10 +109,7 @@ def tell_missing(plan: Plan, config: str | None, languages: str) -> None:
     if config is None and not all(plan.context.languages):
         given = zip(("--source-lang", "--target-lang"), plan.context.languages, strict=True)
         missing = " and ".join(name for name, code in given if not code)
-        click.echo(
-            f"without {missing}, filters that need to know the languages are left out; {languages}",
-            err=True,
-        )
+        say(f"without {missing}, filters that need to know the languages are left out; {languages}")
 
 
 def unknown_languages(plan: Plan) -> list[str]:

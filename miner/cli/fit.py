@@ -8,8 +8,10 @@ from pathlib import Path
 
 import click
 
-from miner.cli import guard, loading_options, options, training_text
+from miner.cli import guard, options, training_text
+from miner.cli.options import say
 from miner.cli.progress_bars import Progress
+from miner.cli.settings_options import Command
 from miner.cli.training_text import ParallelText
 from miner.encoder.loading import Loading, split_name
 from miner.libraries import require
@@ -20,12 +22,13 @@ PRECISION = 0.98
 
 
 @click.command(
+    cls=Command,
     epilog="""\b
 Examples:
   miner fit --model hf:encoders/LaBSE --bitext de-en.tsv.xz -o models/labse-de-en
   miner fit --model hf:encoders/e5 --bitext 'train/*-en/*.tsv.xz' -o models/e5
   miner fit --model model2vec:encoders/potion --mined news.de news.en -o models/potion
-  miner mine news.de news.en --model models/labse-de-en -o pairs.tsv"""
+  miner mine news.de news.en --model models/labse-de-en -o pairs.tsv""",
 )
 @click.option(
     "--model",
@@ -41,7 +44,7 @@ Examples:
     help="Two texts, in place of --bitext: the pairs that the encoder itself finds in them with an "
     f"estimated precision of {PRECISION} are learned from.",
 )
-@options.languages
+@options.languages()
 @click.option("--pieces", default=32_000, show_default=True, help="Size of the vocabulary.")
 @click.option(
     "--comparer/--no-comparer",
@@ -50,17 +53,16 @@ Examples:
     help="Learn a comparer of tokens for the quality score, too: the encoder then encodes many "
     "more sentences.",
 )
-@loading_options.loading
+@options.loading()
 @options.device
 @options.threads
 @click.option("-o", "--output", required=True, metavar="DIR", help="The model directory.")
-@click.option("--overwrite", is_flag=True, help="Replace a model that is in DIR already.")
+@options.overwrite()
 def fit(
     model: str,
     text: ParallelText,
     mined: tuple[str, str] | None,
-    source_lang: str | None,
-    target_lang: str | None,
+    languages: tuple[str | None, str | None],
     pieces: int,
     comparer: bool,
     loading: Loading,
@@ -83,25 +85,22 @@ def fit(
         )
     if text.empty != bool(mined):
         raise click.UsageError("give either --bitext or --mined, to learn from")
-    if (source_lang is None) != (target_lang is None):
+    if (languages[0] is None) != (languages[1] is None):
         raise click.UsageError("give both --source-lang and --target-lang, or neither")
-    named = None if source_lang is None else f"{source_lang}-{target_lang}".lower()
+    named = None if languages[0] is None else f"{languages[0]}-{languages[1]}".lower()
     guard.check([*text.files, *(mined or ())], {"-o": output})
     guard.check_directory("-o", output, "a model", overwrite)
     require(["torch", "sklearn"], "a fit", "train")
     from miner.encoder.foreign_encoder import ForeignEncoder
-    from miner.encoder.open_encoder import open_encoder
     from miner.text.durable import scratch_directory
     from miner_train.fit_encoder import fit_encoder
 
-    encoder = open_encoder(model, threads, device, "source", loading)
-    assert isinstance(encoder, ForeignEncoder)
-    for fact in encoder.facts():
-        click.echo(fact, err=True)
     with ExitStack() as stack:
+        encoder = stack.enter_context(options.opened(model, threads, device, "source", loading))
+        assert isinstance(encoder, ForeignEncoder)
         if mined:
             place = stack.enter_context(scratch_directory()) / "mined.tsv"
-            found = mined_bitext(encoder, mined, (source_lang, target_lang), threads, place)
+            found = mined_bitext(encoder, mined, languages, threads, place)
             named = named or found
             text = replace(text, bitexts=(str(place),), layout=BitextFormat("2", "3"))
         with Progress("pairs") as progress:
@@ -114,9 +113,7 @@ def fit(
                 comparer=comparer,
                 report=progress.say,
             )
-    for warning in encoder.warnings():
-        click.echo(f"warning: {warning}", err=True)
-    click.echo(f"{output}: {fitted.describe()}; fingerprint {fitted.fingerprint}", err=True)
+    say(f"{output}: {fitted.describe()}; fingerprint {fitted.fingerprint}")
 
 
 def mined_bitext(
@@ -141,10 +138,9 @@ def mined_bitext(
             report=report,
         )
     found.pairs.write(place)
-    click.echo(
+    say(
         f"no bitext was given: {len(found.pairs):,} pairs that the encoder finds itself, with an "
-        f"estimated precision of {found.precision or 0:.3f}, are learned from",
-        err=True,
+        f"estimated precision of {found.precision or 0:.3f}, are learned from"
     )
     codes = [one.code for one in found.search.languages]
     return "-".join(code for code in codes if code) if all(codes) else None

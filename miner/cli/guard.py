@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -104,11 +104,7 @@ def check_suffixes(outputs: Mapping[str, str | None], tables: Sequence[str] = ()
     """
     from miner.text.bitext_format import check_suffix
 
-    for option, path in outputs.items():
-        try:
-            check_suffix(path or "", tables)
-        except ValueError as error:
-            raise click.UsageError(f"{option} {error}") from None
+    _check_each(outputs, lambda path: check_suffix(path, tables))
 
 
 def check_written(outputs: Mapping[str, str | None], written: str) -> None:
@@ -118,9 +114,13 @@ def check_written(outputs: Mapping[str, str | None], written: str) -> None:
     """
     from miner.text.bitext_format import check_written
 
+    _check_each(outputs, lambda path: check_written(path, written))
+
+
+def _check_each(outputs: Mapping[str, str | None], check: Callable[[str], None]) -> None:
     for option, path in outputs.items():
         try:
-            check_written(path or "", written)
+            check(path or "")
         except ValueError as error:
             raise click.UsageError(f"{option} {error}") from None
 
@@ -144,6 +144,19 @@ def check_directory(option: str, path: str, kind: str, overwrite: bool) -> None:
         raise click.UsageError(f"{option} {path} is {found}, not {kind}; name another place")
     if not overwrite:
         raise click.UsageError(f"{option} {path} is {kind} already; replace it with --overwrite")
+
+
+def check_training(output: str, kind: str, overwrite: bool, restart: bool) -> None:
+    """Refuse ``output`` as :func:`check_directory`, unless this training goes on from a checkpoint.
+
+    The lock that a training left which was killed behind its last step is removed.
+    """
+    from miner.text.locks import remove_abandoned
+
+    checkpoint = Path(output).with_name(f".{Path(output).name}.training")
+    remove_abandoned(checkpoint)
+    if restart or not checkpoint.is_dir():
+        check_directory("-o", output, kind, overwrite)
 
 
 def _replaced(path: str) -> bool:

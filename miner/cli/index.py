@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from miner.cli import guard, loading_options, options, sharding
+from miner.cli import guard, options, sharding
 from miner.cli.progress_bars import Progress
+from miner.cli.settings_options import Command
 from miner.encoder.loading import Loading
+from miner.tasks.workers import Workers
 
 if TYPE_CHECKING:
     from miner.index.index import Index
 
 
 @click.command(
+    cls=Command,
     epilog="""\b
 Examples:
   miner index news.de --model models/de-en -o work/de
@@ -26,23 +30,23 @@ Examples:
   miner index 'de/*.zst' --work work/tasks --backend processes -o work/de
   miner index news.de --model hf:encoders/LaBSE -o work/de-labse
   miner index news.de --embeddings laser.raw --dim 1024 -o work/de-laser
-  miner index more.de --embeddings more.raw --dim 1024 --add -o work/de-laser"""
+  miner index more.de --embeddings more.raw --dim 1024 --add -o work/de-laser""",
 )
 @click.argument("corpus", nargs=-1, required=True)
 @click.option("-o", "--output", required=True, metavar="DIR", help="The index directory.")
 @options.model
-@loading_options.loading
+@options.loading()
 @options.side
 @options.factory
 @click.option("--add", is_flag=True, help="Append CORPUS to the existing index in DIR.")
-@click.option("--overwrite", is_flag=True, help="Replace an index that is in DIR already.")
+@options.overwrite("an index")
 @click.option(
     "--embeddings",
     metavar="FILE",
     help="Vectors of another program, one a line: .npy, .h5, or raw float32 (float16: .f16).",
 )
 @click.option("--dim", type=click.IntRange(1), help="Dimension of raw --embeddings.")
-@sharding.work
+@sharding.work()
 @sharding.options
 @options.device
 @options.threads
@@ -61,6 +65,7 @@ def index(
     device: str,
     threads: int | None,
     work: str | None,
+    workers: Workers,
     **reading: Any,
 ) -> None:
     """Encode the sentences of CORPUS into an index directory.
@@ -70,7 +75,7 @@ def index(
     directory appears when everything is done. An older index there is kept unless --overwrite
     replaces it or --add appends to it.
     """
-    from miner.encoder.open_encoder import open_encoder
+    from miner.index.build import build_index
     from miner.index.index import Index
 
     if embeddings and (len(corpus) != 1 or model != "default"):
@@ -81,20 +86,17 @@ def index(
         raise click.UsageError("--side needs a model, and --embeddings uses none")
     if dim and not embeddings:
         raise click.UsageError("--dim is the dimension of --embeddings; give --embeddings, too")
-    shards = sharding.take_sharding(reading, work)
     corpus = tuple(path for pattern in corpus for path in sharding.expanded(pattern))
     guard.check([*corpus, embeddings, model], {"-o": output})
-    if shards is not None:
-        work = sharding.require_work(work, corpus)
-        if add or embeddings or factory != "flat":
-            raise click.UsageError("shards make new flat indexes; leave out --add and the like")
+    if work is not None and (add or embeddings):
+        raise click.UsageError("--work is for new indexes of text; leave out --add and the like")
     if not add:
         guard.check_directory("-o", output, "an index", overwrite)
     if add and factory != "flat":
         raise click.UsageError("--add keeps the kind of index that is there; leave out --index")
     options.warn_of_columns(corpus, reading["format"])
-    warnings: list[str] = []
-    with Progress() as report:
+    with ExitStack() as stack:
+        report = stack.enter_context(Progress())
         if embeddings and add:
             built = Index.open(output).add_vectors(
                 embeddings, corpus[0], dimension=dim, report=report, **reading
@@ -110,38 +112,22 @@ def index(
                 **reading,
             )
         else:
-            encoder = open_encoder(model, threads, device, side, loading)
-            tell(encoder.facts())
-            if shards is not None and work is not None:
-                from miner.shards.index_shards import index_shards
-
-                built = index_shards(
-                    corpus,
-                    output,
-                    work,
-                    encoder=encoder,
-                    workers=shards.workers(threads=threads),
-                    shard_lines=shards.lines,
-                    device=device,
-                    report=report,
-                    note=report.say,
-                    **reading,
-                )
-            elif add:
+            encoder = stack.enter_context(options.opened(model, threads, device, side, loading))
+            if add:
                 built = Index.open(output).add(encoder, corpus, report=report, **reading)
             else:
-                built = Index.build(
-                    encoder, corpus, output, index=factory, report=report, **reading
+                built = build_index(
+                    encoder,
+                    corpus,
+                    output,
+                    factory=factory,
+                    work=work,
+                    workers=replace(workers, threads=threads),
+                    report=report,
+                    note=options.say,
+                    **reading,
                 )
-            warnings = encoder.warnings()
-    tell(f"warning: {warning}" for warning in warnings)
-    click.echo(describe(built, output), err=True)
-
-
-def tell(lines: Iterable[str]) -> None:
-    """Print lines for the user, apart from the data."""
-    for line in lines:
-        click.echo(line, err=True)
+    options.say(describe(built, output))
 
 
 def describe(built: Index, name: str) -> str:

@@ -11,34 +11,31 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from miner.cli import guard, loading_options, options, sharding
+from miner.cli import guard, options, sharding
+from miner.cli.options import say
+from miner.cli.settings_options import Settings
+from miner.config_fields import option
+from miner.knn.settings import SearchSettings
+from miner.mining.keep import Keep, KeepError
 
 if TYPE_CHECKING:
-    from miner.knn.search_checkpoint import Checkpoint
-    from miner.knn.settings import SearchSettings
-    from miner.mining.keep import Keep
+    from miner.cli.progress_bars import Progress
     from miner.mining.mine import Mined
 
 
-def say(text: str) -> None:
-    """Print a line for the user, apart from the data."""
-    click.echo(text, err=True)
-
-
-def take_keep(given: dict[str, Any], **defaults: Any) -> Keep:
-    """Take the options out of ``given`` that say how many pairs to keep."""
+def read_keep(given: dict[str, Any], output: Output, **defaults: Any) -> Keep:
+    """Return how many pairs to keep, by options whose decoys and vectors are files."""
     import numpy as np
 
     from miner.errors import MismatchError, strictly
     from miner.index.vectors import open_vectors
-    from miner.mining.keep import Keep
     from miner.text.corpus import Reader
 
-    decoys, embeddings = given.pop("decoys"), given.pop("decoy_embeddings")
-    vectors = None
+    decoys, embeddings = given.get("decoys"), given.get("decoy_vectors")
+    vectors = sentences = None
     if embeddings is not None:
         if decoys is None:
-            raise click.UsageError("--decoy-embeddings are the vectors of --decoys; give both")
+            raise KeepError("--decoy-embeddings are the vectors of --decoys; give both")
         vectors = open_vectors(embeddings)
     if decoys is not None:
         reader = Reader(decoys)
@@ -51,90 +48,64 @@ def take_keep(given: dict[str, Any], **defaults: Any) -> Keep:
             )
         if vectors is not None:
             vectors = vectors[np.concatenate([np.empty(0, int), *(b.lines - 1 for b in blocks)])]
-        decoys = [sentence for block in blocks for sentence in block.sentences]
-    return Keep(
-        decoy_vectors=vectors,
-        report=given["page"] is not None,
-        threshold=given.pop("threshold"),
-        target_precision=given.pop("target_precision"),
-        top_n=given.pop("top_n"),
-        estimate=given.pop("estimating"),
-        refit=given.pop("refit"),
-        decoys=decoys,
-        **defaults,
-    )
+        sentences = [sentence for block in blocks for sentence in block.sentences]
+    read = {"decoys": sentences, "decoy_vectors": vectors, "report": output.page is not None}
+    return Keep(**{**given, **defaults, **read})
 
 
-def take_settings(given: dict[str, Any]) -> SearchSettings:
-    """Take the options of a search out of ``given``."""
-    from miner.knn.settings import SearchSettings
-
-    k, rank, margin = (given.pop(name) for name in ("neighbors", "rank", "margin"))
-    if margin is not None:
-        if rank == "probability":
+def _search_settings(given: dict[str, Any]) -> SearchSettings:
+    """Return the settings of a search; a margin that is given implies the rank."""
+    if "margin" in given:
+        if given.get("rank") == "probability":
             raise click.UsageError("--margin ranks by margin; leave it out, or --rank")
-        rank = "margin"
-    languages = given.pop("source_lang"), given.pop("target_lang")
-    names = ("retrieval", "duplicates", "memory", "engine", "exact", "device", "threads")
-    others = {name: given.pop(name) for name in names}
-    return SearchSettings(k=k, rank=rank, margin=margin or "ratio", languages=languages, **others)
-
-
-mining_arguments = options.several(
-    click.argument("source"),
-    click.argument("target"),
-    options.model,
-    loading_options.loading,
-    options.languages,
-    options.keeping,
-    options.estimating,
-    click.option(
-        "--work",
-        metavar="DIR",
-        help="Keep the two indexes in DIR/source and DIR/target, for 'miner search', and the "
-        "neighbour lists in DIR/search.h5: a stopped search continues from there. With shards, the "
-        "directory of all tasks' results, which all workers share, or s3://BUCKET/DIR (extra: s3).",
-    ),
-    sharding.options,
-    options.factory,
-    options.mining,
-    options.machine,
-    options.threads,
-    options.reading,
-    options.output,
-)
+        given["rank"] = "margin"
+    return SearchSettings(**given)
 
 
 @dataclass(frozen=True)
 class Output:
     """Where the pairs and the report go, and in which form."""
 
-    output: str
-    page: str | None
-    ids: bool
-    bucc: bool
+    output: str = option(
+        "-",
+        "File of the pairs [standard output]. .gz .bz2 .xz .zst compress; .jsonl has JSON objects, "
+        ".parquet all columns.",
+        option="-o --output",
+        metavar="FILE",
+        quiet=True,
+    )
+    page: str | None = option(None, "Write an HTML report.", option="--report", metavar="FILE")
+    ids: bool = option(False, "Write ids instead of text (line numbers, if none).")
+    bucc: bool = option(False, "Write 'source id, tab, target id' and no score.")
 
-    @classmethod
-    def take(cls, given: dict[str, Any]) -> Output:
-        """Take the options out of ``given``, and refuse those that contradict each other."""
-        taken = cls(**{name: given.pop(name) for name in ("output", "page", "ids", "bucc")})
-        if taken.bucc and taken.output.endswith(".parquet"):
+    def __post_init__(self) -> None:
+        """Refuse options that contradict each other."""
+        if self.bucc and self.output.endswith(".parquet"):
             raise click.UsageError("--bucc writes text; Parquet has all columns")
-        guard.check_suffixes({"-o": taken.output}, (".parquet",))
-        if taken.bucc:
-            guard.check_written({"-o": taken.output}, "tsv")
-        elif taken.output.endswith(".bucc") or ".bucc." in taken.output:
+        guard.check_suffixes({"-o": self.output}, (".parquet",))
+        if self.bucc:
+            guard.check_written({"-o": self.output}, "tsv")
+        elif self.output.endswith(".bucc") or ".bucc." in self.output:
             raise click.UsageError(
-                f"-o {taken.output}: scores and texts would be written there; give --bucc for "
+                f"-o {self.output}: scores and texts would be written there; give --bucc for "
                 "pairs of ids, or name it .tsv"
             )
-        return taken
+
+    @property
+    def places(self) -> dict[str, str | None]:
+        """Outputs by the options that name them."""
+        return {"-o": self.output, "--report": self.page}
 
     @property
     def is_file(self) -> bool:
         """True if the pairs go into a file, not to standard output, a device or a pipe."""
         place = Path(self.output)
         return self.output != "-" and (place.is_file() or not place.exists())
+
+    @property
+    def beside(self) -> str | None:
+        """The file beside which a stopped run leaves its results; None without one."""
+        return self.output if self.is_file and not self.is_directory else None
 
     @property
     def is_directory(self) -> bool:
@@ -154,9 +125,11 @@ class Output:
         if self.page is not None:
             search_report.check(self.page)
 
-    def write(self, mined: Mined, checkpoint: Checkpoint | None) -> None:
-        """Write the pairs and the report, then say what was kept and why."""
+    def write(self, mined: Mined, progress: Progress) -> None:
+        """End the bar, write the pairs and the report, then say what was kept and why."""
         from miner.reports import search_report
+
+        progress.close()
 
         kept, pairs = mined.pairs, mined.all_pairs
         for note in mined.notes:
@@ -174,8 +147,6 @@ class Output:
                 applied = float(kept.score[-1]) if len(kept) else float("inf")
             search_report.write(self.page, mined.search, mined.estimate, applied)
             say(f"report written to {self.page}")
-        if checkpoint is not None:
-            checkpoint.close()
         # The warning that nothing was mined is the last, and comes after the counts.
         for warning in mined.warnings[: len(mined.warnings) - (not len(kept))]:
             say(f"warning: {warning}")
@@ -192,6 +163,36 @@ class Output:
         say(line)
         if not len(kept):
             say(f"warning: {mined.warnings[-1]}")
+
+
+search = Settings(SearchSettings, "settings", _search_settings)
+_keep = Settings(Keep, "keep", dict)
+_output = Settings(Output, "output")
+keeping = options.several(
+    _keep("threshold", "target_precision", "top_n"),
+    _output("ids", "bucc"),
+    _keep("decoys", "decoy_vectors", "estimate", "refit"),
+    _output("page"),
+)
+searching = search(
+    *("k", "rank", "margin", "retrieval", "duplicates", "memory", "device", "engine", "exact")
+)
+output = _output("output")
+mining_arguments = options.several(
+    click.argument("source"),
+    click.argument("target"),
+    options.model,
+    options.loading(),
+    options.languages(),
+    keeping,
+    sharding.work("the two indexes in DIR/source and DIR/target, "),
+    sharding.options,
+    options.factory,
+    searching,
+    search("threads"),
+    options.reading,
+    output,
+)
 
 
 def table(mined: Mined) -> str:

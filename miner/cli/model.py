@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from miner.cli import guard
+from miner.cli import guard, options
 from miner.cli.progress_bars import Progress
 
 
@@ -68,7 +68,7 @@ Examples:
     metavar="HEX",
     help="SHA-256 of the archive, as its release states it; any other is refused.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace a model that is in DIR already.")
+@options.overwrite()
 def get(address: str, output: str, sha256: str | None, overwrite: bool) -> None:
     """Download the model archive at ADDRESS and unpack it as DIR.
 

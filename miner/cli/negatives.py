@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from miner.cli import filtering, options
+from miner.cli.options import say
+from miner.cli.settings_options import Command
 from miner.errors import CorpusError
-from miner.names import FORMATS
+from miner.text.bitext_format import BitextFormat
 from miner.text_table import aligned
 
 if TYPE_CHECKING:
@@ -24,12 +26,13 @@ SIZES = (1, 20, 40, 120)
 
 
 @click.command(
+    cls=Command,
     epilog="""\b
 Examples:
   miner negatives default web.de-en.tsv.gz
   miner negatives models/de-en --source web.de --target web.en --mega-batch 1 --mega-batch 100
   miner negatives models/de-en web.de-en.tsv.gz --batch 2048 --mega-batch 4 --examples 20
-  miner negatives models/english paraphrases.tsv --negatives-from either --seed 2"""
+  miner negatives models/english paraphrases.tsv --negatives-from either --seed 2""",
 )
 @click.argument("model")
 @options.bitext
@@ -59,16 +62,7 @@ Examples:
 @click.option(
     "--seed", type=click.IntRange(0), default=1, show_default=True, help="Decides which pairs."
 )
-@click.option("--scol", metavar="N|NAME", help="Source column of BITEXT [1, or source].")
-@click.option("--tcol", metavar="N|NAME", help="Target column of BITEXT [2, or target].")
-@options.header
-@click.option(
-    "--format",
-    type=click.Choice(FORMATS),
-    help="Text format; default by suffix (.tsv .jsonl .parquet), else tsv for one file, plain for "
-    "two.",
-)
-@options.on_error("Rows")
+@options.bitext_format()
 @options.threads
 def negatives(
     model: str,
@@ -80,11 +74,7 @@ def negatives(
     negatives_from: str,
     examples: int,
     seed: int,
-    scol: str | None,
-    tcol: str | None,
-    header: bool,
-    format: str | None,
-    on_error: str,
+    layout: BitextFormat,
     threads: int | None,
 ) -> None:
     """Show the hardest negatives that a training would choose, by size of the mega-batch.
@@ -102,14 +92,12 @@ def negatives(
 
     from miner.encoder.encoder import Encoder
     from miner.text.bitext import stream_bitext
-    from miner.text.bitext_format import BitextFormat
     from miner.text.lines import display_name
     from miner_train.examples import draw, hardest
 
     file, *other = filtering.inputs(bitext, source, target)
-    if other and (scol or tcol):
+    if other and (layout.source_column or layout.target_column):
         raise click.UsageError("--scol and --tcol are columns of BITEXT")
-    layout = BitextFormat(scol, tcol, header, format, on_error)
     columns = [*map(str, layout.columns(file))]
     if not other and columns[0] == columns[1]:
         raise click.UsageError(f"--scol and --tcol are both {columns[0]}")
@@ -148,7 +136,7 @@ def negatives(
     # The warning is about the opposite column: sentences of one column are near anyway.
     fewest = hardest(left, right, pairs, wanted[0], False) if either else found[0]
     for line in notes(sizes, batch, pairs, len(drawn), left_out, fewest):
-        click.echo(line, err=True)
+        say(line)
 
 
 def counted(blocks: Iterable[Bitext], left_out: Counter[str]) -> Iterator[Bitext]:

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from miner.cli import loading_options, options
+from miner.cli import options
+from miner.cli.option_types import SENTENCE
+from miner.cli.options import say
 from miner.cli.progress_bars import Progress
+from miner.cli.settings_options import Command
 from miner.encoder.loading import Loading
 from miner.errors import CorpusError
 from miner.names import SIDES
@@ -23,19 +26,18 @@ if TYPE_CHECKING:
 
 
 @click.command(
+    cls=Command,
     epilog="""\b
 Examples:
   miner neighbors default news.en.gz "The train arrives at six." "He is ill."
   miner neighbors models/de-en news.en.gz "Der Zug kommt um sechs an." -k 3
   miner neighbors models/de-en work/en "Der Zug kommt um sechs an."
   head -20 news.de | miner neighbors default de-en.test.en.xz - --format bucc
-  miner neighbors models/separate news.en "Er ist krank." --side target --query-side source"""
+  miner neighbors models/separate news.en "Er ist krank." --side target --query-side source""",
 )
 @click.argument("model")
 @click.argument("corpus")
-@click.argument(
-    "sentences", nargs=-1, required=True, metavar="SENTENCE...", type=options.Sentence()
-)
+@click.argument("sentences", nargs=-1, required=True, metavar="SENTENCE...", type=SENTENCE)
 @click.option(
     "-k",
     "--neighbors",
@@ -56,7 +58,7 @@ Examples:
     type=click.Choice(SIDES),
     help="Likewise the column of the given sentences [that of CORPUS].",
 )
-@loading_options.loading
+@options.loading()
 @options.device
 @options.threads
 @options.reading
@@ -123,11 +125,9 @@ def neighbors(
     for place, (query, near) in enumerate(zip(queries, found, strict=True)):
         click.echo("\n".join([*([""] if place else []), query, *map(row_of, near)]))
         if not known[place]:
-            click.echo(
-                f"{query!r}: the model knows no piece of it, so it has no neighbours", err=True
-            )
+            say(f"{query!r}: the model knows no piece of it, so it has no neighbours")
     if np.any(known) and not any(found):
-        click.echo(f"{name}: the model knows no piece of any of its sentences", err=True)
+        say(f"{name}: the model knows no piece of any of its sentences")
     note(reader)
 
 
@@ -150,7 +150,7 @@ def note(reader: Reader) -> None:
         (reader.replaced, "with bytes replaced"),
     ):
         if count:
-            click.echo(f"{display_name(reader.origin)}: lines {fate}: {count}", err=True)
+            say(f"{display_name(reader.origin)}: lines {fate}: {count}")
 
 
 def counted(blocks: Iterable[Block], total: int | None, report: Reporter) -> Iterator[Block]:

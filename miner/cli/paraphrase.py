@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from miner.cli import filtering, guard, options, paraphrase_options
+from miner.cli.options import say
 from miner.cli.paraphrase_generate import generate, train
 from miner.cli.paraphrase_lexicon import lexicon
 from miner.cli.paraphrase_tune import tune
 from miner.cli.progress_bars import Progress
+from miner.cli.settings_options import Command
+from miner.text.bitext_format import BitextFormat
 
 if TYPE_CHECKING:
     from miner.paraphrases.translators import Translation, Translator
@@ -37,6 +40,7 @@ def paraphrase() -> None:
 
 
 @paraphrase.command(
+    cls=Command,
     epilog="""\b
 Examples:
   miner paraphrase build de-en.tsv -o paraphrases.tsv
@@ -46,7 +50,7 @@ Examples:
   miner paraphrase build a.tsv --translator hf:m2m --source-lang de --target-lang en -o p.tsv
   miner paraphrase build with-translations.tsv --translator column:3 -o paraphrases.tsv
   miner paraphrase build de-en.tsv --config bounds.toml --rejected out.tsv -o paraphrases.tsv
-  miner train --bitext paraphrases.tsv --recipe p18 -o models/english"""
+  miner train --bitext paraphrases.tsv --recipe p18 -o models/english""",
 )
 @click.argument("bitext")
 @paraphrase_options.columns("foreign sentences", "references")
@@ -77,23 +81,18 @@ Examples:
 @paraphrase_options.json_file
 @paraphrase_options.restart("translations")
 @click.option("-o", "--output", required=True, metavar="FILE", help="Kept rows, a TSV.")
-@click.option(
-    "--source-lang",
-    type=options.Language(),
-    metavar="CODE",
-    help="Language of the foreign side, for a server or a multilingual model, as that writes it: "
-    "de, deu_Latn (NLLB).",
-)
-@click.option(
-    "--target-lang", type=options.Language(), metavar="CODE", help="Language to translate into."
+@options.languages(
+    source={
+        "help": "Language of the foreign side, for a server or a multilingual model, as that "
+        "writes it: de, deu_Latn (NLLB)."
+    },
+    target={"help": "Language to translate into."},
 )
 @options.device
 @options.threads
 def build(
     bitext: str,
-    scol: str | None,
-    tcol: str | None,
-    header: bool,
+    layout: BitextFormat,
     translator: str,
     learn: str | None,
     cost_col: str | None,
@@ -104,8 +103,7 @@ def build(
     json_file: str | None,
     restart: bool,
     output: str,
-    source_lang: str | None,
-    target_lang: str | None,
+    languages: tuple[str | None, str | None],
     device: str,
     threads: int | None,
 ) -> None:
@@ -118,9 +116,8 @@ def build(
     from miner.paraphrases import build as work
     from miner.paraphrases.open_translator import fingerprint, open_translator
     from miner.text.bitext import parse_scores, read_bitext
-    from miner.text.bitext_format import BitextFormat
 
-    by_column, languages = translator.startswith("column:"), (source_lang, target_lang)
+    by_column = translator.startswith("column:")
     if not (by_column or translator == "phrases" or translator.startswith(NAMED)):
         raise click.UsageError(
             f"--translator {translator}: give phrases, ctranslate2:DIR, hf:DIR, a URL or column:N"
@@ -135,7 +132,6 @@ def build(
         [bitext, learn, config], {"-o": output, "--rejected": rejected, "--json": json_file}
     )
     columns = translator.removeprefix("column:").split(",") if by_column else []
-    layout = BitextFormat(scol, tcol, header)
     pairs = read_bitext(bitext, None, layout, more=[*columns, *([cost_col] if cost_col else [])])
     checkpoint = Path(f"{output}.translations")
     if restart:
@@ -207,7 +203,6 @@ def _filtered(
     from miner.machine import thread_count
     from miner.paraphrases import build as work
     from miner.text.bitext import read_bitext
-    from miner.text.bitext_format import BitextFormat
     from miner.text.output import open_output
     from miner.text.rows import Rows
 
@@ -218,12 +213,14 @@ def _filtered(
             file.writelines(lines)
         if config is None:
             (place / "filters.toml").write_text(work.FILTERS, encoding="utf-8")
-        plan = read_plan(config or place / "filters.toml", filtering.context(None, None, "default"))
+        plan = read_plan(
+            config or place / "filters.toml", filtering.context((None, None), "default")
+        )
         rows = Rows(str(raw), None, BitextFormat(), more=plan.columns, rewritable=True)
         with Checkpoint(str(place / "scores")) as scores, Progress() as report:
             found = clean(rows, plan, scores, threads=thread_count(threads), report=report)
             write(found, [output], rejected, None, report)
-            click.echo(funnel.table(funnel.summary(found)), err=True)
+            say(funnel.table(funnel.summary(found)))
             facts = funnel.as_dict(funnel.summary(found))
         kept = read_bitext(output, None, BitextFormat(format="tsv"))
         both = list(zip(kept.source, kept.target, strict=True))
@@ -233,12 +230,13 @@ def _filtered(
 
 
 @paraphrase.command(
+    cls=Command,
     epilog="""\b
 Examples:
   miner paraphrase pivot de-en.tsv fr-en.tsv -o paraphrases.tsv
   miner paraphrase pivot de-en.tsv --least 2 -o sure.tsv
   miner paraphrase pivot de-en.tsv --encoder default -o p.tsv
-  miner train --bitext p.tsv --scol 2 --tcol 3 --score-col 7 --clean 0.8 --recipe s18 -o m/en"""
+  miner train --bitext p.tsv --scol 2 --tcol 3 --score-col 7 --clean 0.8 --recipe s18 -o m/en""",
 )
 @click.argument("bitexts", nargs=-1, required=True, metavar="BITEXT...")
 @paraphrase_options.columns("foreign sentences", "sentences to pair")
@@ -259,9 +257,7 @@ Examples:
 @options.threads
 def pivot(
     bitexts: tuple[str, ...],
-    scol: str | None,
-    tcol: str | None,
-    header: bool,
+    layout: BitextFormat,
     least: int,
     encoder: str | None,
     output: str,
@@ -275,14 +271,13 @@ def pivot(
     """
     from miner.paraphrases.shared_translations import pivot_pairs
     from miner.text.bitext import read_bitext
-    from miner.text.bitext_format import BitextFormat
     from miner.text.output import one_line, open_output
 
     guard.check(list(bitexts), {"-o": output})
 
     def rows() -> Any:
         for number, bitext in enumerate(bitexts):
-            pairs = read_bitext(bitext, None, BitextFormat(scol, tcol, header))
+            pairs = read_bitext(bitext, None, layout)
             # Sentences of different languages that look alike are no common translation.
             for source, target in zip(pairs.source, pairs.target, strict=True):
                 yield f"{number} {source}", target
@@ -303,7 +298,7 @@ def pivot(
             cells = (f"{pair.pmi:.4f}", one_line(pair.first), one_line(pair.second))
             shares = f"{pair.forward:.4g}", f"{pair.backward:.4g}", str(pair.pivots)
             file.write("\t".join((*cells, *shares)) + last + "\n")
-    click.echo(said, err=True)
+    say(said)
 
 
 for command in (tune, train, generate, lexicon):

@@ -8,15 +8,15 @@ from typing import Any
 import click
 
 from miner.cli import guard, options, paraphrase_options
-from miner.cli.config_options import Grouped, config_options, configured
+from miner.cli.option_types import NUMBER
+from miner.cli.options import say
 from miner.cli.progress_bars import Progress
-from miner.names import FORMATS
+from miner.cli.settings_options import Command, Settings, configured
 from miner_train.generator_config import GeneratorConfig
 
 
 @click.command(
-    cls=Grouped,
-    params=config_options(GeneratorConfig),
+    cls=Command,
     epilog="""\b
 Examples:
   miner paraphrase train paraphrases.tsv -o models/generator
@@ -28,10 +28,11 @@ Examples:
 @click.option("--write-col", metavar="N|NAME", help="Column of the sentences to write [1].")
 @options.header
 @click.option("-o", "--output", required=True, metavar="DIR", help="The generator's directory.")
-@click.option("--overwrite", is_flag=True, help="Replace a generator that is in DIR already.")
+@options.overwrite("a generator")
 @click.option("--restart", is_flag=True, help="Discard an interrupted training of this DIR.")
 @options.device
 @options.threads
+@Settings(GeneratorConfig, "given", dict)()
 def train(
     pairs_files: tuple[str, ...],
     read_col: str | None,
@@ -42,7 +43,7 @@ def train(
     restart: bool,
     device: str,
     threads: int | None,
-    **settings: Any,
+    given: dict[str, Any],
 ) -> None:
     """Learn to write paraphrases from PAIRS, such as those of 'miner paraphrase build' (P18).
 
@@ -53,14 +54,9 @@ def train(
     from miner.libraries import require
     from miner.text.bitext import read_bitext
     from miner.text.bitext_format import BitextFormat
-    from miner.text.locks import remove_abandoned
 
     guard.check(pairs_files, {"-o": output})
-    checkpoint = Path(output).with_name(f".{Path(output).name}.training")
-    remove_abandoned(checkpoint)
-    if restart or not checkpoint.is_dir():
-        guard.check_directory("-o", output, "a generator", overwrite)
-    given = {name: value for name, value in settings.items() if value is not None}
+    guard.check_training(output, "a generator", overwrite, restart)
     config = configured(GeneratorConfig(), given)
     require(["torch"], "training", "train")
     from miner_train.learn_generator import train_generator
@@ -85,20 +81,21 @@ def train(
             progress=progress,
         )
     cost = made.training["held-out cost"]
-    click.echo(f"{output}: a generator; held-out cost {cost:.3f} a piece", err=True)
+    say(f"{output}: a generator; held-out cost {cost:.3f} a piece")
 
 
 @click.command(
+    cls=Command,
     epilog="""\b
 Examples:
   miner paraphrase generate --model models/generator news.en -o paraphrases.tsv
   miner paraphrase generate --model models/generator news.en --sample --best 3 -o paraphrases.tsv
   miner paraphrase generate --model m news.en --references news.en --novelty 1 -o paraphrases.tsv
-  miner train --bitext paraphrases.tsv --recipe p18 -o models/english"""
+  miner train --bitext paraphrases.tsv --recipe p18 -o models/english""",
 )
 @click.argument("file")
 @click.option("--model", required=True, metavar="DIR", help="A generator's directory.")
-@click.option("--format", type=click.Choice(FORMATS), help="Format of FILE [by suffix].")
+@options.text_format("format", format={"help": "Format of FILE [by suffix]."})
 @click.option("--column", metavar="N|NAME", help="Column of the sentences.")
 @options.header
 @click.option(
@@ -142,21 +139,21 @@ Examples:
 )
 @click.option(
     "--cosine",
-    type=options.Number(),
+    type=NUMBER,
     default=1.0,
     show_default=True,
     help="Weight of the cosine with the sentence.",
 )
 @click.option(
     "--novelty",
-    type=options.Number(),
+    type=NUMBER,
     default=0.5,
     show_default=True,
     help="Weight of one minus the n-gram overlap.",
 )
 @click.option(
     "--fluency",
-    type=options.Number(),
+    type=NUMBER,
     default=0.05,
     show_default=True,
     help="Weight of minus the logarithm of the perplexity, or of minus the cost.",

@@ -8,14 +8,18 @@ from pathlib import Path
 import click
 
 from miner.cli import guard, paraphrase_options
+from miner.cli.options import say
+from miner.cli.settings_options import Command
+from miner.text.bitext_format import BitextFormat
 
 
 @click.command(
+    cls=Command,
     epilog="""\b
 Examples:
   miner paraphrase lexicon paraphrases.tsv -o lexicon.tsv
   miner paraphrase lexicon paraphrases.tsv --least 5 --best 3 -o lexicon.tsv
-  miner paraphrase lexicon default --first 2000 -o near.tsv"""
+  miner paraphrase lexicon default --first 2000 -o near.tsv""",
 )
 @click.argument("source", metavar="PARAPHRASES|MODEL")
 @paraphrase_options.columns("first sentences", "second sentences")
@@ -37,9 +41,7 @@ Examples:
 @click.option("-o", "--output", default="-", metavar="FILE", help="Lexicon [standard output].")
 def lexicon(
     source: str,
-    scol: str | None,
-    tcol: str | None,
-    header: bool,
+    layout: BitextFormat,
     best: int,
     least: int,
     first: int,
@@ -66,9 +68,8 @@ def lexicon(
     else:
         from miner.paraphrases.paraphrase_lexicon import adjusted_pmi
         from miner.text.bitext import read_bitext
-        from miner.text.bitext_format import BitextFormat
 
-        pairs = read_bitext(source, None, BitextFormat(scol, tcol, header))
+        pairs = read_bitext(source, None, layout)
         found = adjusted_pmi(list(zip(pairs.source, pairs.target, strict=True)), least)
         rows = [
             f"{pair.word}\t{pair.other}\t{pair.score:.4f}\t{pair.count}\n"
@@ -77,4 +78,4 @@ def lexicon(
         ]
     with open_output(output) as file:
         file.writelines(rows)
-    click.echo(f"{len(rows):,} pairs", err=True)
+    say(f"{len(rows):,} pairs")

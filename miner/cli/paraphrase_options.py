@@ -8,29 +8,28 @@ from typing import Any
 import click
 
 from miner.cli import options
+from miner.cli.settings_options import Decorator
 
-json_file = click.option(
-    "--json", "json_file", metavar="FILE", help="Write counts and means to FILE."
-)
+json_file = options.json_file("counts and means", "")
 
 
-def columns(first: str, second: str) -> options.Decorator:
+def columns(first: str, second: str) -> Decorator:
     """Options for the columns of both sides; ``first`` and ``second`` say of what they are."""
-    return options.several(
-        click.option("--scol", metavar="N|NAME", help=f"Column of the {first} [1]."),
-        click.option("--tcol", metavar="N|NAME", help=f"Column of the {second} [2]."),
-        options.header,
+    return options.bitext_format(
+        *("source_column", "target_column", "header"),
+        source_column={"help": f"Column of the {first} [1]."},
+        target_column={"help": f"Column of the {second} [2]."},
     )
 
 
-def best(what: str, usual: int = 1) -> options.Decorator:
+def best(what: str, usual: int = 1) -> Decorator:
     """Option for the number of rows of a sentence or word."""
     return click.option(
         "--best", type=click.IntRange(1, 100), default=usual, show_default=True, help=what
     )
 
 
-def restart(what: str) -> options.Decorator:
+def restart(what: str) -> Decorator:
     """Flag to discard the work of a stopped run."""
     return click.option("--restart", is_flag=True, help=f"Discard the {what} of a stopped run.")
 
@@ -39,9 +38,7 @@ def tell(
     means: Mapping[str, float], path: str | None, record: Mapping[str, Any] | None = None
 ) -> None:
     """Print counts and means, and write ``record``, or else these, to ``path`` as JSON."""
-    from miner.cli.evaluated import write_json
-
     for name, value in means.items():
-        click.echo(f"{name}: {value:,.3f}".removesuffix(".000"), err=True)
+        options.say(f"{name}: {value:,.3f}".removesuffix(".000"))
     if path is not None:
-        write_json(path, dict(means if record is None else record), indent=1)
+        options.write_json(path, dict(means if record is None else record), indent=1)

@@ -7,9 +7,10 @@ from typing import Any
 
 import click
 
-from miner.cli import guard
-from miner.cli.config_options import Grouped, config_options, configured
+from miner.cli import guard, options
+from miner.cli.options import write_json
 from miner.cli.progress_bars import Progress
+from miner.cli.settings_options import Command, Settings, configured
 from miner_train.config import TrainConfig
 from miner_train.recipes import RECIPES
 from miner_train.recipes import recipe as start_of
@@ -19,8 +20,7 @@ BY = ("length", "overlap1", "overlap2", "overlap3", "bleu", "cost", "perplexity"
 
 
 @click.command(
-    cls=Grouped,
-    params=config_options(TrainConfig),
+    cls=Command,
     epilog="""\b
 Examples:
   miner paraphrase tune paraphrases.tsv --by overlap1 --grades stsb.dev.tsv
@@ -48,7 +48,8 @@ Examples:
     show_default=True,
     help="Settings to start from, which other options override.",
 )
-@click.option("--json", "json_file", metavar="FILE", help="Write the rows to FILE as JSON.")
+@options.json_file("the rows")
+@Settings(TrainConfig, "given", dict)()
 def tune(
     pairs_file: str,
     by: str,
@@ -57,7 +58,7 @@ def tune(
     references: str | None,
     recipe: str,
     json_file: str | None,
-    **settings: Any,
+    given: dict[str, Any],
 ) -> None:
     """Try bounds of a filter on PARAPHRASES by training on what they keep (P17).
 
@@ -68,7 +69,6 @@ def tune(
     """
     import numpy as np
 
-    from miner.cli.evaluated import write_json
     from miner.filters import ngram_overlap
     from miner.text.bitext import parse_scores, read_bitext
     from miner.text.bitext_format import BitextFormat
@@ -78,7 +78,6 @@ def tune(
     if (by == "perplexity") != (references is not None):
         raise click.UsageError("--references belongs to --by perplexity, which needs it")
     guard.check([pairs_file, grades, references], {"--json": json_file})
-    given = {name: value for name, value in settings.items() if value is not None}
     config = configured(start_of(recipe, given.get("encoder")), {"heldout": 0, **given})
     if config.architecture.separate:
         raise click.UsageError("--vocabularies separate is for two languages")

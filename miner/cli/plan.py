@@ -1,24 +1,30 @@
 """`miner plan`: what a mining by shards would take, by rates measured on a sample."""
 
+from dataclasses import replace
 from typing import Any
 
 import click
 
-from miner.cli.mined import mining_arguments, take_keep, take_settings
-from miner.cli.sharding import Count, expanded, take_sharding
+from miner.cli.mined import Output, mining_arguments, read_keep
+from miner.cli.option_types import POSITIVE_COUNT
+from miner.cli.settings_options import Command
+from miner.cli.sharding import Sharding, expanded
 from miner.encoder.loading import Loading
+from miner.knn.settings import SearchSettings
+from miner.shards.worker_settings import SHARD_LINES
 
 
 @click.command(
+    cls=Command,
     epilog="""\b
 Examples:
   miner plan 'de/*.zst' 'en/*.zst' --shard-lines 1M --workers 64
-  miner plan news.de news.en --as-if 1B"""
+  miner plan news.de news.en --as-if 1B""",
 )
 @mining_arguments
 @click.option(
     "--as-if",
-    type=Count(),
+    type=POSITIVE_COUNT,
     metavar="N",
     help="Plan for N lines on each side, of text like this, such as 1B [the lines that there are].",
 )
@@ -27,8 +33,15 @@ def plan(
     target: str,
     model: str,
     loading: Loading,
+    languages: tuple[str | None, str | None],
+    settings: SearchSettings,
+    keep: dict[str, Any],
+    output: Output,
+    work: str | None,
+    factory: str,
+    shards: Sharding | None,
     as_if: int | None,
-    **given: Any,
+    **reading: Any,
 ) -> None:
     """Estimate tasks, time, memory and disk of mining SOURCE and TARGET by shards.
 
@@ -37,43 +50,34 @@ def plan(
     """
     from miner.cli.progress_bars import Progress
     from miner.machine import thread_count
-    from miner.mining.keep import KeepError
     from miner.mining.mine import load_encoder
     from miner.mining.search import pairs_for_hybrid
     from miner.shards import cost
     from miner.shards.rates import calibrated
-    from miner.shards.workers import SHARD_LINES
     from miner.text.corpus import Reader
     from miner.text_table import aligned
 
-    shards = take_sharding(given)
     texts = expanded(source), expanded(target)
     if ["-"] in texts:
         raise click.UsageError("a plan reads the files twice, and standard input only once")
-    for name in ("work", "factory", "output", "ids", "bucc"):
-        given.pop(name)
-    try:
-        settings, keep = take_settings(given), take_keep(given)
-        del given["page"]
-        encoder = load_encoder(model, settings, loading)
-        model_verifies = encoder.model is not None and encoder.model.verifier is not None
-        verifying = settings.rank != "margin" and model_verifies
-        with Progress("files") as report:
-            lines = []
-            for side in texts:
-                counts = []
-                for number, path in enumerate(side):
-                    report("counting lines", number, len(side))
-                    counts.append(Reader(path, **given).count())
-                lines.append(sum(counts))
-            sizes = (lines[0], lines[1]) if as_if is None else (as_if, as_if)
-            least = pairs_for_hybrid(settings, verifying)
-            hybrid = least is not None and sizes[0] * sizes[1] >= least
-            rates = calibrated(texts, encoder, keep, settings, hybrid=hybrid, **given)
-    except KeepError as error:
-        raise click.UsageError(str(error)) from None
-    size = SHARD_LINES if shards is None else shards.lines
-    workers = (shards and shards.count) or thread_count()
+    settings, wanted = replace(settings, languages=languages), read_keep(keep, output)
+    encoder = load_encoder(model, settings, loading)
+    model_verifies = encoder.model is not None and encoder.model.verifier is not None
+    verifying = settings.rank != "margin" and model_verifies
+    with Progress("files") as report:
+        lines = []
+        for side in texts:
+            counts = []
+            for number, path in enumerate(side):
+                report("counting lines", number, len(side))
+                counts.append(Reader(path, **reading).count())
+            lines.append(sum(counts))
+        sizes = (lines[0], lines[1]) if as_if is None else (as_if, as_if)
+        least = pairs_for_hybrid(settings, verifying)
+        hybrid = least is not None and sizes[0] * sizes[1] >= least
+        rates = calibrated(texts, encoder, wanted, settings, hybrid=hybrid, **reading)
+    size = SHARD_LINES if shards is None else shards.shard_lines
+    workers = (shards and shards.workers) or thread_count()
     k = cost.neighbors(settings, verifying)
     found = cost.costs(sizes, (len(texts[0]), len(texts[1])), size, k, rates)
     rows = [("tasks", "number", "core-hours", "on disk", "read", "memory of one")]

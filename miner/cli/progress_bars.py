@@ -48,8 +48,13 @@ class Progress:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the bar; a further stage begins another."""
         if self.bar is not None:
             self.bar.close()
+            self.bar, self.stage = None, None
 
     def __call__(self, stage: str, done: int, total: int | None) -> None:
         interrupts.check()

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
 from miner.cli import filtering, guard, options, sharding
+from miner.cli.options import say
 from miner.cli.progress_bars import Progress
+from miner.cli.settings_options import Command
+from miner.text.bitext_format import BitextFormat
 
 if TYPE_CHECKING:
     from miner.shards.scoring_plan import Scores
-    from miner.text.bitext_format import BitextFormat
 
 
 @click.command(
+    cls=Command,
     epilog="""\b
 Examples:
   miner score web.de-en.tsv.gz --score-only > scores.txt
@@ -22,7 +26,7 @@ Examples:
   miner score --source web.de --target web.en --score cosine --score margin -o scored.tsv
   miner score 'web/*.tsv.zst' --work work --backend processes -o scored/
   miner score --source 'web/*.de' --target 'web/*.en' --work work --workers 2 -o scored/
-  zcat web.tsv.gz | miner score - --score-only | paste scores.old -"""
+  zcat web.tsv.gz | miner score - --score-only | paste scores.old -""",
 )
 @options.bitext
 @click.option(
@@ -60,18 +64,13 @@ def score(
     names: tuple[str, ...],
     config: str | None,
     model: str,
-    source_lang: str | None,
-    target_lang: str | None,
-    scol: str | None,
-    tcol: str | None,
-    header: bool,
-    format: str | None,
-    on_error: str,
+    languages: tuple[str | None, str | None],
+    layout: BitextFormat,
+    work: str | None,
+    shards: sharding.Sharding | None,
     score_only: bool,
     threads: int | None,
     output: str,
-    work: str | None,
-    **more: Any,
 ) -> None:
     """Score the pairs of BITEXT: one line out for each line in, in order, the scores last.
 
@@ -84,7 +83,6 @@ def score(
     from miner.cleaning.plan import read_plan, scores_of, scores_plan
     from miner.filters.registry import FILTERS
     from miner.machine import thread_count
-    from miner.text.bitext_format import BitextFormat
     from miner.text.rows import Rows
 
     files = filtering.inputs(bitext, source, target)
@@ -96,20 +94,19 @@ def score(
             raise click.UsageError(f"there is no score {name!r}; there are: {', '.join(known)}")
     if names and config is not None:
         raise click.UsageError("give either --score or --config")
-    shards = sharding.take_sharding(more, work)
+    context = filtering.context(languages, model)
     if shards is not None:
         from miner.shards.scoring_plan import Scores
 
-        context = filtering.context(source_lang, target_lang, model)
-        reading = BitextFormat(scol, tcol, header, format, on_error)
         scores = Scores(
             names or ("quality",), config, *context.languages, context.model, score_only
         )
-        bitexts = sharding.bitexts(bitext, source, target)
-        _score_shards(bitexts, output, work, scores, (shards, reading, threads))
+        bitexts = sharding.bitexts(files)
+        shards = replace(shards, threads=threads)
+        _score_shards(bitexts, output, work, scores, shards, layout)
         return
+    sharding.refuse_work(work)
     guard.check_suffixes({"-o": output})
-    context = filtering.context(source_lang, target_lang, model)
     if config is None:
         plan = scores_plan(names or ("quality",), context)
     else:
@@ -119,7 +116,7 @@ def score(
         rows = Rows(
             paths[0],
             paths[1] if target else None,
-            BitextFormat(scol, tcol, header, format, on_error),
+            layout,
             more=plan.columns,
             rewritable=True,
         )
@@ -144,36 +141,36 @@ def _score_shards(
     directory: str,
     work: str | None,
     scores: Scores,
-    means: tuple[sharding.Sharding, BitextFormat, int | None],
+    shards: sharding.Sharding,
+    layout: BitextFormat,
 ) -> None:
-    """Score bitexts by tasks. ``means``: how to shard, how to read, and the threads of a task."""
+    """Score bitexts by tasks."""
     from miner.shards.bitext_files import BitextFiles
     from miner.shards.score_shards import score_shards
 
-    shards, reading, threads = means
     paths = [path for sides in bitexts for path in sides]
     work = sharding.require_work(work, paths)
     if directory == "-":
         raise click.UsageError("shards write a file for each one of BITEXT: name a directory, -o")
     places = {"-o": directory, "--work": work}
     guard.check([*paths, scores.config, *map(str, scores.plan().files())], places)
-    files = BitextFiles.of(bitexts, reading, shards.lines)
+    files = BitextFiles.of(bitexts, layout, shards.shard_lines)
     with Progress("tasks") as report:
         found = score_shards(
             files,
             directory,
             work,
             scores,
-            workers=shards.workers(threads=threads),
+            workers=shards,
             report=report,
             note=report.say,
         )
     _tell(found["unreadable"], found["replaced"])
-    click.echo(f"{found['rows']:,} rows of {len(bitexts):,} files scored: {directory}", err=True)
+    say(f"{found['rows']:,} rows of {len(bitexts):,} files scored: {directory}")
 
 
 def _tell(unread: int, replaced: int) -> None:
     if unread:
-        click.echo(f"unreadable rows, scored as empty ones: {unread}", err=True)
+        say(f"unreadable rows, scored as empty ones: {unread}")
     if replaced:
-        click.echo(f"rows with bytes replaced: {replaced}", err=True)
+        say(f"rows with bytes replaced: {replaced}")

@@ -1,16 +1,21 @@
 """``miner search``: two index directories to pairs."""
 
-from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 import click
 
-from miner.cli import guard, loading_options, options
-from miner.cli.mined import Output, say, take_keep, take_settings
+from miner.cli import guard, mined, options, sharding
+from miner.cli.mined import Output, read_keep
+from miner.cli.options import say
+from miner.cli.settings_options import Command
 from miner.encoder.loading import Loading
+from miner.knn.settings import SearchSettings
+from miner.tasks.workers import Workers
 
 
 @click.command(
+    cls=Command,
     epilog="""\b
 Examples:
   miner search work/de work/en --target-precision 0.95 --report report.html -o pairs.tsv
@@ -18,37 +23,34 @@ Examples:
   miner search work/de work/en --threshold 1.15 -k 4 --margin ratio --retrieval max -o pairs.tsv
   miner search work/de work/en --top-n 100000 --ids -o scored-ids.tsv
   miner search work/de work/en --target-precision 0.9 --decoys other.en --bucc > mined.tsv
-  miner search work/de work/en --checkpoint search.h5 -o pairs.tsv"""
+  miner search work/de work/en --work work/tasks -o pairs.tsv""",
 )
 @click.argument("source")
 @click.argument("target")
-@options.keeping
-@options.estimating
+@mined.keeping
 @click.option(
     "--model",
     metavar="DIR",
     help="Where the model is now that built the indexes [where it was].",
 )
-@loading_options.loading
-@options.languages
-@options.mining
-@options.machine
-@click.option(
-    "--checkpoint",
-    metavar="FILE",
-    help="Keep the neighbour lists in FILE: a stopped search continues from there, and after "
-    "'miner index --add' only new sentences are searched [OUTPUT.checkpoint.h5, removed at the "
-    "end].",
-)
-@options.threads
-@options.output
+@options.loading()
+@options.languages()
+@mined.searching
+@sharding.work()
+@sharding.options
+@mined.search("threads")
+@mined.output
 def search(
     source: str,
     target: str,
     model: str | None,
     loading: Loading,
-    checkpoint: str | None,
-    **given: Any,
+    languages: tuple[str | None, str | None],
+    settings: SearchSettings,
+    keep: dict[str, Any],
+    output: Output,
+    work: str | None,
+    workers: Workers,
 ) -> None:
     """Mine translation pairs from the indexes SOURCE and TARGET.
 
@@ -60,38 +62,28 @@ def search(
     """
     from miner.cli.progress_bars import Progress
     from miner.index.index import Index
-    from miner.knn.search_checkpoint import Checkpoint
-    from miner.mining.keep import KeepError
     from miner.mining.mine import load_encoder, mine
 
-    try:
-        decoys, embeddings = given["decoys"], given["decoy_embeddings"]
-        settings, keep = take_settings(given), take_keep(given, default_precision=None)
-        output = Output.take(given)
-        places = {"-o": output.output, "--report": output.page, "--checkpoint": checkpoint}
-        guard.check([source, target, model, decoys, embeddings], places)
-        output.check()
-        indexes = Index.open(source), Index.open(target)
-        encoder = None
-        if model is not None and settings.rank != "margin":
-            encoder = load_encoder(model, settings, loading)
-        state = None
-        if checkpoint is not None:
-            state = Checkpoint(checkpoint, keep=True, note=say)
-        elif output.is_file:
-            state = Checkpoint(f"{output.output}.checkpoint.h5", keep=False, note=say)
-        operations = 2.0 * indexes[0].distinct * indexes[1].distinct * indexes[0].dimension
-        with state or nullcontext():
-            with Progress("sentences", loops="exact", operations=operations) as report:
-                mined = mine(
-                    *indexes,
-                    keep=keep,
-                    settings=settings,
-                    encoder=encoder,
-                    checkpoint=state,
-                    report=report,
-                    note=say,
-                )
-            output.write(mined, state)
-    except KeepError as error:
-        raise click.UsageError(str(error)) from None
+    settings = replace(settings, languages=languages)
+    wanted = read_keep(keep, output, default_precision=None)
+    files = keep.get("decoys"), keep.get("decoy_vectors")
+    guard.check([source, target, model, *files], output.places)
+    output.check()
+    indexes = Index.open(source), Index.open(target)
+    encoder = None
+    if model is not None and settings.rank != "margin":
+        encoder = load_encoder(model, settings, loading)
+    operations = 2.0 * indexes[0].distinct * indexes[1].distinct * indexes[0].dimension
+    with Progress("sentences", loops="exact", operations=operations) as report:
+        mine(
+            *indexes,
+            keep=wanted,
+            settings=settings,
+            encoder=encoder,
+            work=work,
+            beside=output.beside,
+            workers=workers,
+            report=report,
+            note=say,
+            then=lambda mined: output.write(mined, report),
+        )

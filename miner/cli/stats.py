@@ -1,13 +1,14 @@
 """``miner stats``: statistics of a text, or of both sides of a bitext."""
 
-import json
 from collections import Counter
+from dataclasses import replace
 
 import click
 
 from miner.cli import guard, options
+from miner.cli.options import say
 from miner.cli.progress_bars import Progress
-from miner.names import FORMATS
+from miner.cli.settings_options import Command
 from miner.text.bitext_format import BitextFormat
 from miner.text.output import open_output
 
@@ -16,6 +17,7 @@ ONE_SIDED = ("plain", "bucc")
 
 
 @click.command(
+    cls=Command,
     epilog="""\b
 Examples:
   miner stats web.de-en.tsv.gz
@@ -23,13 +25,12 @@ Examples:
   miner stats --source web.de --target web.en --json statistics.json
   miner stats references.en
   miner stats classified.tsv --column 1 --score-col 2
-  zcat web.tsv.gz | miner stats - --format tsv --per-pair statistics.tsv.gz"""
+  zcat web.tsv.gz | miner stats - --format tsv --per-pair statistics.tsv.gz""",
 )
 @click.argument("file", required=False)
 @click.option("--source", metavar="FILE", help="One side, where each side has a file of its own.")
 @click.option("--target", metavar="FILE", help="The other side, line by line.")
-@click.option("--scol", metavar="N|NAME", help="Column of FILE with the source [1].")
-@click.option("--tcol", metavar="N|NAME", help="Column of FILE with the target [2].")
+@options.bitext_format("source_column", "target_column")
 @click.option("--column", metavar="N|NAME", help="Column of FILE with its only text, instead.")
 @click.option(
     "--score-col",
@@ -39,14 +40,11 @@ Examples:
     help="Column of FILE with a score, to correlate with the statistics of each sentence; "
     "repeatable.",
 )
-@options.header
-@click.option(
-    "--format",
-    type=click.Choice(FORMATS),
-    help="Text format; default by suffix (.tsv .jsonl .parquet), else plain.",
+@options.bitext_format(
+    *("header", "format", "on_error"),
+    format={"help": "Text format; default by suffix (.tsv .jsonl .parquet), else plain."},
 )
-@options.on_error()
-@click.option("--json", "json_file", metavar="FILE", help="Write all statistics to FILE as JSON.")
+@options.json_file("all statistics")
 @click.option(
     "--per-pair",
     metavar="FILE",
@@ -56,13 +54,9 @@ def stats(
     file: str | None,
     source: str | None,
     target: str | None,
-    scol: str | None,
-    tcol: str | None,
+    layout: BitextFormat,
     column: str | None,
     score_cols: tuple[str, ...],
-    header: bool,
-    format: str | None,
-    on_error: str,
     json_file: str | None,
     per_pair: str | None,
 ) -> None:
@@ -82,7 +76,8 @@ def stats(
     """
     if (file is None) == (source is None) or (source is None) != (target is None):
         raise click.UsageError("give one FILE, or --source and --target")
-    columns = [name for name in (scol, tcol, column, *score_cols) if name is not None]
+    scol, tcol, format = layout.source_column, layout.target_column, layout.format
+    columns = [str(name) for name in (scol, tcol, column, *score_cols) if name is not None]
     if source is not None and columns:
         raise click.UsageError("--scol, --tcol, --column and --score-col are columns of FILE")
     if column is not None and (scol or tcol):
@@ -99,11 +94,12 @@ def stats(
     left_out: Counter[str] = Counter()
     if file is not None and not columns and Reader(file, format=format).format in ONE_SIDED:
         names: tuple[str, ...] = ("text",)
-        reader = Reader(file, header=header, format=format, on_error=on_error)
+        reader = Reader(file, header=layout.header, format=format, on_error=layout.on_error)
         blocks = statistics.text_blocks(reader, left_out)
     else:
         names = ("text",) if column else ("source", "target")
-        layout = BitextFormat(column or scol, column or tcol, header, format, on_error)
+        if column is not None:
+            layout = replace(layout, source_column=column, target_column=column)
         if file is not None:
             given = [*map(str, layout.columns(file)[: len(names)]), *score_cols]
             if len({*given}) < len(given):
@@ -119,10 +115,9 @@ def stats(
     # The table makes way for data that goes to standard output.
     click.echo("\n".join(statistics.table(record, names)), err="-" in (json_file, per_pair))
     for line in statistics.notes(found):
-        click.echo(line, err=True)
+        say(line)
     if json_file:
-        with open_output(json_file) as out:
-            out.write(json.dumps(record, indent=2) + "\n")
+        options.write_json(json_file, record, indent=2)
     if per_pair:
         with open_output(per_pair) as out:
             out.writelines(statistics.sentence_rows(found))

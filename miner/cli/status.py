@@ -1,4 +1,4 @@
-"""`miner status`: how far a mining by shards is, and what went wrong."""
+"""`miner status`: how far a run is, and what went wrong."""
 
 import click
 
@@ -10,12 +10,12 @@ Examples:
 )
 @click.argument("directory", metavar="DIR")
 def status(directory: str) -> None:
-    """Show the tasks of a mining by shards in its work directory DIR.
+    """Show the tasks of a run in its work directory DIR.
 
     Lists them by kind: done, running and failed, with their mean time and largest memory; then the
     rate, the time left with the workers that run now, and the last error of each failed task.
     """
-    from miner.shards.status import status as read_status
+    from miner.tasks.status import status as read_status
     from miner.text_table import aligned
 
     found = read_status(directory)
@@ -30,7 +30,7 @@ def status(directory: str) -> None:
     total = sum(kind.total for kind in found.kinds)
     line = f"{finished:,} of {total:,} tasks done"
     if not found.known:
-        line += "; the others are known when all files are read"
+        line += "; further ones depend on those"
     elif finished < total:
         line += f", {60 * found.rate:.1f} a minute"
         if found.left is None:

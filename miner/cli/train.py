@@ -1,14 +1,14 @@
 """``miner train``: bitext to a model directory."""
 
-from pathlib import Path
 from typing import Any
 
 import click
 
-from miner.cli import guard, training_text
-from miner.cli.config_options import Grouped, config_options, configured
-from miner.cli.options import Number
+from miner.cli import guard, options, training_text
+from miner.cli.option_types import NUMBER
+from miner.cli.options import say
 from miner.cli.progress_bars import Progress
+from miner.cli.settings_options import Command, Settings, configured
 from miner.cli.training_text import ParallelText
 from miner.libraries import require
 from miner_train.config import TrainConfig
@@ -26,8 +26,7 @@ def list_all(context: click.Context, parameter: click.Parameter, wanted: bool) -
 
 
 @click.command(
-    cls=Grouped,
-    params=config_options(TrainConfig),
+    cls=Command,
     epilog="""\b
 Examples:
   miner train --source train.de --target train.en -o models/de-en
@@ -73,16 +72,10 @@ Examples:
     metavar="FILE",
     help="Word vectors to start from: text of word2vec, GloVe or fastText.",
 )
-@click.option(
-    "--device",
-    type=click.Choice(["auto", "cpu", "cuda"]),
-    default="auto",
-    show_default=True,
-    help="Where recurrent encoders are trained; cuda without a GPU is an error.",
-)
+@options.device_of("Where recurrent encoders are trained")
 @click.option(
     "--threshold",
-    type=Number(),
+    type=NUMBER,
     help="Margin score from which 'miner mine' keeps pairs by default [the best on the held-out "
     "pairs].",
 )
@@ -105,7 +98,7 @@ Examples:
     default=True,
     help="Learn a comparer of tokens for the quality score, which takes a few minutes.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace a model that is in DIR already.")
+@options.overwrite()
 @click.option("--restart", is_flag=True, help="Discard an interrupted training of this DIR.")
 @click.option(
     "--list",
@@ -115,6 +108,7 @@ Examples:
     callback=list_all,
     help="Explain encoders, objectives and recipes, with all their settings.",
 )
+@Settings(TrainConfig, "given", dict)()
 def train(
     text: ParallelText,
     label_col: str | None,
@@ -130,7 +124,7 @@ def train(
     comparer: bool,
     overwrite: bool,
     restart: bool,
-    **settings: Any,
+    given: dict[str, Any],
 ) -> None:
     """Train an encoder on parallel text, or on paraphrases.
 
@@ -153,8 +147,7 @@ def train(
         )
     graded = select.removeprefix("sts:") if select != "mining" else None
     guard.check([*text.files, embeddings, graded], {"-o": output})
-    if restart or not unfinished(output):
-        guard.check_directory("-o", output, "a model", overwrite)
+    guard.check_training(output, "a model", overwrite, restart)
     for bitext in text.bitexts:
         columns = [*map(str, text.layout.columns(bitext)), *filter(None, (label_col, score_col))]
         if len(set(columns)) < len(columns):
@@ -162,7 +155,6 @@ def train(
                 f"two of --scol {columns[0]}, --tcol {columns[1]}, --label-col and --score-col are "
                 "one column"
             )
-    given = {name: value for name, value in settings.items() if value is not None}
     missing = {
         "labels": not label_col,
         "scores": not score_col,
@@ -173,7 +165,7 @@ def train(
         start = settings_of(like, missing)
     else:
         try:
-            start = start_of(recipe or "fast", settings["encoder"])
+            start = start_of(recipe or "fast", given.get("encoder"))
         except ValueError as error:  # encoders that do not exist, or do not go together
             raise click.UsageError(f"--{error}") from None
     config = configured(start, given)
@@ -200,19 +192,7 @@ def train(
             report=progress.say,
             progress=progress,
         )
-    click.echo(f"{output}: {model.describe()}; fingerprint {model.fingerprint}", err=True)
-
-
-def unfinished(output: str) -> bool:
-    """Tell if an interrupted training of ``output`` left a checkpoint, which this one continues.
-
-    The lock that a training left which was killed behind its last step is removed.
-    """
-    from miner.text.locks import remove_abandoned
-
-    place = Path(output).with_name(f".{Path(output).name}.training")
-    remove_abandoned(place)
-    return place.is_dir()
+    say(f"{output}: {model.describe()}; fingerprint {model.fingerprint}")
 
 
 def settings_of(like: str, missing: dict[str, bool]) -> TrainConfig:
@@ -224,5 +204,5 @@ def settings_of(like: str, missing: dict[str, bool]) -> TrainConfig:
     training = load(like).training
     for name in (name for name, absent in missing.items() if absent and training.get(name)):
         what = "excluded sentences" if name == "excluded" else name
-        click.echo(f"warning: {like} was trained with {what}, which were not given", err=True)
+        say(f"warning: {like} was trained with {what}, which were not given")
     return TrainConfig.from_dict(training.get("config", {}))

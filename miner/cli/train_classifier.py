@@ -5,17 +5,16 @@ from typing import Any
 import click
 
 from miner.cli import guard, options
-from miner.cli.config_options import Grouped, config_options, configured
+from miner.cli.options import say
 from miner.cli.progress_bars import Progress
+from miner.cli.settings_options import Command, Settings, configured
 from miner.libraries import require
-from miner.names import FORMATS
 from miner_train.config import ClassifierConfig
 
 
 @click.command(
     "train-classifier",
-    cls=Grouped,
-    params=config_options(ClassifierConfig),
+    cls=Command,
     epilog="""\b
 Examples:
   # Sentences that people wrote, and machine translations of others, in one language:
@@ -49,22 +48,16 @@ to 1.""",
     metavar="N|NAME",
     help="Column of --pairs with another bad sentence of the row, which may be blank; repeatable.",
 )
-@click.option("--format", type=click.Choice(FORMATS), help="Format of all files [by suffix].")
+@options.text_format("format", format={"help": "Format of all files [by suffix]."})
 @click.option("--column", metavar="N|NAME", help="Column of the sentences, in files with columns.")
-@options.header
-@options.on_error()
+@options.text_format("header", "on_error")
 @click.option(
     "-o", "--output", required=True, metavar="DIR", help="The directory of the classifier."
 )
-@click.option("--overwrite", is_flag=True, help="Replace a classifier that is in DIR already.")
-@click.option(
-    "--device",
-    type=click.Choice(["auto", "cpu", "cuda"]),
-    default="auto",
-    show_default=True,
-    help="Where an lstm is trained; cuda without a GPU is an error.",
-)
+@options.overwrite("a classifier")
+@options.device_of("Where an lstm is trained")
 @options.threads
+@Settings(ClassifierConfig, "given", dict)()
 def train_classifier(
     good: tuple[str, ...],
     bad: tuple[str, ...],
@@ -80,7 +73,7 @@ def train_classifier(
     overwrite: bool,
     device: str,
     threads: int | None,
-    **settings: Any,
+    given: dict[str, Any],
 ) -> None:
     """Learn to tell good sentences from bad ones.
 
@@ -100,11 +93,10 @@ def train_classifier(
         raise click.UsageError("--good-col, --bad-col and --more-col are columns of --pairs")
     if pairs and column:
         raise click.UsageError("--column is for --good and --bad; give --good-col and --bad-col")
-    if not pairs and settings["translation"] is not None:
+    if not pairs and "translation" in given:
         raise click.UsageError("--translation chooses among the translations of --pairs")
     guard.check([*good, *bad, *pairs], {"-o": output})
     guard.check_directory("-o", output, "a classifier", overwrite)
-    given = {name: value for name, value in settings.items() if value is not None}
     config = configured(ClassifierConfig(), given)
     require(["torch"], "training", "train")
     from miner.text.bitext_format import BitextFormat
@@ -136,6 +128,4 @@ def train_classifier(
             )
     part = "test" if "test accuracy" in model.training else "held-out"
     accuracy = model.training[f"{part} accuracy"]
-    click.echo(
-        f"{output}: a classifier, {model.describe()}; {part} accuracy {accuracy:.4f}", err=True
-    )
+    say(f"{output}: a classifier, {model.describe()}; {part} accuracy {accuracy:.4f}")

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import click
 
-from miner.cli import guard, training_text
+from miner.cli import guard, options, training_text
+from miner.cli.options import say
 from miner.cli.progress_bars import Progress
+from miner.cli.settings_options import Command
 from miner.cli.training_text import ParallelText
 from miner.libraries import require
 
 
 @click.command(
     "train-verifier",
+    cls=Command,
     epilog="""\b
 Examples:
   # The text that the encoder was trained on; the same pairs are held out:
@@ -27,7 +30,7 @@ Examples:
     default=True,
     help="Learn a comparer of tokens for the quality score.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace a model that is in DIR already.")
+@options.overwrite()
 def train_verifier(
     model: str,
     text: ParallelText,
@@ -57,4 +60,4 @@ def train_verifier(
             comparer=comparer,
             report=progress.say,
         )
-    click.echo(f"{output}: {learned.describe()}; fingerprint {learned.fingerprint}", err=True)
+    say(f"{output}: {learned.describe()}; fingerprint {learned.fingerprint}")

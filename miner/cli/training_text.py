@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from miner.cli import options
+from miner.cli.settings_options import Decorator
 from miner.cli.sharding import expanded
-from miner.names import FORMATS
 from miner.text.bitext_format import BitextFormat
 
 if TYPE_CHECKING:
@@ -32,11 +32,7 @@ _BITEXT = options.several(
         "('de-en/*.tsv.xz'); repeatable, of any language pairs. Names of folders or files tell the "
         "languages (de-en).",
     ),
-    click.option("--scol", help="Source column of --bitext [1, or source of JSONL and Parquet]."),
-    click.option("--tcol", help="Target column of --bitext [2, or target of JSONL and Parquet]."),
-    options.header,
-    click.option("--format", type=click.Choice(FORMATS), help="Format of all files [by suffix]."),
-    options.on_error("Rows of the text"),
+    options.bitext_format(),
     click.option(
         "--exclude",
         multiple=True,
@@ -78,7 +74,7 @@ class ParallelText:
         ]
 
 
-def parallel_text(sides: bool = True) -> options.Decorator:
+def parallel_text(sides: bool = True) -> Decorator:
     """Add the options; the command receives ``text``. ``sides``: --source and --target, too."""
 
     def decorate(function: Any) -> Any:
@@ -88,9 +84,8 @@ def parallel_text(sides: bool = True) -> options.Decorator:
             if len(sources) != len(targets):
                 raise click.UsageError(f"{len(sources)} --source but {len(targets)} --target")
             bitexts = tuple(file for one in named.pop("bitexts") for file in expanded(one))
-            columns = (named.pop(name) for name in ("scol", "tcol", "header", "format", "on_error"))
-            layout = BitextFormat(*columns)
-            text = ParallelText(sources, targets, bitexts, layout, named.pop("exclude"))
+            layout, exclude = named.pop("layout"), named.pop("exclude")
+            text = ParallelText(sources, targets, bitexts, layout, exclude)
             return function(*arguments, text=text, **named)
 
         decorated = _BITEXT(told)

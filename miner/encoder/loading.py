@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from miner.config_fields import option
+
 # Prefixes of --model: encoders that sentence-transformers or model2vec loads.
 HF, MODEL2VEC = "hf", "model2vec"
 KINDS = (HF, MODEL2VEC)
@@ -24,10 +26,24 @@ class Loading:
     :data:`BACKENDS`, ``compute`` one of :data:`COMPUTED`.
     """
 
-    source_prompt: str | None = None
-    target_prompt: str | None = None
-    backend: str = BACKENDS[0]
-    compute: str = COMPUTED[0]
+    source_prompt: str | None = option(
+        None,
+        "Put before each sentence of the source, for a model of hf: [that of the model's "
+        "configuration].",
+    )
+    target_prompt: str | None = option(None, "Likewise before each sentence of the target.")
+    backend: str = option(
+        BACKENDS[0],
+        "Library that runs a model of hf:.",
+        option="--runtime",
+        choices=BACKENDS,
+    )
+    compute: str = option(
+        COMPUTED[0],
+        "Type of the numbers that a model of hf: computes with; bfloat16 is faster where the "
+        "processor multiplies it, and its vectors differ in the third digit.",
+        choices=COMPUTED,
+    )
 
     def as_dict(self) -> dict[str, str]:
         """Return the settings that differ from the usual ones, as JSON values."""

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from miner.names import DEVICES, DUPLICATES, ENGINES, MARGINS, RANKS, RETRIEVALS, canonical
+from miner.config_fields import check, no_option, option
+from miner.names import ALIASES, DEVICES, DUPLICATES, ENGINES, MARGINS, RANKS, RETRIEVALS
 
 # Neighbours in each direction, by how pairs are ranked.
 NEIGHBORS = {"probability": 8, "margin": 4}
@@ -33,35 +34,71 @@ class SearchSettings:
     - ``languages``: BCP-47 codes of source and target, for verification and the estimate of
       precision. None: the language of most of a sample.
 
-    Raises ValueError for an unknown name and for k < 1.
+    Raises ValueError that begins with the name of the field, for a value that it does not allow.
     """
 
-    k: int | None = None
-    rank: str | None = None
-    margin: str = "ratio"
-    retrieval: str = "max"
-    duplicates: str = "first"
-    memory: int | None = None
-    engine: str = "auto"
-    exact: bool = False
-    device: str = "auto"
-    threads: int | None = None
-    languages: tuple[str | None, str | None] = (None, None)
+    k: int | None = option(
+        None,
+        "Nearest neighbours in each direction [8 to rank by probability, 4 by margin].",
+        option="-k --neighbors",
+        within="[1, 32767]",
+    )
+    rank: str | None = option(
+        None,
+        "Score of a pair: the probability of a translation, by verification, or the margin "
+        "[probability if the model has a verifier].",
+        choices=RANKS,
+    )
+    margin: str = option(
+        "ratio",
+        "Score of a pair against both neighbourhoods; implies --rank margin [ratio].",
+        quiet=True,
+        choices=MARGINS,
+        kind="name",
+        metavar="|".join(MARGINS),
+    )
+    retrieval: str = option(
+        "max",
+        "Which candidates become pairs; max is one-to-one.",
+        choices=RETRIEVALS,
+        kind="name",
+        metavar="|".join(RETRIEVALS),
+    )
+    duplicates: str = option(
+        "first",
+        "Sentences that occur several times: report the first occurrence, or pair occurrences in "
+        "order (for a gold standard that counts each).",
+        choices=DUPLICATES,
+    )
+    memory: int | None = option(
+        None,
+        "Memory that the search may allocate: 512M, 8G [half of the free memory].",
+        kind="size",
+    )
+    engine: str = option(
+        "auto",
+        "fused compares all pairs, hybrid a few per cent of them; auto is hybrid for very large "
+        "corpora, else fused. faiss is for compressed indexes, triton for GPUs, untried.",
+        choices=ENGINES,
+    )
+    exact: bool = option(
+        False,
+        "Multiply in float32, and search again where rounding may have changed a list: the "
+        "neighbours are exact. Flat indexes only.",
+    )
+    device: str = option(
+        "auto", "Device of the search; cuda without a GPU is an error.", choices=DEVICES
+    )
+    threads: int | None = option(
+        None, "Threads [all cores]. Never changes the result.", within="[1, inf)"
+    )
+    languages: tuple[str | None, str | None] = no_option(
+        (None, None), "commands without a search have --source-lang and --target-lang, too"
+    )
 
     def __post_init__(self) -> None:
-        if self.k is not None and self.k < 1:
-            raise ValueError(f"k is {self.k}; it must be at least 1")
-        for name, choices in (
-            ("rank", RANKS),
-            ("margin", MARGINS),
-            ("retrieval", RETRIEVALS),
-            ("duplicates", DUPLICATES),
-            ("engine", ENGINES),
-            ("device", DEVICES),
-        ):
-            value = getattr(self, name)
-            if value is not None or name != "rank":
-                object.__setattr__(self, name, canonical(value, choices))
+        object.__setattr__(self, "retrieval", ALIASES.get(self.retrieval, self.retrieval))
+        check(self)
 
     @property
     def neighbors(self) -> int:

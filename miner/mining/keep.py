@@ -2,15 +2,19 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import numpy as np
+from miner.config_fields import SettingsError, no_option, option
+
+if TYPE_CHECKING:
+    import numpy as np
 
 # Precision of the pairs kept by default.
 PRECISION = 0.95
 
 
-class KeepError(ValueError):
+class KeepError(SettingsError):
     """A choice of pairs that contradicts itself, or that the scores of a search cannot serve."""
 
 
@@ -37,15 +41,42 @@ class Keep:
     target precision, decoys or a report without the estimate, and for vectors without decoys.
     """
 
-    threshold: float | None = None
-    target_precision: float | None = None
-    top_n: int | None = None
-    default_precision: float | None = PRECISION
-    estimate: bool = True
-    refit: bool = True
-    decoys: Sequence[str] | None = None
-    decoy_vectors: np.ndarray | None = field(default=None, compare=False)
-    report: bool = False
+    threshold: float | None = option(None, "Keep pairs with this score or more.", kind="number")
+    target_precision: float | None = option(
+        None,
+        "Keep pairs down to this precision, which is estimated without gold.",
+        kind="share",
+        metavar="P",
+    )
+    top_n: int | None = option(None, "Keep the N best pairs.", within="[0, inf)", metavar="N")
+    default_precision: float | None = no_option(PRECISION, "each command has its own")
+    estimate: bool = option(
+        True,
+        "Estimate precision, which searches up to 20,000 more targets. Scores are then "
+        "probabilities on this corpus. With --rank margin only if an option asks for precision.",
+        off="--no-estimate",
+    )
+    refit: bool = option(
+        True,
+        "Fit the verifier's function again to this corpus, without gold, before the estimate.",
+        off="--no-refit",
+    )
+    decoys: Sequence[str] | None = option(
+        None,
+        "Sentences to estimate precision with, in the target's language and domain, none of them a "
+        "translation of a source [those of the model, or of the one that ships].",
+        kind="text",
+        metavar="FILE",
+    )
+    decoy_vectors: "np.ndarray | None" = option(
+        None,
+        "Vectors of --decoys, one a line, for indexes of 'miner index --embeddings'.",
+        option="--decoy-embeddings",
+        kind="text",
+        metavar="FILE",
+        compare=False,
+    )
+    report: bool = no_option(False, "--report names the page")
 
     def __post_init__(self) -> None:
         if self.threshold is not None and not math.isfinite(self.threshold):

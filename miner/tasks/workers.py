@@ -1,10 +1,10 @@
 """Workers of a run: where its tasks are done, and by what means."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
+from miner.config_fields import no_option, option
 from miner.machine import memory_budget, thread_count
+from miner.names import BACKENDS
 
 # Memory of a task elsewhere, where this machine's says nothing.
 MEMORY = 2 << 30
@@ -20,12 +20,29 @@ class Workers:
     ``shard_lines`` are the sentences, or rows, of a part [as many as suit the memory].
     """
 
-    backend: str = "serial"
-    workers: int | None = None
-    address: str | None = None
-    memory: int | None = None
-    threads: int | None = None
-    shard_lines: int | None = None
+    backend: str = option(
+        "serial",
+        "Where tasks run: one after the other here, in processes of this machine, on a Ray cluster "
+        "(extra: ray), or in job arrays of Slurm (extra: slurm). Never changes the result.",
+        choices=BACKENDS,
+        quiet=True,
+    )
+    workers: int | None = option(
+        None,
+        "Tasks at a time [all cores]; with processes, --memory and --threads are of one.",
+        within="[1, inf)",
+        metavar="N",
+    )
+    address: str | None = option(None, "Ray cluster: auto, or HOST:PORT [one on this machine].")
+    memory: int | None = no_option(None, "--memory is a setting of the search")
+    threads: int | None = no_option(None, "--threads is an option of the command")
+    shard_lines: int | None = option(
+        None,
+        "Sentences of a part of the work, such as 200k [by memory]. Never changes the result.",
+        kind="positive count",
+        metavar="N",
+        quiet=True,
+    )
 
     @property
     def count(self) -> int:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from miner.config_fields import option
 from miner.names import FORMATS, ON_ERROR
 from miner.text.compression import MAGIC
 
@@ -67,11 +68,32 @@ class BitextFormat:
     Raises ValueError for a ``format`` or ``on_error`` that does not exist.
     """
 
-    source_column: int | str | None = None
-    target_column: int | str | None = None
-    header: bool = False
-    format: str | None = None
-    on_error: str = "fail"
+    source_column: int | str | None = option(
+        None,
+        "Source column [1, or source of JSONL and Parquet].",
+        option="--scol",
+        kind="text",
+        metavar="N|NAME",
+    )
+    target_column: int | str | None = option(
+        None,
+        "Target column [2, or target of JSONL and Parquet].",
+        option="--tcol",
+        kind="text",
+        metavar="N|NAME",
+    )
+    header: bool = option(False, "The first line of a TSV names its columns.")
+    format: str | None = option(
+        None,
+        "Text format; default by suffix (.tsv .jsonl .parquet), else tsv for one file, plain for "
+        "two.",
+        choices=FORMATS,
+    )
+    on_error: str = option(
+        "fail",
+        "Rows that are not UTF-8: stop, put U+FFFD, or leave out (and count).",
+        choices=ON_ERROR,
+    )
 
     def __post_init__(self) -> None:
         file_format("", self.format)

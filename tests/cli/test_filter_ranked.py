@@ -10,7 +10,7 @@ import pytest
 from support.filtered import COLUMNS, clean, filters, noisy, place, read  # noqa: F401 (fixtures)
 from support.raw_lines import put
 
-from miner.cli.filter import Count
+from miner.cli.option_types import COUNT
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_counts() -> None:
         ("5000", 5000), ("200k", 200_000), ("5M", 5_000_000), ("1.5k", 1500), ("2g", 2 * 10**9),
         ("0", 0), (" 7 ", 7), ("1e3", 1000),
     ):  # fmt: skip
-        assert Count().convert(text, None, None) == number
+        assert COUNT.convert(text, None, None) == number
     for text in ("", "k", "-1", "1.5", "nan", "inf", "5X", "1e30"):
         with pytest.raises(Exception, match="is not a count"):
-            Count().convert(text, None, None)
+            COUNT.convert(text, None, None)

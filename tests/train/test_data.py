@@ -16,11 +16,11 @@ from support.invented import sentences, synthetic
 import miner_train.data
 from miner.cli.train import train as train_command
 from miner.cli.train_classifier import train_classifier as classifier_command
+from miner.config_fields import option_name, settings
 from miner.encoder.architecture import ENCODERS
 from miner.encoder.pieces import PieceTokenizer
 from miner.errors import ArtifactError, CorpusError
 from miner_train.config import ClassifierConfig, TrainConfig
-from miner_train.config_fields import option_name, settings
 from miner_train.data import (
     UNKNOWN,
     PairData,
@@ -414,7 +414,7 @@ def test_every_field_is_an_option():
     assert set(settings(TrainConfig)["encoder"].choices) == set(ENCODERS)
     assert set(RECIPE_NOTES) == set(RECIPES)
     for command, config in ((train_command, TrainConfig), (classifier_command, ClassifierConfig)):
-        options = {option.name: option for option in command.params}
+        options = {getattr(option, "field", None): option for option in command.params}
         for field in dataclasses.fields(config):
             option, own = options[field.name], field.metadata["setting"]
             assert option_name(field.name) in option.opts and option.default is None

@@ -1,12 +1,17 @@
-"""Fields of a configuration, with their help, choices and range.
+"""Fields of settings' dataclasses, with their help, choices and range.
 
 The command line makes its options from them, and `check` refuses values that they do not allow.
+Imports nothing heavy, so that help texts load fast.
 """
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+
+class SettingsError(ValueError):
+    """Settings that contradict each other, or that cannot serve the work at hand."""
 
 
 @dataclass(frozen=True)
@@ -21,11 +26,17 @@ class Need:
 class Setting:
     """Description of one field of a configuration.
 
-    ``choices`` are the allowed words with a note on each; with ``several`` the value may join
-    different ones by "+". ``within`` is the allowed interval in mathematical notation, "[0, 1)".
-    Where ``need`` is not met the field must keep its default, unless it is ``idle``: then a recipe
-    may set it all the same, for users who change its encoder or objective. ``off`` is the second
-    name of the option of a bool, the one that turns it off.
+    ``choices`` are the allowed words with a note on each; with ``several`` the value may
+    join different ones by "+". ``within`` is the allowed interval in mathematical notation,
+    "[0, 1)". Where ``need`` is not met the field must keep its default, unless it is ``idle``: then
+    a recipe may set it all the same, for users who change its encoder or objective.
+
+    ``option`` has the names of the option where they are not the field's ("-k --neighbors"), and
+    ``off`` the name that turns a bool off. ``kind`` is the type of the option's text where the
+    field's type does not tell: one of ``miner.cli.option_types.KINDS``. ``quiet`` keeps the default
+    out of the help. A field without help has no option, and ``reason`` says why. Help lists the
+    options of a ``group`` apart; their values depend on a recipe, and the default in their help is
+    that of the first recipe.
     """
 
     group: str
@@ -36,12 +47,27 @@ class Setting:
     need: Need | None = None
     idle: bool = False
     metavar: str | None = None
+    option: str = ""
     off: str = ""
+    kind: str = ""
+    quiet: bool = False
+    reason: str = ""
 
 
-def setting(group: str, default: Any, help: str, **more: Any) -> Any:
+def setting(group: str, default: Any, help: str, *, compare: bool = True, **more: Any) -> Any:
     """Field of a configuration, with its default and the rest of its :class:`Setting`."""
-    return field(default=default, metadata={"setting": Setting(group, help, **more)})
+    own = Setting(group, help, **more)
+    return field(default=default, compare=compare, metadata={"setting": own})
+
+
+def option(default: Any, help: str, choices: Iterable[str] = (), **more: Any) -> Any:
+    """Field whose option stands among the other options of a command."""
+    return setting("", default, help, choices=dict.fromkeys(choices, ""), **more)
+
+
+def no_option(default: Any, reason: str) -> Any:
+    """Field that users of the command line do not set, and why."""
+    return setting("", default, "", reason=reason)
 
 
 def settings(config: Any) -> dict[str, Setting]:
@@ -56,8 +82,12 @@ def option_name(name: str) -> str:
 
 def check(config: Any) -> None:
     """Check each value against its setting. Raises ValueError that begins with the field's name."""
-    for name, own in settings(config).items():
-        value = getattr(config, name)
+    described = settings(config)
+    values = {name: getattr(config, name) for name in described}
+    for name, own in described.items():
+        value = values[name]
+        if value is None:
+            continue
         if own.choices:
             words = value.split("+") if own.several else [value]
             if len(set(words)) < len(words) or not set(words) <= set(own.choices):
@@ -66,11 +96,10 @@ def check(config: Any) -> None:
                 raise ValueError(f"{name} = {value!r} is not one of {choices}{joined}")
         if own.within and not _lies_within(value, own.within):
             raise ValueError(f"{name} = {value!r} is out of range {own.within}")
-    changed = [
-        one.name for one in dataclasses.fields(config) if getattr(config, one.name) != one.default
-    ]
-    strict = [name for name in changed if not settings(config)[name].idle]
-    if found := without_effect(config, strict):
+    usual = {one.name: one.default for one in dataclasses.fields(config)}
+    strict = [name for name, own in described.items() if own.need and not own.idle]
+    changed = [name for name in strict if values[name] != usual[name]]
+    if found := without_effect(config, changed):
         raise ValueError(f"{found[0]} is for {found[1]}")
 
 
@@ -84,8 +113,14 @@ def without_effect(config: Any, given: Iterable[str]) -> tuple[str, str] | None:
     return None
 
 
-def _lies_within(value: float, interval: str) -> bool:
+def limits(interval: str) -> tuple[float, float]:
+    """Return the two ends of an interval such as "[0, 1)"."""
     low, high = map(float, interval[1:-1].split(","))
+    return low, high
+
+
+def _lies_within(value: float, interval: str) -> bool:
+    low, high = limits(interval)
     above = value >= low if interval[0] == "[" else value > low
     below = value <= high if interval[-1] == "]" else value < high
     return above and below  # NaN is neither

@@ -1,0 +1,150 @@
+"""Options generated from the fields of settings' dataclasses (see miner/config_fields.py).
+
+A command of the class :class:`Command` receives each dataclass as one value.
+"""
+
+import dataclasses
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import click
+
+from miner.cli.option_types import KINDS, name_of
+from miner.config_fields import (
+    Setting,
+    SettingsError,
+    limits,
+    option_name,
+    settings,
+    without_effect,
+)
+from miner.errors import UnreadableError
+
+Decorator = Callable[[Any], Any]
+PLAIN: dict[str, click.ParamType] = {
+    "int": click.INT,
+    "float": click.FLOAT,
+    "bool": click.BOOL,
+    "str": click.STRING,
+}
+
+
+class Settings:
+    """Options of a dataclass, which a command receives as the parameter ``name``.
+
+    ``make`` turns the values that were given, by field, into that parameter. By default it is the
+    dataclass itself, with its defaults for all others. Without a name, the command receives each
+    value as itself.
+    """
+
+    def __init__(self, kind: type, name: str, make: Callable[[dict[str, Any]], Any] | None = None):
+        self.name, self.make = name, make or (lambda given: configured(kind(), given))
+        self.described = settings(kind)
+        self.fields = {field.name: field for field in dataclasses.fields(kind)}
+
+    def __call__(self, *names: str, **changed: Mapping[str, Any]) -> Decorator:
+        """Return a decorator that adds the options of some fields, by default of all, in order.
+
+        ``changed`` has what is different of a field's :class:`Setting` in this command.
+        """
+        chosen = names or [name for name, own in self.described.items() if own.help]
+
+        def decorate(function: Any) -> Any:
+            for name in reversed(chosen):
+                own = dataclasses.replace(self.described[name], **changed.get(name, {}))
+                function = click.option(cls=SettingOption, of=self, field=name, own=own)(function)
+            return function
+
+        return decorate
+
+
+class SettingOption(click.Option):
+    """Option for a field of settings; the value is None where it is not given."""
+
+    def __init__(self, _: Any, of: Settings, field: str, own: Setting):
+        self.of, self.field, self.group = of, field, own.group or "Options"
+        described = of.fields[field]
+        default, kind = described.default, _type(own, str(described.type))
+        names = own.option.split() or [option_name(field)]
+        shown = "" if own.quiet or default in (None, False) else f"{default}"
+        if own.off:
+            shown = names[-1] if default else own.off
+            names[-1] += f"/{own.off}"
+        self.shown = "" if own.group else shown.lstrip("-")
+        super().__init__(
+            [*names, f"{of.name}_{field}" if of.name else field],
+            default=None if of.name else default,
+            help=f"{own.help} [{shown or default}]" if own.group else own.help,
+            metavar=own.metavar,
+            **({"is_flag": True} if kind is click.BOOL and not own.off else {"type": kind}),
+        )
+
+    def get_help_extra(self, ctx: click.Context) -> Any:
+        shown = {"default": self.shown} if self.shown else {}
+        return {**super().get_help_extra(ctx), **shown}
+
+
+def _type(own: Setting, kind: str) -> click.ParamType:
+    """Return the type of an option's text, for a field of the type ``kind``."""
+    if own.choices and not own.several:
+        return name_of(list(own.choices)) if own.kind == "name" else click.Choice(list(own.choices))
+    if own.kind:
+        return KINDS[own.kind]
+    found = re.search("int|float|bool|str", kind)
+    assert found is not None, kind
+    if found.group() == "int" and own.within and not own.group:
+        low, high = limits(own.within)
+        return click.IntRange(int(low), None if math.isinf(high) else int(high))
+    return PLAIN[found.group()]
+
+
+class Command(click.Command):
+    """Command that receives the values of generated options as settings.
+
+    Its help lists its own options first, then those of a configuration by group. Settings that
+    contradict each other are errors of usage, whoever finds them.
+    """
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        groups: dict[str, list[tuple[str, str]]] = {"Options": []}
+        for option in (one for one in self.get_params(ctx) if isinstance(one, click.Option)):
+            if (record := option.get_help_record(ctx)) is not None:
+                groups.setdefault(getattr(option, "group", "Options"), []).append(record)
+        for group, records in groups.items():
+            with formatter.section(group):
+                formatter.write_dl(records)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        given: dict[Settings, dict[str, Any]] = {}
+        for option in self.params:
+            if isinstance(option, SettingOption) and option.of.name:
+                value = ctx.params.pop(str(option.name))
+                own = given.setdefault(option.of, {})
+                own.update({} if value is None else {option.field: value})
+        try:
+            with click.core.augment_usage_errors(ctx):
+                ctx.params |= {of.name: of.make(values) for of, values in given.items()}
+            return super().invoke(ctx)
+        except SettingsError as error:
+            raise click.UsageError(str(error), ctx) from None
+        except UnreadableError as error:
+            if any("--on-error" in parameter.opts for parameter in self.params):
+                error.args = (f"{error}, or pass --on-error {error.ways}",)
+            raise
+
+
+def configured(config: Any, given: dict[str, Any]) -> Any:
+    """Return ``config`` with the ``given`` values. Raises UsageError that names the option."""
+    names = {name: own.option or option_name(name) for name, own in settings(config).items()}
+    try:
+        changed = dataclasses.replace(config, **given)
+    except SettingsError:
+        raise
+    except ValueError as error:
+        name, space, rest = str(error).partition(" ")
+        raise click.UsageError(f"{names.get(name, name)}{space}{rest}") from None
+    if idle := without_effect(changed, given):
+        raise click.UsageError(f"{names[idle[0]]} is for {idle[1]}")
+    return changed
