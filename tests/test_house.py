@@ -85,9 +85,8 @@ FOR_TRAINING = (
     "miner.paraphrases.generator",
     "miner.paraphrases.generator_network",
 )
-# What is written in torch: the kernel of a search on a GPU, recurrent encoders, and a transformer.
+# Modules written in torch: recurrent encoders, and a transformer.
 IN_TORCH = (
-    "miner.kernels.fused_cuda",
     "miner.encoder.recurrent",
     "miner.paraphrases.generator_network",
 )

@@ -248,7 +248,7 @@ machine = several(
         default="auto",
         show_default=True,
         help="fused compares all pairs, hybrid a few per cent of them; auto is hybrid for very "
-        "large corpora, else fused. faiss is for compressed indexes, triton for GPUs, untried.",
+        "large corpora, else fused. faiss is for compressed indexes.",
     ),
     click.option(
         "--exact",

@@ -100,12 +100,10 @@ def engine_for(source: VectorSet, target: VectorSet, settings: SearchSettings) -
                 "--exact needs flat indexes, and one is compressed; build it with --index flat"
             )
         engine = "faiss"  # no other engine reads its indexes
-        if device == "cuda" and not faiss.gpu_count():
-            device = "cpu"  # torch sees a GPU, FAISS does not
     if device == "cuda" and not gpu_agrees(
         lambda: choose_engine(engine, "cuda", settings.exact, threads), source, target
     ):
-        engine, device = ("faiss" if engine == "faiss" else "fused"), "cpu"
+        device = "cpu"
     chosen = choose_engine(engine, device, settings.exact, threads)
     use_threads(threads, chosen)
     if isinstance(chosen, Int8Engine) and not (
@@ -266,10 +264,8 @@ class BlockSearch:
             plan = replace(plan, done=plan.done + 1)
             self._advance((s_end - s) * (t_end - t) * weight)
             if self.checkpoint is not None and self.checkpoint.due:
-                self.engine.flush(lists)
                 self.checkpoint.save(lists, plan)
         self.held.clear()
-        self.engine.flush(lists)
         if self.checkpoint is not None:
             self.checkpoint.finish(lists, plan)
         return lists
@@ -291,9 +287,7 @@ class BlockSearch:
             rows = self._prepared(self.source, s, s_end, columns=False)
             columns = self._prepared(self.target, t, t_end, columns=True)
             self.engine.merge(rows, s, columns, t, lists)
-        except Exception as error:
-            if not isinstance(error, (MemoryError, *self.engine.exhausted)):
-                raise
+        except MemoryError as error:
             if max(s_end - s, t_end - t) <= LEAST_BLOCK:
                 raise ResourceError(
                     f"out of memory in a block of {s_end - s} x {t_end - t} sentences; free some, "
