@@ -61,7 +61,7 @@ def fit_encoder(
     replaceable(output, CONFIG)
     config = TrainConfig(pieces=pieces, heldout=HELD_OUT, seed=seed)
     text = read_texts(texts, config, exclude, report)
-    files = learn_vocabularies((text.source, text.target), config, [], report, text.language)
+    files = learn_vocabularies((text.source, text.target), config, report, text.language)
     vocabularies = {units: files[VOCABULARIES[units]] for units in config.architecture.units}
     tokenizers = open_tokenizers(vocabularies, config.architecture, None)
     pairs = hold_out(text, tokenise(text, tokenizers, report), config, report)
@@ -84,7 +84,6 @@ def fit_encoder(
             encoder.dimension,
             backend.prompts,
             backend.loading.backend,
-            backend.loading.compute,
         ),
         languages=recorded_languages(pairs, text.counts),
     )

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from miner.cli.options import several
-from miner.encoder.loading import BACKENDS, COMPUTED, Loading
+from miner.encoder.loading import BACKENDS, Loading
 
 _OPTIONS = several(
     click.option(
@@ -26,14 +26,6 @@ _OPTIONS = several(
         default=BACKENDS[0],
         show_default=True,
         help="Library that runs a model of hf:.",
-    ),
-    click.option(
-        "--compute",
-        type=click.Choice(COMPUTED),
-        default=COMPUTED[0],
-        show_default=True,
-        help="Type of the numbers that a model of hf: computes with; bfloat16 is faster where the "
-        "processor multiplies it, and its vectors differ in the third digit.",
     ),
 )
 

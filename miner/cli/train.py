@@ -69,11 +69,6 @@ Examples:
     help="Start from the settings of this model instead. They name no files and no columns.",
 )
 @click.option(
-    "--embeddings",
-    metavar="FILE",
-    help="Word vectors to start from: text of word2vec, GloVe or fastText.",
-)
-@click.option(
     "--device",
     type=click.Choice(["auto", "cpu", "cuda"]),
     default="auto",
@@ -122,7 +117,6 @@ def train(
     output: str,
     recipe: str | None,
     like: str | None,
-    embeddings: str | None,
     device: str,
     threshold: float | None,
     select: str,
@@ -152,7 +146,7 @@ def train(
             f"--select {select}: give mining, or sts: and a file of graded pairs"
         )
     graded = select.removeprefix("sts:") if select != "mining" else None
-    guard.check([*text.files, embeddings, graded], {"-o": output})
+    guard.check([*text.files, graded], {"-o": output})
     if restart or not unfinished(output):
         guard.check_directory("-o", output, "a model", overwrite)
     for bitext in text.bitexts:
@@ -166,7 +160,6 @@ def train(
     missing = {
         "labels": not label_col,
         "scores": not score_col,
-        "embeddings": not embeddings,
         "excluded": not text.exclude,
     }
     if like is not None:
@@ -190,7 +183,6 @@ def train(
             config,
             output,
             exclude=text.exclude,
-            embeddings=embeddings,
             threshold=threshold,
             select=select,
             verifier=verifier,

@@ -11,8 +11,6 @@ from typing import Any
 HF, MODEL2VEC = "hf", "model2vec"
 KINDS = (HF, MODEL2VEC)
 BACKENDS = ("torch", "onnx", "openvino")
-# Types of the numbers that an encoder computes with.
-COMPUTED = ("float32", "bfloat16", "float16")
 
 
 @dataclass(frozen=True)
@@ -21,13 +19,12 @@ class Loading:
 
     ``source_prompt`` and ``target_prompt`` are put before each sentence of their side; None stands
     for the prompt that the model's own configuration names, if any. ``backend`` is one of
-    :data:`BACKENDS`, ``compute`` one of :data:`COMPUTED`.
+    :data:`BACKENDS`.
     """
 
     source_prompt: str | None = None
     target_prompt: str | None = None
     backend: str = BACKENDS[0]
-    compute: str = COMPUTED[0]
 
     def as_dict(self) -> dict[str, str]:
         """Return the settings that differ from the usual ones, as JSON values."""
@@ -63,12 +60,11 @@ class ForeignVectors:
     dimension: int
     prompts: tuple[str, str] = ("", "")
     backend: str = BACKENDS[0]
-    compute: str = COMPUTED[0]
 
     @property
     def loading(self) -> Loading:
         found = split_name(self.address)
-        own = Loading(*self.prompts, self.backend, self.compute)
+        own = Loading(*self.prompts, self.backend)
         return own if found and found[0] == HF else USUAL
 
     @classmethod
@@ -81,5 +77,4 @@ class ForeignVectors:
             int(values["dimension"]),
             (str(own), str(other)),
             str(values["backend"]),
-            str(values.get("compute", COMPUTED[0])),
         )
