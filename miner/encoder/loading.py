@@ -4,7 +4,7 @@ Free of numpy and of every other library, so that help texts load fast.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any
 
 # Prefixes of --model: encoders that sentence-transformers or model2vec loads.
@@ -30,12 +30,6 @@ class Loading:
         """Return the settings that differ from the usual ones, as JSON values."""
         usual = asdict(Loading())
         return {name: value for name, value in asdict(self).items() if value != usual[name]}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> "Loading":
-        """Read :meth:`as_dict`; unknown keys are ignored."""
-        known = {field.name for field in fields(cls)}
-        return cls(**{name: value for name, value in values.items() if name in known})
 
 
 USUAL = Loading()

@@ -119,7 +119,6 @@ class TextWriter:
             }
             hdf5.reserve(file, "embeddings", (len(line), dimension), np.float16)
             file.attrs["own_ids"] = self._own_ids
-            file.attrs["plain_forms"] = True
             file.attrs["sealed"] = False
         with open(path, "r+b") as plain:
             for name, table in tables.items():
@@ -204,15 +203,13 @@ class Store:
         path = directory / EMBEDDINGS
         try:
             with h5py.File(path, "r") as file:
-                if not file.attrs.get("sealed", False):
+                if not file.attrs["sealed"]:
                     raise ArtifactError(f"{path}: was never finished; build the index again")
                 self.vectors = _mapped(path, file["embeddings"])
                 self.offset = _mapped(path, file["offset"])
                 self.line = _mapped(path, file["line"])
                 self.file = _mapped(path, file["file"])
                 self.first = _mapped(path, file["first"])
-                # Older stores compare texts as they stand.
-                self.plain_forms = bool(file.attrs.get("plain_forms", False))
                 self.own_ids = bool(file.attrs["own_ids"])
         except (OSError, KeyError, ValueError, TypeError, RuntimeError, OverflowError) as error:
             reason = str(error).split("\n")[0]
@@ -246,16 +243,6 @@ class Store:
             if len(self._ids) != len(self):
                 raise ArtifactError(f"{self._id_path}: cut short; build the index again")
         return [self._ids[row] for row in rows.tolist()]
-
-    def compare_plain_forms(self) -> None:
-        """Compute ``first`` of an older store, which compared texts as they stand."""
-        if not self.plain_forms:
-            blocks = (
-                _hashes(self.texts.slice(start, min(start + BLOCK, len(self))))
-                for start in range(0, len(self), BLOCK)
-            )
-            self.first = first_rows(np.concatenate([np.empty(0, np.uint64), *blocks]), self.texts)
-            self.plain_forms = True
 
     def distinct(self) -> np.ndarray:
         """Return the rows that can be neighbours, ``(m,) int64`` ascending.

@@ -28,7 +28,7 @@ from miner.text.locks import lock
 from miner.text.output import one_line
 
 FORMAT = "bitext-miner search checkpoint"
-# 2: engines are named int8 and float32. 3: a digest of the content in the user block.
+# Another number if the format changes: a checkpoint of another one is refused.
 VERSION = 3
 # Bytes of the user block, the least that HDF5 allows.
 HEADER = 512

@@ -9,7 +9,7 @@ from miner.encoder.loading import split_name
 from miner.encoder.open_encoder import open_encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError, DependencyError, MismatchError, ResourceError
-from miner.index.index import FLAT, Index
+from miner.index.index import Index
 from miner.knn.engines import check_hybrid, search_device
 from miner.knn.knn_search import HYBRID, leaves_out, nearest_both
 from miner.knn.neighbors import Neighbors
@@ -292,6 +292,4 @@ def require_one_model(source: Index, target: Index) -> None:
 def side(index: Index) -> VectorSet:
     """Return the vectors of an index that take part in a search, after a check of its content."""
     index.verify()
-    if index.factory == FLAT:  # a compressed index is over the rows that were distinct then
-        index.store.compare_plain_forms()
     return VectorSet(index.store.vectors, index.store.distinct(), index.ann())

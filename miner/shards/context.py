@@ -83,7 +83,7 @@ class Context:
         lent: Any = self.lent  # encoders are compared by identity
         if lent is None:
             device = "cpu" if self.plan.settings.device == "cpu" else "auto"
-            loading = Loading.from_dict(entry.get("loading", {}))
+            loading = Loading(**entry.get("loading", {}))
             lent = _encoder(entry["name"], entry["fingerprint"], self.threads, device, loading)
         found: SentenceEncoder = _on_side(lent, SIDES[side])
         return found
