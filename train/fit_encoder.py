@@ -43,7 +43,6 @@ def fit_encoder(
     output: str | Path,
     *,
     pieces: int = 32_000,
-    seed: int = 1,
     exclude: Sequence[str] = (),
     comparer: bool = False,
     distractors: int = DISTRACTORS,
@@ -59,7 +58,7 @@ def fit_encoder(
     Raises CorpusError for bitext that is too small or in which the encoder finds no translations.
     """
     replaceable(output, CONFIG)
-    config = TrainConfig(pieces=pieces, heldout=HELD_OUT, seed=seed)
+    config = TrainConfig(pieces=pieces, heldout=HELD_OUT)
     text = read_texts(texts, config, exclude, report)
     files = learn_vocabularies((text.source, text.target), config, report, text.language)
     vocabularies = {units: files[VOCABULARIES[units]] for units in config.architecture.units}
@@ -103,7 +102,7 @@ def fit_encoder(
     fitted = add_verification(
         model,
         pairs,
-        seed,
+        config.seed,
         report,
         comparer=comparer,
         encoder_of=lambda one: FittedEncoder(one, foreign=encoder),
