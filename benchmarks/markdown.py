@@ -1,6 +1,7 @@
-"""Lines of Markdown tables."""
+"""Lines of Markdown tables, and their places in a page."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable, Mapping
 
 
 def line(cells: Iterable[str]) -> str:
@@ -20,3 +21,14 @@ def table(names: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
 def conjoined(parts: Iterable[list[str]]) -> list[str]:
     """Join parts of a page with an empty line after each."""
     return [text for part in parts for text in (*part, "")]
+
+
+def filled(text: str, sections: Mapping[str, Callable[[], list[str]]]) -> str:
+    """Return the text with the tables of each section between the marks of its name."""
+
+    def content(marked: re.Match[str]) -> str:
+        lines = "\n".join(sections[marked[1]]()).strip("\n")
+        inside = f"{lines}\n" if lines else ""
+        return f"<!-- {marked[1]} -->\n{inside}<!-- /{marked[1]} -->\n"
+
+    return re.sub(r"<!-- ([\w-]+) -->\n.*?<!-- /\1 -->\n", content, text, flags=re.DOTALL)

@@ -7,16 +7,15 @@ Everything between ``<!-- NAME -->`` and ``<!-- /NAME -->`` is replaced by the t
 """
 
 import argparse
-import re
 import statistics
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from benchmarks import plots, report
 from benchmarks.filtering import filter_tables
-from benchmarks.markdown import table
+from benchmarks.markdown import filled, table
 from benchmarks.models import (
     encoder_tables,
     evaluation_tables,
@@ -38,14 +37,6 @@ NAMES = {
     "default": "the model that ships (16 languages with English)",
     "former": "the model that shipped before (5 languages with English)",
 }
-# Benchmarks whose name has changed since a result was measured.
-RENAMED = {"quality": "mining"}
-# Sections that were named otherwise.
-RENAMED_SECTIONS = {
-    "--only recipes": "--only crossed-recipes",
-    "--only bounds": "--only filter-bounds",
-    "--only generation": "--only generated-paraphrases",
-}
 
 
 def conditions(record: dict[str, Any]) -> str:
@@ -57,19 +48,7 @@ def conditions(record: dict[str, Any]) -> str:
     hardware, versions = record["hardware"], record["versions"]
     parts = [f"{hardware['cpu']}, {hardware['cores']} cores"]
     parts += [f"{name} {version}" for name, version in versions.items() if name != "bitext-miner"]
-    return f"`{command(record['command'])}` · {', '.join(parts)}"
-
-
-def command(text: str) -> str:
-    """Return today's form of the command of an older result."""
-
-    def named(found: re.Match[str]) -> str:
-        return f"benchmarks {RENAMED.get(found[1], found[1])}"
-
-    for old, new in RENAMED_SECTIONS.items():
-        text = text.replace(old, new)
-    # Sections were separated by commas.
-    return re.sub(r"\bbenchmarks\.(\w+)", named, text).replace(",", " ")
+    return f"`{record['command']}` · {', '.join(parts)}"
 
 
 def mining(record: dict[str, Any]) -> list[str]:
@@ -246,17 +225,6 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     "filtering": part("filtering.json", filter_tables.tables),
     "reliability": part("reliability.json", reliability_tables.tables),
 }
-
-
-def filled(text: str, sections: Mapping[str, Callable[[], list[str]]]) -> str:
-    """Return the text with the tables of each section between the marks of its name."""
-
-    def content(marked: re.Match[str]) -> str:
-        lines = "\n".join(sections[marked[1]]()).strip("\n")
-        inside = f"{lines}\n" if lines else ""
-        return f"<!-- {marked[1]} -->\n{inside}<!-- /{marked[1]} -->\n"
-
-    return re.sub(r"<!-- ([\w-]+) -->\n.*?<!-- /\1 -->\n", content, text, flags=re.DOTALL)
 
 
 def main() -> None:

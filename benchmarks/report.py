@@ -92,12 +92,11 @@ def replace(
     Every row has the command, versions and hardware that it comes from, under ``measured``.
     """
     old = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"results": []}
-    before = {name: value for name, value in old.items() if name not in ("benchmark", "results")}
     present = record([])
     del present["results"]
     new = [{**row, "measured": present} for row in rows]
     keys = [key(row) for row in new]
-    kept = [{"measured": before, **row} for row in old["results"] if key(row) not in keys]
+    kept = [row for row in old["results"] if key(row) not in keys]
     _write(path, {"benchmark": name, **record([*new, *kept])})
 
 

@@ -236,11 +236,6 @@ class TrainConfig:
         "rare language pairs, and as many steps.",
         within="[1, inf)",
     )
-    batches: str = _steps(
-        "mixed",
-        "Language pairs in a batch, whose other pairs are the negatives.",
-        choices={"mixed": "all, as they come", "separate": "one, which the names of files tell"},
-    )
     epochs: int = _steps(
         8,
         "Passes over all pairs; 0 leaves the embeddings random, as the baselines of P19.",

@@ -100,7 +100,7 @@ def distill(
     with Checkpoint(output, key) as checkpoint:
         if restart:
             checkpoint.remove()
-        files = load_or_learn_vocabularies(text, config, None, checkpoint, report)
+        files = load_or_learn_vocabularies(text, config, checkpoint, report)
         vocabularies = {"piece": files[VOCABULARIES["piece"]]}
         tokenizers = open_tokenizers(vocabularies, config.architecture)
         tokenised = checkpoint.load_pairs()

@@ -43,7 +43,6 @@ def fit_encoder(
     output: str | Path,
     *,
     pieces: int = 32_000,
-    seed: int = 1,
     exclude: Sequence[str] = (),
     comparer: bool = False,
     distractors: int = DISTRACTORS,
@@ -59,9 +58,9 @@ def fit_encoder(
     Raises CorpusError for bitext that is too small or in which the encoder finds no translations.
     """
     replaceable(output, CONFIG)
-    config = TrainConfig(pieces=pieces, heldout=HELD_OUT, seed=seed)
+    config = TrainConfig(pieces=pieces, heldout=HELD_OUT)
     text = read_texts(texts, config, exclude, report)
-    files = learn_vocabularies((text.source, text.target), config, [], report, text.language)
+    files = learn_vocabularies((text.source, text.target), config, report, text.language)
     vocabularies = {units: files[VOCABULARIES[units]] for units in config.architecture.units}
     tokenizers = open_tokenizers(vocabularies, config.architecture, None)
     pairs = hold_out(text, tokenise(text, tokenizers, report), config, report)
@@ -84,7 +83,6 @@ def fit_encoder(
             encoder.dimension,
             backend.prompts,
             backend.loading.backend,
-            backend.loading.compute,
         ),
         languages=recorded_languages(pairs, text.counts),
     )
@@ -104,7 +102,7 @@ def fit_encoder(
     fitted = add_verification(
         model,
         pairs,
-        seed,
+        config.seed,
         report,
         comparer=comparer,
         encoder_of=lambda one: FittedEncoder(one, foreign=encoder),

@@ -162,11 +162,10 @@ class Trainer:
         """Train for the rest of the epoch; yield after each mega-batch, with a consistent state."""
         config, state, n = self.config, self.state, len(self.data)
         data = self.data if self.resample is None else self.resample(state.epoch)
-        order, ends = epoch_order(self.data.language, config, state.epoch)
+        order = epoch_order(self.data.language, config, state.epoch)
         while state.position < n:
-            end = ends[np.searchsorted(ends, state.position, side="right")]
             size = config.batch * self._megabatch()
-            rows = order[state.position : min(state.position + size, end)]
+            rows = order[state.position : state.position + size]
             generator = np.random.default_rng([config.seed, 4, state.epoch, state.position])
             pool = data.take(rows)
             for sentences, loss in self._batches(pool, generator):

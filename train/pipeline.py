@@ -17,7 +17,6 @@ from miner.errors import CorpusError
 from miner.names import SIDES
 from miner.progress import Reporter, silent
 from miner.text.artifacts import replaceable
-from miner_train import word_vectors
 from miner_train.assemble import assemble
 from miner_train.config import TrainConfig
 from miner_train.data import PairData, SplitPairs, fingerprint, prepare, split
@@ -33,7 +32,6 @@ from miner_train.training_checkpoint import Checkpoint
 from miner_train.vocabulary import learn_vocabularies
 
 # Pretrained words and their vectors (n, d) float32.
-Vectors = tuple[list[str], np.ndarray]
 # Tokenizers of the source and of the target column, by unit.
 Tokenizers = list[dict[str, Tokenizer]]
 
@@ -44,7 +42,6 @@ def train_model(
     output: str | Path,
     *,
     exclude: Sequence[str] = (),
-    embeddings: str | None = None,
     threshold: float | None = None,
     select: str = MINING,
     verifier: bool = True,
@@ -61,7 +58,6 @@ def train_model(
 
     exclude: files of sentences not to learn from, for example test sets. Pairs with one of them are
         left out; case and punctuation do not count.
-    embeddings: file of word vectors to start from.
     threshold: margin score from which ``miner mine`` keeps pairs by default [the best on the
         held-out pairs].
     select: what the best epoch is chosen by: ``mining`` the held-out pairs, or ``sts:FILE``, the
@@ -74,21 +70,20 @@ def train_model(
     """
     replaceable(output, CONFIG)  # refused now rather than after hours of work
     device = resolve_device(device)
-    vectors = word_vectors.read_matching(embeddings, config) if embeddings is not None else None
     text = read_texts(texts, config, exclude, report)
-    if len(text.languages) < 2 and (config.temperature != 1 or config.batches == "separate"):
+    if len(text.languages) < 2 and config.temperature != 1:
         report(
-            "warning: --temperature and --batches have no effect: the names of the files tell "
-            "fewer than two language pairs (de-en)"
+            "warning: --temperature has no effect: the names of the files tell fewer than two "
+            "language pairs (de-en)"
         )
     graded = read_graded(select)
-    key = _key(text, config, vectors)
+    key = _key(text, config)
     if graded is not None:
         key["graded"] = graded.digest
     with Checkpoint(output, key) as checkpoint:
         if restart:
             checkpoint.remove()
-        files = load_or_learn_vocabularies(text, config, vectors, checkpoint, report)
+        files = load_or_learn_vocabularies(text, config, checkpoint, report)
         vocabularies = {units: files[VOCABULARIES[units]] for units in config.architecture.units}
         segmentation = files.get(SEGMENTATION)
         of_target = _of_target(files, config)
@@ -102,17 +97,7 @@ def train_model(
         except CorpusError:
             checkpoint.remove()  # it must not be met by the right text, given next
             raise
-        start = None
-        if vectors is not None:
-            name = VOCABULARIES["word"]
-            words = [files[side + name] for side in ("", TARGET) if side + name in files]
-            start = word_vectors.initial_embeddings(*vectors, words, config)
-            report(
-                f"{embeddings}: {word_vectors.describe_coverage(start, _words_of(pairs, config))}"
-            )
-        initial = {} if start is None else {"word": start}
-        trainer = make_trainer(pairs, config, tokenizers, device, initial)
-        del vectors, start, initial
+        trainer = make_trainer(pairs, config, tokenizers, device, {})
         if graded is not None:
             trainer.development = prepare_graded(graded, list(tokenizers[1].values()))
         state = run_training(trainer, checkpoint, len(pairs.held), report, progress)
@@ -122,7 +107,6 @@ def train_model(
             "config": config.as_dict(),
             "text": text.counts,
             "text fingerprint": key["text"],
-            **({} if embeddings is None else {"embeddings": Path(embeddings).name}),
             **({"excluded": text.excluded} if exclude else {}),
             "labels": any(text.label_col for text in texts),
             "scores": any(text.score_col for text in texts),
@@ -149,7 +133,7 @@ def train_model(
         return model
 
 
-def _key(text: Text, config: TrainConfig, vectors: Vectors | None) -> dict[str, Any]:
+def _key(text: Text, config: TrainConfig) -> dict[str, Any]:
     """Key of the checkpoint: all that decides the training."""
     labels = None if text.same.all() else text.same
     key: dict[str, Any] = {
@@ -158,24 +142,19 @@ def _key(text: Text, config: TrainConfig, vectors: Vectors | None) -> dict[str, 
     }
     if text.languages:
         key["languages"] = [text.languages, hashlib.sha256(text.language.tobytes()).hexdigest()]
-    return key if vectors is None else {**key, "embeddings": word_vectors.digest(*vectors)}
+    return key
 
 
 def load_or_learn_vocabularies(
-    text: Text,
-    config: TrainConfig,
-    vectors: Vectors | None,
-    checkpoint: Checkpoint,
-    report: Report,
+    text: Text, config: TrainConfig, checkpoint: Checkpoint, report: Report
 ) -> dict[str, bytes]:
     """Load the vocabularies from the checkpoint, or learn them; by their files' names."""
     files = checkpoint.load_vocabulary()
     if files is not None:
         report(f"going on from {checkpoint.directory}")
         return files
-    more = [] if vectors is None else vectors[0]
     sides = text.source, text.target
-    files = learn_vocabularies(sides, config, more, report, text.language)
+    files = learn_vocabularies(sides, config, report, text.language)
     checkpoint.save_vocabulary(files)
     return files
 
@@ -233,12 +212,6 @@ def hold_out(text: Text, pairs: PairData, config: TrainConfig, report: Report) -
     if not pairs.same[training].any():
         raise CorpusError("every pair is labelled 0: there is no translation to learn from")
     return SplitPairs(pairs, training, held, text.sentences, text.languages)
-
-
-def _words_of(pairs: SplitPairs, config: TrainConfig) -> np.ndarray:
-    """Distinct token ids of the words of the training pairs."""
-    view, data = config.architecture.units.index("word"), pairs.pairs.take(pairs.training)
-    return np.unique(np.concatenate([side.views[view].ids for side in (data.source, data.target)]))
 
 
 def _held_by_language(pairs: SplitPairs) -> dict[str, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Order of the pairs of an epoch: language pairs sampled by temperature, batches of one or of all.
+"""Order of the pairs of an epoch: language pairs sampled by temperature.
 
 Temperature: Arivazhagan et al. 2019, "Massively multilingual neural machine translation in the
 wild", section 3.2.
@@ -9,34 +9,19 @@ import numpy as np
 from miner_train.config import TrainConfig
 
 
-def epoch_order(
-    language: np.ndarray, config: TrainConfig, epoch: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows in the order of an epoch, and the ends of the runs that batches stay within.
+def epoch_order(language: np.ndarray, config: TrainConfig, epoch: int) -> np.ndarray:
+    """Return rows in the order of an epoch, ``(n,) int64``.
 
     ``language (n,) int16`` are the numbers of the pairs' language pairs; pairs of unknown languages
-    share one number. The order ``(n,) int64`` holds each row once, or as often as the temperature
-    asks. ``ends (m,) int64`` ascend to ``n``: one run, or runs of one language pair each, in random
-    order. Seed and epoch decide everything. A single language pair is one run without repeats.
+    share one number. The order holds each row once, or as often as the temperature asks. Seed and
+    epoch decide everything. A single language pair has no repeats.
     """
     n = len(language)
     generator = np.random.default_rng([config.seed, 3, epoch])
     order = generator.permutation(n)
-    several = n > 0 and (language != language[0]).any()
-    if several and config.temperature != 1:
-        order = generator.permutation(_resampled(order, language, config.temperature, generator))
-    if not several or config.batches == "mixed":
-        return order, np.array([n])
-    most = config.batch * config.megabatch
-    runs = [
-        run
-        for rows in _by_language(order, language)
-        # Equal parts, since a remainder of a few pairs would make a batch of few negatives.
-        for run in np.array_split(rows, -(-len(rows) // most))
-    ]
-    runs = [runs[i] for i in generator.permutation(len(runs))]
-    order = np.concatenate([order[:0], *runs])
-    return order, np.cumsum([len(run) for run in runs], dtype=np.int64)
+    if config.temperature == 1 or not n or (language == language[0]).all():
+        return order
+    return generator.permutation(_resampled(order, language, config.temperature, generator))
 
 
 def shares(counts: np.ndarray, temperature: float) -> np.ndarray:

@@ -24,7 +24,7 @@ from miner.text.locks import lock
 from miner.text.output import resource_error
 from miner_train.data import PairData, Sentences
 
-# Format of the files. 2: each ends with its digest. 3: pairs have their language pair.
+# Another number if the format of the files changes: a checkpoint of another one is refused.
 VERSION = 3
 # Bytes of a digest, and of the block that is hashed at a time.
 DIGEST, BLOCK = 32, 1 << 22

@@ -86,7 +86,7 @@ def tune(
 def correlation(pairs: tuple[list[str], ...], graded: GradedPairs, config: TrainConfig) -> float:
     """Train on both columns; return the correlation of the last epoch with the grades."""
     source, target = pairs
-    files = learn_vocabularies([source, target], config, [], lambda line: None)
+    files = learn_vocabularies([source, target], config, lambda line: None)
     architecture = config.architecture
     tokenizers: Mapping[str, Callable] = {
         units: open_tokenizer(

@@ -3,8 +3,7 @@
 import io
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -33,31 +32,28 @@ BLOCK = 20_000
 def learn_vocabularies(
     sides: Sequence[Sequence[str]],
     config: TrainConfig,
-    more: Sequence[str],
     report: Report,
     language: np.ndarray | None = None,
 ) -> dict[str, bytes]:
     """Learn a vocabulary for each unit, by the names of their files in a model directory.
 
     With separate vocabularies each column has one of its own, learned from its text alone, of the
-    size of the configuration. ``sides`` are the lists of sentences; ``more`` are words to add
-    beyond those of the text. ``language (n,) int16`` are the language pairs of aligned sides, for
-    the sample of pieces.
+    size of the configuration. ``sides`` are the lists of sentences. ``language (n,) int16`` are the
+    language pairs of aligned sides, for the sample of pieces.
     """
     if config.architecture.separate:
         files: dict[str, bytes] = {}
         for side, prefix, column in zip(sides, ("", TARGET), SIDES, strict=True):
             with stage(f"vocabulary of the {column} column", report, silent=True):
-                own = _learned([side], config, more, report, language)
+                own = _learned([side], config, report, language)
             files |= {prefix + name: content for name, content in own.items()}
         return files
-    return _learned(sides, config, more, report, language)
+    return _learned(sides, config, report, language)
 
 
 def _learned(
     sides: Sequence[Sequence[str]],
     config: TrainConfig,
-    more: Sequence[str],
     report: Report,
     language: np.ndarray | None,
 ) -> dict[str, bytes]:
@@ -70,7 +66,7 @@ def _learned(
         elif units == "word":
             words = "counting words" if config.segmentation == "none" else "learning morphs"
             with stage(words, report):
-                files[name], segmentation = train_words(sides, config, more)
+                files[name], segmentation = train_words(sides, config)
             if segmentation is not None:
                 files[SEGMENTATION] = segmentation
         else:
@@ -137,14 +133,11 @@ def _drawn(
             yield side, np.sort(generator.choice(rows, size=share, replace=False))
 
 
-def train_words(
-    sides: Sequence[Sequence[str]], config: TrainConfig, more: Sequence[str] = ()
-) -> tuple[bytes, bytes | None]:
+def train_words(sides: Sequence[Sequence[str]], config: TrainConfig) -> tuple[bytes, bytes | None]:
     """Return the most frequent words of ``sides``, and their segmentation if the config asks.
 
     Both are bytes as :class:`~miner.encoder.word_units.WordTokenizer` reads them; with a
-    segmentation the words are morphs. Words are ordered by frequency, then by code points. Words of
-    ``more`` follow, as far as they can occur in text, until there are ``config.types``.
+    segmentation the words are morphs. Words are ordered by frequency, then by code points.
     """
     normalise = Normaliser.by_rule(config.fold_case)
     counts: Counter[str] = Counter()
@@ -153,7 +146,6 @@ def train_words(
     if not counts:
         raise _nothing()
     segmentation: bytes | None = None
-    cut: Callable[[str], Sequence[str]] = _whole
     if config.segmentation == "morfessor":
         segmentation = train_morphs(_frequent(counts, config.types), config.seed)
         cut = morphs(segmentation)
@@ -161,13 +153,7 @@ def train_words(
         for word, count in words.items():
             for morph in cut(word):
                 counts[morph] += count
-    types = dict.fromkeys(_frequent(counts, config.types))
-    for word in chain.from_iterable(map(normalise, _blocks([more]))):
-        if len(types) == config.types:
-            break
-        if WORD.fullmatch(word) and tuple(cut(word)) == (word,):
-            types[word] = None
-    return _lines(types), segmentation
+    return _lines(_frequent(counts, config.types)), segmentation
 
 
 def train_morphs(words: Sequence[str], seed: int) -> bytes:
@@ -220,10 +206,6 @@ def _blocks(sides: Sequence[Sequence[str]]) -> Iterator[Sequence[str]]:
     for side in sides:
         for start in range(0, len(side), BLOCK):
             yield side[start : start + BLOCK]
-
-
-def _whole(word: str) -> Sequence[str]:
-    return (word,)
 
 
 def _frequent(counts: Counter[str], most: int) -> list[str]:

@@ -13,7 +13,6 @@ from benchmarks.models.trained_models import Spent, settings, trained
 from benchmarks.models.training_text import Text
 from miner import MinerError
 from miner.encoder.model import load
-from miner.text.input_files import content_digest
 from miner_train.config import TrainConfig
 
 Row = dict[str, Any]
@@ -42,16 +41,13 @@ class Bench:
         """Directory of the training text."""
         return self.models / "text"
 
-    def model(
-        self, text: Text, config: TrainConfig, embeddings: Path | None = None
-    ) -> tuple[Path, Spent]:
+    def model(self, text: Text, config: TrainConfig) -> tuple[Path, Spent]:
         """Return the directory of a model, trained if need be, and the seconds of its training."""
         config = self.used(config)
-        start = [] if embeddings is None else [content_digest(embeddings)]
-        key = json.dumps([text.described["fingerprint"], settings(config), *start])
+        key = json.dumps([text.described["fingerprint"], settings(config)])
         digest = hashlib.sha256(key.encode()).hexdigest()[:8]
         output = self.models / f"{text.name}.{config.encoder}.{digest}"
-        spent = trained([text.path], config, output, verifier=False, embeddings=embeddings)
+        spent = trained([text.path], config, output, verifier=False)
         return output, spent
 
     def used(self, config: TrainConfig) -> TrainConfig:
@@ -59,19 +55,12 @@ class Bench:
         return quickly(config) if self.quick else config
 
     def measured(
-        self,
-        text: Text,
-        config: TrainConfig,
-        measure: Callable[[Path], dict[str, Any]],
-        embeddings: Path | None = None,
+        self, text: Text, config: TrainConfig, measure: Callable[[Path], dict[str, Any]]
     ) -> Row:
-        """Return settings, training seconds and metrics of a model, or the reason of a failure.
-
-        ``embeddings`` are word vectors to start from.
-        """
+        """Return settings, training seconds and metrics of a model, or the reason of a failure."""
         found: Row = {"settings": settings(self.used(config))}
         try:
-            model, spent = self.model(text, config, embeddings)
+            model, spent = self.model(text, config)
             fingerprint = load(model).fingerprint
             if fingerprint not in self.known:
                 self.known[fingerprint] = measure(model)

@@ -30,7 +30,7 @@ STS_DEV = "stsb.en.dev"
 class ExperimentBench(Bench):
     """A bench whose rows differ in their training pairs.
 
-    pairs: their number, where fixed. embeddings: file of word vectors to start from, if any.
+    pairs: their number, where fixed.
     """
 
     def __init__(
@@ -41,10 +41,9 @@ class ExperimentBench(Bench):
         quick: bool = False,
         *,
         pairs: int,
-        embeddings: Path | None = None,
     ):
         super().__init__(data, models, old, quick)
-        self.pairs, self.embeddings = pairs, embeddings
+        self.pairs = pairs
 
     def text(self, group: str, name: str, pairs: Sequence[Pair]) -> Text:
         """Write the training text of a row."""
@@ -58,14 +57,13 @@ class ExperimentBench(Bench):
         config: TrainConfig = P19,
         languages: str = BILINGUAL,
         mine: bool = True,
-        embeddings: Path | None = None,
         measure: Callable[[Path], dict[str, Any]] | None = None,
         **more: Any,
     ) -> Row:
         """Return one row of a table.
 
-        ``mine``: measure mining too, which takes longest. ``embeddings``: word vectors to start
-        from. ``measure``: other metrics of the model in a directory.
+        ``mine``: measure mining too, which takes longest. ``measure``: other metrics of the model
+        in a directory.
         """
         print(f"{group}: {name}, {len(pairs):,} pairs", flush=True)
         text = self.text(group, name, pairs)
@@ -76,7 +74,7 @@ class ExperimentBench(Bench):
             "pairs": len(pairs),
             **more,
             "text": text.described,
-            **self.measured(text, config, measure, embeddings),
+            **self.measured(text, config, measure),
         }
 
 

@@ -19,7 +19,6 @@ HEADS = {
     "back-translation": "Bitext and its back-translation by the built-in translator, equal pairs",
     "filter-bounds": "P17's recipe on back-translated pairs within bounds, of German and English",
     "generated-paraphrases": "Bitext with paraphrases of its English side by a small generator",
-    "word-vectors": "Words that start from pretrained vectors, on English paraphrases",
 }
 # Metrics by their names in the JSON: head of the column and factor.
 METRICS = {
@@ -43,7 +42,6 @@ FIRST = {
     "back-translation": "text",
     "filter-bounds": "bounds",
     "generated-paraphrases": "text",
-    "word-vectors": "start",
 }
 KEY = [
     "All rows use `p19-tuned` in 5 passes, unless they name a recipe. Text has at most 30 words a",

@@ -16,16 +16,13 @@ sections about recipes use the P19 recipe and the same number of passes. Section
 - ``paper-recipes`` compares the recipes of all four papers on English paraphrases;
 - ``back-translation`` compares a bitext with its translation into English;
 - ``filter-bounds`` tries bounds of filters on that translation;
-- ``generated-paraphrases`` adds the paraphrases of a small generator to a bitext;
-- ``word-vectors`` starts words from pretrained vectors, as P17 and P18 do: those of
-  ``--embeddings``, or others that it learns from the English text.
+- ``generated-paraphrases`` adds the paraphrases of a small generator to a bitext.
 
 Results are written after each row. A run that was killed goes on: models in ``--models`` are not
 trained again, and metrics in the JSON from the same machine and versions are not measured again.
 """
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 from benchmarks import report
 from benchmarks.models import (
@@ -40,7 +37,6 @@ from benchmarks.models import (
     recipe_experiments,
     size_experiments,
     sources,
-    word_vector_experiments,
 )
 from benchmarks.models.bench import Results
 from benchmarks.models.experiment_metrics import ExperimentBench
@@ -60,14 +56,12 @@ SECTIONS: dict[str, Callable[[ExperimentBench], Iterator[Results]]] = {
     "back-translation": back_translation_experiments.measure,
     "filter-bounds": bound_experiments.measure,
     "generated-paraphrases": generation_experiments.measure,
-    "word-vectors": word_vector_experiments.measure,
 }
 
 
 def main() -> None:
     parser = report.parser(__doc__, f"{NAME}.json", "models/experiments", SECTIONS, quick=True)
     parser.add_argument("--pairs", type=int, help=f"pairs of a row, where fixed [{PAIRS}]")
-    parser.add_argument("--embeddings", type=Path, help="word vectors for word-vectors")
     arguments = parser.parse_args()
     pairs = arguments.pairs or (QUICK_PAIRS if arguments.quick else PAIRS)
     bench.run(
@@ -76,11 +70,6 @@ def main() -> None:
         experiment_tables.section,
         arguments,
         lambda old: ExperimentBench(
-            arguments.data,
-            arguments.models,
-            old,
-            arguments.quick,
-            pairs=pairs,
-            embeddings=arguments.embeddings,
+            arguments.data, arguments.models, old, arguments.quick, pairs=pairs
         ),
     )

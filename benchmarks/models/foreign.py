@@ -28,7 +28,6 @@ from benchmarks.models import foreign_tables, small_transformer, training_text
 from benchmarks.models.training_text import Pair
 from miner import Index, Keep, SearchSettings, best_threshold, evaluate, mine, open_encoder
 from miner.encoder.foreign_encoder import ForeignEncoder
-from miner.encoder.loading import Loading
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.text.corpus import read
 from miner_train.config import TrainConfig
@@ -152,13 +151,12 @@ def throughput(encoders: dict[str, Encode], texts: list[str]) -> dict[str, float
 def speeds(
     name: str, student: Path, texts: list[str], timed: int, threads: int
 ) -> dict[str, float]:
-    """Return the throughput of bare library, adapter, bfloat16 and student, in sentences/s."""
+    """Return the throughput of bare library, adapter and student, in sentences/s."""
     torch = import_module("torch")
     torch.set_num_threads(threads)
     library = import_module("sentence_transformers")
     bare = library.SentenceTransformer(name.partition(":")[2], device="cpu")
     adapter = open_encoder(name, threads)
-    small = open_encoder(name, threads, loading=Loading(compute="bfloat16"))
     fast = open_encoder(student, threads)
     few = texts[:timed]
 
@@ -167,7 +165,6 @@ def speeds(
 
     return {
         **throughput({"bare": loop, "adapter": adapter.encode}, few),
-        **throughput({"bfloat16": small.encode}, few[: len(few) // 4]),
         **throughput({"student": fast.encode}, texts),
     }
 

@@ -53,6 +53,6 @@ def speed(one: dict[str, Any]) -> str:
     return (
         f"{one['pair']}: {rates['bare']:,.0f} sentences/s in a loop of "
         f"`SentenceTransformer.encode`, {rates['adapter']:,.0f} through the adapter ({more:+.1%} "
-        f"time), {rates['bfloat16']:,.0f} in bfloat16, {rates['student']:,.0f} by the student "
+        f"time), {rates['student']:,.0f} by the student "
         f"({rates['student'] / rates['adapter']:,.0f} times the transformer)."
     )

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import report
+from benchmarks.markdown import filled
 from benchmarks.models import language_tables
 from miner import MinerError
 from miner.encoder.known_languages import KnownLanguage, as_dict
@@ -91,8 +92,6 @@ def record(directory: Path, languages: dict[str, KnownLanguage], table: list[str
         file.write(json.dumps(config, indent=2) + "\n")
     card = directory / CARD
     if card.is_file():
-        from benchmarks.pages import filled  # which loads the plots, too
-
         text = filled(card.read_text(encoding="utf-8"), {"languages": lambda: table})
         with open_output(card) as file:
             file.write(text)

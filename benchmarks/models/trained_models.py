@@ -81,16 +81,14 @@ def trained(
     output: Path,
     exclude: Path | None = None,
     verifier: bool = True,
-    embeddings: Path | None = None,
 ) -> Spent:
     """Train a model into ``output``, unless it holds one of the same files and configuration.
 
-    ``exclude`` is a file of sentences to keep out of the training text, ``embeddings`` one of word
-    vectors to start from. Returns the seconds from the start to the last step. Learning to verify
-    does not count.
+    ``exclude`` is a file of sentences to keep out of the training text. Returns the seconds from
+    the start to the last step. Learning to verify does not count.
     """
     note = output.with_name(f"{output.name}.seconds")
-    if not reusable(files, config, output, exclude, embeddings):
+    if not reusable(files, config, output, exclude):
         output.parent.mkdir(parents=True, exist_ok=True)
         if output.exists():  # another model, and its time
             note.unlink(missing_ok=True)
@@ -100,7 +98,6 @@ def trained(
             config,
             output,
             exclude=[] if exclude is None else [str(exclude)],
-            embeddings=None if embeddings is None else str(embeddings),
             verifier=verifier,
             report=clock.say,
             progress=clock.tick,
@@ -114,7 +111,6 @@ def reusable(
     config: TrainConfig,
     output: Path,
     exclude: Path | None,
-    embeddings: Path | None = None,
 ) -> bool:
     """Check that ``output`` holds a model of these files, by name, and this configuration."""
     if not output.exists():
@@ -127,7 +123,6 @@ def reusable(
     return (
         # Not compared as dicts: a field that is newer than the model has its default.
         "config" in found
-        and found.get("embeddings") == (None if embeddings is None else embeddings.name)
         and TrainConfig.from_dict(found["config"]) == config
         and found.get("excluded", []) == excluded
         and [text["name"] for text in found["text"]] == [file.name for file in files]

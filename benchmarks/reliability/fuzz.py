@@ -155,8 +155,7 @@ def build_seeds(place: Path) -> None:
 def load_modules() -> None:
     """Import all modules of the program, once for all forks."""
     for module in pkgutil.walk_packages(miner.__path__, "miner."):
-        if module.name != "miner.kernels.fused_cuda":
-            importlib.import_module(module.name)
+        importlib.import_module(module.name)
 
 
 def warm(seeds: Path) -> None:

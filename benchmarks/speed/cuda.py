@@ -73,13 +73,12 @@ def job(paths: list[str], count: int, dimensions: list[int], threads: int) -> di
         source, target = speed_text.resized(vectors, d)
         wide = [side.astype(np.float32) for side in (source, target)]
         systems: dict[str, Callable[[], object]] = {
-            f"ours, engine {engine}": partial(
+            "ours": partial(
                 nearest_both,
                 VectorSet(source, np.arange(len(source))),
                 VectorSet(target, np.arange(len(target))),
-                SearchSettings(k=K, memory=MEMORY, engine=engine, device="cuda", threads=threads),
+                SearchSettings(k=K, memory=MEMORY, device="cuda", threads=threads),
             )
-            for engine in ("fused", "triton")
         }
         systems["torch matmul and topk, bf16"] = partial(torch_topk, source, target)
         if hasattr(faiss, "StandardGpuResources"):

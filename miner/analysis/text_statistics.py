@@ -98,19 +98,18 @@ class TextCounter:
 
     keep: also keep 4 bytes a token and 16 a sentence for the statistics of each sentence; beyond
         64 MB they go to a temporary file
-    trigrams: number of distinct trigrams that are counted exactly
 
     Otherwise memory grows with the distinct tokens alone. Leaving the context manager removes the
     temporary file.
     """
 
-    def __init__(self, keep: bool = False, trigrams: int = TRIGRAMS) -> None:
+    def __init__(self, keep: bool = False) -> None:
         self._numbers: dict[str, int] = {}
         # By token number: is it long, its occurrences, the sentences that hold it.
         self._long = np.zeros(0, dtype=bool)
         self._count = np.zeros(0, dtype=np.int64)
         self._holders = np.zeros(0, dtype=np.int64)
-        self._trigrams = Counts(trigrams)
+        self._trigrams = Counts(TRIGRAMS)
         self._sentences = self._characters = 0
         # Numbers of long tokens and of trigrams, and how many of them repeat an earlier one.
         self._every = np.zeros(2, dtype=np.int64)

@@ -67,11 +67,6 @@ Examples:
     metavar="DIR",
     help="Start from the settings of this model instead. They name no files and no columns.",
 )
-@click.option(
-    "--embeddings",
-    metavar="FILE",
-    help="Word vectors to start from: text of word2vec, GloVe or fastText.",
-)
 @options.device_of("Where recurrent encoders are trained")
 @click.option(
     "--threshold",
@@ -116,7 +111,6 @@ def train(
     output: str,
     recipe: str | None,
     like: str | None,
-    embeddings: str | None,
     device: str,
     threshold: float | None,
     select: str,
@@ -146,7 +140,7 @@ def train(
             f"--select {select}: give mining, or sts: and a file of graded pairs"
         )
     graded = select.removeprefix("sts:") if select != "mining" else None
-    guard.check([*text.files, embeddings, graded], {"-o": output})
+    guard.check([*text.files, graded], {"-o": output})
     guard.check_training(output, "a model", overwrite, restart)
     for bitext in text.bitexts:
         columns = [*map(str, text.layout.columns(bitext)), *filter(None, (label_col, score_col))]
@@ -158,7 +152,6 @@ def train(
     missing = {
         "labels": not label_col,
         "scores": not score_col,
-        "embeddings": not embeddings,
         "excluded": not text.exclude,
     }
     if like is not None:
@@ -182,7 +175,6 @@ def train(
             config,
             output,
             exclude=text.exclude,
-            embeddings=embeddings,
             threshold=threshold,
             select=select,
             verifier=verifier,

@@ -1,7 +1,7 @@
 """Decoys of a model: sentences by language, in one compressed file.
 
 A line is the ISO 639 code of the language, a tab and the sentence; the code is empty where the
-language is unknown. Models of older versions have lines of the sentence alone.
+language is unknown.
 """
 
 import lzma
@@ -29,13 +29,13 @@ def unpack(data: bytes, name: str) -> dict[str, list[str]]:
     """Read :func:`pack`. Raises ArtifactError, naming the file ``name``."""
     try:
         text = lzma.decompress(data).decode("utf-8")
+        decoys: dict[str, list[str]] = {}
+        for line in text.split("\n")[:-1]:
+            language, sentence = line.split("\t")
+            decoys.setdefault(language, []).append(sentence)
+        return decoys
     except (lzma.LZMAError, EOFError, ValueError) as error:
         raise ArtifactError(f"{name}: no decoys ({error}); copy the model again") from None
-    decoys: dict[str, list[str]] = {}
-    for line in text.split("\n")[:-1]:
-        head, tab, sentence = line.partition("\t")
-        decoys.setdefault(head if tab else "", []).append(sentence if tab else head)
-    return decoys
 
 
 def in_language(decoys: Mapping[str, Sequence[str]], language: str | None) -> list[str]:

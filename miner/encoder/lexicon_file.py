@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from miner.encoder.lexicons import LEAST, UNKNOWN, Direction, Lexicons, Table
+from miner.encoder.lexicons import LEAST, Direction, Lexicons, Table
 from miner.errors import ArtifactError
 from miner.ragged import offsets_of
 
@@ -92,22 +92,12 @@ def _integers(codes: np.ndarray) -> np.ndarray:
 
 
 def from_bytes(data: bytes, name: str) -> Lexicons:
-    """Read :func:`to_bytes`, or the single table that models had before, from the file ``name``.
+    """Read :func:`to_bytes` from the file ``name``.
 
     Raises ArtifactError for anything else; a damaged table may raise it when it is first used.
     """
     try:
-        archive = np.load(io.BytesIO(data), allow_pickle=False)
-        if "frequency" not in archive:
-            return Lexicons(_Stored(archive, name))
-        frequency = archive["frequency"].astype(np.float32)
-        table = Table(
-            archive["offsets"].astype(np.int64),
-            archive["pieces"].astype(np.int32),
-            archive["probability"].astype(np.float32),
-            frequency / frequency.min(),
-        )
-        return Lexicons({(UNKNOWN, UNKNOWN): table})
+        return Lexicons(_Stored(np.load(io.BytesIO(data), allow_pickle=False), name))
     except Exception as error:  # zipfile, lzma and numpy raise nearly anything
         raise _damaged(name, error) from None
 

@@ -4,7 +4,7 @@ Free of numpy and of every other library, so that help texts load fast.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from miner.config_fields import option
@@ -13,8 +13,6 @@ from miner.config_fields import option
 HF, MODEL2VEC = "hf", "model2vec"
 KINDS = (HF, MODEL2VEC)
 BACKENDS = ("torch", "onnx", "openvino")
-# Types of the numbers that an encoder computes with.
-COMPUTED = ("float32", "bfloat16", "float16")
 
 
 @dataclass(frozen=True)
@@ -23,7 +21,7 @@ class Loading:
 
     ``source_prompt`` and ``target_prompt`` are put before each sentence of their side; None stands
     for the prompt that the model's own configuration names, if any. ``backend`` is one of
-    :data:`BACKENDS`, ``compute`` one of :data:`COMPUTED`.
+    :data:`BACKENDS`.
     """
 
     source_prompt: str | None = option(
@@ -38,23 +36,11 @@ class Loading:
         option="--runtime",
         choices=BACKENDS,
     )
-    compute: str = option(
-        COMPUTED[0],
-        "Type of the numbers that a model of hf: computes with; bfloat16 is faster where the "
-        "processor multiplies it, and its vectors differ in the third digit.",
-        choices=COMPUTED,
-    )
 
     def as_dict(self) -> dict[str, str]:
         """Return the settings that differ from the usual ones, as JSON values."""
         usual = asdict(Loading())
         return {name: value for name, value in asdict(self).items() if value != usual[name]}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> "Loading":
-        """Read :meth:`as_dict`; unknown keys are ignored."""
-        known = {field.name for field in fields(cls)}
-        return cls(**{name: value for name, value in values.items() if name in known})
 
 
 USUAL = Loading()
@@ -79,12 +65,11 @@ class ForeignVectors:
     dimension: int
     prompts: tuple[str, str] = ("", "")
     backend: str = BACKENDS[0]
-    compute: str = COMPUTED[0]
 
     @property
     def loading(self) -> Loading:
         found = split_name(self.address)
-        own = Loading(*self.prompts, self.backend, self.compute)
+        own = Loading(*self.prompts, self.backend)
         return own if found and found[0] == HF else USUAL
 
     @classmethod
@@ -97,5 +82,4 @@ class ForeignVectors:
             int(values["dimension"]),
             (str(own), str(other)),
             str(values["backend"]),
-            str(values.get("compute", COMPUTED[0])),
         )

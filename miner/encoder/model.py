@@ -91,7 +91,7 @@ class Model:
     vocabulary for each of ``architecture.units``, and ``segmentation`` is the Morfessor model of
     the words, if any. ``target_vocabularies`` are those of the target column where the columns
     share no embedding, with its Morfessor model as "segmentation"; without them both columns read
-    the same (older models). ``threshold`` is the score with the best F1 on the held-out mining task
+    the same. ``threshold`` is the score with the best F1 on the held-out mining task
     of the training, None without one. ``verifier`` and ``lexicons`` are present together or not at
     all; ``decoys`` are sentences by language (:mod:`miner.encoder.decoy_file`) to save with them,
     and ``decoys_digest`` is the SHA-256 of the file that holds those of a loaded model.

@@ -31,8 +31,7 @@ def open_encoder(
         return ForeignEncoder(open_pretrained(str(name), loading, threads, device), side)
     if loading != USUAL:
         raise ArtifactError(
-            f"{name}: prompts, --runtime and --compute are for encoders of other libraries "
-            "(hf:NAME)"
+            f"{name}: prompts and --runtime are for encoders of other libraries (hf:NAME)"
         )
     model = load(name)
     if model.vectors is not None:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from miner.device import resolve_device
-from miner.encoder.loading import BACKENDS, COMPUTED, HF, MODEL2VEC, Loading, split_name
+from miner.encoder.loading import HF, MODEL2VEC, Loading, split_name
 from miner.errors import ArtifactError, DependencyError
 from miner.libraries import library
 from miner.machine import thread_count
@@ -44,9 +44,7 @@ def open_pretrained(name: str, loading: Loading, threads: int | None, device: st
     if kind == HF:
         return SentenceTransformerModel(local or place, local, loading, threads, device)
     if loading != Loading():
-        raise ArtifactError(
-            f"{name}: prompts, --runtime and --compute are for hf: models; leave them out"
-        )
+        raise ArtifactError(f"{name}: prompts and --runtime are for hf: models; leave them out")
     return Model2VecModel(local or place, local, threads)
 
 
@@ -78,11 +76,6 @@ class SentenceTransformerModel(Pretrained):
         transformers = library("sentence_transformers", f"hf:{place}", "hf")
         self._threads = thread_count(threads)
         self.device = resolve_device(device)
-        if loading.compute != COMPUTED[0] and loading.backend != BACKENDS[0]:
-            raise ArtifactError(
-                f"hf:{place}: --compute {loading.compute} is for --runtime {BACKENDS[0]}; weights "
-                f"for {loading.backend} have their own type"
-            )
         with suppress(ImportError):  # a bar for each part of a model
             import_module("transformers.utils.logging").disable_progress_bar()
         with _loads(f"hf:{place}"), torch_threads(self._threads):
@@ -92,14 +85,8 @@ class SentenceTransformerModel(Pretrained):
                 backend=loading.backend,
                 local_files_only=local is not None,
             )
-            if loading.compute != COMPUTED[0]:
-                import torch
-
-                self.model.to(dtype=getattr(torch, loading.compute))
         super().__init__(HF, place, _snapshot(place, local), loading.backend)
         self.loading = loading
-        if loading.compute != COMPUTED[0]:
-            self.fingerprint = _with_text(self.fingerprint, loading.compute)
         own = _usual_prompt(self.model)
         self.prompts = (
             own if loading.source_prompt is None else loading.source_prompt,

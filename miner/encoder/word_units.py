@@ -119,7 +119,7 @@ def character_kinds() -> np.ndarray:
     return kinds
 
 
-def morphs(segmentation: bytes, name: str = "morphs.txt") -> Callable[[str], Sequence[str]]:
+def morphs(segmentation: bytes) -> Callable[[str], Sequence[str]]:
     """Return a function from a word to its morphs, by a Morfessor Baseline model.
 
     ``segmentation`` is UTF-8, with a line for each word that the model learned from: its count,
@@ -128,12 +128,12 @@ def morphs(segmentation: bytes, name: str = "morphs.txt") -> Callable[[str], Seq
     """
     model = morfessor().BaselineModel()
     words = []
-    for number, line in enumerate(vocabulary_lines(segmentation, name), 1):
+    for number, line in enumerate(vocabulary_lines(segmentation, "morphs.txt"), 1):
         count, _, text = line.partition(" ")
         parts = text.split(" + ")
         if not count.isdecimal() or int(count) < 1 or not all(parts):
             raise ArtifactError(
-                f"{name}, line {number}: not a count and morphs; copy or train the model again"
+                f"morphs.txt, line {number}: not a count and morphs; copy or train the model again"
             )
         words.append((int(count), "".join(parts), parts))
     model.load_segmentations(words)

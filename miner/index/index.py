@@ -3,8 +3,8 @@
 It holds a store (:mod:`miner.index.store`), ``meta.json`` and, for a compressed index,
 ``faiss.index`` over the distinct rows. ``meta.json`` lists size and SHA-256 of every other file,
 and a digest of itself. Opening compares sizes and that digest; :meth:`Index.verify`, which a search
-calls first, compares the content. Indexes of older versions have no digests, and open without. All
-that builds or extends an index shares its description, so that these 390 lines stay together.
+calls first, compares the content. All that builds or extends an index shares its description, so
+that these 390 lines stay together.
 """
 
 import hashlib
@@ -55,10 +55,10 @@ class Index:
     def __init__(self, path: Path, meta: dict[str, Any]):
         self.path = path
         self.meta = meta
-        self._verified = DIGEST not in meta
-        if not self._verified and meta[DIGEST] != digest(meta):
+        self._verified = False
+        if meta[DIGEST] != digest(meta):
             raise ArtifactError(f"{path / META}: altered (its digest differs); build it again")
-        for name, entry in meta.get(FILES, {}).items():
+        for name, entry in meta[FILES].items():
             size = (path / name).stat().st_size if (path / name).is_file() else None
             if size != entry["bytes"]:
                 fault = "missing" if size is None else f"{size} bytes, not {entry['bytes']}"
@@ -67,7 +67,7 @@ class Index:
         self.fingerprint: str = meta["model"]["fingerprint"]
         self.model_name: str = meta["model"]["name"]
         self.side: str | None = meta["model"].get("side")
-        self.loading = Loading.from_dict(meta["model"].get("loading", {}))
+        self.loading = Loading(**meta["model"].get("loading", {}))
         self.factory: str = meta["index"]
         self.distinct: int = meta["distinct"]
         self.sources = [Source(**entry) for entry in meta["sources"]]

@@ -1,4 +1,4 @@
-"""Hot loops, compiled by numba or Triton. Tests compare each with a plain reference.
+"""Hot loops, compiled by numba. Tests compare each with a plain reference.
 
 Importing a module of this package loads numba, so callers import it in function bodies.
 """

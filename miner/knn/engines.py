@@ -1,12 +1,11 @@
 """Search engines: each merges blocks of the similarity matrix into the lists of both sides.
 
 :class:`Int8Engine` and :class:`Float32Engine` are the fused engine on processors: one product
-serves both directions. :class:`TritonEngine` does the same on a GPU. :class:`FaissEngine` searches
-each block twice, once for each direction, on either device. The similarities that an engine keeps
-are rounded in its own way; :mod:`miner.knn.settle` computes those of the candidates again, exactly.
+serves both directions. :class:`FaissEngine` searches each block twice, once for each direction, on
+either device. The similarities that an engine keeps are rounded in its own way;
+:mod:`miner.knn.settle` computes those of the candidates again, exactly.
 """
 
-import importlib
 import math
 import os
 from collections.abc import Callable
@@ -17,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from miner.device import DRIVERS, resolve_device
-from miner.errors import DependencyError, ResourceError
+from miner.errors import ResourceError
 from miner.index import faiss
 from miner.knn.lists import Lists
 from miner.knn.strips import Strip, cut, run_crosswise, strips_per_side
@@ -40,13 +39,11 @@ class Engine(Protocol):
     """Protocol of the engines.
 
     ``name`` identifies the engine in a checkpoint. ``slack`` is the number of candidates kept
-    beyond k, among which exact scores choose. ``exhausted`` lists the exceptions, beside
-    MemoryError, that mean that memory ran out.
+    beyond k, among which exact scores choose.
     """
 
     name: str
     slack: int
-    exhausted: tuple[type[Exception], ...]
 
     def error_bound(self, base: VectorSet) -> ErrorBound:
         """Return a function that bounds the errors of similarities to rows of ``base``.
@@ -63,24 +60,17 @@ class Engine(Protocol):
     def merge(self, rows: Any, s: int, columns: Any, t: int, lists: tuple[Lists, Lists]) -> None:
         """Merge the block of ``rows`` from position ``s`` by ``columns`` from ``t``.
 
-        After MemoryError, or an exception of ``exhausted``, the same block can be merged again in
-        smaller parts without a candidate being listed twice.
+        After MemoryError the same block can be merged again in smaller parts without a candidate
+        being listed twice.
         """
-
-    def flush(self, lists: tuple[Lists, Lists]) -> None:
-        """Bring ``lists`` up to date, for an engine that keeps them elsewhere meanwhile."""
 
 
 def choose_engine(engine: str, device: str, exact: bool, threads: int) -> Engine:
     """Return the engine named ``engine`` for ``device``, which is ``cpu`` or ``cuda``.
 
     The fused engine on a processor is the int8 one; it is the float32 one if ``exact``, or if the
-    processor has no AVX2. On a GPU it is FAISS. Raises ResourceError for ``triton`` on a processor.
+    processor has no AVX2. On a GPU it is FAISS.
     """
-    if engine == "triton":
-        if device != "cuda":
-            raise ResourceError("--engine triton needs a GPU; use --engine fused")
-        return TritonEngine()
     if engine == "faiss" or device == "cuda":
         return FaissEngine(device)
     from miner.kernels.tile import has_avx2
@@ -94,8 +84,6 @@ def search_device(device: str, engine: str) -> str:
         if device == "cuda":
             raise ResourceError("--engine hybrid runs on processors; leave out --device cuda")
         return "cpu"
-    if engine == "triton":
-        return resolve_device(device)
     if (engine, device) == ("fused", "auto") and not any(map(os.path.exists, DRIVERS)):
         return "cpu"  # without loading FAISS to learn it
     return resolve_device(device, faiss.gpu_count, "FAISS")
@@ -119,7 +107,6 @@ class Int8Engine:
 
     name = "int8"
     slack = 12
-    exhausted: tuple[type[Exception], ...] = ()
 
     def __init__(self, threads: int):
         self.threads = threads
@@ -181,16 +168,12 @@ class Int8Engine:
 
         run_crosswise(len(rows.tiles), len(columns.tiles), self.threads, work)
 
-    def flush(self, lists: tuple[Lists, Lists]) -> None:
-        pass
-
 
 class Float32Engine:
     """float32 products by numpy's BLAS, limited to one thread of its own in each of ours."""
 
     name = "float32"
     slack = 4
-    exhausted: tuple[type[Exception], ...] = ()
 
     def __init__(self, threads: int):
         self.threads = threads
@@ -233,16 +216,12 @@ class Float32Engine:
         with threadpool_limits(1):
             run_crosswise(len(rows), len(columns), self.threads, work)
 
-    def flush(self, lists: tuple[Lists, Lists]) -> None:
-        pass
-
 
 class FaissEngine:
     """FAISS's exhaustive search, once for each direction."""
 
     name = "faiss"
     slack = 4
-    exhausted: tuple[type[Exception], ...] = ()
 
     def __init__(self, device: str):
         self.device = device
@@ -273,57 +252,6 @@ class FaissEngine:
         width = min(width, len(base))
         similarity, position = faiss.flat_search(queries, base, width, self.device)
         return similarity, position + first
-
-    def flush(self, lists: tuple[Lists, Lists]) -> None:
-        pass
-
-
-class TritonEngine:
-    """Products and thresholds on a GPU (:mod:`miner.kernels.fused_cuda`).
-
-    The lists stay on the GPU until :meth:`flush`.
-    """
-
-    name = "triton"
-    slack = 4
-
-    def __init__(self, device: str = "cuda"):
-        self.device = device
-        self.kernels = cuda_kernels()
-        self.exhausted: tuple[type[Exception], ...] = (self.kernels.OutOfMemory,)
-        self.lists: tuple[Any, Any] | None = None
-
-    def error_bound(self, base: VectorSet) -> ErrorBound:
-        return float32_bound
-
-    def bytes_per_row(self, dimension: int) -> int:
-        return 4 * dimension
-
-    def prepare(self, vectors: np.ndarray, *, columns: bool) -> Any:
-        return self.kernels.upload(vectors, self.device)
-
-    def merge(self, rows: Any, s: int, columns: Any, t: int, lists: tuple[Lists, Lists]) -> None:
-        if self.lists is None:
-            self.lists = tuple(
-                self.kernels.DeviceLists.of(part.similarity, part.position, self.device)
-                for part in lists
-            )
-        self.kernels.merge_block(rows, s, columns, t, *self.lists)
-
-    def flush(self, lists: tuple[Lists, Lists]) -> None:
-        for part, on_device in zip(lists, self.lists or (), strict=False):
-            part.similarity[:], part.position[:] = on_device.numpy()
-            part.least[:] = part.similarity[:, -1]
-
-
-def cuda_kernels() -> Any:
-    """Import the kernels for GPUs. Raises DependencyError without torch."""
-    try:
-        return importlib.import_module("miner.kernels.fused_cuda")
-    except ImportError as error:
-        raise DependencyError(
-            f'torch is not usable ({error}); run: pip install "bitext-miner[gpu]"'
-        ) from None
 
 
 def float32_bound(queries: np.ndarray) -> float:

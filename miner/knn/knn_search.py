@@ -115,12 +115,10 @@ def engine_for(source: VectorSet, target: VectorSet, settings: SearchSettings) -
                 "--exact needs flat indexes, and one is compressed; build it with --index flat"
             )
         engine = "faiss"  # no other engine reads its indexes
-        if device == "cuda" and not faiss.gpu_count():
-            device = "cpu"  # torch sees a GPU, FAISS does not
     if device == "cuda" and not gpu_agrees(
         lambda: choose_engine(engine, "cuda", settings.exact, threads), source, target
     ):
-        engine, device = ("faiss" if engine == "faiss" else "fused"), "cpu"
+        device = "cpu"
     chosen = choose_engine(engine, device, settings.exact, threads)
     use_threads(threads, chosen)
     if isinstance(chosen, Int8Engine) and not (
@@ -228,7 +226,6 @@ class BlockSearch:
                 self._merge(s, s_end, t, t_end, lists)
                 self._advance((s_end - s) * (t_end - t) * weight)
         self.held.clear()
-        self.engine.flush(lists)
         return lists
 
     def _merge(self, s: int, s_end: int, t: int, t_end: int, lists: tuple[Lists, Lists]) -> None:
@@ -248,9 +245,7 @@ class BlockSearch:
             rows = self._prepared(self.source, s, s_end, columns=False)
             columns = self._prepared(self.target, t, t_end, columns=True)
             self.engine.merge(rows, s, columns, t, lists)
-        except Exception as error:
-            if not isinstance(error, (MemoryError, *self.engine.exhausted)):
-                raise
+        except MemoryError as error:
             if max(s_end - s, t_end - t) <= LEAST_BLOCK:
                 raise ResourceError(
                     f"out of memory in a block of {s_end - s} x {t_end - t} sentences; free some, "

@@ -29,7 +29,7 @@ def gpu_agrees(make: Callable[[], Engine], source: VectorSet, target: VectorSet)
         reason = _block_differs(make(), source, target)
     except (MinerError, KeyboardInterrupt):
         raise
-    except Exception as error:  # the driver, the compiler or the library
+    except Exception as error:  # the driver or the library
         reason = one_line(str(error)) or type(error).__name__
     if reason:
         _warn(reason)
@@ -64,7 +64,6 @@ def _block_differs(engine: Engine, source: VectorSet, target: VectorSet) -> str:
     )
     prepared = engine.prepare(rows, columns=False), engine.prepare(columns, columns=True)
     engine.merge(prepared[0], 0, prepared[1], 0, lists)
-    engine.flush(lists)
     exact = rows.astype(np.float64) @ columns.astype(np.float64).T  # (rows, columns)
     bound = float32_bound(rows)
     for part, matrix in zip(lists, (exact, exact.T), strict=True):

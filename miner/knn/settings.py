@@ -26,7 +26,7 @@ class SearchSettings:
       compares few pairs of large corpora, by clusters and by tokens (:mod:`miner.knn.hybrid`).
       ``auto`` is ``hybrid`` for very large corpora that are verified on a processor, else
       ``fused`` (:func:`miner.mining.search.chosen_engine`). On a GPU ``fused`` and ``faiss`` are
-      FAISS's search; ``triton`` is a kernel of ours there, which has not run on one yet.
+      FAISS's search.
     - ``exact``: the fused engine multiplies in float32, and searches again what rounding may have
       changed. Flat indexes only.
     - ``device``: ``auto``, ``cpu`` or ``cuda``.

@@ -37,6 +37,8 @@ def fit_to_corpus(
     """
     pairs, text, targets = found.pairs, found.source_text, found.target_text
     assert pairs.features is not None and text is not None and targets is not None
+    assert found.verifier is not None
+    quality = Quality.of(found.verifier)
     features = pairs.features, matched.features
     logit = start.logit, start.decoy_logit
     weight = decoy_weights.feature_weights(features, logit, weight, start.mixture)
@@ -44,8 +46,6 @@ def fit_to_corpus(
     most = refit.MORE_RIGHT * float(start.mixture.probability(start.logit).sum())
     fitted = refit.refit(start, weight, features, folds, most=most)
     last, notes = fitted or start, _notes(start, fitted)
-    if (quality := likely.quality_of(found)) is None:
-        return CorpusFit(last, last.mixture.probability(last.logit), None, notes)
     own = likely.read(
         quality,
         (text, targets),

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from miner.errors import ArtifactError
-from miner.mining.search import Search
 from miner.mining.verification import BLOCK, release
 from miner.scoring.logistic import log_odds, shift_to, sigmoid
 from miner.scoring.pair_features import PAIR_FEATURES, PreparedText
@@ -67,15 +65,6 @@ def scores(probability: np.ndarray, quality: np.ndarray, raised: float = 0.0) ->
     """
     score = probability * sigmoid(quality + FAULTLESS)
     return sigmoid(log_odds(score) + raised) if raised else score
-
-
-def quality_of(found: Search) -> Quality | None:
-    """Return the quality function of a search's verifier; None for a model without one."""
-    assert found.verifier is not None
-    try:
-        return Quality.of(found.verifier)
-    except ArtifactError:  # a model of an older version
-        return None
 
 
 def read(

@@ -50,8 +50,8 @@ class Verifier:
             )
         if model.verifier is None or model.lexicons is None:
             raise ArtifactError(
-                f"{encoder.name}: carries no verifier (trained on too little text, or by an older "
-                "version); train it again, or rank by margin"
+                f"{encoder.name}: carries no verifier (trained on too little text); train it "
+                "again, or rank by margin"
             )
         try:
             self.pair_function = Logistic.from_dict(model.verifier["alone"], PAIR_FEATURES)

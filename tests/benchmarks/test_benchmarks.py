@@ -13,6 +13,7 @@ import pytest
 
 import miner
 from benchmarks import pages
+from benchmarks.markdown import filled
 from benchmarks.mining import between_languages, bucc_protocol, mining_quality
 from benchmarks.models import encoder_plan, encoder_tables, seen, training_text, unseen
 from miner import MinerError
@@ -256,7 +257,7 @@ def test_tables_go_between_their_marks() -> None:
     wanted = "a\n<!-- x -->\nnew\nest\n<!-- /x -->\nb\n<!-- y-z -->\n<!-- /y-z -->\n"
     sections = {"x": lambda: ["new", "est", ""], "y-z": list[str]}
     for page in (marked, wanted):
-        assert pages.filled(page, sections) == wanted
+        assert filled(page, sections) == wanted
 
 
 def test_the_recipes_are_kept_from_the_sentences_of_all_test_sets(tmp_path: Path) -> None:
@@ -341,14 +342,3 @@ def test_every_text_of_the_shipped_model_may_ship() -> None:
         pair, source = name.split("/")
         assert allowed.get(source, set()) & {pair.removesuffix("-en"), "any"}, name
         assert (DATA / "train" / f"{name}.tsv.xz").is_file(), name
-
-
-def test_commands_of_older_results_have_their_names_of_today() -> None:
-    assert pages.command("python -m benchmarks.quality --data d") == (
-        "python -m benchmarks mining --data d"
-    )
-    assert pages.command("python -m benchmarks.speed --only a,b") == (
-        "python -m benchmarks speed --only a b"
-    )
-    today = "python -m benchmarks experiments --only sources"
-    assert pages.command(today) == today

@@ -22,7 +22,6 @@ from benchmarks.models import (
     bench,
     bound_experiments,
     choose,
-    cooccurrence_vectors,
     experiment_metrics,
     experiment_tables,
     filter_experiments,
@@ -32,7 +31,6 @@ from benchmarks.models import (
     size_experiments,
     sources,
     training_text,
-    word_vector_experiments,
 )
 from benchmarks.models import experiments as command
 from benchmarks.models.experiment_metrics import ExperimentBench
@@ -321,59 +319,6 @@ def test_every_language_and_the_halves_by_overlap(data: Path) -> None:
     assert counts[0] == len(names) == counts[1] + counts[2]
     lines = experiment_tables.section("every-language", results)
     assert sum(line.startswith("Spearman with STS 12–16") for line in lines) == 3
-
-
-def test_word_vectors(data: Path, tmp_path: Path) -> None:
-    file = tmp_path / "vectors.txt"
-    file.write_text("one 1 2 3\ntwo 3 4 5\n")
-    dry = Dry(data, 20)
-    dry.embeddings = file
-    results = last(word_vector_experiments, dry)
-    starts = [(row["name"], row["embeddings"], row["seed"]) for row in results["rows"]]
-    assert starts[:2] == [("random", None, 1), ("the vectors", file, 1)] and len(starts) == 9
-    assert {row["group"] for row in results["rows"]} == {"words, d = 3"}
-    assert experiment_tables.section("word-vectors", results)
-
-
-def test_word_vectors_are_learned_from_the_text(
-    data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(word_vector_experiments, "DIMENSION", 6)
-    dry = Dry(data, 20)
-    dry.work, dry.quick = data / "work", False  # type: ignore[attr-defined]
-    results = last(word_vector_experiments, dry)
-    assert results["sentences"] > 100 and results["rows"][0]["group"] == "words, d = 6"
-    assert (data / "work" / results["embeddings"]).exists()
-
-
-def test_vectors_of_words_in_the_same_company_are_near() -> None:
-    sentences = [f"{one} {word} {two}" for word, one, two in (
-        ("cat", "the", "sleeps"), ("dog", "the", "sleeps"), ("sun", "a", "shines")
-    )] * 6  # fmt: skip
-    words, vectors = cooccurrence_vectors.learn_vectors(sentences, 3)
-    assert words[:2] == ["sleeps", "the"] and vectors.dtype == np.float32
-    cat, dog, sun = (vectors[words.index(word)] for word in ("cat", "dog", "sun"))
-    assert cat @ dog == pytest.approx(1, abs=1e-3) and abs(cat @ sun) < 0.1
-    with pytest.raises(MinerError, match="7 words occur 5 times"):
-        cooccurrence_vectors.learn_vectors(sentences, 7)
-
-
-def test_cooccurrence_is_counted_within_sentences() -> None:
-    ids, offsets = np.array([0, 1, -1, 0, 2, 1, 2]), np.array([0, 4, 7])
-    counts = np.zeros((3, 3))
-    for start, end in zip(offsets[:-1], offsets[1:], strict=True):
-        for i in range(start, end):
-            for j in range(start, end):
-                if 0 < abs(i - j) <= cooccurrence_vectors.WINDOW and min(ids[i], ids[j]) >= 0:
-                    counts[ids[i], ids[j]] += 1
-    found = cooccurrence_vectors.cooccurrence(ids, offsets, 3)
-    np.testing.assert_array_equal(found.toarray(), counts)
-    context = counts.sum(axis=1) ** cooccurrence_vectors.SMOOTHING
-    with np.errstate(divide="ignore"):
-        ratio = counts * context.sum() / np.outer(counts.sum(axis=1), context)
-        expected = np.maximum(np.log(ratio), 0)
-    information = cooccurrence_vectors.mutual_information(found).toarray()
-    np.testing.assert_allclose(information, expected)
 
 
 def test_recipes_are_crossed_over_seeds(data: Path) -> None:

@@ -14,7 +14,7 @@ import h5py
 import numpy as np
 import pytest
 from support.commands import Done, Miner, fault, miner, only, ready, write  # noqa: F401 (fixtures)
-from support.indexes import without_checksums
+from support.indexes import with_checksums
 
 from miner.encoder import model as models
 
@@ -127,7 +127,7 @@ def test_an_index_whose_text_was_altered(ready: Miner) -> None:
     path = Path("de/sentences.txt")
     path.write_bytes(b"\xff" + path.read_bytes()[1:])
     fault(ready.search("de", "en", "-o", "out.tsv"), "sentences.txt", "altered")
-    without_checksums(Path("de"))
+    with_checksums(Path("de"))
     fault(ready.search("de", "en", "-o", "out.tsv"), "sentences.txt", "damaged")
     assert not Path("out.tsv").exists()
 

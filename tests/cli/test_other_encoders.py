@@ -201,7 +201,6 @@ def test_a_replaced_model(files: list[str], corpora: list[str], tmp_path: Path, 
         (["--bitext", "x.tsv", "--label-col", "1"], "are one column"),
         (["--bitext", "x.tsv", "--scol", "2"], "are one column"),
         (["--label-col", "3"], "columns of --bitext"),
-        (["--encoder", "word", "--embeddings", "nowhere.txt"], "nowhere.txt"),
     ],
 )
 def test_what_does_not_fit(

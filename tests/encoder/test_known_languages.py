@@ -76,8 +76,7 @@ def test_decoys_in_a_language() -> None:
     assert in_language(decoys, "yue") == ["一", "?"]
 
 
-def test_decoys_of_older_models_and_faulty_ones() -> None:
-    assert unpack(lzma.compress(b"eins\nzwei\n"), "x") == {"": ["eins", "zwei"]}
-    for data in (b"", b"x", lzma.compress(b"\xff\n")):
+def test_faulty_decoys() -> None:
+    for data in (b"", b"x", lzma.compress(b"\xff\n"), lzma.compress(b"eins\nzwei\n")):
         with pytest.raises(ArtifactError, match="no decoys"):
             unpack(data, "decoys.txt.xz")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -164,23 +163,3 @@ def test_arrays_that_contradict_each_other(tmp_path: Path) -> None:
     np.savez(tmp_path / "l.npz", **whole)
     with pytest.raises(ArtifactError, match="l.npz: not a lexicon .a direction lacks an array"):
         from_bytes((tmp_path / "l.npz").read_bytes(), "l.npz")
-
-
-def test_the_single_table_of_older_models() -> None:
-    expected = random_lexicons(np.random.default_rng(5), 50, [f"{UNKNOWN}-{UNKNOWN}"])
-    table = expected.tables[UNKNOWN, UNKNOWN]
-    out = io.BytesIO()
-    np.savez_compressed(
-        out,
-        offsets=table.offsets,
-        pieces=table.pieces.astype(np.uint16),
-        probability=table.probability.astype(np.float16),
-        frequency=np.maximum(table.share, 1e-6).astype(np.float32),
-    )
-    found = from_bytes(out.getvalue(), "lexicon.npz").of("de", "en")
-    assert (found.pieces == table.pieces).all()
-    np.testing.assert_allclose(found.probability, table.probability, rtol=1e-3)
-    with zipfile.ZipFile(out, "w") as archive:
-        archive.writestr("frequency.npy", b"")
-    with pytest.raises(ArtifactError, match="not a lexicon"):
-        from_bytes(out.getvalue(), "lexicon.npz")

@@ -25,10 +25,10 @@ from support.sides import (
     units,
 )
 
-from miner import device, machine
-from miner.errors import DependencyError, ResourceError
+from miner import machine
+from miner.errors import ResourceError
 from miner.index import faiss
-from miner.knn import engines, knn_search, settle
+from miner.knn import knn_search, settle
 from miner.knn.engines import FaissEngine, Float32Engine, Int8Engine
 from miner.knn.knn_search import LEAST_BLOCK, nearest_both
 from miner.knn.lists import Lists
@@ -220,7 +220,7 @@ class Short:
         if count > self.most:
             if self.engine.name == "int8":  # its blocks can be merged again
                 self.engine.merge(rows, s, columns, t, lists)
-            raise (*self.engine.exhausted, MemoryError)[0]
+            raise MemoryError
         self.engine.merge(rows, s, columns, t, lists)
 
 
@@ -232,7 +232,6 @@ def test_a_block_that_does_not_fit_is_halved(kind: str, monkeypatch: pytest.Monk
         "int8": lambda: Int8Engine(2),
         "float32": lambda: Float32Engine(2),
         "faiss": lambda: FaissEngine("cpu"),
-        "triton": lambda: engines.TritonEngine("cpu"),
     }
     short = Short(made[kind](), 300)
     monkeypatch.setattr(knn_search, "choose_engine", lambda *rest: short)
@@ -279,40 +278,6 @@ def test_other_errors_are_not_mistaken_for_lack_of_memory(monkeypatch: pytest.Mo
     monkeypatch.setattr(Float32Engine, "merge", broken)
     with pytest.raises(RuntimeError, match="broken"):
         nearest_both(vectors, vectors, searching(2))
-
-
-# --- devices ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("driver", [True, False])
-@pytest.mark.parametrize("engine", ["fused", "triton"])
-def test_no_torch_and_no_gpu(engine: str, driver: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing() -> Any:
-        raise DependencyError("--device cuda needs torch")
-
-    monkeypatch.setattr(device, "DRIVERS", ("/dev/null",) if driver else ())
-    monkeypatch.setattr(device, "import_torch", missing)
-    assert engines.search_device("auto", engine) == "cpu"
-    with pytest.raises((ResourceError, DependencyError), match="--device cuda") as caught:
-        engines.search_device("cuda", engine)
-    assert "\n" not in str(caught.value)
-
-
-def test_a_compressed_index_is_searched_on_the_cpu_where_faiss_sees_no_gpu(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Torch may see a GPU where FAISS does not."""
-    library = faiss.faiss()
-    monkeypatch.setattr(faiss, "gpu_count", lambda: 0)
-    monkeypatch.setattr(knn_search, "search_device", lambda device, engine: device)
-    vectors = units(np.random.default_rng(17), 40, 8)
-    ann = library.index_factory(8, "HNSW8", library.METRIC_INNER_PRODUCT)
-    ann.add(vectors.astype(np.float32))
-    mixed, flat = side(vectors, ann=ann), side(units(np.random.default_rng(18), 30, 8))
-    same(
-        nearest_both(mixed, flat, searching(3, device="cuda")),
-        nearest_both(mixed, flat, searching(3, device="cpu")),
-    )
 
 
 def test_the_speed_of_this_machine() -> None:

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from support.sides import realistic, same, searching, side
 
-from miner.errors import ResourceError
 from miner.index import faiss
 from miner.knn import engines, knn_search, self_check
 from miner.knn.engines import FaissEngine, choose_engine
@@ -116,11 +115,6 @@ def test_memory_of_a_gpu_may_run_out(monkeypatch: pytest.MonkeyPatch) -> None:
     vectors = np.eye(4, dtype=np.float32)
     with pytest.raises(MemoryError):
         faiss.flat_search(vectors, vectors, 2, "cuda")
-
-
-def test_triton_is_asked_for_by_name() -> None:
-    with pytest.raises(ResourceError, match="--engine triton needs a GPU"):
-        choose_engine("triton", "cpu", False, 2)
 
 
 # --- compressed indexes -------------------------------------------------------------------------

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import miner
-from miner.encoder.encoder import Encoder
 from miner.evaluation.gold import read_gold
 from miner.mining import likely
 from miner.mining.likely import FAULTLESS, FEWEST, POSSIBLE, USUAL, Reading
-from miner.mining.precision import Estimate, calibrate
-from miner.mining.search import Search, verifier_for
+from miner.mining.precision import Estimate
+from miner.mining.search import Search
 from miner.scoring.logistic import sigmoid
 from miner.scoring.pair_features import PAIR_FEATURES
-from miner.scoring.quality import NAME, Quality, features
+from miner.scoring.quality import Quality, features
 
 DEMO = Path(miner.__file__).parent / "demo"
 
 
 def reading(found: Search) -> Reading:
-    quality = likely.quality_of(found)
-    assert quality is not None and found.source_text is not None and found.target_text is not None
+    assert found.verifier is not None
+    assert found.source_text is not None and found.target_text is not None
+    quality = Quality.of(found.verifier)
     pairs, texts = found.pairs, (found.source_text, found.target_text)
     places = pairs.source_row, pairs.target_row
     return likely.read(quality, texts, places, pairs.cosine, pairs.score)
@@ -74,19 +73,3 @@ def test_the_best_pairs_of_the_demo_are_right(calibrated_demo: tuple[Search, Est
     gold = read_gold(DEMO / "demo.gold")
     best = [(source, target) for _, source, target in calibrated.pairs.top(10).ids()]
     assert [pair for pair in best if pair not in gold] == []
-
-
-def test_a_model_without_a_quality_function(demo: Search, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("miner.mining.decoys.DRAWS", 8)
-    assert demo.verifier is not None
-    encoder = demo.verifier.encoder
-    rest = {name: part for name, part in (encoder.model.verifier or {}).items() if name != NAME}
-    older = replace(encoder.model, verifier=rest)
-    verifier = verifier_for(demo.pairs.source, None, demo.verifier.encoder)
-    assert verifier is not None
-    verifier.encoder = Encoder(older)
-    found = replace(demo, verifier=verifier)
-    assert likely.quality_of(found) is None
-    calibrated, _ = calibrate(found)
-    # Fitted to the corpus by the features of all pairs alone.
-    assert not (calibrated.pairs.score == demo.pairs.score).all()

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.indexes import without_checksums
+from support.indexes import with_checksums
 
 from miner.encoder.encoder import Encoder
 from miner.encoder.tokenizer import Tokenizer
@@ -78,7 +78,7 @@ def test_a_verifier_that_is_not_there(
         place = tmp_path / index.path.name
         shutil.copytree(index.path, place)
         model = {**index.meta["model"], "name": str(tmp_path / "gone")}
-        without_checksums(place, model=model)
+        with_checksums(place, model=model)
         copies.append(Index.open(place))
     assert search(*copies).features is None
     with pytest.raises(ArtifactError, match="say where the model is now"):

@@ -1,7 +1,8 @@
-"""Rows of an index, its refusal, and indexes as older versions wrote them."""
+"""Rows of an index, its refusal, and checksums of an index that a test has changed."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -10,18 +11,16 @@ import numpy as np
 import pytest
 
 from miner.errors import ArtifactError
-from miner.index.index import Index
+from miner.index.index import DIGEST, FILES, META, Index, digest, write_meta
 
 
-def without_checksums(path: Path, **changes: Any) -> Path:
-    """Drop the checksums of an index, so that a test may change its files, and change its meta.
-
-    A value of ``...`` removes a key.
-    """
-    meta = json.loads((path / "meta.json").read_text(encoding="utf-8"))
-    meta |= {"digest": ..., "files": ...} | changes
-    kept = {key: value for key, value in meta.items() if value is not ...}
-    (path / "meta.json").write_text(json.dumps(kept), encoding="utf-8")
+def with_checksums(path: Path, **changes: Any) -> Path:
+    """Change the meta of an index, and give all its files, as they are now, right checksums."""
+    meta = json.loads((path / META).read_text(encoding="utf-8")) | changes
+    for name in meta[FILES]:
+        data = (path / name).read_bytes()
+        meta[FILES][name] = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    write_meta(path, {**meta, DIGEST: digest(meta)})
     return path
 
 

@@ -63,12 +63,7 @@ def searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Searches:
     made = Searches(tmp_path / "checkpoint.h5")
     monkeypatch.setattr(checkpoints, "EVERY", 0.0)
     monkeypatch.setattr(knn_search, "BLOCK", BLOCK)
-    for engine in (
-        engines.Int8Engine,
-        engines.Float32Engine,
-        engines.FaissEngine,
-        engines.TritonEngine,
-    ):
+    for engine in (engines.Int8Engine, engines.Float32Engine, engines.FaissEngine):
 
         def merge(
             self: Any, rows: Any, s: int, columns: Any, t: int, lists: Any,

@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import HealthCheck, settings
 
-from miner.knn import engines, knn_search
 from miner.knn.knn_search import nearest_both
 from miner.knn.neighbors import Neighbors
 from miner.knn.search_checkpoint import Checkpoint
@@ -21,7 +19,7 @@ QUICK = settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 # Engines whose lists are exactly those of the definition; the int8 engine's are not.
-EXACT = ("float32", "faiss", "triton")
+EXACT = ("float32", "faiss")
 ALL = (*EXACT, "int8")
 
 
@@ -80,16 +78,11 @@ def nearest(
     checkpoint: Checkpoint | None = None,
     **settings: Any,
 ) -> tuple[Neighbors, Neighbors]:
-    """Search with the engine ``kind`` of `ALL`; the engine for GPUs runs on the CPU."""
+    """Search with the engine ``kind`` of `ALL`."""
     report = settings.pop("report", silent)
     engine, exact = ("faiss" if kind == "faiss" else "fused"), kind == "float32"
     wishes = searching(k, engine=engine, exact=exact, **settings)
-    if kind != "triton":
-        return nearest_both(source, target, wishes, report, checkpoint)
-    pytest.importorskip("torch", reason="the engine for GPUs needs torch")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(knn_search, "choose_engine", lambda *rest: engines.TritonEngine("cpu"))
-        return nearest_both(source, target, wishes, report, checkpoint)
+    return nearest_both(source, target, wishes, report, checkpoint)
 
 
 def check(kind: str, source: VectorSet, target: VectorSet, k: int, **settings: Any) -> None:

@@ -354,54 +354,6 @@ def test_the_best_epoch_by_human_grades(text: TextPair, tmp_path: Path) -> None:
         train_model(*arguments, select=f"sts:{graded}")
 
 
-def test_words_start_from_vectors(text: TextPair, tmp_path: Path) -> None:
-    source, _ = synthetic(50)
-    words = sorted({word for sentence in source for word in sentence.split()})
-    generator = np.random.default_rng(0)
-    vectors = generator.normal(size=(len(words) + 1, 32)).astype(np.float32)
-    lines = [
-        f"{word} {' '.join(f'{x:.4f}' for x in vector)}"
-        for word, vector in zip([*words, "nowhere"], vectors, strict=True)
-    ]
-    (tmp_path / "vectors.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    reported: list[str] = []
-    config = dataclasses.replace(SMALL, encoder="word", epochs=0)
-    model = train_model(
-        [text],
-        config,
-        tmp_path / "model",
-        embeddings=str(tmp_path / "vectors.txt"),
-        report=reported.append,
-    )
-    known = model.vocabularies["word"].decode().split()
-    assert "nowhere" in known  # it may occur in other text
-    for word, vector in zip([*words, "nowhere"], vectors, strict=True):
-        found = model.parts[0].weights[known.index(word)]
-        np.testing.assert_allclose(found, vector, atol=2e-3)
-    seen = len(words) + len({word for sentence in synthetic(50)[1] for word in sentence.split()})
-    expected = f"vectors for {len(words)} of the text's {seen} words, 1 more"
-    assert any(expected in line for line in reported)
-    (tmp_path / "foreign.txt").write_text("nowhere 1 2\n", encoding="utf-8")
-    with pytest.raises(CorpusError, match=f"none of the text's {seen} words has a vector"):
-        train_model(
-            [text],
-            dataclasses.replace(config, dimension=2),
-            tmp_path / "foreign",
-            embeddings=str(tmp_path / "foreign.txt"),
-        )
-    for changed, reason in (
-        ({"dimension": 16}, "has vectors of 32 numbers; give --dimension 32"),
-        ({"encoder": "sp"}, "word vectors are for encoders of words, not sp"),
-    ):
-        with pytest.raises(CorpusError, match=reason):
-            train_model(
-                [text],
-                dataclasses.replace(config, **changed),
-                tmp_path / "other",
-                embeddings=str(tmp_path / "vectors.txt"),
-            )
-
-
 # --- going on -----------------------------------------------------------------------------------
 
 

@@ -340,7 +340,7 @@ def test_a_killed_training_goes_on(config, every, first_again, checkpoint, monke
 
 def test_a_killed_training_by_language_pair_goes_on(checkpoint, monkeypatch):
     monkeypatch.setattr(miner_train.loop, "CHECKPOINT_EVERY", -1.0)
-    config = dataclasses.replace(SOFTMAX, temperature=3, batches="separate")
+    config = dataclasses.replace(SOFTMAX, temperature=3)
 
     def made():
         it = trainer(config)

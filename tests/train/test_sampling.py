@@ -1,4 +1,4 @@
-"""Order of an epoch: which pairs it holds, how often, and in which batches."""
+"""Order of an epoch: which pairs it holds, and how often."""
 
 import dataclasses
 from collections import Counter
@@ -31,13 +31,12 @@ def test_temperature_one_changes_nothing_and_a_high_one_makes_equal():
     assert shares(np.array([1, 1000, 199]), 1e9).tolist() == [400, 400, 400]
 
 
-@given(numbers, temperatures, st.sampled_from(["mixed", "separate"]), st.integers(0, 3))
-def test_an_epoch_takes_the_share_of_each_language_pair(language, temperature, batches, epoch):
-    config = dataclasses.replace(CONFIG, temperature=temperature, batches=batches)
-    order, ends = epoch_order(language, config, epoch)
-    assert len(order) == len(language) == ends[-1:].sum() and (np.diff(ends) > 0).all()
-    again = epoch_order(language, config, epoch)
-    assert order.tolist() == again[0].tolist() and ends.tolist() == again[1].tolist()
+@given(numbers, temperatures, st.integers(0, 3))
+def test_an_epoch_takes_the_share_of_each_language_pair(language, temperature, epoch):
+    config = dataclasses.replace(CONFIG, temperature=temperature)
+    order = epoch_order(language, config, epoch)
+    assert len(order) == len(language)
+    assert order.tolist() == epoch_order(language, config, epoch).tolist()
 
     kinds, counts = np.unique(language, return_counts=True)
     if len(kinds):
@@ -51,32 +50,18 @@ def test_an_epoch_takes_the_share_of_each_language_pair(language, temperature, b
         assert max(times) - min(times) <= 1
 
 
-@given(numbers, temperatures)
-def test_separate_batches_have_one_language_pair(language, temperature):
-    config = dataclasses.replace(CONFIG, temperature=temperature, batches="separate")
-    order, ends = epoch_order(language, config, 0)
-    if len(set(language.tolist())) < 2:
-        assert len(ends) == 1
-        return
-    for run in np.split(order, ends[:-1]):
-        assert len(set(language[run].tolist())) == 1 and len(run) <= config.batch
-        of_language = (language[order] == language[run[0]]).sum()
-        assert len(run) >= min(of_language, config.batch // 2)
-
-
 def test_without_languages_the_order_is_a_permutation_of_the_seed():
     expected = np.random.default_rng([1, 3, 2]).permutation(50)
     for language in (np.full(50, -1, np.int16), np.zeros(50, np.int16)):
-        for settings in ({}, {"temperature": 3.0}, {"batches": "separate"}):
-            config = dataclasses.replace(CONFIG, **settings)
-            order, ends = epoch_order(language, config, 2)
-            assert order.tolist() == expected.tolist() and ends.tolist() == [50]
+        for temperature in (1.0, 3.0):
+            config = dataclasses.replace(CONFIG, temperature=temperature)
+            assert epoch_order(language, config, 2).tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize("settings", [{}, {"temperature": 2.0}, {"batches": "separate"}])
-def test_epochs_and_seeds_differ(settings):
+@pytest.mark.parametrize("temperature", [1.0, 2.0])
+def test_epochs_and_seeds_differ(temperature):
     language = np.repeat(np.array([0, 1], np.int16), 200)
-    config = dataclasses.replace(CONFIG, **settings)
-    first = epoch_order(language, config, 0)[0].tolist()
-    assert first != epoch_order(language, config, 1)[0].tolist()
-    assert first != epoch_order(language, dataclasses.replace(config, seed=2), 0)[0].tolist()
+    config = dataclasses.replace(CONFIG, temperature=temperature)
+    first = epoch_order(language, config, 0).tolist()
+    assert first != epoch_order(language, config, 1).tolist()
+    assert first != epoch_order(language, dataclasses.replace(config, seed=2), 0).tolist()

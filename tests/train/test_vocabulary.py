@@ -54,17 +54,6 @@ def test_words_are_counted_in_blocks(
     assert all((tokenizer.surfaces(text)[1] >= 0).all() for text in german)
 
 
-def test_more_words_fill_what_is_left() -> None:
-    """As they are read, those that a sentence can hold, once."""
-    more = ["the", "New York", "A", "NEW", "new", "x-ray", "", "cat", "dog"]
-    found = [
-        listed(train_words([["a b a"]], dataclasses.replace(WORDS, types=types), more)[0])
-        for types in (1, 2, 4, 9)
-    ]
-    everything = ["a", "b", "the", "new", "cat", "dog"]
-    assert found == [everything[:1], everything[:2], everything[:4], everything]
-
-
 @pytest.mark.parametrize("sides", [[[], []], [["", " \t"], ["\u200b"]]])
 def test_no_text(sides: list[list[str]]) -> None:
     with pytest.raises(CorpusError, match="no text to learn a vocabulary from"):
@@ -83,7 +72,7 @@ def test_morphs_recur_in_many_words(capfd: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("morfessor", reason="needs Morfessor")
     sides = [[" ".join(TALK)] * 3, ["walking , jumpers x" + "y" * 500]]
     before = random.getstate()
-    vocabulary, segmentation = train_words(sides, MORPHS, ["walk", "looking", "zz zz"])
+    vocabulary, segmentation = train_words(sides, MORPHS)
     assert segmentation is not None
     assert random.getstate() == before
     assert capfd.readouterr() == ("", ""), "no bar of dots"
