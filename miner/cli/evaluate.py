@@ -17,8 +17,7 @@ from miner.cli.evaluate_senteval import senteval
 from miner.cli.evaluated import write_json
 from miner.cli.progress_bars import Progress
 from miner.encoder.loading import Loading
-from miner.errors import ArtifactError, CorpusError, NoTestSetError
-from miner.text.output import resource_error
+from miner.errors import ArtifactError, CorpusError, NoTestSetError, resource_error
 
 TASKS = ("sts", "tatoeba", "bucc", "paraphrase", "noisy", "speed")
 # Tasks with sentences of their own; speed encodes those of the others.

@@ -166,8 +166,8 @@ def _claim(work: Path, texts: tuple[list[str], list[str]], encoder: "SentenceEnc
     Its indexes are replaced if an earlier run of the command marked the directory, or if they are
     of the same files and model. Raises UsageError.
     """
+    from miner.errors import resource_error
     from miner.index.index import META
-    from miner.text.output import resource_error
 
     marker = work / MARKER
     found = [side for side in SIDES if (work / side / META).exists()]

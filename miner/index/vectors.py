@@ -12,11 +12,11 @@ import h5py
 import numpy as np
 import psutil
 
+from miner.arrays import open_npy
 from miner.encoder.encoder import CHUNK
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError, CorpusError
 from miner.index import hdf5
-from miner.npy import open_npy
 from miner.progress import Reporter, silent
 from miner.text.corpus import Reader
 from miner.text.lines import display_name

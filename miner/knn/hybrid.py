@@ -18,13 +18,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from miner.arrays import Room
 from miner.knn import clusters
 from miner.knn.clusters import Groups
 from miner.knn.engines import Int8Engine
 from miner.knn.lists import Lists
 from miner.knn.pair_block import Codes, PairBlock
 from miner.knn.postings import Postings, Tokens
-from miner.knn.room import Room
 from miner.knn.search_checkpoint import Checkpoint, Plan
 from miner.knn.vector_set import VectorSet
 from miner.machine import release_pages

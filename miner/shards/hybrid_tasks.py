@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from miner.arrays import Room, create_npy
 from miner.kernels.blocks import merge_lists
 from miner.knn import clusters, hybrid
 from miner.knn.clusters import Groups
@@ -23,11 +24,9 @@ from miner.knn.knn_search import BLOCK
 from miner.knn.lists import Lists
 from miner.knn.pair_block import Codes, PairBlock
 from miner.knn.postings import Frequency, Postings, SideTokens
-from miner.knn.room import Room
 from miner.machine import release_pages
 from miner.mining import search_recall
 from miner.mining.verification import release
-from miner.npy import create_npy
 from miner.shards.context import Context, save
 from miner.shards.search_tasks import save_lists
 

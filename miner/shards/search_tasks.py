@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from miner.arrays import create_npy
 from miner.errors import MinerError
 from miner.kernels.blocks import merge_lists
 from miner.knn.engines import Engine, Int8Engine, choose_engine
@@ -19,7 +20,6 @@ from miner.knn.search_parts import block_candidates, settle_part
 from miner.knn.vector_set import VectorSet
 from miner.machine import release_pages
 from miner.mining import decoys as choice
-from miner.npy import create_npy
 from miner.scoring.languages import identify, sample
 from miner.scoring.listed import two_nearest
 from miner.scoring.margin import neighborhood_mean

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from miner.arrays import create_npy, temporary_array
 from miner.encoder.encoder import CHUNK, Encoder
 from miner.index.embed_corpus import Source, read_corpus
 from miner.index.joined import PartWriter, join_parts, part_hashes, part_texts
@@ -20,7 +19,6 @@ from miner.index.store import BLOCK
 from miner.machine import release_pages
 from miner.mining.verification import prepare_texts
 from miner.names import SIDES
-from miner.npy import create_npy
 from miner.progress import silent
 from miner.ragged import offsets_of
 from miner.shards.context import TEXT, Context, load, save, save_text
@@ -108,26 +106,14 @@ def index(context: Context, out: Path, side: int, partitions: int) -> dict[str, 
         [context.array(task, one) for task in tasks] for one in ("row", "first", "dropped")
     )
     total, distinct = sum(rows), sum(int(context.result(task)["distinct"]) for task in tasks)
-    with unnamed_array(out, total) as first:
-        write_first(first, row, firsts)
-        join_parts(out, parts, chain([empty], blocks()), plan.entries[side], first)
+    first = temporary_array(total, np.int64, out)
+    write_first(first, row, firsts)
+    join_parts(out, parts, chain([empty], blocks()), plan.entries[side], first)
+    del first  # and its space on the disk
     write_distinct(create_npy(out / "rows.npy", np.int64, (distinct,)), dropped)
     if plan.verifying:
         _join_text(out, [context.directory(span.task) for span in spans])
     return {"rows": total, "distinct": distinct}
-
-
-@contextmanager
-def unnamed_array(directory: Path, size: int) -> Iterator[np.ndarray]:
-    """Yield an array ``(size,) int64`` on the disk of a directory, which does not stay there."""
-    if not size:
-        yield np.empty(0, dtype=np.int64)
-        return
-    with tempfile.TemporaryFile(dir=directory) as file:
-        file.truncate(8 * size)
-        if hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(file.fileno(), 0, 8 * size)
-        yield np.asarray(np.memmap(file, dtype=np.int64, mode="r+", shape=(size,)))
 
 
 class _Span(Texts):

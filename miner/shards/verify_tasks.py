@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from miner.arrays import create_npy
 from miner.knn.neighbors import Neighbors
 from miner.mining.decoys import merged_lists
 from miner.mining.verification import (
@@ -31,7 +32,6 @@ from miner.mining.verification import (
 from miner.mining.verification import (
     features as chosen_features,
 )
-from miner.npy import create_npy
 from miner.scoring.context_features import BestLogits
 from miner.scoring.listed import Listed
 from miner.scoring.margin import CandidateBlocks, Candidates, Retrieval, best_pairs

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from miner.errors import ResourceError
-from miner.text.output import StrPath, resource_error
+from miner.errors import ResourceError, resource_error
+from miner.text.output import StrPath
 
 try:
     import fcntl
