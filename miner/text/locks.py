@@ -1,4 +1,7 @@
-"""Locks by which two processes exclude each other from one checkpoint."""
+"""Locks by which two processes exclude each other from one checkpoint.
+
+Not filelock's: that names no holder, and without flock its lock outlives a killed process.
+"""
 
 from __future__ import annotations
 
