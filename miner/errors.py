@@ -4,8 +4,20 @@ Each message is one line: the fault, its place, and the remedy. The command line
 ``miner: error:`` and exits with 1. A program that uses the library catches :class:`MinerError`.
 """
 
+import errno
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+_REMEDIES = {
+    errno.ENOSPC: "no space left; free some there or write elsewhere",
+    errno.EDQUOT: "the disk quota is used up; free some there or write elsewhere",
+    errno.ENOENT: "no such directory; create it first with mkdir -p",
+    errno.EACCES: "permission denied; choose a place you may write to",
+    errno.EROFS: "the file system is read-only; write elsewhere",
+    errno.EISDIR: "it is a directory; give a file's name",
+    errno.ENOTDIR: "a part of the path is a file; choose another place",
+}
 
 
 class MinerError(Exception):
@@ -65,3 +77,16 @@ class ResourceError(MinerError):
 
 class DownloadError(MinerError):
     """File that cannot be downloaded, or that has another checksum than expected."""
+
+
+def resource_error(error: OSError, where: str | os.PathLike[str]) -> ResourceError:
+    """Return the one-line error for a write that the system refused."""
+    number = error.errno or 0
+    # FAISS reports a full disk without a number.
+    if not number and "No space left" in str(error):
+        number = errno.ENOSPC
+    # HDF5 has a text of several lines where the system has a few words.
+    reason = os.strerror(number) if number else " ".join(str(error).splitlines())
+    why = _REMEDIES.get(number, f"{reason}; try another place")
+    place = "standard output" if str(where) == "-" else os.fspath(where)
+    return ResourceError(f"{place}: cannot be written: {why}")

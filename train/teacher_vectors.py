@@ -13,14 +13,14 @@ from pathlib import Path
 
 import numpy as np
 
+from miner.arrays import open_npy
 from miner.encoder.pieces import SPACE_MARK, PieceTokenizer
 from miner.encoder.sentence_encoder import SentenceEncoder
-from miner.errors import ArtifactError
-from miner.npy import open_npy
+from miner.errors import ArtifactError, resource_error
 from miner.progress import Reporter, silent
 from miner.text.artifacts import replaceable
 from miner.text.locks import lock
-from miner.text.output import atomic_file, resource_error
+from miner.text.output import atomic_file
 
 KEY = "key.json"
 # Sentences of a part: a killed run repeats one at most.

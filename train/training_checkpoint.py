@@ -18,10 +18,9 @@ import numpy as np
 
 from miner.encoder.architecture import TARGET, VOCABULARIES
 from miner.encoder.model import SEGMENTATION
-from miner.errors import ArtifactError
+from miner.errors import ArtifactError, resource_error
 from miner.text import durable
 from miner.text.locks import lock
-from miner.text.output import resource_error
 from miner_train.data import PairData, Sentences
 
 # Another number if the format of the files changes: a checkpoint of another one is refused.

@@ -23,9 +23,9 @@ from itertools import chain, islice
 
 import numpy as np
 
+from miner.errors import resource_error
 from miner.evaluation.metrics import spearman, value_of
 from miner.text.counts import Counts, entropy, hash_of
-from miner.text.output import resource_error
 from miner.text.words import tokens
 
 # Statistics of a sentence, in the order of the rows of `TextCounter.sentence_statistics`.

@@ -18,10 +18,10 @@ from typing import IO, Any
 
 import numpy as np
 
-from miner.errors import ArtifactError
+from miner.errors import ArtifactError, resource_error
 from miner.text import durable
 from miner.text.locks import lock
-from miner.text.output import StrPath, resource_error
+from miner.text.output import StrPath
 
 FORMAT = "bitext-miner filter checkpoint"
 # Another number if a filter's scores or the layout of the tables change: older ones are not used.

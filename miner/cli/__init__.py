@@ -103,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MemoryError:
         return _fail("out of memory; search with a smaller --memory, or split the corpus")
     except OSError as error:
-        from miner.text.output import resource_error
+        from miner.errors import resource_error
 
         if error.filename is not None or _is_of_standard_output(error):
             return _fail(str(resource_error(error, error.filename or "standard output")))

@@ -19,8 +19,7 @@ from miner.cli.option_types import NUMBER, Parsed
 from miner.cli.options import say, write_json
 from miner.cli.settings_options import Command
 from miner.encoder.loading import Loading
-from miner.errors import ArtifactError, CorpusError, NoTestSetError
-from miner.text.output import resource_error
+from miner.errors import ArtifactError, CorpusError, NoTestSetError, resource_error
 
 TASKS = ("sts", "tatoeba", "bucc", "paraphrase", "noisy", "speed")
 # Tasks with sentences of their own; speed encodes those of the others.

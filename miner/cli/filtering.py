@@ -152,7 +152,7 @@ def spooled(paths: list[str]) -> Iterator[tuple[list[str], Path]]:
 
 
 def _copy(path: str, copy: Path) -> None:
-    from miner.text.output import resource_error
+    from miner.errors import resource_error
 
     source = sys.stdin.buffer if path == "-" else open(path, "rb")  # noqa: SIM115
     try:

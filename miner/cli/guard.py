@@ -83,8 +83,8 @@ def check_writable(paths: Sequence[str]) -> None:
     Raises UsageError where two are standard output, ResourceError for a directory and for a file
     in a directory that is missing, and DependencyError without the library that compresses it.
     """
+    from miner.errors import resource_error
     from miner.text.compression import codec
-    from miner.text.output import resource_error
 
     if paths.count("-") > 1:
         raise click.UsageError("- is given for two outputs; name a file for one of them")

@@ -9,9 +9,9 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import TypeAlias
 
-from miner.errors import CorpusError
+from miner.errors import CorpusError, resource_error
 from miner.progress import Reporter
-from miner.text.output import Waiting, one_line, open_output, resource_error
+from miner.text.output import Waiting, one_line, open_output
 
 Row = tuple[str, ...]
 

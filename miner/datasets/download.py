@@ -23,11 +23,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
-from miner.errors import DownloadError, ResourceError
+from miner.errors import DownloadError, ResourceError, resource_error
 from miner.progress import Reporter, silent
 from miner.text import durable
 from miner.text.compression import MAGIC as COMPRESSED
-from miner.text.output import one_line, open_output, resource_error
+from miner.text.output import one_line, open_output
 
 BLOCK = 1 << 18
 TIMEOUT = 30.0  # seconds to wait for a byte

@@ -8,10 +8,10 @@ import urllib.parse
 from miner.datasets.archive import TAR, unpack
 from miner.datasets.download import fetch
 from miner.encoder.model import CONFIG, Model, load
-from miner.errors import ArtifactError, DownloadError
+from miner.errors import ArtifactError, DownloadError, resource_error
 from miner.progress import Reporter, silent
 from miner.text.artifacts import atomic_directory, replaceable
-from miner.text.output import StrPath, resource_error
+from miner.text.output import StrPath
 
 SUFFIXES = (*TAR, ".zip")
 

@@ -14,9 +14,9 @@ from miner.datasets.catalog import ALL, CATALOG, Dataset, File
 from miner.datasets.convert import convert
 from miner.datasets.converted_files import Converted
 from miner.datasets.download import fetch
-from miner.errors import ArtifactError, DownloadError
+from miner.errors import ArtifactError, DownloadError, resource_error
 from miner.progress import Reporter, silent
-from miner.text.output import StrPath, open_output, resource_error
+from miner.text.output import StrPath, open_output
 
 DOWNLOADS, RECORD = "downloads", "SOURCES.json"
 

@@ -37,12 +37,12 @@ from typing import Any
 
 import numpy as np
 
+from miner.arrays import open_npy
 from miner.encoder import decoy_file, known_languages, lexicon_file
 from miner.encoder.architecture import ENCODERS, TARGET, VOCABULARIES, Architecture
 from miner.encoder.lexicons import Lexicons
 from miner.encoder.loading import ForeignVectors
 from miner.errors import ArtifactError
-from miner.npy import open_npy
 from miner.text.artifacts import atomic_directory
 from miner.text.input_files import content_digest
 

@@ -48,9 +48,7 @@ class PartWriter(TextWriter):
             (self.directory / OWN_IDS).touch()
         columns = (self._lines, self._offsets, self._hashes)
         for name, column in zip(PART, columns, strict=True):
-            np.save(self.directory / f"{name}.npy", column.map())
-        for column in (*columns, self._files):
-            column.remove()
+            np.save(self.directory / f"{name}.npy", column.array())
         return self._rows
 
 

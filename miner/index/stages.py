@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from miner.arrays import create_npy
 from miner.encoder.encoder import CHUNK
 from miner.encoder.entries import Entry
 from miner.index.duplicates import duplicates_of, hashed, partition_of, write_first
@@ -20,7 +21,6 @@ from miner.index.sentence_file import Texts
 from miner.index.store import BLOCK
 from miner.index.text_files import TextFile
 from miner.machine import release_pages
-from miner.npy import create_npy
 from miner.tasks.task import Job, Result, hints
 
 

@@ -24,6 +24,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
+from miner.arrays import GrowingArray
 from miner.errors import ArtifactError, ResourceError
 from miner.index import hdf5
 from miner.index.duplicates import first_rows
@@ -51,10 +52,10 @@ class TextWriter:
         self._own_ids = False
         # HDF5 needs their length first. Until then they are files: in memory they would be most
         # of the memory that a large corpus takes.
-        self._offsets = _Column(directory / "offset.partial", np.int64)
-        self._lines = _Column(directory / "line.partial", np.int64)
-        self._files = _Column(directory / "file.partial", np.int32)
-        self._hashes = _Column(directory / "hash.partial", np.uint64)
+        self._offsets = GrowingArray(np.int64, directory)
+        self._lines = GrowingArray(np.int64, directory)
+        self._files = GrowingArray(np.int32, directory)
+        self._hashes = GrowingArray(np.uint64, directory)
         self._offsets.append(np.zeros(1))
         self._end = self._rows = 0
 
@@ -95,7 +96,7 @@ class TextWriter:
 
     def lines(self) -> np.ndarray:
         """Return the line, or record, of every row, ``(n,) int64``. Only before :meth:`close`."""
-        return self._lines.map()
+        return np.asarray(self._lines.array())
 
     def close(self, dimension: int, first: np.ndarray | None = None) -> int:
         """Write the row tables and reserve space for the vectors. Returns the number of rows.
@@ -107,7 +108,7 @@ class TextWriter:
         if not self._own_ids:
             (self.directory / IDS).unlink()
         columns = (self._offsets, self._lines, self._files, self._hashes)
-        offset, line, number, hashes = (column.map() for column in columns)
+        offset, line, number, hashes = (np.asarray(column.array()) for column in columns)
         tables = {"offset": offset, "line": line, "file": number}
         if first is None:
             first = first_rows(hashes, Texts(self.directory / SENTENCES, offset).__getitem__)
@@ -125,31 +126,7 @@ class TextWriter:
             for name, table in tables.items():
                 plain.seek(places[name])
                 plain.write(table.data)
-        for column in columns:
-            column.remove()
         return len(line)
-
-
-class _Column:
-    """Column of numbers of unknown length, collected in a file."""
-
-    def __init__(self, path: Path, dtype: type):
-        self._path, self._dtype = path, dtype
-        self._file = open(path, "wb")  # noqa: SIM115 (closed by remove())
-
-    def append(self, values: np.ndarray) -> None:
-        self._file.write(np.ascontiguousarray(values, dtype=self._dtype).data)
-
-    def map(self) -> np.ndarray:
-        """Return all numbers so far, by memory map."""
-        self._file.flush()
-        if not self._path.stat().st_size:
-            return np.empty(0, dtype=self._dtype)
-        return np.asarray(np.memmap(self._path, dtype=self._dtype, mode="r"))
-
-    def remove(self) -> None:
-        self._file.close()
-        self._path.unlink()
 
 
 class VectorWriter:

@@ -9,8 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from miner.errors import CorpusError, MinerError
-from miner.text.output import resource_error
+from miner.errors import CorpusError, MinerError, resource_error
 from miner.text.remote import is_remote, local_copy, remote_stamp
 
 Stamp = tuple[int, int]

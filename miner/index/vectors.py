@@ -10,9 +10,9 @@ import h5py
 import numpy as np
 import psutil
 
+from miner.arrays import open_npy
 from miner.errors import ArtifactError
 from miner.index import hdf5
-from miner.npy import open_npy
 from miner.text.output import atomic_file, open_output
 
 BLOCK = 16_384

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from miner.arrays import Room
 from miner.kernels.inverted import count_holders, invert
 from miner.knn.engines import Int8Engine
 from miner.knn.lists import Lists
-from miner.knn.room import Room
 from miner.knn.vector_set import VectorSet
 from miner.ragged import offsets_of
 

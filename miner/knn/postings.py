@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from miner.arrays import Room
 from miner.encoder.lexicon import Lexicon
 from miner.kernels.inverted import count_holders, inverse_lengths, invert, retrieve
-from miner.knn.room import Room
 from miner.knn.strips import cut
 from miner.knn.vector_set import VectorSet
 from miner.ragged import offsets_of

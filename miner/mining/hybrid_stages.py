@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from miner.arrays import Room, create_npy
 from miner.encoder.entries import Entry
 from miner.kernels.blocks import merge_lists
 from miner.knn import clusters, hybrid
@@ -24,13 +25,11 @@ from miner.knn.lists import Lists
 from miner.knn.neighbors import Neighbors
 from miner.knn.pair_block import Codes, PairBlock
 from miner.knn.postings import Frequency, Postings, SideTokens
-from miner.knn.room import Room
 from miner.machine import release_pages
 from miner.mining import search_recall
 from miner.mining.search_stages import Means, save_lists
 from miner.mining.sides import Part, Side, Vectors, load_text
 from miner.mining.verification import release
-from miner.npy import create_npy
 from miner.scoring.verifier import Languages, verifier_of
 from miner.tasks.task import Job, Result, hints
 

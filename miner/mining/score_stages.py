@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from miner.arrays import create_npy
 from miner.encoder.entries import Entry
 from miner.knn.neighbors import Neighbors
 from miner.mining.decoys import merged_lists
@@ -31,7 +32,6 @@ from miner.mining.verification import (
     scored_blocks,
 )
 from miner.mining.verification import features as features_of
-from miner.npy import create_npy
 from miner.scoring.context_features import BestLogits
 from miner.scoring.listed import Listed
 from miner.scoring.margin import CandidateBlocks, Candidates, Retrieval, best_pairs

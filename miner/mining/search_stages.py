@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from miner.arrays import create_npy
 from miner.encoder.entries import Entry
 from miner.errors import MinerError
 from miner.kernels.blocks import merge_lists
@@ -24,7 +25,6 @@ from miner.mining import decoys as choice
 from miner.mining.decoys import Decoys
 from miner.mining.exchange import listed_parts
 from miner.mining.sides import Side, Span, Vectors, load_text, save_text
-from miner.npy import create_npy
 from miner.scoring.listed import two_nearest
 from miner.scoring.margin import neighborhood_mean
 from miner.scoring.verifier import Languages, verifier_of

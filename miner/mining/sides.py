@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from miner.arrays import create_npy
 from miner.encoder.encoder import Encoder
 from miner.encoder.entries import Entry
 from miner.index.build import LINES, cut
@@ -21,7 +22,6 @@ from miner.knn.vector_set import VectorSet
 from miner.machine import release_pages
 from miner.mining.verification import prepare_texts
 from miner.names import SIDES
-from miner.npy import create_npy
 from miner.ragged import offsets_of
 from miner.scoring.pair_features import PreparedText
 from miner.tasks.run import Call, Run

@@ -1,13 +1,12 @@
 """Scores and choice of a search's candidates, block by block, so that memory stays bounded."""
 
 import dataclasses
-import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from miner.arrays import GrowingArray
 from miner.encoder.encoder import CHUNK
 from miner.encoder.tokenizer import Tokenizer
 from miner.errors import ResourceError
@@ -21,7 +20,6 @@ from miner.scoring.listed import Listed
 from miner.scoring.margin import CandidateBlocks, Candidates, Retrieval
 from miner.scoring.pair_features import PAIR_FEATURES, PreparedText, prepare
 from miner.scoring.verifier import FEATURES, Verifier
-from miner.text.output import resource_error
 
 Context = Callable[[Candidates], np.ndarray]
 LogitsOf = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -91,7 +89,9 @@ def candidate_logits(
     _require_countable(blocks)
     counts = np.zeros(len(blocks.forward), dtype=np.int64)
     most = 12 * blocks.most
-    targets, found = (Column(dtype, most > memory * SHARE) for dtype in (np.int32, np.float64))
+    targets, found = (
+        GrowingArray(dtype, on_disk=most > memory * SHARE) for dtype in (np.int32, np.float64)
+    )
     for start, end in blocks.spans(BLOCK):
         block = blocks.block(start, end)
         logit = logits_of(block.source_row, block.target_row)
@@ -167,7 +167,7 @@ def prepare_texts(texts: Texts, tokenizer: Tokenizer, threads: int, memory: int)
 
     parts = in_order(lambda block: prepare(tokenizer, block, 1), blocks(), threads)
     # Token ids take about as many bytes as the text.
-    columns = [Column(dtype, texts.size > memory * SHARE) for dtype in DTYPES]
+    columns = [GrowingArray(dtype, on_disk=texts.size > memory * SHARE) for dtype in DTYPES]
     columns[1].append(np.zeros(1, np.int64))
     columns[4].append(np.zeros(1, np.int64))
     tokens = numbers = 0
@@ -183,40 +183,3 @@ def prepare_texts(texts: Texts, tokenizer: Tokenizer, threads: int, memory: int)
         for column, values in zip(columns, rows, strict=True):
             column.append(values)
     return PreparedText(*(column.array() for column in columns))
-
-
-@contextmanager
-def _in_temporary_directory() -> Iterator[None]:
-    """Turn an OSError into a ResourceError that names the directory of temporary files."""
-    try:
-        yield
-    except OSError as error:
-        raise resource_error(error, tempfile.gettempdir()) from error
-
-
-class Column:
-    """Numbers that come in parts, held in memory or in a temporary file."""
-
-    def __init__(self, dtype: type, on_disk: bool):
-        self._dtype = dtype
-        self._parts: list[np.ndarray] = [np.empty(0, dtype)]
-        self._file = None
-        if on_disk:
-            with _in_temporary_directory():
-                self._file = tempfile.TemporaryFile(prefix="miner-")  # noqa: SIM115
-
-    def append(self, values: np.ndarray) -> None:
-        values = np.ascontiguousarray(values, dtype=self._dtype)
-        if self._file is None:
-            self._parts.append(values)
-        else:
-            with _in_temporary_directory():
-                self._file.write(values.data)
-
-    def array(self) -> np.ndarray:
-        """Return all values; those on disk by memory map."""
-        if self._file is None or not self._file.tell():
-            return np.concatenate(self._parts)
-        with _in_temporary_directory():
-            self._file.flush()
-        return np.memmap(self._file, dtype=self._dtype, mode="r")

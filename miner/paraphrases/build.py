@@ -17,11 +17,11 @@ from typing import IO, Any
 
 import numpy as np
 
-from miner.errors import ArtifactError, CorpusError
+from miner.errors import ArtifactError, CorpusError, resource_error
 from miner.filters.ngram_overlap import overlap, sentence_bleu
 from miner.paraphrases.translators import Translation, Translator
 from miner.progress import Reporter, silent
-from miner.text.output import one_line, resource_error
+from miner.text.output import one_line
 from miner.text.words import tokens
 
 BATCH = 64  # sentences that are translated, and written, together

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from miner.arrays import create_npy
 from miner.cleaning import write as outputs
 from miner.cleaning.choice import Limits
 from miner.cleaning.clean import fill, passed, sample_size, sample_texts, with_sample
@@ -31,7 +32,6 @@ from miner.cleaning.run_checkpoint import Table
 from miner.cleaning.text_languages import identified_as, identify_rows, needs_languages
 from miner.cleaning.worker import ROWS, Job, scorers
 from miner.filters.filter_types import GLOBAL, LOCAL, MODEL, Comparison
-from miner.npy import create_npy
 from miner.shards import bitext_files, joined_outputs
 from miner.shards.bitext_files import CUT, Piece
 from miner.shards.context import load, save

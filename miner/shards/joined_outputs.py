@@ -6,10 +6,11 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from miner.errors import resource_error
 from miner.shards.bitext_files import Piece
 from miner.shards.object_store import result_directory
 from miner.shards.task import Task
-from miner.text.output import atomic_file, open_output, resource_error
+from miner.text.output import atomic_file, open_output
 
 JOIN = "join"
 

@@ -19,11 +19,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from miner.errors import ArtifactError, DependencyError, MinerError, ResourceError
+from miner.errors import ArtifactError, DependencyError, MinerError, ResourceError, resource_error
 from miner.libraries import library
 from miner.tasks.task import DONE, FAILED, PARTIAL, RUNNING, Task, perform, record
 from miner.text import durable
-from miner.text.output import atomic_file, one_line, resource_error
+from miner.text.output import atomic_file, one_line
 
 # The file that says what a work directory is for.
 PLAN = "plan.json"

@@ -12,7 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from miner import errors
-from miner.errors import ArtifactError, CorpusError, MinerError, MismatchError, ResourceError
+from miner.errors import (
+    ArtifactError,
+    CorpusError,
+    MinerError,
+    MismatchError,
+    ResourceError,
+    resource_error,
+)
 from miner.names import VERSION
 from miner.progress import Reporter, silent
 from miner.tasks.backends import Backend, open_backend
@@ -22,7 +29,7 @@ from miner.tasks.task import Function, Result, Task, remove_leftovers, stands
 from miner.tasks.workers import Workers
 from miner.text.durable import scratch_directory
 from miner.text.locks import lock
-from miner.text.output import atomic_file, one_line, resource_error
+from miner.text.output import atomic_file, one_line
 from miner.text.remote import is_remote
 
 # Workers that may die over one task.

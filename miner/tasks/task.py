@@ -25,11 +25,11 @@ from typing import Any
 
 import numpy as np
 
-from miner.errors import ArtifactError
+from miner.errors import ArtifactError, resource_error
 from miner.names import VERSION
 from miner.progress import Reporter, silent
 from miner.text import durable
-from miner.text.output import atomic_file, resource_error
+from miner.text.output import atomic_file
 from miner.text.remote import is_remote
 
 DONE = "done.json"

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from miner.errors import ArtifactError
+from miner.errors import ArtifactError, resource_error
 from miner.text import durable
-from miner.text.output import StrPath, resource_error
+from miner.text.output import StrPath
 
 
 @contextmanager

@@ -1,4 +1,7 @@
-"""Locks by which two processes exclude each other from one checkpoint."""
+"""Locks by which two processes exclude each other from one checkpoint.
+
+Not filelock's: that names no holder, and without flock its lock outlives a killed process.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from miner.errors import ResourceError
-from miner.text.output import StrPath, resource_error
+from miner.errors import ResourceError, resource_error
+from miner.text.output import StrPath
 
 try:
     import fcntl

@@ -12,22 +12,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from miner.errors import ResourceError
+from miner.errors import resource_error
 from miner.text import durable
 from miner.text.compression import codec, compressor
 
 StrPath = str | os.PathLike[str]
 
 _ONE_LINE = str.maketrans("\t\r\n", "   ")
-_REMEDIES = {
-    errno.ENOSPC: "no space left; free some there or write elsewhere",
-    errno.EDQUOT: "the disk quota is used up; free some there or write elsewhere",
-    errno.ENOENT: "no such directory; create it first with mkdir -p",
-    errno.EACCES: "permission denied; choose a place you may write to",
-    errno.EROFS: "the file system is read-only; write elsewhere",
-    errno.EISDIR: "it is a directory; give a file's name",
-    errno.ENOTDIR: "a part of the path is a file; choose another place",
-}
 
 
 # Files that are written and wait for their names: (temporary, final).
@@ -111,19 +102,6 @@ def atomic_file(path: StrPath) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             partial.unlink()
-
-
-def resource_error(error: OSError, where: StrPath) -> ResourceError:
-    """Return the one-line error for a write that the system refused."""
-    number = error.errno or 0
-    # FAISS reports a full disk without a number.
-    if not number and "No space left" in str(error):
-        number = errno.ENOSPC
-    # HDF5 has a text of several lines where the system has a few words.
-    reason = os.strerror(number) if number else one_line(str(error))
-    why = _REMEDIES.get(number, f"{reason}; try another place")
-    place = "standard output" if str(where) == "-" else os.fspath(where)
-    return ResourceError(f"{place}: cannot be written: {why}")
 
 
 def one_line(text: str) -> str:

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from support.sides import brute, realistic, same, searching, side
 
+from miner.arrays import Room
 from miner.encoder.lexicon import Lexicon
 from miner.errors import ResourceError
 from miner.knn import clusters, hybrid, knn_search, search_checkpoint
 from miner.knn.knn_search import nearest_both
 from miner.knn.neighbors import Neighbors
 from miner.knn.postings import SideTokens, Tokens
-from miner.knn.room import Room
 from miner.knn.search_checkpoint import Checkpoint
 from miner.knn.vector_set import VectorSet
 from miner.ragged import offsets_of

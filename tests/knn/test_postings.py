@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.kernel_references import retrieve_reference
 
+from miner.arrays import Room
 from miner.encoder.lexicon import Lexicon
-from miner.errors import ResourceError
-from miner.kernels import inverted
 from miner.kernels.blocks import merge_lists
-from miner.knn import postings, room
+from miner.knn import postings
 from miner.knn.lists import Lists
 from miner.knn.postings import Frequency, Postings, SideTokens
-from miner.knn.room import Room
 from miner.knn.vector_set import VectorSet
 from miner.ragged import offsets_of
 
@@ -110,43 +106,3 @@ def test_the_best_of_all_parts_are_the_best_of_the_whole(
             merge_lists(value, np.where(found < 0, found, found + start), 0, *best.arrays)
     np.testing.assert_array_equal(best.position, wanted)
     np.testing.assert_array_equal(best.similarity, scores)
-
-
-def test_room_beyond_the_memory_is_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    small = Room(100)
-    inside, outside = small.empty(10, np.int64), small.empty((5, 4), np.int32)
-    assert not isinstance(inside, np.memmap) and isinstance(outside, np.memmap)
-    outside[:] = 7
-    assert outside.sum() == 140 and small.left == 20
-    assert small.empty(0, np.int32).shape == (0,)
-    small.free(inside, outside)
-    assert small.left == 100
-
-    def full(*rest: Any) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(room.os, "posix_fallocate", full, raising=False)
-    with pytest.raises(ResourceError, match="cannot be written"):
-        small.empty(1000, np.int64)
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.integers(0, 3000), st.integers(1, 70), st.booleans())
-def test_the_best_are_kept(seed: int, size: int, width: int, coarse: bool) -> None:
-    """Scores of all magnitudes, and ties; the scratch is clear for the next query."""
-    generator = np.random.default_rng(seed)
-    sums = np.exp(generator.normal(0, 5, (size + 10, 2))).astype(np.float32)
-    if coarse:
-        sums = np.ceil(generator.random((size + 10, 2)) * 4).astype(np.float32)
-    score = sums[:, 0] * sums[:, 1]
-    touched = generator.permutation(size + 10)[:size].astype(np.int32)
-    wanted = touched[np.lexsort((touched, -score[touched]))][:width]
-    buckets, out = np.zeros(inverted.BUCKETS, np.int32), np.empty(width, np.int32)
-    scores = np.empty(width, np.float32)
-    value, place = np.empty(size + 1, np.float32), np.empty(size + 1, np.int32)
-    inverted.keep_best(sums, touched, buckets, value, place, out, scores)
-    np.testing.assert_array_equal(out[: len(wanted)], wanted)
-    np.testing.assert_array_equal(scores[: len(wanted)], score[wanted])
-    assert (scores[len(wanted) :] == -np.inf).all()
-    assert (out[len(wanted) :] == -1).all() and not buckets.any()
-    assert not sums[touched, 0].any() and sums[np.setdiff1d(np.arange(size + 10), touched), 0].all()

@@ -1,4 +1,4 @@
-"""miner.npy: damaged headers of arrays."""
+"""Tests of miner.arrays: damaged headers, full disks, and arrays that grow."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from miner.errors import ArtifactError
-from miner.npy import create_npy, open_npy
+from miner.arrays import GrowingArray, Room, create_npy, open_npy, temporary_array
+from miner.errors import ArtifactError, ResourceError
 
 
 def test_an_array_opens_as_it_was_saved(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_objects_and_short_files_are_refused(tmp_path: Path) -> None:
         open_npy(path)
 
 
-def test_a_full_disk_is_an_error_before_pages_are_written(
+def test_an_array_of_a_directory_takes_its_space_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     array = create_npy(tmp_path / "a.npy", np.int16, (3, 2))
@@ -54,10 +54,39 @@ def test_a_full_disk_is_an_error_before_pages_are_written(
     array.flush()
     assert (open_npy(tmp_path / "a.npy") == 7).all()
     assert create_npy(tmp_path / "none.npy", np.float32, (0, 4)).shape == (0, 4)
-
-    def full(descriptor: int, start: int, size: int) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(os, "posix_fallocate", full)
+    monkeypatch.setattr(os, "posix_fallocate", full_disk)
     with pytest.raises(OSError, match="No space left"):
         create_npy(tmp_path / "b.npy", np.int16, (3, 2))
+    with pytest.raises(OSError, match="No space left"):
+        temporary_array(5, np.int64, tmp_path)
+
+
+@pytest.mark.parametrize("on_disk", [True, False])
+def test_an_array_grows_by_blocks(tmp_path: Path, on_disk: bool) -> None:
+    growing = GrowingArray(np.int32, tmp_path, on_disk=on_disk)
+    assert growing.array().tolist() == []
+    growing.append(np.array([1, 2]))
+    assert growing.array().tolist() == [1, 2]
+    growing.append(np.empty(0))
+    growing.append(np.array([3.0]))
+    assert growing.array().tolist() == [1, 2, 3] and growing.array().dtype == np.int32
+    assert isinstance(growing.array(), np.memmap) == on_disk
+    assert not os.listdir(tmp_path)
+
+
+def test_room_beyond_the_memory_is_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = Room(100)
+    inside, outside = small.empty(10, np.int64), small.empty((5, 4), np.int32)
+    assert not isinstance(inside, np.memmap) and isinstance(outside, np.memmap)
+    outside[:] = 7
+    assert outside.sum() == 140 and small.left == 20
+    assert small.empty(0, np.int32).shape == (0,)
+    small.free(inside, outside)
+    assert small.left == 100
+    monkeypatch.setattr(os, "posix_fallocate", full_disk)
+    with pytest.raises(ResourceError, match="cannot be written: no space left"):
+        small.empty(1000, np.int64)
+
+
+def full_disk(descriptor: int, start: int, size: int) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -1,0 +1,125 @@
+"""Arrays in files, read by memory map: made at once or appended in blocks, named or temporary.
+
+A full disk raises ResourceError where the file is temporary. In a directory of the caller it raises
+OSError, which whoever writes that directory turns into a ResourceError with the user's name of it.
+"""
+
+import math
+import os
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from miner.errors import ArtifactError, resource_error
+
+Shape = int | tuple[int, ...]
+
+
+def open_npy(path: Path) -> np.ndarray:
+    """Open the array of a file read-only.
+
+    Raises :class:`~miner.errors.ArtifactError` for anything that is no ``.npy`` file of numbers as
+    long as its header says.
+    """
+    try:
+        with (
+            warnings.catch_warnings()
+        ):  # of sizes that overflow, and of headers that are odd Python
+            warnings.simplefilter("ignore")
+            # Unlike np.load, this takes .npy alone and never a pickle.
+            return np.lib.format.open_memmap(path, mode="r")
+    except Exception as error:  # numpy evaluates the header, so a damaged one raises anything
+        reason = getattr(error, "strerror", None) or str(error).split("\n")[0]
+        raise ArtifactError(f"{path}: cannot be read as an array ({reason})") from None
+
+
+def create_npy(path: Path, dtype: Any, shape: tuple[int, ...]) -> np.memmap:
+    """Make the file of an array, and map it for writing. Raises OSError if the disk is full."""
+    array = np.lib.format.open_memmap(path, "w+", dtype, shape)
+    with open(path, "r+b") as file:
+        _reserve(file, os.path.getsize(path))
+    return array
+
+
+def temporary_array(shape: Shape, dtype: Any, directory: Path | None = None) -> np.ndarray:
+    """Return an array of zeros in a file without a name, which goes with the array."""
+    size = _size(shape, dtype)
+    if not size:
+        return np.empty(shape, dtype)
+    with _temporary(directory), tempfile.TemporaryFile(prefix="miner-", dir=directory) as file:
+        _reserve(file, size)
+        return np.memmap(file, dtype, "r+", shape=shape)
+
+
+class GrowingArray:
+    """Array of one dimension that grows by blocks, in memory or in a file without a name."""
+
+    def __init__(self, dtype: Any, directory: Path | None = None, *, on_disk: bool = True):
+        self._dtype, self._directory = np.dtype(dtype), directory
+        self._blocks: list[np.ndarray] = [np.empty(0, dtype)]
+        self._file = None
+        if on_disk:
+            with _temporary(directory):
+                self._file = tempfile.TemporaryFile(prefix="miner-", dir=directory)  # noqa: SIM115
+
+    def append(self, values: np.ndarray) -> None:
+        values = np.ascontiguousarray(values, dtype=self._dtype)
+        if self._file is None:
+            self._blocks.append(values)
+        else:
+            with _temporary(self._directory):
+                self._file.write(values.data)
+
+    def array(self) -> np.ndarray:
+        """Return all values so far; of a file by memory map, read-only."""
+        if self._file is None or not self._file.tell():
+            return np.concatenate(self._blocks)
+        with _temporary(self._directory):
+            self._file.flush()
+        return np.memmap(self._file, self._dtype, "r")
+
+
+class Room:
+    """Memory of ``left`` bytes, from which arrays are taken; the others are temporary files."""
+
+    def __init__(self, left: int):
+        self.left = left
+
+    def empty(self, shape: Shape, dtype: Any) -> np.ndarray:
+        """Return an array that is not initialised. Raises ResourceError if the disk is full."""
+        size = _size(shape, dtype)
+        if size > self.left:
+            return temporary_array(shape, dtype)
+        self.left -= size
+        return np.empty(shape, dtype)
+
+    def free(self, *arrays: np.ndarray) -> None:
+        """Count the memory of ``arrays``, which are used no more, as free again."""
+        self.left += sum(array.nbytes for array in arrays if not isinstance(array, np.memmap))
+
+
+def _size(shape: Shape, dtype: Any) -> int:
+    return math.prod(np.atleast_1d(shape).tolist()) * np.dtype(dtype).itemsize
+
+
+def _reserve(file: Any, size: int) -> None:
+    """Take the space of a file now: a write to a mapped page without space kills the process."""
+    file.truncate(size)
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file.fileno(), 0, size)
+
+
+@contextmanager
+def _temporary(directory: Path | None) -> Iterator[None]:
+    """Turn an OSError into a ResourceError, if the file is in the system's temporary directory."""
+    try:
+        yield
+    except OSError as error:
+        if directory is not None:
+            raise
+        raise resource_error(error, tempfile.gettempdir()) from error
