@@ -15,10 +15,10 @@ from benchmarks.models.bench import Results, Row
 from benchmarks.models.experiment_metrics import P19, PARAPHRASE, ExperimentBench
 from benchmarks.models.trained_models import counted, noted
 from benchmarks.models.training_text import ENGLISH, Pair, draw
-from miner.paraphrases.build import translate_all, whole
-from miner.paraphrases.phrase_decoder import PhraseTranslator, Search
-from miner.paraphrases.phrase_table import learn_phrases
-from miner.paraphrases.translators import Translator
+from miner.papers.build import translate_all, whole
+from miner.papers.phrase_decoder import PhraseTranslator, Search
+from miner.papers.phrase_table import learn_phrases
+from miner.papers.translators import Translator
 from miner.scoring.trigram_lm import Trigrams
 from miner.text.words import plain_form, tokens
 

@@ -17,7 +17,7 @@ from miner.cli.paraphrase_tune import tune
 from miner.cli.progress_bars import Progress
 
 if TYPE_CHECKING:
-    from miner.paraphrases.translators import Translation, Translator
+    from miner.papers.translators import Translation, Translator
 
 # Beginnings of the names of translators that are opened, not learned.
 NAMED = ("ctranslate2:", "hf:", "http://", "https://")
@@ -115,8 +115,8 @@ def build(
     built-in translator writes words in lower case; it never translates a sentence that it has
     learned from. Repeat a stopped run to go on from its translations.
     """
-    from miner.paraphrases import build as work
-    from miner.paraphrases.open_translator import fingerprint, open_translator
+    from miner.papers import build as work
+    from miner.papers.open_translator import fingerprint, open_translator
     from miner.text.bitext import parse_scores, read_bitext
     from miner.text.bitext_format import BitextFormat
 
@@ -175,8 +175,8 @@ def _learner(pairs: Any, learn: str | None, progress: Progress) -> Callable[[Any
     """Return a function that learns a translator from rows of ``pairs``, or from a file."""
 
     def made(rows: Any) -> Translator:
-        from miner.paraphrases.phrase_decoder import PhraseTranslator
-        from miner.paraphrases.phrase_table import learn_phrases
+        from miner.papers.phrase_decoder import PhraseTranslator
+        from miner.papers.phrase_table import learn_phrases
         from miner.scoring.trigram_lm import Trigrams
         from miner.text.bitext import read_bitext
         from miner.text.words import tokens
@@ -205,7 +205,7 @@ def _filtered(
     from miner.cleaning.run_checkpoint import Checkpoint
     from miner.cleaning.write import write
     from miner.machine import thread_count
-    from miner.paraphrases import build as work
+    from miner.papers import build as work
     from miner.text.bitext import read_bitext
     from miner.text.bitext_format import BitextFormat
     from miner.text.output import open_output
@@ -273,7 +273,7 @@ def pivot(
     number of common translations, the best first. Text whose sentences have several translations,
     such as Tatoeba, gives many pairs. With --encoder prints the share that is estimated right.
     """
-    from miner.paraphrases.shared_translations import pivot_pairs
+    from miner.papers.shared_translations import pivot_pairs
     from miner.text.bitext import read_bitext
     from miner.text.bitext_format import BitextFormat
     from miner.text.output import one_line, open_output
@@ -292,7 +292,7 @@ def pivot(
     said = f"{len(found):,} pairs"
     if encoder is not None:
         from miner.encoder.open_encoder import open_encoder
-        from miner.paraphrases.cleanliness import probabilities
+        from miner.papers.cleanliness import probabilities
 
         both = [(pair.first, pair.second) for pair in found]
         right = probabilities(both, open_encoder(encoder, threads))

@@ -11,7 +11,7 @@ from miner.cli import guard, options, paraphrase_options
 from miner.cli.config_options import Grouped, config_options, configured
 from miner.cli.progress_bars import Progress
 from miner.names import FORMATS
-from miner_train.generator_config import GeneratorConfig
+from miner_train.papers.generator_config import GeneratorConfig
 
 
 @click.command(
@@ -63,7 +63,7 @@ def train(
     given = {name: value for name, value in settings.items() if value is not None}
     config = configured(GeneratorConfig(), given)
     require(["torch"], "training", "train")
-    from miner_train.learn_generator import train_generator
+    from miner_train.papers.learn_generator import train_generator
 
     layout = BitextFormat(read_col or "2", write_col or "1", header)
     read: list[str] = []
@@ -201,9 +201,9 @@ def generate(
     from miner.device import resolve_device
     from miner.encoder.open_encoder import open_encoder
     from miner.filters.perplexity import spread
-    from miner.paraphrases import build as work
-    from miner.paraphrases.generator import Decoding, Generator, Rewriter
-    from miner.paraphrases.rerank import RankWeights, means, rank, ranked_lines
+    from miner.papers import build as work
+    from miner.papers.generator import Decoding, Generator, Rewriter
+    from miner.papers.rerank import RankWeights, means, rank, ranked_lines
     from miner.scoring.trigram_lm import Trigrams
     from miner.text.corpus import Reader
     from miner.text.output import open_output

@@ -9,7 +9,7 @@ from miner.cli.config_options import Grouped, config_options, configured
 from miner.cli.progress_bars import Progress
 from miner.libraries import require
 from miner.names import FORMATS
-from miner_train.config import ClassifierConfig
+from miner_train.papers.classifier_config import ClassifierConfig
 
 
 @click.command(
@@ -109,8 +109,8 @@ def train_classifier(
     require(["torch"], "training", "train")
     from miner.text.bitext_format import BitextFormat
     from miner.text.corpus import Reader
-    from miner_train import learn_classifier
-    from miner_train.classified import MatchedColumns
+    from miner_train.papers import learn_classifier
+    from miner_train.papers.classified import MatchedColumns
 
     readers = [
         [

@@ -19,7 +19,7 @@ import numpy as np
 
 from miner.errors import ArtifactError, CorpusError
 from miner.filters.ngram_overlap import overlap, sentence_bleu
-from miner.paraphrases.translators import Translation, Translator
+from miner.papers.translators import Translation, Translator
 from miner.progress import Reporter, silent
 from miner.text.output import one_line, resource_error
 from miner.text.words import tokens

@@ -17,7 +17,7 @@ from miner.encoder.pretrained import torch_threads
 from miner.errors import ArtifactError, DependencyError, MinerError
 from miner.libraries import library
 from miner.machine import thread_count
-from miner.paraphrases.translators import Translation
+from miner.papers.translators import Translation
 
 # Hypotheses of the beam, if no more translations are asked for; sentences of a batch.
 BEAM, ROWS = 4, 16

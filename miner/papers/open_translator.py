@@ -6,13 +6,13 @@ from pathlib import Path
 
 from miner.encoder.pretrained import directory_digest
 from miner.errors import CorpusError
-from miner.paraphrases.neural_translators import (
+from miner.papers.neural_translators import (
     CTranslate2Translator,
     Languages,
     NeuralTranslator,
     TransformersTranslator,
 )
-from miner.paraphrases.translators import LibreTranslate, Translator
+from miner.papers.translators import LibreTranslate, Translator
 
 NEURAL: dict[str, type[NeuralTranslator]] = {
     "ctranslate2": CTranslate2Translator,

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from miner.paraphrases.phrase_table import LONGEST, PhraseTable, Words
-from miner.paraphrases.translators import Translation
+from miner.papers.phrase_table import LONGEST, PhraseTable, Words
+from miner.papers.translators import Translation
 from miner.scoring.trigram_lm import Trigrams
 from miner.text.words import tokens
 

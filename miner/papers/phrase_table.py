@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from miner.errors import CorpusError
-from miner.kernels.alignment import best_links, phrase_spans, symmetrised
 from miner.kernels.model1 import distinct, expectation, maximisation, occurrences, partners
 from miner.machine import thread_count
+from miner.papers.word_alignment import best_links, phrase_spans, symmetrised
 from miner.progress import Reporter, silent
 from miner.ragged import offsets_of
 

@@ -10,8 +10,8 @@ from typing import Protocol
 import numpy as np
 
 from miner.filters.ngram_overlap import overlap
-from miner.paraphrases.build import statistics
-from miner.paraphrases.translators import Translation
+from miner.papers.build import statistics
+from miner.papers.translators import Translation
 from miner.progress import Reporter, silent
 from miner.scoring.trigram_lm import Trigrams
 from miner.text.output import one_line

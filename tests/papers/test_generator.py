@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 
 from miner.errors import ArtifactError, CorpusError
-from miner.paraphrases.generator import Decoding, Generator, Rewriter, as_input
-from miner.paraphrases.rerank import RankWeights, mean_overlap, rank
-from miner.paraphrases.translators import Translation
+from miner.papers.generator import Decoding, Generator, Rewriter, as_input
+from miner.papers.rerank import RankWeights, mean_overlap, rank
+from miner.papers.translators import Translation
 from miner.scoring.trigram_lm import Trigrams
 
 torch = pytest.importorskip("torch")
 
-from miner.paraphrases import generator_network as networks  # noqa: E402
-from miner_train import learn_generator  # noqa: E402
-from miner_train.generator_config import GeneratorConfig  # noqa: E402
+from miner.papers import generator_network as networks  # noqa: E402
+from miner_train.papers import learn_generator  # noqa: E402
+from miner_train.papers.generator_config import GeneratorConfig  # noqa: E402
 
 Run = Callable[..., tuple[int, str, str]]
 NOUNS, VERBS = ("dog", "cat", "bird", "fish", "horse", "mouse"), ("sleeps", "eats", "runs", "sings")

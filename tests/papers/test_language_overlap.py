@@ -1,4 +1,4 @@
-"""miner.analysis.language_overlap and ``miner evaluate languages``."""
+"""miner.papers.language_overlap and ``miner evaluate languages``."""
 
 import json
 import math
@@ -12,7 +12,11 @@ from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miner.analysis.language_overlap import (
+from miner.cli.evaluate import languages
+from miner.encoder.encoder import Encoder
+from miner.encoder.tokenizer import MarkedTokenizer
+from miner.errors import CorpusError
+from miner.papers.language_overlap import (
     OVERLAP,
     Overlap,
     compare_languages,
@@ -23,10 +27,6 @@ from miner.analysis.language_overlap import (
     read_scores,
     table,
 )
-from miner.cli.evaluate import languages
-from miner.encoder.encoder import Encoder
-from miner.encoder.tokenizer import MarkedTokenizer
-from miner.errors import CorpusError
 from miner.ragged import offsets_of
 
 SCORES = {"de": 0.7, "fr": 0.6, "es": 0.65, "ru": 0.5}

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from miner.errors import ArtifactError, CorpusError, DownloadError
-from miner.paraphrases import build, cleanliness
-from miner.paraphrases.shared_translations import pivot_pairs
-from miner.paraphrases.translators import LibreTranslate, Translation
+from miner.papers import build, cleanliness
+from miner.papers.shared_translations import pivot_pairs
+from miner.papers.translators import LibreTranslate, Translation
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from miner.errors import CorpusError
-from miner.kernels.alignment import phrase_spans, symmetrised
 from miner.kernels.ngrams import START, conditional
-from miner.paraphrases.phrase_decoder import PhraseTranslator, Search
-from miner.paraphrases.phrase_table import PhraseTable, learn_phrases
+from miner.papers.phrase_decoder import PhraseTranslator, Search
+from miner.papers.phrase_table import PhraseTable, learn_phrases
+from miner.papers.word_alignment import phrase_spans, symmetrised
 from miner.scoring.trigram_lm import Trigrams
 
 

@@ -12,8 +12,8 @@ from support.evaluated_models import write
 pytest.importorskip("sklearn")
 
 from miner.errors import CorpusError, NoTestSetError
-from miner.evaluation import senteval
-from miner.evaluation.senteval_sets import LAYOUTS, find
+from miner.papers import senteval
+from miner.papers.senteval_sets import LAYOUTS, find
 
 KINDS = ("good", "bad", "odd")
 

@@ -2,8 +2,9 @@
 
 It learns from two plain corpora, good and bad sentences, for example written by people and by
 machine translation; or from references with translations of the same sentences
-(:mod:`miner_train.classified`). One part chooses the epoch, and another, the test, judges it. The
-encoders are those of ``miner train``; the softmax reads their vectors without normalisation.
+(:mod:`miner_train.papers.classified`). One part chooses the epoch, and another, the test, judges
+it. The encoders are those of ``miner train``; the softmax reads their vectors without
+normalisation.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ from miner.progress import Reporter, silent
 from miner.text.artifacts import replaceable
 from miner.text.corpus import Reader
 from miner.text.lines import display_name
-from miner_train.classified import (
+from miner_train.data import Sentences, tokenize
+from miner_train.encoders.embedding_table import inside
+from miner_train.loop import memory_named
+from miner_train.papers.classified import (
     Labelled,
     Matched,
     MatchedColumns,
@@ -31,11 +35,8 @@ from miner_train.classified import (
     split_matched,
     tokenized,
 )
-from miner_train.classifier_loop import Trainer
-from miner_train.config import ClassifierConfig
-from miner_train.data import Sentences, tokenize
-from miner_train.encoders.embedding_table import inside
-from miner_train.loop import memory_named
+from miner_train.papers.classifier_config import ClassifierConfig
+from miner_train.papers.classifier_loop import Trainer
 from miner_train.vocabulary import train_vocabulary, train_words
 
 # Tokenises sentences.

@@ -18,17 +18,17 @@ from miner.encoder.model import CLASSIFIER, Model  # noqa: E402
 from miner.errors import ArtifactError, CorpusError, ResourceError  # noqa: E402
 from miner.scoring.classifier import Classifier  # noqa: E402
 from miner.text.corpus import Reader  # noqa: E402
-from miner_train.classified import (  # noqa: E402
+from miner_train.data import Sentences  # noqa: E402
+from miner_train.papers.classified import (  # noqa: E402
     Labelled,
     MatchedColumns,
     split_matched,
     tokenized,
 )
-from miner_train.classifier_loop import Softmax, Trainer  # noqa: E402
-from miner_train.config import ClassifierConfig  # noqa: E402
-from miner_train.data import Sentences  # noqa: E402
-from miner_train.learn_classifier import _split, train_on_matched  # noqa: E402
-from miner_train.learn_classifier import train_classifier as learn  # noqa: E402
+from miner_train.papers.classifier_config import ClassifierConfig  # noqa: E402
+from miner_train.papers.classifier_loop import Softmax, Trainer  # noqa: E402
+from miner_train.papers.learn_classifier import _split, train_on_matched  # noqa: E402
+from miner_train.papers.learn_classifier import train_classifier as learn  # noqa: E402
 
 SMALL = ClassifierConfig(
     units="word", dimension=16, epochs=8, batch=20, rate=0.02, heldout=0.2, test=0, seed=3

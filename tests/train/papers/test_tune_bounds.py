@@ -16,7 +16,7 @@ from support.invented import synthetic  # noqa: E402
 from miner.errors import CorpusError  # noqa: E402
 from miner_train.config import TrainConfig  # noqa: E402
 from miner_train.development import GradedPairs  # noqa: E402
-from miner_train.tune_bounds import SHARES, tune  # noqa: E402
+from miner_train.papers.tune_bounds import SHARES, tune  # noqa: E402
 
 CONFIG = TrainConfig(
     encoder="word", dimension=16, batch=20, epochs=6, rate=0.03, heldout=0, negatives_from="either"
