@@ -9,15 +9,11 @@ from miner.errors import CorpusError
 from miner.papers.neural_translators import (
     CTranslate2Translator,
     Languages,
-    NeuralTranslator,
     TransformersTranslator,
 )
 from miner.papers.translators import LibreTranslate, Translator
 
-NEURAL: dict[str, type[NeuralTranslator]] = {
-    "ctranslate2": CTranslate2Translator,
-    "hf": TransformersTranslator,
-}
+NEURAL = {"ctranslate2": CTranslate2Translator, "hf": TransformersTranslator}
 SERVERS = ("http://", "https://")
 
 

@@ -124,25 +124,27 @@ def test_draws_follow_the_distribution() -> None:
 
 
 def test_pairs_and_held_out_references() -> None:
-    texts = learn_generator.pairs_of(
+    pairs = learn_generator.pairs_of(
         ["A b.", "a b .", "c d", "c d"], ["x y", "x y", "C d!", "e"], TINY
     )
-    assert (texts.read, texts.written) == (["a b .", "c d"], ["x y", "e"])
-    twice = learn_generator.Texts(READ * 2, WRITTEN * 2)
+    assert pairs == [("a b .", "x y"), ("c d", "e")]
+    twice = list(zip(READ * 2, WRITTEN * 2, strict=True))
     training, held = learn_generator.split(twice, TINY)
-    assert not set(training.written) & set(held.written)
-    assert len(set(held.written)) == 2 and len(training) + len(held) == len(twice)
+    written = {other for _, other in held}
+    assert len(written) == 2 and not any(other in written for _, other in training)
+    assert len(training) + len(held) == len(twice)
     with pytest.raises(CorpusError, match="needs some thousands of pairs"):
-        learn_generator.split(learn_generator.Texts(["a"], ["b"]), TINY)
+        learn_generator.split([("a", "b")], TINY)
 
 
 def test_batches_hold_all_pairs_and_few_pieces(generator: Generator) -> None:
-    ids = learn_generator.tokenised(learn_generator.Texts(READ, WRITTEN), generator.vocabulary, 60)
+    pairs = list(zip(READ, WRITTEN, strict=True))
+    ids = learn_generator.tokenised(pairs, generator.vocabulary, 60)
     trainer = learn_generator.Trainer(TINY, generator.vocabulary, ids, ids, "cpu")
     batches = trainer.batches()
     assert sorted(row for rows in batches for row in rows) == list(range(len(READ)))
     for rows in batches:
-        longest = max(len(ids.written[row]) + 1 for row in rows)
+        longest = max(len(ids[row][1]) + 1 for row in rows)
         assert len(rows) == 1 or longest * len(rows) <= TINY.batch
 
 
