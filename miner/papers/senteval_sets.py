@@ -5,7 +5,7 @@ STS-B are read from the layout of ``miner data get`` too (``paraphrase/msrpc.tra
 ``sts/sick-r.train.tsv``, ``sts/stsb.en.train.tsv``).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,22 +24,23 @@ class Part:
     second: list[str] | None
     label: np.ndarray
 
-    def __len__(self) -> int:
-        return len(self.first)
-
 
 # Parts by name: "all", or "train", "dev" (in some sets) and "test".
 Parts = dict[str, Part]
+# Sentence, second sentence or None, and label; names of labels become numbers as they come.
+Row = tuple[str, str | None, float | str]
+ALL, SPLIT, LEARNED = ("all", "all"), ("train", "dev", "test"), ("train", "test")
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Set of SentEval: its official folder, its files, and how they become parts."""
+    """Set of SentEval: its official folder, its files with their parts, and their reader."""
 
     folder: str
     files: tuple[str, ...]
-    read: Callable[[Sequence[Path]], Parts]
-    # Files of ``miner data get`` that hold the same, without their suffix, by part.
+    parts: tuple[str, ...]
+    rows: Callable[[Path], Iterator[Row]]
+    # Files of ``miner data get`` that hold the same, without their suffix, and their parts.
     converted: tuple[tuple[str, str], ...] = ()
 
 
@@ -47,32 +48,40 @@ def find(data: Path, name: str) -> Callable[[], Parts] | None:
     """Find the set ``name`` of :data:`LAYOUTS`; return its reader, None where it is not there."""
     layout = LAYOUTS[name]
     for folder in (data / "downstream", data / "senteval", data):
-        found = [find_file(folder / layout.folder, file) for file in layout.files]
-        paths = [path for path in found if path is not None]
-        if len(paths) == len(found):
-            return lambda: layout.read(paths)
-    ours = {part: find_file(data, f"{file}.tsv") for part, file in layout.converted}
-    if ours and all(ours[part] is not None for part in ("train", "test")):
-        return lambda: _converted([(part, path) for part, path in ours.items() if path], name)
+        paths = [find_file(folder / layout.folder, file) for file in layout.files]
+        official = [(part, path) for part, path in zip(layout.parts, paths, strict=True) if path]
+        if len(official) == len(paths):
+            return lambda: _read(official, layout.rows)
+    ours = {file: find_file(data, f"{file}.tsv") for file, _ in layout.converted}
+    if ours and all(path or file.endswith((".dev", ".val")) for file, path in ours.items()):
+        converted = [(part, path) for file, part in layout.converted if (path := ours[file])]
+        return lambda: _read(converted, _converted)
     return None
 
 
-def _converted(files: Sequence[tuple[str, Path]], name: str) -> Parts:
-    parts: Parts = {}
+def _read(files: Iterable[tuple[str, Path]], rows: Callable[[Path], Iterator[Row]]) -> Parts:
+    """Read the files of each part. Raises CorpusError for a faulty one."""
+    names: dict[str, int] = {}
+    listed: dict[str, list[Row]] = {}
     for part, path in files:
-        pairs = read_labelled(path)
-        parts[part] = Part(pairs.first, pairs.second, pairs.score)
-    if name == "MRPC" and "dev" in parts:  # the official split has no development part
-        parts["train"] = _join([parts["train"], parts.pop("dev")])
-    return parts
+        own = list(rows(path))
+        if not own:
+            raise CorpusError(f"{path}: no sentences in it; download it again")
+        listed.setdefault(part, []).extend(own)
+    found = {}
+    for part, every in listed.items():
+        second = None if every[0][1] is None else [row[1] or "" for row in every]
+        labels = (row[2] for row in every)
+        numbers = [
+            names.setdefault(one, len(names)) if isinstance(one, str) else one for one in labels
+        ]
+        found[part] = Part([row[0] for row in every], second, np.array(numbers, dtype=np.float64))
+    return found
 
 
-def _join(parts: Sequence[Part]) -> Part:
-    second = None
-    if parts[0].second is not None:
-        second = [text for part in parts for text in part.second or []]
-    first = [text for part in parts for text in part.first]
-    return Part(first, second, np.concatenate([part.label for part in parts]))
+def _converted(path: Path) -> Iterator[Row]:
+    pairs = read_labelled(path)
+    return zip(pairs.first, pairs.second, pairs.score.tolist(), strict=True)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -86,142 +95,98 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
             yield number, text.rstrip("\r\n")
 
 
-def _cells(path: Path, columns: int) -> Iterator[tuple[int, list[str]]]:
-    for number, text in _lines(path):
-        cells = text.split("\t")
-        if len(cells) < columns:
-            raise CorpusError(
-                f"{path}, line {number}: {len(cells)} columns, not {columns}; it is not the "
-                "official file of SentEval"
-            )
-        yield number, cells
+def _of_one_label(path: Path) -> Iterator[Row]:
+    """Read a file of sentences, whose name has the label."""
+    label = float(".pos" in path.name or ".objective" in path.name)
+    for _, text in _lines(path):
+        yield text.strip(), None, label
 
 
-def _part(path: Path, rows: Iterable[tuple[str, str | None, float]]) -> Part:
-    listed = list(rows)
-    if not listed:
-        raise CorpusError(f"{path}: no sentences in it; download it again")
-    second = None if listed[0][1] is None else [row[1] or "" for row in listed]
-    return Part([row[0] for row in listed], second, np.array([row[2] for row in listed]))
-
-
-def _two_files(paths: Sequence[Path]) -> Parts:
-    """Read a file of sentences for each label, 1 and 0."""
-    both = [
-        _part(path, ((text.strip(), None, label) for _, text in _lines(path)))
-        for path, label in zip(paths, (1.0, 0.0), strict=True)
-    ]
-    return {"all": _join(both)}
-
-
-def _sentiment(paths: Sequence[Path]) -> Parts:
+def _sentiment(path: Path) -> Iterator[Row]:
     """Read 'sentence, tab, label' (binary), or 'label sentence' of files with five labels."""
-
-    def rows(path: Path) -> Iterator[tuple[str, None, float]]:
-        for number, text in _lines(path):
-            head, _, tail = text.rpartition("\t")
-            sentence, label = (head, tail) if head else (text[2:], text[:1])
-            if not label.strip().isdigit():
-                raise CorpusError(f"{path}, line {number}: {label!r} is not a label")
-            yield sentence.strip(), None, float(label)
-
-    return {part: _part(path, rows(path)) for part, path in zip(SPLIT, paths, strict=True)}
+    for number, text in _lines(path):
+        head, _, tail = text.rpartition("\t")
+        sentence, label = (head, tail) if head else (text[2:], text[:1])
+        if not label.strip().isdigit():
+            raise CorpusError(f"{path}, line {number}: {label!r} is not a label")
+        yield sentence.strip(), None, float(label)
 
 
-def _questions(paths: Sequence[Path]) -> Parts:
+def _questions(path: Path) -> Iterator[Row]:
     """Read 'COARSE:fine question'; the coarse label counts."""
-    names: dict[str, int] = {}
-
-    def rows(path: Path) -> Iterator[tuple[str, None, float]]:
-        for number, text in _lines(path):
-            label, colon, rest = text.partition(":")
-            if not colon:
-                raise CorpusError(f"{path}, line {number}: no label before a colon")
-            question = rest.partition(" ")[2]
-            yield question, None, float(names.setdefault(label, len(names)))
-
-    return {part: _part(path, rows(path)) for part, path in zip(LEARNED, paths, strict=True)}
-
-
-def _mrpc(paths: Sequence[Path]) -> Parts:
-    def rows(path: Path) -> Iterator[tuple[str, str, float]]:
-        for number, cells in _cells(path, 5):
-            if number > 1:
-                yield cells[3], cells[4], _number(path, number, cells[0])
-
-    return {part: _part(path, rows(path)) for part, path in zip(LEARNED, paths, strict=True)}
+    for number, text in _lines(path):
+        label, colon, rest = text.partition(":")
+        if not colon:
+            raise CorpusError(f"{path}, line {number}: no label before a colon")
+        yield rest.partition(" ")[2], None, label
 
 
 ENTAILMENT = {"CONTRADICTION": 0.0, "NEUTRAL": 1.0, "ENTAILMENT": 2.0}
 
 
-def _sick(entailment: bool) -> Callable[[Sequence[Path]], Parts]:
-    """Make the reader of SICK: pair, two sentences, grade of relatedness, entailment."""
+def _table(
+    columns: int, label: int, first: int, head: bool = True, judged: bool = False
+) -> Callable[[Path], Iterator[Row]]:
+    """Make the reader of a table: column of the label, and of the first of two sentences.
 
-    def rows(path: Path) -> Iterator[tuple[str, str, float]]:
-        for number, cells in _cells(path, 5):
-            if number == 1:
+    ``head``: the first line is none of the rows. ``judged``: the label is one of `ENTAILMENT`.
+    """
+
+    def rows(path: Path) -> Iterator[Row]:
+        for number, text in _lines(path):
+            cells = text.split("\t")
+            if len(cells) < columns:
+                raise CorpusError(
+                    f"{path}, line {number}: {len(cells)} columns, not {columns}; it is not the "
+                    "official file of SentEval"
+                )
+            if number == 1 and head:
                 continue
-            if not entailment:
-                yield cells[1], cells[2], _number(path, number, cells[3])
-            elif cells[4].strip() in ENTAILMENT:
-                yield cells[1], cells[2], ENTAILMENT[cells[4].strip()]
-            else:
-                raise CorpusError(f"{path}, line {number}: {cells[4]!r} is no judgement")
+            cell = cells[label]
+            try:
+                value = ENTAILMENT[cell.strip()] if judged else float(cell)
+            except (KeyError, ValueError):
+                kind = "judgement" if judged else "number"
+                raise CorpusError(f"{path}, line {number}: {cell!r} is no {kind}") from None
+            yield cells[first], cells[first + 1], value
 
-    return lambda paths: {
-        part: _part(path, rows(path)) for part, path in zip(SPLIT, paths, strict=True)
-    }
-
-
-def _benchmark(paths: Sequence[Path]) -> Parts:
-    def rows(path: Path) -> Iterator[tuple[str, str, float]]:
-        for number, cells in _cells(path, 7):
-            yield cells[5], cells[6], _number(path, number, cells[4])
-
-    return {part: _part(path, rows(path)) for part, path in zip(SPLIT, paths, strict=True)}
+    return rows
 
 
-def _number(path: Path, line: int, cell: str) -> float:
-    try:
-        return float(cell)
-    except ValueError:
-        raise CorpusError(f"{path}, line {line}: {cell!r} is no number") from None
-
-
-SPLIT = ("train", "dev", "test")
-LEARNED = ("train", "test")
-_SICK_FILES = ("SICK_train.txt", "SICK_trial.txt", "SICK_test_annotated.txt")
+_SICK = ("SICK_train.txt", "SICK_trial.txt", "SICK_test_annotated.txt")
 _SENTIMENT = tuple(f"sentiment-{part}" for part in SPLIT)
 LAYOUTS = {
-    "MR": Layout("MR", ("rt-polarity.pos", "rt-polarity.neg"), _two_files),
-    "CR": Layout("CR", ("custrev.pos", "custrev.neg"), _two_files),
-    "SUBJ": Layout("SUBJ", ("subj.objective", "subj.subjective"), _two_files),
-    "MPQA": Layout("MPQA", ("mpqa.pos", "mpqa.neg"), _two_files),
-    "SST2": Layout("SST/binary", _SENTIMENT, _sentiment),
-    "SST5": Layout("SST/fine", _SENTIMENT, _sentiment),
-    "TREC": Layout("TREC", ("train_5500.label", "TREC_10.label"), _questions),
+    "MR": Layout("MR", ("rt-polarity.pos", "rt-polarity.neg"), ALL, _of_one_label),
+    "CR": Layout("CR", ("custrev.pos", "custrev.neg"), ALL, _of_one_label),
+    "SUBJ": Layout("SUBJ", ("subj.objective", "subj.subjective"), ALL, _of_one_label),
+    "MPQA": Layout("MPQA", ("mpqa.pos", "mpqa.neg"), ALL, _of_one_label),
+    "SST2": Layout("SST/binary", _SENTIMENT, SPLIT, _sentiment),
+    "SST5": Layout("SST/fine", _SENTIMENT, SPLIT, _sentiment),
+    "TREC": Layout("TREC", ("train_5500.label", "TREC_10.label"), LEARNED, _questions),
     "MRPC": Layout(
         "MRPC",
         ("msr_paraphrase_train.txt", "msr_paraphrase_test.txt"),
-        _mrpc,
-        (
-            ("train", "paraphrase/msrpc.train"),
-            ("dev", "paraphrase/msrpc.val"),
-            ("test", "paraphrase/msrpc.test"),
+        LEARNED,
+        _table(5, label=0, first=3),
+        (  # the official split has no development part
+            ("paraphrase/msrpc.train", "train"),
+            ("paraphrase/msrpc.val", "train"),
+            ("paraphrase/msrpc.test", "test"),
         ),
     ),
-    "SICK-E": Layout("SICK", _SICK_FILES, _sick(entailment=True)),
+    "SICK-E": Layout("SICK", _SICK, SPLIT, _table(5, label=4, first=1, judged=True)),
     "SICK-R": Layout(
         "SICK",
-        _SICK_FILES,
-        _sick(entailment=False),
-        tuple((part, f"sts/sick-r.{part}") for part in SPLIT),
+        _SICK,
+        SPLIT,
+        _table(5, label=3, first=1),
+        tuple((f"sts/sick-r.{part}", part) for part in SPLIT),
     ),
     "STS-B": Layout(
         "STS/STSBenchmark",
         tuple(f"sts-{part}.csv" for part in SPLIT),
-        _benchmark,
-        tuple((part, f"sts/stsb.en.{part}") for part in SPLIT),
+        SPLIT,
+        _table(7, label=4, first=5, head=False),
+        tuple((f"sts/stsb.en.{part}", part) for part in SPLIT),
     ),
 }

@@ -112,7 +112,7 @@ def test_sets_of_miner_data(tmp_path: Path) -> None:
     assert [metric.dataset for metric in result.metrics] == ["MRPC", "MRPC", "SICK-R"]
     assert result.missing == (f"MR: not in {tmp_path}",)
     parts = find(tmp_path, "MRPC")
-    assert parts is not None and len(parts()["train"]) == 60
+    assert parts is not None and len(parts()["train"].first) == 60
 
 
 def test_grades_are_means_of_a_distribution() -> None:
