@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -150,49 +150,35 @@ def build(
     else:
         key: dict[str, Any] = {"translator": translator, "learn": learn, "languages": languages}
         with Progress("sentences") as progress:
-            if translator == "phrases":
-                learner = _learner(pairs, learn, progress)
-                parts = (
-                    work.halves(len(pairs), learner)
-                    if learn is None
-                    else work.whole(len(pairs), lambda: learner(()))
-                )
-            else:
-                key["fingerprint"] = fingerprint(translator)
 
-                def opened() -> Translator:
+            def learned(source: Sequence[str], target: Sequence[str]) -> Translator:
+                from miner.papers.phrase_decoder import PhraseTranslator
+
+                progress.say(f"learning phrases from {len(source):,} pairs")
+                made = PhraseTranslator.learn(source, target, report=progress)
+                progress.say(f"{made.table.size:,} phrase pairs")
+                return made
+
+            def opened() -> Translator:
+                if learn is None:
                     return open_translator(translator, languages, api_key, device, threads)
+                other = read_bitext(learn)
+                return learned(other.source, other.target)
 
+            if translator != "phrases":
+                key["fingerprint"] = fingerprint(translator)
+            if translator != "phrases" or learn is not None:
                 parts = work.whole(len(pairs), opened)
+            else:
+                sides = pairs.source, pairs.target
+                parts = work.halves(
+                    len(pairs), lambda rows: learned(*([one[row] for row in rows] for one in sides))
+                )
             translations = work.translate_all(pairs.source, parts, best, checkpoint, key, progress)
     facts = _filtered(work.paired(pairs.target, translations), config, output, rejected, threads)
     record = {"translator": translator, "sentences": len(pairs), **facts}
     paraphrase_options.tell(facts["kept"], json_file, record)
     checkpoint.unlink(missing_ok=True)
-
-
-def _learner(pairs: Any, learn: str | None, progress: Progress) -> Callable[[Any], Translator]:
-    """Return a function that learns a translator from rows of ``pairs``, or from a file."""
-
-    def made(rows: Any) -> Translator:
-        from miner.papers.phrase_decoder import PhraseTranslator
-        from miner.papers.phrase_table import learn_phrases
-        from miner.scoring.trigram_lm import Trigrams
-        from miner.text.bitext import read_bitext
-        from miner.text.words import tokens
-
-        source, target = (
-            [[side[row] for row in rows] for side in (pairs.source, pairs.target)]
-            if learn is None
-            else (lambda found: [found.source, found.target])(read_bitext(learn))
-        )
-        left, right = ([tokens(text) for text in side] for side in (source, target))
-        progress.say(f"learning phrases from {len(left):,} pairs")
-        table = learn_phrases(left, right, progress)
-        progress.say(f"{table.size:,} phrase pairs")
-        return PhraseTranslator(table, Trigrams.train(right, learn or "the references"))
-
-    return made
 
 
 def _filtered(

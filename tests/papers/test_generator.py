@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from miner.errors import ArtifactError, CorpusError
-from miner.papers.generator import Decoding, Generator, Rewriter, as_input
+from miner.papers.generator import Decoding, Generator, Rewriter
 from miner.papers.rerank import RankWeights, mean_overlap, rank
 from miner.papers.translators import Translation
 from miner.scoring.trigram_lm import Trigrams
@@ -209,11 +209,6 @@ def test_save_and_load(generator: Generator, tmp_path: Path) -> None:
     (place / "config.json").write_text('{"format": "another"}')
     with pytest.raises(ArtifactError, match="no generator of this version"):
         Generator.load(place)
-
-
-def test_the_form_that_is_read() -> None:
-    assert as_input("Hello, World!", True) == "hello , world !"
-    assert as_input("Hello, World!", False) == "Hello, World!"
 
 
 # --- ranking -------------------------------------------------------------------------------------

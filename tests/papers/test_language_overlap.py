@@ -2,7 +2,6 @@
 
 import json
 import math
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -247,16 +246,6 @@ def test_command_on_missing_input(scores: Path, tmp_path: Path) -> None:
     ):
         done = call(*arguments)
         assert isinstance(done.exception, CorpusError) and says in str(done.exception)
-
-
-def test_help_explains_every_option() -> None:
-    assert len(languages.get_short_help_str(200)) > 20 and "SCORES" in (languages.help or "")
-    for parameter in languages.params[1:]:
-        assert len(parameter.help) > 10  # type: ignore[attr-defined]
-    examples = (languages.epilog or "").split("Examples:\n")[1].splitlines()
-    for line in examples:
-        _, _, _, *arguments = shlex.split(line)
-        languages.make_context(line, arguments)  # raises for an option that there is not
 
 
 def test_places_on_the_globe() -> None:
