@@ -117,14 +117,14 @@ def train_classifier(
         layout = BitextFormat(good_col, bad_col, header, format, on_error)
         read = partial(learn_classifier.matched_pairs, pairs, MatchedColumns(layout, more_col))
     else:
-        readers = (
+        readers = [
             [
                 Reader(path, format=format, column=column, header=header, on_error=on_error)
                 for path in side
             ]
             for side in (good, bad)
-        )
-        read = partial(learn_classifier.two_classes, *readers)
+        ]
+        read = partial(learn_classifier.two_classes, readers[0], readers[1])
     with Progress("sentences") as progress:
         model = learn_classifier.train_classifier(
             read,

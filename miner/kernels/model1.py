@@ -11,9 +11,14 @@ import numpy as np
 from miner.machine import thread_count
 
 ITERATIONS = 5
+# Token ids of sentences, and their offsets. Rows, columns and probabilities of a table.
+Flat = tuple[np.ndarray, np.ndarray]
+Entries = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-def learn(left, right, size, together, unlikely=0.0):
+def learn(
+    left: Flat, right: Flat, size: int, together: int, unlikely: float = 0.0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Learn p(right | left) of ``size`` token ids from the flat sentences of both sides.
 
     Tokens that occur together in fewer than ``together`` pairs have no entry; entries below
@@ -41,7 +46,9 @@ def learn(left, right, size, together, unlikely=0.0):
     return rows, columns, probability, np.diff(starts)
 
 
-def select(rows, columns, probability, keep):
+def select(
+    rows: np.ndarray, columns: np.ndarray, probability: np.ndarray, keep: np.ndarray
+) -> Entries:
     """Select entries of a table by a mask, ``keep (m,) bool``."""
     kept = np.zeros(len(keep) + 1, dtype=np.int64)
     np.cumsum(keep, out=kept[1:])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from miner.encoder.pretrained import directory_digest
@@ -13,7 +14,10 @@ from miner.papers.neural_translators import (
 )
 from miner.papers.translators import LibreTranslate, Translator
 
-NEURAL = {"ctranslate2": CTranslate2Translator, "hf": TransformersTranslator}
+NEURAL: dict[str, Callable[..., Translator]] = {
+    "ctranslate2": CTranslate2Translator,
+    "hf": TransformersTranslator,
+}
 SERVERS = ("http://", "https://")
 
 
