@@ -41,7 +41,8 @@ TRAINING = (
 # Light modules of train that make options, and the modules that import them at their heads.
 SETTINGS = (
     "miner_train.config",
-    "miner_train.generator_config",
+    "miner_train.papers.classifier_config",
+    "miner_train.papers.generator_config",
     "miner_train.recipes",
 )
 WITH_SETTINGS = (
@@ -66,27 +67,24 @@ ORDER = (
     "filters",
     "cleaning",
     "shards",
-    "paraphrases",
     "datasets",
     "evaluation",
     "analysis",
     "reports",
+    "papers",
     "cli",
 )
 # Folders before this one are free of torch, faiss and h5py.
 HEAVY_FOLDER = "encoder"
-# What training may import: all before this folder, the metrics of held-out mining, and the network
-# of a paraphrase generator.
+# What training may import: all before this folder, and the metrics of held-out mining.
 MINING_FOLDER = "mining"
-FOR_TRAINING = (
-    "miner.evaluation.metrics",
-    "miner.paraphrases.generator",
-    "miner.paraphrases.generator_network",
-)
+FOR_TRAINING = ("miner.evaluation.metrics",)
+# What the papers' experiments need alone. The commands and the benchmarks import it, nothing else.
+PAPERS = ("miner.papers.", "miner_train.papers.")
 # Modules written in torch: recurrent encoders, and a transformer.
 IN_TORCH = (
     "miner.encoder.recurrent",
-    "miner.paraphrases.generator_network",
+    "miner.papers.generator_network",
 )
 # Lines of a file that needs no reason to be longer.
 LONG = 350
@@ -262,7 +260,15 @@ def test_train_imports_the_early_folders_of_the_miner() -> None:
         for other in imported(path):
             assert other != "miner", name
             if other.startswith("miner.") and other not in FOR_TRAINING:
-                assert place(other) < ORDER.index(MINING_FOLDER), f"{name} imports {other}"
+                early = place(other) < ORDER.index(MINING_FOLDER)
+                both_papers = name.startswith(PAPERS) and other.startswith(PAPERS)
+                assert early or both_papers, f"{name} imports {other}"
+
+
+def test_only_commands_import_the_papers() -> None:
+    for name, path in (MINER | TRAIN).items():
+        if not name.startswith(("miner.cli.", *PAPERS)):
+            assert not any(other.startswith(PAPERS) for other in imported(path)), name
 
 
 # --- files --------------------------------------------------------------------------------------

@@ -12,8 +12,8 @@ from miner import Encoder
 from miner.evaluation import sts, tatoeba
 from miner.evaluation.evaluated_model import MinerModel
 from miner.evaluation.labelled_text import read_labelled
-from miner.paraphrases.cleanliness import probabilities
-from miner.paraphrases.shared_translations import pivot_pairs
+from miner.papers.cleanliness import probabilities
+from miner.papers.shared_translations import pivot_pairs
 
 DATA = Path(os.environ.get("MINER_DATA", Path(__file__).parent.parent.parent / "shared" / "data"))
 TATOEBA, STS = DATA / "tatoeba", DATA / "sts"

@@ -1,7 +1,7 @@
-"""Settings of a training: TrainConfig and ClassifierConfig.
+"""Settings of a training: TrainConfig.
 
 The fields carry their help, choices and ranges: the command line makes its options from them.
-Declarations, free of numpy and torch so that help texts load fast; their 450 lines stay together,
+Declarations, free of numpy and torch so that help texts load fast; their 400 lines stay together,
 since fields refer to each other. :mod:`miner_train.recipes` has the recipes. Papers: P17 Wieting et
 al. 2017, P18 Wieting and Gimpel 2018, P19 Wieting et al. 2019, S18 Sjöblom et al. 2018.
 """
@@ -379,102 +379,3 @@ class TrainConfig:
             return cls(**values)
         except (AttributeError, TypeError) as error:
             raise ArtifactError(f"training configuration: {error}") from None
-
-
-# Encoders of a classifier, by network and unit.
-CLASSIFIER_ENCODERS = {
-    ("average", "piece"): "sp",
-    ("average", "word"): "word",
-    ("lstm", "piece"): "lstm-sp",
-    ("lstm", "word"): "lstm",
-}
-
-
-@dataclass(frozen=True)
-class ClassifierConfig:
-    """Settings of the training of a classifier. Epochs, rate and batch are those of P17.
-
-    Values are checked on creation. Raises ValueError that begins with the name of the field.
-    """
-
-    encoder: str = _encoder(
-        "average",
-        "average sees which words there are, and is fast; lstm sees their order too.",
-        choices={"average": "mean of embeddings", "lstm": "mean of an LSTM's states"},
-    )
-    units: str = _encoder(
-        "piece",
-        "Units that it reads: SentencePiece pieces, of any language, or words.",
-        choices={"piece": "SentencePiece pieces", "word": "words"},
-    )
-    pieces: int = _vocabulary(
-        20_000,
-        "Size of the vocabulary of pieces.",
-        within="[8, inf)",
-        need=Need("--units piece", lambda config: config.units == "piece"),
-    )
-    types: int = _vocabulary(
-        200_000,
-        "Size of the vocabulary of words: the most frequent ones.",
-        within="[1, inf)",
-        need=Need("--units word", lambda config: config.units == "word"),
-    )
-    fold_case: bool = _vocabulary(True, FOLD_CASE, off="--keep-case")
-    dimension: int = _encoder(300, "Length of an embedding and of a state.", within="[1, inf)")
-    epochs: int = _steps(10, "Passes over all sentences.", within="[1, inf)")
-    batch: int = _steps(100, "Sentences of one step.", within="[2, inf)")
-    rate: float = _steps(0.001, "Learning rate of Adam.", within="(0, inf)")
-    dropout: float = _steps(0.0, DROPOUT, within="[0, 1)")
-    l2: float = _objective(
-        0.0,
-        "Weight of the squares of the parameters, embeddings aside (P17).",
-        within="[0, inf)",
-    )
-    translation: str = _negatives(
-        "random",
-        "Translation of a matched pair that a batch takes, of several (P17).",
-        choices={
-            "random": "any of them",
-            "hardest": "the one that the classifier so far takes for a reference most",
-        },
-    )
-    heldout: float = _text(
-        0.1,
-        "Sentences to judge each epoch by: a share of each class, or from 2 on a number of both "
-        "together; at most half of a class.",
-    )
-    test: float = _text(
-        0.1,
-        "Sentences to judge the chosen epoch by, which chose nothing: a share or a number as in "
-        "--heldout, at most a quarter of a class. 0: none.",
-    )
-    seed: int = _steps(1, SEED, within=f"[0, {1 << 62})")
-
-    def __post_init__(self) -> None:
-        check(self)
-        if not (0 < self.heldout < 1 or (self.heldout >= 2 and self.heldout % 1 == 0)):
-            raise ValueError(f"heldout = {self.heldout:g} is neither a share nor a number from 2")
-        if not (0 <= self.test < 1 or (self.test >= 2 and self.test % 1 == 0)):
-            raise ValueError(f"test = {self.test:g} is neither a share nor a number from 2")
-
-    @property
-    def name(self) -> str:
-        """Name of the encoder in :data:`miner.encoder.architecture.ENCODERS`."""
-        return CLASSIFIER_ENCODERS[self.encoder, self.units]
-
-    @property
-    def encoding(self) -> TrainConfig:
-        """Settings of the encoder; their objective and negatives are not used."""
-        return TrainConfig(
-            encoder=self.name,
-            pieces=self.pieces,
-            types=self.types,
-            fold_case=self.fold_case,
-            dimension=self.dimension,
-            initial=0.1,
-            batch=self.batch,
-            rate=self.rate,
-            dropout=self.dropout,
-            lambda_c=self.l2 if self.encoder == "lstm" else 0.0,
-            seed=self.seed,
-        )

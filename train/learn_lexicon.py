@@ -5,11 +5,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from miner.encoder.lexicons import LEAST, Direction, Lexicons, Table
-from miner.kernels.model1 import distinct, expectation, maximisation, occurrences, partners
-from miner.machine import thread_count
+from miner.kernels.model1 import learn, select
 from miner_train.data import PairData, Sentences, join
 
-ITERATIONS = 5
 # Tokens that occur together in fewer pairs than this are no translations.
 TOGETHER = 2
 # Entries below this probability are dropped after each iteration but the first.
@@ -40,42 +38,9 @@ def learn_lexicons(data: PairData, rows_of: Mapping[Direction, np.ndarray], size
 
 def _table(source: Sentences, target: Sentences, size: int) -> Table:
     """Learn the translations of the source's tokens."""
-    left, right = Sentences(*distinct(*_flat(source))), Sentences(*distinct(*_flat(target)))
-    lanes = thread_count()
-    starts, where = occurrences(left.ids, left.offsets, size)
-    none = np.empty(0, dtype=np.int32)
-    rows = np.zeros(size + 1, dtype=np.int64)
-    arguments = (starts, where, right.ids, right.offsets, TOGETHER)
-    np.cumsum(partners(*arguments, rows, none, lanes), out=rows[1:])
-    columns = np.empty(rows[-1], dtype=np.int32)
-    if len(columns):
-        partners(*arguments, rows, columns, lanes)
-    probability = np.repeat(1 / np.maximum(np.diff(rows), 1), np.diff(rows)).astype(np.float32)
-    opposite = np.bincount(right.ids, minlength=size) + 0.5
-    frequency = (opposite / (opposite.sum() + 1)).astype(np.float32)
-    expected = np.empty(len(right.ids), dtype=np.float32)
-    for iteration in range(ITERATIONS):
-        expectation(*_flat(left), *_flat(right), rows, columns, probability, frequency, expected)
-        probability = maximisation(
-            starts, where, *_flat(right), rows, columns, probability, expected, lanes
-        )
-        if iteration > 0:
-            keep = probability >= UNLIKELY
-            rows, columns, probability = _select(rows, columns, probability, keep)
-    count = np.diff(starts).astype(np.float32)
+    left, right = ((side.ids, side.offsets) for side in (source, target))
+    rows, columns, probability, count = learn(left, right, size, TOGETHER, UNLIKELY)
+    count = count.astype(np.float32)
     expected = probability * np.repeat(count, np.diff(rows))
     keep = (probability >= LEAST) & (expected >= EXPECTED)
-    return Table(*_select(rows, columns, probability, keep), count)
-
-
-def _flat(sentences: Sentences) -> tuple[np.ndarray, np.ndarray]:
-    return sentences.ids, sentences.offsets
-
-
-def _select(
-    rows: np.ndarray, columns: np.ndarray, probability: np.ndarray, keep: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Select entries of the table by a mask, ``keep (m,) bool``."""
-    kept = np.zeros(len(keep) + 1, dtype=np.int64)
-    np.cumsum(keep, out=kept[1:])
-    return kept[rows], columns[keep], probability[keep]
+    return Table(*select(rows, columns, probability, keep), count)

@@ -15,11 +15,9 @@ from benchmarks.models.bench import Results, Row
 from benchmarks.models.experiment_metrics import P19, PARAPHRASE, ExperimentBench
 from benchmarks.models.trained_models import counted, noted
 from benchmarks.models.training_text import ENGLISH, Pair, draw
-from miner.paraphrases.build import translate_all, whole
-from miner.paraphrases.phrase_decoder import PhraseTranslator, Search
-from miner.paraphrases.phrase_table import learn_phrases
-from miner.paraphrases.translators import Translator
-from miner.scoring.trigram_lm import Trigrams
+from miner.papers.build import translate_all, whole
+from miner.papers.phrase_decoder import PhraseTranslator, Search
+from miner.papers.translators import Translator
 from miner.text.words import plain_form, tokens
 
 LANGUAGES = ("de-en", "fr-en")
@@ -70,9 +68,8 @@ def texts(bench: ExperimentBench, languages: str) -> tuple[list[Pair], list[Pair
     own = new[: bench.pairs]
 
     def learned() -> Translator:
-        source, target = ([tokens(pair[side]) for pair in taught] for side in (0, 1))
-        language = Trigrams.train(target, "the references")
-        return PhraseTranslator(learn_phrases(source, target), language, search=SEARCH)
+        source, target = ([pair[side] for pair in taught] for side in (0, 1))
+        return PhraseTranslator.learn(source, target, SEARCH)
 
     bench.work.mkdir(parents=True, exist_ok=True)
     with counted(seconds(bench, languages)):

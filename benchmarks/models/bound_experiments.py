@@ -17,8 +17,8 @@ from miner.evaluation import sts
 from miner.evaluation.labelled_text import tsv_files
 from miner.filters.ngram_overlap import overlap
 from miner.text.words import tokens
-from miner_train import tune_bounds
 from miner_train.development import read_graded
+from miner_train.papers import tune_bounds
 from miner_train.recipes import RECIPES
 
 LANGUAGES = "de-en"

@@ -21,7 +21,7 @@ from benchmarks.models.distances import TABLE
 from benchmarks.models.experiment_metrics import P19, ExperimentBench
 from benchmarks.models.training_text import SEED, Pair, draw
 from miner import Encoder
-from miner.analysis.language_overlap import (
+from miner.papers.language_overlap import (
     OVERLAP,
     Column,
     correlate,

@@ -16,10 +16,11 @@ from benchmarks import report
 from benchmarks.markdown import table
 from benchmarks.mining import bucc_protocol
 from benchmarks.mining.mining_quality import PAIRS
-from miner.evaluation import paraphrase, senteval
+from miner.evaluation import paraphrase
 from miner.evaluation.evaluated_model import ENGLISH, MinerModel
 from miner.evaluation.labelled_text import read_labelled
 from miner.knn.settings import SearchSettings
+from miner.papers import senteval
 from miner.scoring.quality import cosines
 
 NAME = "papers"

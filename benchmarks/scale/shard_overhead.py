@@ -18,9 +18,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+from miner.shards.status import status
+
 from benchmarks import report
 from benchmarks.scale.news_lines import write_sides
-from miner.shards.status import status
 
 MINER = "import sys; from miner.cli import main; sys.exit(main())"
 SHARDS = 4

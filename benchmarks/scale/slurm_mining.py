@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+from miner.shards.status import status
 
 from benchmarks import report
 from benchmarks.scale.news_lines import write_sides
 from benchmarks.scale.slurm_node import slurm_node
-from miner.shards.status import status
 
 MINER = "import sys; from miner.cli import main; sys.exit(main())"
 SHARDS = 2

@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-
-from benchmarks import report
 from miner.shards.status import status
 from miner.shards.task import RUNNING, notes, peak_memory
+
+from benchmarks import report
 from miner.text.corpus import Reader
 
 MINER = "import sys; from miner.cli import main; sys.exit(main())"

@@ -326,7 +326,7 @@ def languages(
     sides of --text (distinct pieces of the vocabulary that both sides use / that either uses), and
     Spearman's correlation of each column with the scores. Lines that start with # are comments.
     """
-    from miner.analysis import language_overlap as overlap
+    from miner.papers import language_overlap as overlap
 
     if dict(models).keys() != dict(texts).keys():
         raise click.UsageError("give --model and --text for the same languages")

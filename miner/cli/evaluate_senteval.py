@@ -53,7 +53,7 @@ def senteval(
     too. Accuracy, or Pearson's correlation of SICK-R and STS-B. Ten folds of MR, CR, SUBJ and MPQA
     take minutes each.
     """
-    from miner.evaluation import senteval as task
+    from miner.papers import senteval as task
 
     guard.check([], {"--json": json_file})
     run_task(

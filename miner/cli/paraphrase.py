@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from miner.cli.settings_options import Command
 from miner.text.bitext_format import BitextFormat
 
 if TYPE_CHECKING:
-    from miner.paraphrases.translators import Translation, Translator
+    from miner.papers.translators import Translation, Translator
 
 # Beginnings of the names of translators that are opened, not learned.
 NAMED = ("ctranslate2:", "hf:", "http://", "https://")
@@ -113,8 +113,8 @@ def build(
     built-in translator writes words in lower case; it never translates a sentence that it has
     learned from. Repeat a stopped run to go on from its translations.
     """
-    from miner.paraphrases import build as work
-    from miner.paraphrases.open_translator import fingerprint, open_translator
+    from miner.papers import build as work
+    from miner.papers.open_translator import fingerprint, open_translator
     from miner.text.bitext import parse_scores, read_bitext
 
     by_column = translator.startswith("column:")
@@ -146,49 +146,35 @@ def build(
     else:
         key: dict[str, Any] = {"translator": translator, "learn": learn, "languages": languages}
         with Progress("sentences") as progress:
-            if translator == "phrases":
-                learner = _learner(pairs, learn, progress)
-                parts = (
-                    work.halves(len(pairs), learner)
-                    if learn is None
-                    else work.whole(len(pairs), lambda: learner(()))
-                )
-            else:
-                key["fingerprint"] = fingerprint(translator)
 
-                def opened() -> Translator:
+            def learned(source: Sequence[str], target: Sequence[str]) -> Translator:
+                from miner.papers.phrase_decoder import PhraseTranslator
+
+                progress.say(f"learning phrases from {len(source):,} pairs")
+                made = PhraseTranslator.learn(source, target, report=progress)
+                progress.say(f"{made.table.size:,} phrase pairs")
+                return made
+
+            def opened() -> Translator:
+                if learn is None:
                     return open_translator(translator, languages, api_key, device, threads)
+                other = read_bitext(learn)
+                return learned(other.source, other.target)
 
+            if translator != "phrases":
+                key["fingerprint"] = fingerprint(translator)
+            if translator != "phrases" or learn is not None:
                 parts = work.whole(len(pairs), opened)
+            else:
+                sides = pairs.source, pairs.target
+                parts = work.halves(
+                    len(pairs), lambda rows: learned(*([one[row] for row in rows] for one in sides))
+                )
             translations = work.translate_all(pairs.source, parts, best, checkpoint, key, progress)
     facts = _filtered(work.paired(pairs.target, translations), config, output, rejected, threads)
     record = {"translator": translator, "sentences": len(pairs), **facts}
     paraphrase_options.tell(facts["kept"], json_file, record)
     checkpoint.unlink(missing_ok=True)
-
-
-def _learner(pairs: Any, learn: str | None, progress: Progress) -> Callable[[Any], Translator]:
-    """Return a function that learns a translator from rows of ``pairs``, or from a file."""
-
-    def made(rows: Any) -> Translator:
-        from miner.paraphrases.phrase_decoder import PhraseTranslator
-        from miner.paraphrases.phrase_table import learn_phrases
-        from miner.scoring.trigram_lm import Trigrams
-        from miner.text.bitext import read_bitext
-        from miner.text.words import tokens
-
-        source, target = (
-            [[side[row] for row in rows] for side in (pairs.source, pairs.target)]
-            if learn is None
-            else (lambda found: [found.source, found.target])(read_bitext(learn))
-        )
-        left, right = ([tokens(text) for text in side] for side in (source, target))
-        progress.say(f"learning phrases from {len(left):,} pairs")
-        table = learn_phrases(left, right, progress)
-        progress.say(f"{table.size:,} phrase pairs")
-        return PhraseTranslator(table, Trigrams.train(right, learn or "the references"))
-
-    return made
 
 
 def _filtered(
@@ -201,7 +187,7 @@ def _filtered(
     from miner.cleaning.run_checkpoint import Checkpoint
     from miner.cleaning.write import write
     from miner.machine import thread_count
-    from miner.paraphrases import build as work
+    from miner.papers import build as work
     from miner.text.bitext import read_bitext
     from miner.text.output import open_output
     from miner.text.rows import Rows
@@ -269,7 +255,7 @@ def pivot(
     number of common translations, the best first. Text whose sentences have several translations,
     such as Tatoeba, gives many pairs. With --encoder prints the share that is estimated right.
     """
-    from miner.paraphrases.shared_translations import pivot_pairs
+    from miner.papers.shared_translations import pivot_pairs
     from miner.text.bitext import read_bitext
     from miner.text.output import one_line, open_output
 
@@ -287,7 +273,7 @@ def pivot(
     said = f"{len(found):,} pairs"
     if encoder is not None:
         from miner.encoder.open_encoder import open_encoder
-        from miner.paraphrases.cleanliness import probabilities
+        from miner.papers.cleanliness import probabilities
 
         both = [(pair.first, pair.second) for pair in found]
         right = probabilities(both, open_encoder(encoder, threads))

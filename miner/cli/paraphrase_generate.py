@@ -12,7 +12,7 @@ from miner.cli.option_types import NUMBER
 from miner.cli.options import say
 from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Command, Settings, configured
-from miner_train.generator_config import GeneratorConfig
+from miner_train.papers.generator_config import GeneratorConfig
 
 
 @click.command(
@@ -59,7 +59,7 @@ def train(
     guard.check_training(output, "a generator", overwrite, restart)
     config = configured(GeneratorConfig(), given)
     require(["torch"], "training", "train")
-    from miner_train.learn_generator import train_generator
+    from miner_train.papers.learn_generator import train_generator
 
     layout = BitextFormat(read_col or "2", write_col or "1", header)
     read: list[str] = []
@@ -198,9 +198,9 @@ def generate(
     from miner.device import resolve_device
     from miner.encoder.open_encoder import open_encoder
     from miner.filters.perplexity import spread
-    from miner.paraphrases import build as work
-    from miner.paraphrases.generator import Decoding, Generator, Rewriter
-    from miner.paraphrases.rerank import RankWeights, means, rank, ranked_lines
+    from miner.papers import build as work
+    from miner.papers.generator import Decoding, Generator, Rewriter
+    from miner.papers.rerank import RankWeights, means, rank, ranked_lines
     from miner.scoring.trigram_lm import Trigrams
     from miner.text.corpus import Reader
     from miner.text.output import open_output

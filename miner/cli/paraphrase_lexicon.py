@@ -59,14 +59,14 @@ def lexicon(
     guard.check([source], {"-o": output})
     if source == "default" or Path(source).is_dir():
         from miner.encoder.model import load
-        from miner.paraphrases.paraphrase_lexicon import nearest_types
+        from miner.papers.paraphrase_lexicon import nearest_types
 
         rows = [
             f"{pair.word}\t{pair.other}\t{pair.score:.4f}\n"
             for pair in nearest_types(load(source), best, first)
         ]
     else:
-        from miner.paraphrases.paraphrase_lexicon import adjusted_pmi
+        from miner.papers.paraphrase_lexicon import adjusted_pmi
         from miner.text.bitext import read_bitext
 
         pairs = read_bitext(source, None, layout)

@@ -81,8 +81,8 @@ def tune(
     config = configured(start_of(recipe, given.get("encoder")), {"heldout": 0, **given})
     if config.architecture.separate:
         raise click.UsageError("--vocabularies separate is for two languages")
-    from miner_train import tune_bounds as work
     from miner_train.development import read_graded
+    from miner_train.papers import tune_bounds as work
 
     graded = read_graded(f"sts:{grades}")
     assert graded is not None

@@ -1,5 +1,6 @@
 """``miner train-classifier``: good and bad sentences to a classifier."""
 
+from functools import partial
 from typing import Any
 
 import click
@@ -9,7 +10,7 @@ from miner.cli.options import say
 from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Command, Settings, configured
 from miner.libraries import require
-from miner_train.config import ClassifierConfig
+from miner_train.papers.classifier_config import ClassifierConfig
 
 
 @click.command(
@@ -101,31 +102,31 @@ def train_classifier(
     require(["torch"], "training", "train")
     from miner.text.bitext_format import BitextFormat
     from miner.text.corpus import Reader
-    from miner_train import learn_classifier
-    from miner_train.classified import MatchedColumns
+    from miner_train.papers import learn_classifier
+    from miner_train.papers.classified import MatchedColumns
 
-    readers = [
-        [
-            Reader(path, format=format, column=column, header=header, on_error=on_error)
-            for path in side
+    if pairs:
+        layout = BitextFormat(good_col, bad_col, header, format, on_error)
+        read = partial(learn_classifier.matched_pairs, pairs, MatchedColumns(layout, more_col))
+    else:
+        readers = [
+            [
+                Reader(path, format=format, column=column, header=header, on_error=on_error)
+                for path in side
+            ]
+            for side in (good, bad)
         ]
-        for side in (good, bad)
-    ]
+        read = partial(learn_classifier.two_classes, readers[0], readers[1])
     with Progress("sentences") as progress:
-        more: dict[str, Any] = {
-            "threads": threads,
-            "device": device,
-            "report": progress.say,
-            "progress": progress,
-        }
-        if pairs:
-            layout = BitextFormat(good_col, bad_col, header, format, on_error)
-            columns = MatchedColumns(layout, more_col)
-            model = learn_classifier.train_on_matched(pairs, columns, config, output, **more)
-        else:
-            model = learn_classifier.train_classifier(
-                readers[0], readers[1], config, output, **more
-            )
+        model = learn_classifier.train_classifier(
+            read,
+            config,
+            output,
+            threads=threads,
+            device=device,
+            report=progress.say,
+            progress=progress,
+        )
     part = "test" if "test accuracy" in model.training else "held-out"
     accuracy = model.training[f"{part} accuracy"]
     say(f"{output}: a classifier, {model.describe()}; {part} accuracy {accuracy:.4f}")

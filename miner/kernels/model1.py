@@ -8,6 +8,52 @@ translations of token ``x``, with the same slice of ``probability (m,) float32``
 import numba
 import numpy as np
 
+from miner.machine import thread_count
+
+ITERATIONS = 5
+# Token ids of sentences, and their offsets. Rows, columns and probabilities of a table.
+Flat = tuple[np.ndarray, np.ndarray]
+Entries = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def learn(
+    left: Flat, right: Flat, size: int, together: int, unlikely: float = 0.0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Learn p(right | left) of ``size`` token ids from the flat sentences of both sides.
+
+    Tokens that occur together in fewer than ``together`` pairs have no entry; entries below
+    ``unlikely`` are dropped after each iteration but the first. Returns rows, columns and
+    probabilities of the table, and the number of sentences of ``left`` with each token.
+    """
+    left, right, lanes = distinct(*left), distinct(*right), thread_count()
+    starts, where = occurrences(*left, size)
+    none = np.empty(0, dtype=np.int32)
+    rows = np.zeros(size + 1, dtype=np.int64)
+    np.cumsum(partners(starts, where, *right, together, rows, none, lanes), out=rows[1:])
+    columns = np.empty(rows[-1], dtype=np.int32)
+    partners(starts, where, *right, together, rows, columns, lanes)
+    probability = np.repeat(1 / np.maximum(np.diff(rows), 1), np.diff(rows)).astype(np.float32)
+    opposite = np.bincount(right[0], minlength=size) + 0.5
+    empty = (opposite / (opposite.sum() + 1)).astype(np.float32)
+    expected = np.empty(len(right[0]), dtype=np.float32)
+    for iteration in range(ITERATIONS):
+        expectation(*left, *right, rows, columns, probability, empty, expected)
+        probability = maximisation(
+            starts, where, *right, rows, columns, probability, expected, lanes
+        )
+        if iteration > 0 and unlikely > 0:
+            rows, columns, probability = select(rows, columns, probability, probability >= unlikely)
+    return rows, columns, probability, np.diff(starts)
+
+
+def select(
+    rows: np.ndarray, columns: np.ndarray, probability: np.ndarray, keep: np.ndarray
+) -> Entries:
+    """Select entries of a table by a mask, ``keep (m,) bool``."""
+    kept = np.zeros(len(keep) + 1, dtype=np.int64)
+    np.cumsum(keep, out=kept[1:])
+    return kept[rows], columns[keep], probability[keep]
+
 
 @numba.njit(cache=True, nogil=True)
 def distinct(ids, offsets):

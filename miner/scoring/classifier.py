@@ -1,7 +1,7 @@
 """Classifier of single sentences into good and bad, as by people or by machine (P17, 5.6).
 
 A softmax over two classes takes the vector of one encoder, not normalised.
-:mod:`miner_train.learn_classifier` learns both from a corpus of each class.
+:mod:`miner_train.papers.learn_classifier` learns both from a corpus of each class.
 """
 
 from collections.abc import Sequence

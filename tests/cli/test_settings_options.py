@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import click
 import pytest
 from click.testing import CliRunner
+from miner.shards.worker_settings import Workers
+from miner_train.generator_config import GeneratorConfig
 
 from miner.cleaning.choice import Choice
 from miner.cli import cli
@@ -16,10 +18,9 @@ from miner.config_fields import SettingsError, check, no_option, option, setting
 from miner.encoder.loading import Loading
 from miner.knn.settings import SearchSettings
 from miner.mining.keep import Keep
-from miner.shards.worker_settings import Workers
 from miner.text.bitext_format import BitextFormat
-from miner_train.config import ClassifierConfig, TrainConfig
-from miner_train.generator_config import GeneratorConfig
+from miner_train.config import TrainConfig
+from miner_train.papers.classifier_config import ClassifierConfig
 
 # Settings, and a command with the options of all their fields.
 COMMANDS = {

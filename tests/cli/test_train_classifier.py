@@ -53,6 +53,8 @@ def test_a_classifier_is_replaced_if_asked(
 def test_usage(command: Callable[..., tuple[int, str, str]]) -> None:
     for arguments, message in (
         (("--heldout", 0), "--heldout = 0 is neither a share nor a number"),
+        (("--heldout", 2.5), "--heldout = 2.5 is neither a share nor a number"),
+        (("--test", 1.0), "--test = 1 is neither a share nor a number"),
         (("--epochs", 0), "--epochs = 0 is out of range"),
         (("--types", 50), "--types is for --units word"),
         (("--units", "word", "--pieces", 50), "--pieces is for --units piece"),

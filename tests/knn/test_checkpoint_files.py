@@ -12,6 +12,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
+from miner.knn.search_checkpoint import HEADER, Checkpoint
 from support.searched import BLOCK, VECTORS, D, K, M, N, Searches, alone, searched  # noqa: F401 (fixture)
 from support.sides import nearest, same
 
@@ -19,7 +20,6 @@ from miner.errors import ArtifactError, ResourceError
 from miner.index import hdf5
 from miner.knn import knn_search
 from miner.knn import search_checkpoint as checkpoints
-from miner.knn.search_checkpoint import HEADER, Checkpoint
 from miner.knn.vector_set import VectorSet
 from miner.text.locks import lock
 

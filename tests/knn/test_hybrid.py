@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from miner.knn.search_checkpoint import Checkpoint
 from support.sides import brute, realistic, same, searching, side
 
 from miner.arrays import Room
@@ -16,7 +17,6 @@ from miner.knn import clusters, hybrid, knn_search, search_checkpoint
 from miner.knn.knn_search import nearest_both
 from miner.knn.neighbors import Neighbors
 from miner.knn.postings import SideTokens, Tokens
-from miner.knn.search_checkpoint import Checkpoint
 from miner.knn.vector_set import VectorSet
 from miner.ragged import offsets_of
 

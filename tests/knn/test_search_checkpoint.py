@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from miner.knn.search_checkpoint import Checkpoint, Plan
 from support.searched import BLOCK, VECTORS, D, K, M, N, Searches, alone, searched  # noqa: F401 (fixture)
 from support.sides import EXACT, nearest, same, side
 
 from miner.knn import knn_search
 from miner.knn import search_checkpoint as checkpoints
-from miner.knn.search_checkpoint import Checkpoint, Plan
 from miner.knn.vector_set import VectorSet
 
 # --- plans --------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from miner.shards.exchange import Places
 
 from miner.knn.neighbors import Neighbors
 from miner.names import MARGINS, RETRIEVALS, canonical
@@ -26,7 +27,6 @@ from miner.scoring.margin import (
     neighborhood_mean,
     retrieve,
 )
-from miner.shards.exchange import Places
 
 # --- the reference ---------------------------------------------------------------------------
 

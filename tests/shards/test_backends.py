@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from miner.shards.workers import Workers
 from support.sharded import Corpus, same
 
 from miner.errors import ResourceError
 from miner.knn.settings import SearchSettings
-from miner.shards.workers import Workers
 
 # Few tasks: each costs a busy machine a second here.
 MARGIN = SearchSettings(rank="margin")

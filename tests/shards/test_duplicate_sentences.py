@@ -6,9 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-from miner.index.sentence_file import Texts
-from miner.index.store import first_rows
 from miner.shards.duplicate_sentences import (
     duplicates_of,
     hashed,
@@ -16,6 +13,9 @@ from miner.shards.duplicate_sentences import (
     write_distinct,
     write_first,
 )
+
+from miner.index.sentence_file import Texts
+from miner.index.store import first_rows
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from miner.shards.exchange import Places, listed_parts, rival_parts
 
 from miner.knn.neighbors import Neighbors
-from miner.shards.exchange import Places, listed_parts, rival_parts
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -7,6 +7,10 @@ import signal
 from pathlib import Path
 
 import pytest
+from miner.shards.shard_plan import Plan
+from miner.shards.status import status
+from miner.shards.task import notes
+from miner.shards.workers import Workers
 from support.sharded import Corpus, same
 
 from miner.errors import ResourceError
@@ -17,10 +21,6 @@ from miner.mining.keep import Keep
 from miner.shards import hybrid_tasks
 from miner.shards.cost import BASE, costs
 from miner.shards.needs import TYPICAL
-from miner.shards.shard_plan import Plan
-from miner.shards.status import status
-from miner.shards.task import notes
-from miner.shards.workers import Workers
 
 HYBRID = SearchSettings(engine="hybrid")
 

@@ -13,6 +13,11 @@ from pathlib import Path
 
 import psutil
 import pytest
+from miner.shards.shard_plan import Plan, cut
+from miner.shards.status import status
+from miner.shards.task import DONE, FAILED, Task, notes, perform, record
+from miner.shards.work import Order, execute
+from miner.shards.workers import Workers
 from support.sharded import Corpus, same
 
 from miner.encoder.encoder import Encoder
@@ -29,11 +34,6 @@ from miner.mining.keep import Keep
 from miner.mining.mine import Mined
 from miner.shards import run_tasks as runner
 from miner.shards.plan_file import PLAN
-from miner.shards.shard_plan import Plan, cut
-from miner.shards.status import status
-from miner.shards.task import DONE, FAILED, Task, notes, perform, record
-from miner.shards.work import Order, execute
-from miner.shards.workers import Workers
 from miner.text.locks import lock
 
 MEANS = 256 << 20

@@ -13,6 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from miner.shards.object_store import ObjectStore, open_store
+from miner.shards.status import status
+from miner.shards.task import DONE, Task
+from miner.shards.workers import Workers
 from support.sharded import Corpus, same
 
 from miner.errors import ArtifactError, CorpusError, DependencyError, ResourceError
@@ -20,10 +24,6 @@ from miner.knn.settings import SearchSettings
 from miner.mining.mine import Mined
 from miner.shards import object_store, work
 from miner.shards import run_tasks as runner
-from miner.shards.object_store import ObjectStore, open_store
-from miner.shards.status import status
-from miner.shards.task import DONE, Task
-from miner.shards.workers import Workers
 from miner.text.lines import read_lines
 from miner.text.patterns import matching
 

@@ -10,16 +10,16 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from miner.shards.shard_plan import Plan
+from miner.shards.slurm_jobs import Slurm
+from miner.shards.task import Task
+from miner.shards.work import Order
 
 from miner.errors import ResourceError
 from miner.mining.mine import Mined
 from miner.shards import needs as estimates
 from miner.shards import slurm_jobs
 from miner.shards.needs import UNKNOWN, needs
-from miner.shards.shard_plan import Plan
-from miner.shards.slurm_jobs import Slurm
-from miner.shards.task import Task
-from miner.shards.work import Order
 
 GB = 1 << 30
 

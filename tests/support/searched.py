@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from miner.knn.search_checkpoint import Checkpoint
 
 from miner.knn import engines, knn_search
 from miner.knn import search_checkpoint as checkpoints
 from miner.knn.neighbors import Neighbors
-from miner.knn.search_checkpoint import Checkpoint
 from miner.knn.vector_set import VectorSet
 from support.sides import nearest, realistic, side
 

@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from miner.shards.mine_shards import mine_shards
+from miner.shards.workers import Workers
+
 from miner.encoder.encoder import Encoder
 from miner.knn.settings import SearchSettings
 from miner.mining.keep import Keep
 from miner.mining.mine import Mined, mine
-from miner.shards.mine_shards import mine_shards
-from miner.shards.workers import Workers
 
 MEANS = 256 << 20
 SERIAL = Workers()

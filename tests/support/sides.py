@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 from hypothesis import HealthCheck, settings
+from miner.knn.search_checkpoint import Checkpoint
 
 from miner.knn.knn_search import nearest_both
 from miner.knn.neighbors import Neighbors
-from miner.knn.search_checkpoint import Checkpoint
 from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
 from miner.progress import silent

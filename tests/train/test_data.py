@@ -20,7 +20,7 @@ from miner.config_fields import option_name, settings
 from miner.encoder.architecture import ENCODERS
 from miner.encoder.pieces import PieceTokenizer
 from miner.errors import ArtifactError, CorpusError
-from miner_train.config import ClassifierConfig, TrainConfig
+from miner_train.config import TrainConfig
 from miner_train.data import (
     UNKNOWN,
     PairData,
@@ -33,6 +33,7 @@ from miner_train.data import (
     tokenize,
 )
 from miner_train.listing import listing
+from miner_train.papers.classifier_config import ClassifierConfig
 from miner_train.recipes import FOR_ENCODER, RECIPE_NOTES, RECIPES, recipe
 from miner_train.vocabulary import train_vocabulary
 

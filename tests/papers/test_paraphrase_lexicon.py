@@ -11,7 +11,7 @@ import pytest
 
 from miner.encoder.model import DEFAULT, load
 from miner.errors import CorpusError
-from miner.paraphrases.paraphrase_lexicon import adjusted_pmi, nearest_types
+from miner.papers.paraphrase_lexicon import adjusted_pmi, nearest_types
 from miner.text.words import tokens
 
 Run = Callable[..., tuple[int, str, str]]
@@ -65,7 +65,7 @@ def test_adjusted_pmi_equals_its_definition(seed: int, least: int) -> None:
 def test_words_of_one_sentence_are_no_paraphrases(
     miner: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("miner.paraphrases.paraphrase_lexicon.BLOCK", 3)
+    monkeypatch.setattr("miner.papers.paraphrase_lexicon.BLOCK", 3)
     rows = [f"hong kong {n} is big\thong kong {n} is large\n" for n in "abcd"]
     rows += [f"the {n} is quick\tthe {n} is fast\n" for n in "efgh"]
     path = tmp_path / "pairs.tsv"
@@ -81,7 +81,7 @@ def test_words_of_one_sentence_are_no_paraphrases(
 
 
 def test_nearest_types_of_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("miner.paraphrases.paraphrase_lexicon.ROWS", 7)
+    monkeypatch.setattr("miner.papers.paraphrase_lexicon.ROWS", 7)
     model = load(DEFAULT)
     found = list(nearest_types(model, 3, 40))
     assert len(found) == 40 * 3 and all(one.word != one.other for one in found)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from miner.encoder.pretrained import directory_digest
 from miner.errors import CorpusError
-from miner.paraphrases.neural_translators import (
+from miner.papers.neural_translators import (
     CTranslate2Translator,
     Languages,
-    NeuralTranslator,
     TransformersTranslator,
 )
-from miner.paraphrases.translators import LibreTranslate, Translator
+from miner.papers.translators import LibreTranslate, Translator
 
-NEURAL: dict[str, type[NeuralTranslator]] = {
+NEURAL: dict[str, Callable[..., Translator]] = {
     "ctranslate2": CTranslate2Translator,
     "hf": TransformersTranslator,
 }

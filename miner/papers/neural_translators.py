@@ -1,12 +1,13 @@
 """Neural translators by adapter: directories of CTranslate2 and of Hugging Face transformers.
 
 The libraries are imported when a translator is opened. A directory is never looked up on a hub.
+``languages`` are codes as in :func:`language_tokens`, or None. The cost of a translation is the
+negative log-likelihood per piece.
 """
 
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +18,7 @@ from miner.encoder.pretrained import torch_threads
 from miner.errors import ArtifactError, DependencyError, MinerError
 from miner.libraries import library
 from miner.machine import thread_count
-from miner.paraphrases.translators import Translation
+from miner.papers.translators import Translation
 
 # Hypotheses of the beam, if no more translations are asked for; sentences of a batch.
 BEAM, ROWS = 4, 16
@@ -30,12 +31,8 @@ SIDES = ("source.spm", "target.spm")
 Languages = tuple[str | None, str | None]
 
 
-class NeuralTranslator(ABC):
-    """Neural model at a ``place``, a directory; the classes below open and apply those of a kind.
-
-    ``languages`` are codes as in :func:`language_tokens`, or None. The cost of a translation is the
-    negative log-likelihood per piece.
-    """
+class CTranslate2Translator:
+    """Model directory of CTranslate2 with its SentencePiece files, such as OPUS-MT and NLLB."""
 
     def __init__(
         self,
@@ -44,25 +41,9 @@ class NeuralTranslator(ABC):
         device: str = "cpu",
         threads: int | None = None,
     ):
-        self.threads = thread_count(threads)
-        self._open(place, Path(place).expanduser(), languages, device)
-
-    @abstractmethod
-    def _open(self, place: str, directory: Path, languages: Languages, device: str) -> None:
-        """Load the model in ``directory``, which the user calls ``place``."""
-
-    @abstractmethod
-    def translate(self, sentences: Sequence[str], k: int) -> list[list[Translation]]:
-        """Return up to ``k`` translations of each sentence, the best first."""
-
-
-class CTranslate2Translator(NeuralTranslator):
-    """Model directory of CTranslate2 with its SentencePiece files, such as OPUS-MT and NLLB."""
-
-    def _open(self, place: str, directory: Path, languages: Languages, device: str) -> None:
         from sentencepiece import SentencePieceProcessor
 
-        name = f"ctranslate2:{place}"
+        name, directory = f"ctranslate2:{place}", Path(place).expanduser()
         if not (directory / "model.bin").is_file():
             raise ArtifactError(
                 f"{name}: no model of CTranslate2 in this directory (no model.bin); convert one "
@@ -79,7 +60,7 @@ class CTranslate2Translator(NeuralTranslator):
                 str(directory),
                 device=resolve_device(device, ctranslate2.get_cuda_device_count, "ctranslate2"),
                 inter_threads=1,
-                intra_threads=self.threads,
+                intra_threads=thread_count(threads),
             )
             known = _vocabulary(directory)
         self.prefix, self.forced = language_tokens(name, languages, known.__contains__)
@@ -107,14 +88,22 @@ class CTranslate2Translator(NeuralTranslator):
         ]
 
 
-class TransformersTranslator(NeuralTranslator):
+class TransformersTranslator:
     """Encoder and decoder of Hugging Face transformers, such as Marian, NLLB, M2M100 and T5.
 
     The place is a directory, or a name of the hub.
     """
 
-    def _open(self, place: str, directory: Path, languages: Languages, device: str) -> None:
-        name, local = f"hf:{place}", directory.is_dir()
+    def __init__(
+        self,
+        place: str,
+        languages: Languages = (None, None),
+        device: str = "cpu",
+        threads: int | None = None,
+    ):
+        self.threads = thread_count(threads)
+        name, directory = f"hf:{place}", Path(place).expanduser()
+        local = directory.is_dir()
         if not local and (directory.is_absolute() or place.startswith(".") or "//" in place):
             raise ArtifactError(f"{name}: no such directory")
         transformers = library("transformers", name, "hf")
@@ -180,7 +169,7 @@ class TransformersTranslator(NeuralTranslator):
 
 
 def language_tokens(
-    name: str, languages: tuple[str | None, str | None], known: Callable[[str], bool]
+    name: str, languages: Languages, known: Callable[[str], bool]
 ) -> tuple[str | None, str | None]:
     """Find the tokens that tell a multilingual model its languages: of the input, of the output.
 
@@ -243,11 +232,9 @@ def sentencepiece_files(directory: Path) -> tuple[Path, Path]:
 def _vocabulary(directory: Path) -> set[str]:
     """Tokens of both sides."""
     found: set[str] = set()
-    for side in ("shared", "source", "target"):
-        if (path := directory / f"{side}_vocabulary.json").is_file():
-            found.update(json.loads(path.read_text(encoding="utf-8")))
-        if (path := directory / f"{side}_vocabulary.txt").is_file():
-            found.update(path.read_text(encoding="utf-8").split("\n"))
+    for path in directory.glob("*_vocabulary.*"):
+        text = path.read_text(encoding="utf-8")
+        found.update(json.loads(text) if path.suffix == ".json" else text.split("\n"))
     return found
 
 

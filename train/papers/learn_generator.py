@@ -10,7 +10,6 @@ import hashlib
 import io
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +22,14 @@ from miner.encoder.architecture import VOCABULARIES
 from miner.encoder.pretrained import torch_threads
 from miner.errors import CorpusError, ResourceError
 from miner.machine import thread_count
-from miner.paraphrases.generator import WEIGHTS, Generator, Sizes, as_input
-from miner.paraphrases.generator_network import END, START, Network
+from miner.papers.generator import WEIGHTS, Generator, Sizes, as_input
+from miner.papers.generator_network import END, START, Network
 from miner.progress import Reporter, silent
 from miner.text.artifacts import replaceable
 from miner.text.words import plain_form
 from miner_train.config import TrainConfig
-from miner_train.generator_config import GeneratorConfig
 from miner_train.loop import CHECKPOINT_EVERY, interrupt_held_back, memory_named
+from miner_train.papers.generator_config import GeneratorConfig
 from miner_train.training_checkpoint import Checkpoint
 from miner_train.vocabulary import train_vocabulary
 
@@ -38,28 +37,10 @@ Report = Callable[[str], None]
 PIECE_FILE = VOCABULARIES["piece"]
 # Batches of like lengths come from this many batches' worth of pairs at a time.
 POOL = 50
-
-
-@dataclass(frozen=True)
-class Texts:
-    """Pairs: sentences to read, in the form that the generator reads, and sentences to write."""
-
-    read: list[str]
-    written: list[str]
-
-    def __len__(self) -> int:
-        return len(self.read)
-
-
-@dataclass(frozen=True)
-class Ids:
-    """Token ids of pairs, both sides without marks."""
-
-    read: list[list[int]]
-    written: list[list[int]]
-
-    def __len__(self) -> int:
-        return len(self.read)
+# Sentence to read, in the form that the generator reads, and sentence to write; and their token
+# ids, without marks.
+Pairs = list[tuple[str, str]]
+Ids = list[tuple[list[int], list[int]]]
 
 
 def train_generator(
@@ -92,7 +73,7 @@ def train_generator(
         files = checkpoint.load_vocabulary()
         if files is None:
             report(f"learning a vocabulary of {config.pieces:,} pieces")
-            sides = training.read, training.written
+            sides = [one for one, _ in training], [other for _, other in training]
             text = TrainConfig(pieces=config.pieces, fold_case=False, seed=config.seed)
             files = {PIECE_FILE: train_vocabulary(sides, text)}
             checkpoint.save_vocabulary(files)
@@ -118,19 +99,19 @@ def train_generator(
     return made
 
 
-def pairs_of(read: Sequence[str], written: Sequence[str], config: GeneratorConfig) -> Texts:
+def pairs_of(read: Sequence[str], written: Sequence[str], config: GeneratorConfig) -> Pairs:
     """Drop pairs that say the same in the same words, and repeated pairs."""
     kept = {
         (as_input(one, config.fold_case), other.strip()): None
         for one, other in zip(read, written, strict=True)
         if plain_form(as_input(one, True)) != plain_form(as_input(other, True))
     }
-    return Texts([one for one, _ in kept], [other for _, other in kept])
+    return list(kept)
 
 
-def split(texts: Texts, config: GeneratorConfig) -> tuple[Texts, Texts]:
+def split(pairs: Pairs, config: GeneratorConfig) -> tuple[Pairs, Pairs]:
     """Training and held-out pairs; no sentence to write is in both. Raises CorpusError for few."""
-    names = list(dict.fromkeys(texts.written))
+    names = list(dict.fromkeys(written for _, written in pairs))
     if len(names) < 10:
         raise CorpusError(
             f"{len(names)} different sentences to write; a generator needs some thousands of "
@@ -138,22 +119,17 @@ def split(texts: Texts, config: GeneratorConfig) -> tuple[Texts, Texts]:
         )
     order = np.random.default_rng([config.seed, 11]).permutation(len(names)).tolist()
     chosen = {names[row] for row in order[: min(config.heldout, len(names) // 10)]}
-    parts: list[tuple[list[str], list[str]]] = [([], []), ([], [])]
-    for one, other in zip(texts.read, texts.written, strict=True):
-        part = parts[other in chosen]
-        part[0].append(one)
-        part[1].append(other)
-    return Texts(*parts[0]), Texts(*parts[1])
+    training = [pair for pair in pairs if pair[1] not in chosen]
+    return training, [pair for pair in pairs if pair[1] in chosen]
 
 
-def tokenised(texts: Texts, vocabulary: bytes, longest: int) -> Ids:
+def tokenised(pairs: Pairs, vocabulary: bytes, longest: int) -> Ids:
     """Token ids of the pairs whose sides have 1 to ``longest`` pieces."""
     from sentencepiece import SentencePieceProcessor
 
-    processor = SentencePieceProcessor(model_proto=vocabulary)
-    both = zip(processor.encode(texts.read), processor.encode(texts.written), strict=True)
-    kept = [pair for pair in both if min(map(len, pair)) > 0 and max(map(len, pair)) <= longest]
-    return Ids([one for one, _ in kept], [other for _, other in kept])
+    cut = SentencePieceProcessor(model_proto=vocabulary).encode
+    ids = zip(cut([one for one, _ in pairs]), cut([other for _, other in pairs]), strict=True)
+    return [pair for pair in ids if min(map(len, pair)) > 0 and max(map(len, pair)) <= longest]
 
 
 class Trainer:
@@ -205,9 +181,9 @@ class Trainer:
         for name, value in saved["counters"].items():
             setattr(self, name, value)
 
-    def run(self, checkpoint: Checkpoint | None, report: Report, progress: Reporter) -> None:
+    def run(self, checkpoint: Checkpoint, report: Report, progress: Reporter) -> None:
         """Train to the end, from the checkpoint if it has a state."""
-        if checkpoint is not None and (saved := checkpoint.load_state()) is not None:
+        if (saved := checkpoint.load_state()) is not None:
             self.restore(saved)
         last = time.monotonic()
         with interrupt_held_back() as interrupted, torch.random.fork_rng(devices=[]):
@@ -216,26 +192,22 @@ class Trainer:
                 for rows in batches[self.position :]:
                     self._take(rows)
                     self.position += 1
-                    each = len(batches)
-                    progress(
-                        "batches", self.epoch * each + self.position, self.config.epochs * each
-                    )
-                    due = time.monotonic() - last > CHECKPOINT_EVERY
-                    if checkpoint is not None and (due or interrupted()):
+                    done = self.epoch * len(batches) + self.position
+                    progress("batches", done, self.config.epochs * len(batches))
+                    if interrupted() or time.monotonic() - last > CHECKPOINT_EVERY:
                         checkpoint.save_state(self.state())
                         last = time.monotonic()
                     if interrupted():
                         raise KeyboardInterrupt
                 self._end_epoch(report)
-                if checkpoint is not None:
-                    checkpoint.save_state(self.state())
-                    last = time.monotonic()
+                checkpoint.save_state(self.state())
+                last = time.monotonic()
 
     def batches(self) -> list[list[int]]:
         """Rows of each step of the epoch: pairs of like lengths, in random order."""
         generator = np.random.default_rng([self.config.seed, 12, self.epoch])
         order = generator.permutation(len(self.training)).tolist()
-        lengths = [len(own) + 1 for own in self.training.written]
+        lengths = [len(written) + 1 for _, written in self.training]
         mean = sum(lengths) / len(lengths)
         pool = max(1, int(POOL * self.config.batch / mean))
         found: list[list[int]] = []
@@ -252,7 +224,7 @@ class Trainer:
         torch.manual_seed(int(seed))
         self.network.train()
         with memory_named(f"{config.batch} pieces"):
-            loss = self._loss(self.training, rows, config.smoothing)
+            loss = self._loss([self.training[row] for row in rows], config.smoothing)
             self.adam.zero_grad()
             loss.backward()
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
@@ -262,31 +234,31 @@ class Trainer:
         self.loss_sum += float(loss.detach())
         self.loss_count += 1
 
-    def _loss(self, pairs: Ids, rows: list[int], smoothing: float, mean: bool = True) -> Any:
+    def _loss(self, pairs: Ids, smoothing: float, reduction: str = "mean") -> Any:
         """Cross-entropy of the written pieces and ends, a mean or a sum."""
         network = self.network
         start, end = network.pieces + START, network.pieces + END
-        memory, padded = network.encode(network.padded([pairs.read[row] for row in rows]))
-        before = network.padded([[start, *pairs.written[row]] for row in rows])
-        after = network.padded([[*pairs.written[row], end] for row in rows])
+        memory, padded = network.encode(network.padded([read for read, _ in pairs]))
+        before = network.padded([[start, *written] for _, written in pairs])
+        after = network.padded([[*written, end] for _, written in pairs])
         logits = network.logits(network.decode(before, memory, padded))
         return functional.cross_entropy(
             logits.flatten(0, 1),
             after.flatten(),
             ignore_index=network.pad,
             label_smoothing=smoothing,
-            reduction="mean" if mean else "sum",
+            reduction=reduction,
         )
 
     def held_out_cost(self) -> float:
         """Negative log-likelihood per piece of the held-out pairs."""
-        lengths = [len(own) + 1 for own in self.held.written]
-        rows = sorted(range(len(self.held)), key=lambda row: (lengths[row], row))
+        pairs = sorted(self.held, key=lambda pair: len(pair[1]))
+        lengths = [len(written) + 1 for _, written in pairs]
         self.network.eval()
         with torch.no_grad():
             total = sum(
-                float(self._loss(self.held, own, 0.0, mean=False))
-                for own in cut(rows, lengths, self.config.batch)
+                float(self._loss([pairs[row] for row in rows], 0.0, "sum"))
+                for rows in cut(range(len(pairs)), lengths, self.config.batch)
             )
         return total / sum(lengths)
 
@@ -324,9 +296,9 @@ def cut(rows: Sequence[int], lengths: Sequence[int], most: int) -> list[list[int
     return found
 
 
-def _digest(*parts: Texts) -> str:
+def _digest(*parts: Pairs) -> str:
     digest = hashlib.blake2b(digest_size=16)
     for part in parts:
-        for side in (part.read, part.written):
+        for side in zip(*part, strict=True):
             digest.update("\n".join([*side, ""]).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from miner.errors import ArtifactError, CorpusError, DownloadError
-from miner.paraphrases import build, cleanliness
-from miner.paraphrases.shared_translations import pivot_pairs
-from miner.paraphrases.translators import LibreTranslate, Translation
+from miner.papers import build, cleanliness
+from miner.papers.shared_translations import pivot_pairs
+from miner.papers.translators import LibreTranslate, Translation
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -161,8 +161,8 @@ def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
     def run(translator: Counting, key: str = "a") -> list[list[Translation]]:
         every = np.arange(200)
         parts = [
-            build.Part(every[::2], lambda: translator),
-            build.Part(every[1::2], lambda: translator),
+            (every[::2], lambda: translator),
+            (every[1::2], lambda: translator),
         ]
         return build.translate_all(sentences, parts, 2, place, {"translator": key})
 
@@ -193,9 +193,9 @@ def test_halves_learn_from_each_other() -> None:
         learned.append(rows.tolist())
         return Counting()
 
-    for part in build.halves(5, learn):  # type: ignore[arg-type]
-        part.translator()
-        assert not set(part.rows.tolist()) & set(learned[-1])
+    for rows, make in build.halves(5, learn):  # type: ignore[arg-type]
+        make()
+        assert not set(rows.tolist()) & set(learned[-1])
     assert sorted(sum(learned, [])) == [0, 1, 2, 3, 4]
 
 

@@ -1,8 +1,7 @@
-"""miner.analysis.language_overlap and ``miner evaluate languages``."""
+"""miner.papers.language_overlap and ``miner evaluate languages``."""
 
 import json
 import math
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,7 +11,11 @@ from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miner.analysis.language_overlap import (
+from miner.cli.evaluate import languages
+from miner.encoder.encoder import Encoder
+from miner.encoder.tokenizer import MarkedTokenizer
+from miner.errors import CorpusError
+from miner.papers.language_overlap import (
     OVERLAP,
     Overlap,
     compare_languages,
@@ -23,10 +26,6 @@ from miner.analysis.language_overlap import (
     read_scores,
     table,
 )
-from miner.cli.evaluate import languages
-from miner.encoder.encoder import Encoder
-from miner.encoder.tokenizer import MarkedTokenizer
-from miner.errors import CorpusError
 from miner.ragged import offsets_of
 
 SCORES = {"de": 0.7, "fr": 0.6, "es": 0.65, "ru": 0.5}
@@ -247,16 +246,6 @@ def test_command_on_missing_input(scores: Path, tmp_path: Path) -> None:
     ):
         done = call(*arguments)
         assert isinstance(done.exception, CorpusError) and says in str(done.exception)
-
-
-def test_help_explains_every_option() -> None:
-    assert len(languages.get_short_help_str(200)) > 20 and "SCORES" in (languages.help or "")
-    for parameter in languages.params[1:]:
-        assert len(parameter.help) > 10  # type: ignore[attr-defined]
-    examples = (languages.epilog or "").split("Examples:\n")[1].splitlines()
-    for line in examples:
-        _, _, _, *arguments = shlex.split(line)
-        languages.make_context(line, arguments)  # raises for an option that there is not
 
 
 def test_places_on_the_globe() -> None:

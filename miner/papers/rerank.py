@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
+from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.filters.ngram_overlap import overlap
-from miner.paraphrases.build import statistics
-from miner.paraphrases.translators import Translation
+from miner.papers.build import statistics
+from miner.papers.translators import Translation
 from miner.progress import Reporter, silent
 from miner.scoring.trigram_lm import Trigrams
 from miner.text.output import one_line
@@ -19,12 +19,6 @@ from miner.text.words import plain_form, tokens
 
 # Sentences whose candidates are encoded together; longest n-grams whose overlap counts.
 BLOCK, ORDERS = 1000, 3
-
-
-class Vectors(Protocol):
-    """Protocol of encoders: ``encode(sentences) -> (n, d) float32``, unit rows."""
-
-    def encode(self, sentences: Sequence[str]) -> np.ndarray: ...
 
 
 @dataclass(frozen=True)
@@ -58,7 +52,7 @@ class Ranked:
 def rank(
     sentences: Sequence[str],
     candidates: Sequence[Sequence[Translation]],
-    encoder: Vectors,
+    encoder: SentenceEncoder,
     weights: RankWeights = RankWeights(),
     language: Trigrams | None = None,
     report: Reporter = silent,
@@ -106,7 +100,7 @@ def means(sentences: Sequence[str], ranked: Sequence[Sequence[Ranked]]) -> dict[
 def _ranked(
     sentences: Sequence[str],
     candidates: Sequence[Sequence[Translation]],
-    encoder: Vectors,
+    encoder: SentenceEncoder,
     weights: RankWeights,
     language: Trigrams | None,
 ) -> list[list[Ranked]]:

@@ -16,7 +16,7 @@ from support.invented import synthetic  # noqa: E402
 from miner.errors import CorpusError  # noqa: E402
 from miner_train.config import TrainConfig  # noqa: E402
 from miner_train.development import GradedPairs  # noqa: E402
-from miner_train.tune_bounds import SHARES, tune  # noqa: E402
+from miner_train.papers.tune_bounds import tune  # noqa: E402
 
 CONFIG = TrainConfig(
     encoder="word", dimension=16, batch=20, epochs=6, rate=0.03, heldout=0, negatives_from="either"
@@ -53,10 +53,6 @@ def test_good_pairs_teach_more() -> None:
     scores[:] = np.nan
     with pytest.raises(CorpusError, match="no bounds hold 80 pairs, at most 0 do"):
         tune((source, target), scores, grid, graded(), CONFIG, 80)
-
-
-def test_the_grid_of_shares_is_the_papers() -> None:
-    assert len(SHARES) == 20 and (0.3, 0.6) in SHARES and (0.0, 1.0) in SHARES
 
 
 def test_the_command(tmp_path: Path, miner: Callable[..., tuple[int, str, str]]) -> None:

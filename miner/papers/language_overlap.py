@@ -76,15 +76,13 @@ class LanguageComparison:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the comparison ready for JSON."""
+        plain = asdict(self)
         return {
-            "scores": self.scores,
-            "columns": self.columns,
-            "pieces": {name: asdict(one) for name, one in self.overlaps.items()},
-            "spearman": {name: asdict(one) for name, one in self.correlations.items()},
-            **{
-                group: {name: asdict(one) for name, one in found.items()}
-                for group, found in self.split.items()
-            },
+            "scores": plain["scores"],
+            "columns": plain["columns"],
+            "pieces": plain["overlaps"],
+            "spearman": plain["correlations"],
+            **plain["split"],
         }
 
 
@@ -126,13 +124,8 @@ def overlap(tokenizer: Tokenizer, source: Sequence[str], target: Sequence[str]) 
     For a model with separate vocabularies, give the tokenizer of either side: pieces of one
     spelling count as one, though the model has an embedding of each for both sides.
     """
-    used = []
-    for side in (source, target):
-        seen = np.zeros(tokenizer.size, dtype=bool)  # (vocabulary,)
-        seen[tokenizer(side)[0]] = True
-        used.append(seen)
-    one, other = used
-    return Overlap(int(one.sum()), int(other.sum()), int((one & other).sum()))
+    one, other = (np.unique(tokenizer(side)[0]) for side in (source, target))
+    return Overlap(len(one), len(other), len(np.intersect1d(one, other, assume_unique=True)))
 
 
 def correlate(scores: Column, columns: Mapping[str, Column]) -> dict[str, Correlation]:
@@ -172,13 +165,9 @@ def table(found: LanguageComparison) -> list[str]:
         rows.append([language, *map(_cell, values)])
     if not found.columns:
         return aligned(rows)
-    correlations = [found.correlations[name] for name in found.columns]
-    rows.append(["Spearman", "", *(_cell(one.value) for one in correlations)])
-    rows.append(["languages", "", *(str(one.languages) for one in correlations)])
-    for group, apart in found.split.items():
-        own = [apart[name] for name in found.columns]
-        rows.append([group, "", *(_cell(one.value) for one in own)])
-        rows.append(["languages", "", *(str(one.languages) for one in own)])
+    for group, own in {"Spearman": found.correlations, **found.split}.items():
+        rows.append([group, "", *(_cell(own[name].value) for name in found.columns)])
+        rows.append(["languages", "", *(str(own[name].languages) for name in found.columns)])
     lines, below = aligned(rows), 2 + 2 * len(found.split)
     return [*lines[:-below], "", *lines[-below:]]
 
@@ -193,12 +182,8 @@ def read_scores(path: StrPath) -> Column:
     Empty lines and comments are skipped. Raises CorpusError with file and line for other lines,
     for a score that is no finite number, and for a language with two lines.
     """
-    found: Column = {}
-    for line, cells in _rows(path):
-        if len(cells) != 2:
-            raise _fault(path, line, "expected a language and its score, separated by a tab")
-        _put(found, cells[0], cells[1], path, line)
-    return found
+    wrong = "expected a language and its score, separated by a tab"
+    return _columns(path, _rows(path), ["score"], wrong)["score"]
 
 
 def read_distances(path: StrPath) -> dict[str, Column]:
@@ -207,24 +192,11 @@ def read_distances(path: StrPath) -> dict[str, Column]:
     An empty cell means that the language has no value. Otherwise as :func:`read_scores`.
     """
     rows = _rows(path)
-    line, head = next(rows, (1, []))
-    names = head[1:]
+    line, (_, *names) = next(rows, (1, [""]))
     if not names or not all(names) or len(set(names)) < len(names):
-        raise _fault(
-            path, line, "expected 'language' and different column names, separated by tabs"
-        )
-    found: dict[str, Column] = {name: {} for name in names}
-    seen: set[str] = set()
-    for line, cells in rows:
-        if len(cells) != len(head):
-            raise _fault(path, line, f"has {len(cells)} cells, the first line {len(head)}")
-        if cells[0] in seen:
-            raise _fault(path, line, f"{cells[0]} is listed twice; remove one line")
-        seen.add(cells[0])
-        for name, cell in zip(names, cells[1:], strict=True):
-            if cell:
-                _put(found[name], cells[0], cell, path, line)
-    return found
+        wrong = "expected 'language' and different column names, separated by tabs"
+        raise _fault(path, line, wrong)
+    return _columns(path, rows, names)
 
 
 def _rows(path: StrPath) -> Iterator[tuple[int, list[str]]]:
@@ -235,18 +207,32 @@ def _rows(path: StrPath) -> Iterator[tuple[int, list[str]]]:
                 yield line, [cell.strip() for cell in text.split("\t")]
 
 
-def _put(column: Column, language: str, cell: str, path: StrPath, line: int) -> None:
-    """Add a cell to a column. Raises CorpusError for a duplicate or a cell that is no number."""
-    if not language or language in column:
-        which = f"{language} is listed twice; remove one line" if language else "no language"
-        raise _fault(path, line, which)
-    try:
-        value = float(cell)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise _fault(path, line, f"{cell!r} is not a number; a heading begins with {COMMENT}")
-    column[language] = value
+def _columns(
+    path: StrPath, rows: Iterator[tuple[int, list[str]]], names: Sequence[str], wrong: str = ""
+) -> dict[str, Column]:
+    """Read the columns ``names``; with ``wrong``, said of other lines, no cell may be empty."""
+    found: dict[str, Column] = {name: {} for name in names}
+    seen = {""}
+    for line, (language, *cells) in rows:
+        if len(cells) != len(names):
+            counts = f"has {len(cells) + 1} cells, the first line {len(names) + 1}"
+            raise _fault(path, line, wrong or counts)
+        if language in seen:
+            twice = f"{language} is listed twice; remove one line" if language else "no language"
+            raise _fault(path, line, twice)
+        seen.add(language)
+        for name, cell in zip(names, cells, strict=True):
+            if not (cell or wrong):
+                continue
+            try:
+                value = float(cell)
+            except ValueError:
+                value = math.nan
+            if not math.isfinite(value):
+                said = f"{cell!r} is not a number; a heading begins with {COMMENT}"
+                raise _fault(path, line, said)
+            found[name][language] = value
+    return found
 
 
 def _fault(path: StrPath, line: int, what: str) -> CorpusError:

@@ -26,8 +26,8 @@ from miner.evaluation import metrics
 from miner.evaluation.evaluated_model import EvaluatedModel
 from miner.evaluation.metrics import pearson, value_of
 from miner.evaluation.results import Metric, TaskResult, measure
-from miner.evaluation.senteval_sets import LAYOUTS, Part, Parts, find
 from miner.libraries import library
+from miner.papers.senteval_sets import LAYOUTS, Part, Parts, find
 from miner.progress import Reporter, silent
 from miner.text.language_codes import ENGLISH
 

@@ -11,12 +11,12 @@ import torch
 from miner.errors import ResourceError
 from miner.progress import Reporter
 from miner.scoring.classifier import BAD, GOOD
-from miner_train.classified import Labelled, Matched
-from miner_train.config import ClassifierConfig
 from miner_train.data import Sentences
 from miner_train.encoders.embedding_table import Arrays
 from miner_train.encoders.mixed_encoder import Encoders
 from miner_train.loop import Progress, step_threads
+from miner_train.papers.classified import Labelled, Matched
+from miner_train.papers.classifier_config import ClassifierConfig
 
 # Sentences between reports of progress.
 REPORT_EVERY = 2000

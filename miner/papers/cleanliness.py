@@ -8,10 +8,10 @@ are taken for a mixture of right pairs and of pairs that match as shuffled ones 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 import numpy as np
 
+from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import CorpusError
 from miner.mining.posterior import Histogram, Law
 
@@ -22,13 +22,9 @@ SLOPE, LAW = 3.0, Law(0.1, (0.05, 0.2))
 FEWEST = 200
 
 
-class Vectors(Protocol):
-    """Protocol of encoders: ``encode(sentences) -> (n, d) float32``, unit rows."""
-
-    def encode(self, sentences: Sequence[str]) -> np.ndarray: ...
-
-
-def probabilities(pairs: Sequence[tuple[str, str]], encoder: Vectors, seed: int = 1) -> np.ndarray:
+def probabilities(
+    pairs: Sequence[tuple[str, str]], encoder: SentenceEncoder, seed: int = 1
+) -> np.ndarray:
     """Probability of each pair to be right, ``(n,) float64``; their mean is the cleanliness.
 
     A pair counts as wrong if its cosine looks like that of two sentences at random. Pairs that

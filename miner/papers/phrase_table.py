@@ -15,15 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from miner.errors import CorpusError
-from miner.kernels.alignment import best_links, phrase_spans, symmetrised
-from miner.kernels.model1 import distinct, expectation, maximisation, occurrences, partners
-from miner.machine import thread_count
+from miner.kernels.model1 import learn
+from miner.papers.word_alignment import best_links, phrase_spans, symmetrised
 from miner.progress import Reporter, silent
 from miner.ragged import offsets_of
 
 Words = tuple[str, ...]
 
-ITERATIONS = 5
 TENSION = 4.0
 LONGEST = 5  # words of a phrase
 CHOICES = 12  # translations that are kept of a phrase
@@ -68,8 +66,8 @@ def learn_phrases(
     # Both sides number words apart: "die" is not "die".
     left = _flat([s for s, _ in kept], numbers, "s ")
     right = _flat([t for _, t in kept], numbers, "t ")
-    there = model1(left, right, len(numbers))
-    back = model1(right, left, len(numbers))
+    there = learn(left, right, len(numbers), 1)[:3]
+    back = learn(right, left, len(numbers), 1)[:3]
     counts: Counter[tuple[Words, Words]] = Counter()
     for row, (s, t) in enumerate(kept):
         own = left[0][left[1][row] : left[1][row + 1]]
@@ -90,33 +88,6 @@ def _flat(
     ids = [numbers.setdefault(side + word, len(numbers)) for words in sentences for word in words]
     lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
     return np.array(ids, dtype=np.int32), offsets_of(lengths)
-
-
-def model1(
-    left: tuple[np.ndarray, np.ndarray], right: tuple[np.ndarray, np.ndarray], size: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Learn p(right | left) by IBM Model 1 over sets of words: rows, columns, probabilities.
-
-    The table is that of :mod:`miner.kernels.model1`.
-    """
-    ids, offsets = distinct(left[0], left[1])
-    other, bounds = distinct(right[0], right[1])
-    lanes = thread_count()
-    starts, where = occurrences(ids, offsets, size)
-    rows, none = np.zeros(size + 1, dtype=np.int64), np.empty(0, dtype=np.int32)
-    np.cumsum(partners(starts, where, other, bounds, 1, rows, none, lanes), out=rows[1:])
-    columns = np.empty(rows[-1], dtype=np.int32)
-    partners(starts, where, other, bounds, 1, rows, columns, lanes)
-    probability = np.repeat(1 / np.maximum(np.diff(rows), 1), np.diff(rows)).astype(np.float32)
-    opposite = np.bincount(other, minlength=size) + 0.5
-    empty = (opposite / (opposite.sum() + 1)).astype(np.float32)
-    expected = np.empty(len(other), dtype=np.float32)
-    for _ in range(ITERATIONS):
-        expectation(ids, offsets, other, bounds, rows, columns, probability, empty, expected)
-        probability = maximisation(
-            starts, where, other, bounds, rows, columns, probability, expected, lanes
-        )
-    return rows, columns, probability
 
 
 def _table(counts: Counter[tuple[Words, Words]], least: int) -> PhraseTable:

@@ -9,9 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,7 +17,7 @@ import numpy as np
 
 from miner.errors import ArtifactError, CorpusError, resource_error
 from miner.filters.ngram_overlap import overlap, sentence_bleu
-from miner.paraphrases.translators import Translation, Translator
+from miner.papers.translators import Translation, Translator
 from miner.progress import Reporter, silent
 from miner.text.output import one_line
 from miner.text.words import tokens
@@ -39,17 +37,13 @@ name = "duplicates"
 """
 
 
-@dataclass(frozen=True)
-class Part:
-    """Rows that one translator translates; it is made when the first of them is due."""
-
-    rows: np.ndarray
-    translator: Callable[[], Translator]
+# Rows, and what makes their translator when the first of them is due.
+Part = tuple[np.ndarray, Callable[[], Translator]]
 
 
 def whole(count: int, translator: Callable[[], Translator]) -> list[Part]:
     """All rows of a bitext as one part."""
-    return [Part(np.arange(count), translator)]
+    return [(np.arange(count), translator)]
 
 
 def halves(count: int, learn: Callable[[np.ndarray], Translator]) -> list[Part]:
@@ -57,12 +51,8 @@ def halves(count: int, learn: Callable[[np.ndarray], Translator]) -> list[Part]:
 
     A translator would repeat the references of the text that it has learned from.
     """
-    every = np.arange(count)
-    both = every[::2], every[1::2]
-    return [
-        Part(own, lambda other=other: learn(other))  # type: ignore[misc]
-        for own, other in (both, both[::-1])
-    ]
+    even, odd = np.arange(0, count, 2), np.arange(1, count, 2)
+    return [(even, lambda: learn(odd)), (odd, lambda: learn(even))]
 
 
 def translate_all(
@@ -79,62 +69,44 @@ def translate_all(
     for one of another run, and the errors of the translators.
     """
     text = hashlib.blake2b("\n".join(sentences).encode("utf-8", "surrogatepass"), digest_size=16)
-    head = json.dumps({**key, "k": k, "text": text.hexdigest()}, sort_keys=True)
-    found: list[list[Translation]] = [[] for _ in sentences]
-    done = np.zeros(len(sentences), dtype=bool)
+    head = json.dumps({"version": 2, **key, "k": k, "text": text.hexdigest()}, sort_keys=True)
+    found: dict[int, list[Translation]] = {}
     try:
-        with _opened(checkpoint, head, found, done) as file:
-            for part in parts:
-                left = part.rows[~done[part.rows]]
-                translator = part.translator() if len(left) else None
+        with _opened(checkpoint, head, found) as file:
+            for own, make in parts:
+                left = [row for row in own.tolist() if row not in found]
+                translator = make() if left else None
                 for start in range(0, len(left), BATCH):
-                    rows = left[start : start + BATCH].tolist()
+                    rows = left[start : start + BATCH]
                     assert translator is not None
                     batch = translator.translate([sentences[row] for row in rows], k)
-                    plain = [[[one.text, _finite(one.cost)] for one in own] for own in batch]
+                    plain = [[[one.text, one.cost] for one in each] for each in batch]
                     file.write(json.dumps([rows, plain]) + "\n")
                     file.flush()
-                    for row, own in zip(rows, batch, strict=True):
-                        found[row], done[row] = own, True
-                    report("translating", int(done.sum()), len(sentences))
+                    found.update(zip(rows, batch, strict=True))
+                    report("translating", len(found), len(sentences))
     except OSError as error:
         raise resource_error(error, checkpoint) from error
-    return found
+    return [found[row] for row in range(len(sentences))]
 
 
-def _opened(
-    checkpoint: Path, head: str, found: list[list[Translation]], done: np.ndarray
-) -> IO[str]:
+def _opened(checkpoint: Path, head: str, found: dict[int, list[Translation]]) -> IO[str]:
     """Read what the checkpoint has, drop a line that is cut short, and open it to go on."""
-    whole = 0
-    if checkpoint.exists():
-        body = checkpoint.read_bytes()
-        lines = body[: body.rfind(b"\n") + 1].splitlines(keepends=True)
-        if lines and lines[0].decode().strip() != head:
-            raise ArtifactError(
-                f"{checkpoint}: translations of another text, or by another translator; give "
-                "--restart to begin anew"
-            )
-        for line in lines[1:]:
-            for row, own in zip(*json.loads(line), strict=True):
-                found[row] = [
-                    Translation(text, math.nan if cost is None else cost) for text, cost in own
-                ]
-                done[row] = True
-        whole = sum(map(len, lines))
-    file = open(checkpoint, "ab")  # noqa: SIM115
-    file.truncate(whole)
-    file.close()
+    body = checkpoint.read_bytes() if checkpoint.exists() else b""
+    lines = body[: body.rfind(b"\n") + 1].splitlines(keepends=True)
+    if lines and lines[0].decode().strip() != head:
+        raise ArtifactError(
+            f"{checkpoint}: translations of another text, or by another translator; give "
+            "--restart to begin anew"
+        )
+    for line in lines[1:]:
+        for row, own in zip(*json.loads(line), strict=True):
+            found[row] = [Translation(*one) for one in own]
     out = open(checkpoint, "a", encoding="utf-8", newline="\n")  # noqa: SIM115
-    if not whole:
+    out.truncate(sum(map(len, lines)))
+    if not lines:
         out.write(head + "\n")
-        out.flush()
-        os.fsync(out.fileno())
     return out
-
-
-def _finite(cost: float) -> float | None:
-    return cost if math.isfinite(cost) else None
 
 
 def given_translations(
@@ -144,15 +116,15 @@ def given_translations(
 
     ``costs`` are those of the first column.
     """
-    found = []
-    for row, texts in enumerate(columns):
-        own = []
-        for number, text in enumerate(texts):
-            cost = math.nan if costs is None or number else costs[row]
-            if text.strip():
-                own.append(Translation(text.strip(), cost))
-        found.append(own)
-    return found
+    first = [math.nan] * len(columns) if costs is None else costs
+    return [
+        [
+            Translation(text.strip(), math.nan if number else cost)
+            for number, text in enumerate(texts)
+            if text.strip()
+        ]
+        for texts, cost in zip(columns, first, strict=True)
+    ]
 
 
 def paired(

@@ -21,12 +21,12 @@ from miner.encoder.pretrained import torch_threads
 from miner.errors import ArtifactError
 from miner.libraries import library
 from miner.machine import thread_count
-from miner.paraphrases.translators import Translation
+from miner.papers.translators import Translation
 from miner.text.artifacts import atomic_directory
 from miner.text.words import tokens
 
 if TYPE_CHECKING:
-    from miner.paraphrases.generator_network import Network
+    from miner.papers.generator_network import Network
 
 FORMAT, VERSION = "bitext-miner generator", 1
 CONFIG, PIECES, WEIGHTS = "config.json", "sp.model", "generator.npz"
@@ -131,7 +131,7 @@ class Generator:
     def network(self, device: str = "cpu") -> Network:
         """Make the network, ready to decode."""
         library("torch", "a generator", "train")
-        from miner.paraphrases.generator_network import Network, fill
+        from miner.papers.generator_network import Network, fill
 
         return fill(Network(**asdict(self.sizes)), self.weights).to(device).eval()
 
@@ -177,7 +177,7 @@ class Rewriter:
     def _decoded(
         self, sentences: Sequence[str], ids: list[list[int]], rows: list[int], k: int
     ) -> list[list[tuple[list[int], float]]]:
-        from miner.paraphrases.generator_network import beam_search, limit, sample
+        from miner.papers.generator_network import beam_search, limit, sample
 
         own, how = [ids[row] for row in rows], self.decoding
         if not how.sample:

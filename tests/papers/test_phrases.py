@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from miner.errors import CorpusError
-from miner.kernels.alignment import phrase_spans, symmetrised
 from miner.kernels.ngrams import START, conditional
-from miner.paraphrases.phrase_decoder import PhraseTranslator, Search
-from miner.paraphrases.phrase_table import PhraseTable, learn_phrases
+from miner.papers.phrase_decoder import WEIGHTS, PhraseTranslator, Search
+from miner.papers.phrase_table import PhraseTable, learn_phrases
+from miner.papers.word_alignment import phrase_spans, symmetrised
 from miner.scoring.trigram_lm import Trigrams
 
 
@@ -115,7 +115,6 @@ def test_a_wide_beam_finds_the_best_of_all() -> None:
     language = Trigrams.train([["x", "z", "y"], ["z", "y", "w"], ["y", "x"]], "t")
     table = PhraseTable(choices)
     wide = PhraseTranslator(table, language, search=Search(beam=10_000, jump=3))
-    weights = wide.weights
     source = ["a", "b", "c"]
     best: dict[tuple[str, ...], float] = {}
     segmentations = [[(0, 1), (1, 2), (2, 3)], [(0, 2), (2, 3)]]
@@ -124,13 +123,13 @@ def test_a_wide_beam_finds_the_best_of_all() -> None:
             for picked in itertools.product(*(choices[tuple(source[i:j])] for i, j in order)):
                 score, end, ids, words = 0.0, 0, [START, START], []
                 for (i, j), (own, forward, backward) in zip(order, picked, strict=True):
-                    score += weights.forward * forward + weights.backward * backward
-                    score += weights.word * len(own) - weights.distance * abs(i - end)
+                    score += WEIGHTS.forward * forward + WEIGHTS.backward * backward
+                    score += WEIGHTS.word * len(own) - WEIGHTS.distance * abs(i - end)
                     end = j
                     words += own
                 ids += [language.numbers.get(word, 0) for word in words] + [1]
                 tables = language.words, language.pairs, language.triples
-                score += weights.language * sum(
+                score += WEIGHTS.language * sum(
                     conditional(*three, *tables)
                     for three in zip(ids, ids[1:], ids[2:], strict=False)
                 )

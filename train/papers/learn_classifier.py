@@ -2,8 +2,9 @@
 
 It learns from two plain corpora, good and bad sentences, for example written by people and by
 machine translation; or from references with translations of the same sentences
-(:mod:`miner_train.classified`). One part chooses the epoch, and another, the test, judges it. The
-encoders are those of ``miner train``; the softmax reads their vectors without normalisation.
+(:mod:`miner_train.papers.classified`). One part chooses the epoch, and another, the test, judges
+it. The encoders are those of ``miner train``; the softmax reads their vectors without
+normalisation.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ from miner.progress import Reporter, silent
 from miner.text.artifacts import replaceable
 from miner.text.corpus import Reader
 from miner.text.lines import display_name
-from miner_train.classified import (
+from miner_train.data import Sentences, tokenize
+from miner_train.encoders.embedding_table import inside
+from miner_train.loop import memory_named
+from miner_train.papers.classified import (
     Labelled,
     Matched,
     MatchedColumns,
@@ -31,11 +35,8 @@ from miner_train.classified import (
     split_matched,
     tokenized,
 )
-from miner_train.classifier_loop import Trainer
-from miner_train.config import ClassifierConfig
-from miner_train.data import Sentences, tokenize
-from miner_train.encoders.embedding_table import inside
-from miner_train.loop import memory_named
+from miner_train.papers.classifier_config import ClassifierConfig
+from miner_train.papers.classifier_loop import Trainer
 from miner_train.vocabulary import train_vocabulary, train_words
 
 # Tokenises sentences.
@@ -43,26 +44,24 @@ Cut = Callable[[Sequence[str]], Sentences]
 Report = Callable[[str], None]
 
 
-def train_classifier(
-    good: Sequence[Reader],
-    bad: Sequence[Reader],
-    config: ClassifierConfig,
-    output: str | Path,
-    *,
-    threads: int | None = None,
-    device: str = "cpu",
-    report: Report = lambda line: None,
-    progress: Reporter = silent,
-) -> Model:
-    """Learn to tell the sentences of ``good`` from those of ``bad``, and save the classifier.
+@dataclass(frozen=True)
+class Text:
+    """Text of a training: its name, both classes' training sentences, and its parts, tokenised."""
 
-    A sentence counts once in each class, and not at all if it stands in both. The result is the
-    same, byte for byte, for the same seed and any ``threads`` [all cores]. ``device`` (auto, cpu or
-    cuda) is for an LSTM, whose last bits may differ on a GPU. Raises CorpusError where a class has
-    too little text, ArtifactError for an ``output`` that is something else, and ResourceError.
+    name: str
+    sides: tuple[list[str], list[str]]
+    build: Callable[[Cut], tuple[Labelled | Matched, Labelled, Labelled]]
+    record: Mapping[str, object]
+
+
+def two_classes(
+    good: Sequence[Reader], bad: Sequence[Reader], config: ClassifierConfig, report: Report
+) -> Text:
+    """Read the sentences of both classes, and split each.
+
+    A sentence counts once in each class, and not at all if it stands in both. Raises CorpusError
+    where a class has too little text.
     """
-    replaceable(output, CLASSIFIER)  # refused now rather than after all the work
-    device = resolve_device(device)
     classes = [_read(readers, report) for readers in (good, bad)]
     names = [", ".join(display_name(reader.origin) for reader in side) for side in (good, bad)]
     both = classes[0].keys() & classes[1].keys()
@@ -78,15 +77,13 @@ def train_classifier(
             )
     split = [_split(own, number, texts, config) for number, own in enumerate(texts)]
 
-    def build(cut: Cut) -> tuple[Labelled, Labelled, Labelled]:
-        def labelled(good: list[str], bad: list[str]) -> Labelled:
-            both = cut([*good, *bad])
-            every = Labelled(both, np.arange(len(both)) < len(good))
-            return every.take(np.flatnonzero(np.diff(both.offsets)))
+    def labelled(cut: Cut, good: list[str], bad: list[str]) -> Labelled:
+        every = Labelled(cut([*good, *bad]), np.arange(len(good) + len(bad)) < len(good))
+        return every.take(np.flatnonzero(np.diff(every.sentences.offsets)))
 
-        training, held, test = (labelled(*sides) for sides in zip(*split, strict=True))
-        unknown = sum(len(part) for one in split for part in one)
-        unknown -= len(training) + len(held) + len(test)
+    def build(cut: Cut) -> tuple[Labelled, Labelled, Labelled]:
+        training, held, test = (labelled(cut, *sides) for sides in zip(*split, strict=True))
+        unknown = sum(map(len, texts)) - len(training) - len(held) - len(test)
         report(
             f"{len(training)} sentences to train on, {training.good.sum()} of them good; "
             f"{len(held)} held out, {held.good.sum()} of them good; {len(test)} to test"
@@ -100,28 +97,16 @@ def train_classifier(
         "good": [_counts(reader) for reader in good],
         "bad": [_counts(reader) for reader in bad],
     }
-    text = _Text(" and ".join(names), (split[0][0], split[1][0]), build, record)
-    return _learn(text, config, output, threads, device, report, progress)
+    return Text(" and ".join(names), (split[0][0], split[1][0]), build, record)
 
 
-def train_on_matched(
-    paths: Sequence[str],
-    columns: MatchedColumns,
-    config: ClassifierConfig,
-    output: str | Path,
-    *,
-    threads: int | None = None,
-    device: str = "cpu",
-    report: Report = lambda line: None,
-    progress: Reporter = silent,
-) -> Model:
-    """Learn to tell references from translations of the same sentences (P17, section 5.6).
+def matched_pairs(
+    paths: Sequence[str], columns: MatchedColumns, config: ClassifierConfig, report: Report
+) -> Text:
+    """Read references and translations of the same sentences (P17, section 5.6).
 
     Parts are split by reference, so that no sentence of the test has been seen in another wording.
-    The rest is as in :func:`train_classifier`.
     """
-    replaceable(output, CLASSIFIER)
-    device = resolve_device(device)
     groups = read_matched(paths, columns, report)
     counts = _counts_of(len(groups), 2 * len(groups), config)
     parts = split_matched(groups, counts, config.seed)
@@ -139,31 +124,29 @@ def train_on_matched(
             raise _unknown(name, "training", config)
         return training, held.drawn(config.seed), test.drawn(config.seed)
 
-    record = {"matched": [Path(path).name for path in paths]}
-    text = _Text(name, sides, build, record)
-    return _learn(text, config, output, threads, device, report, progress)
+    return Text(name, sides, build, {"matched": [Path(path).name for path in paths]})
 
 
-@dataclass(frozen=True)
-class _Text:
-    """Text of a training: its name, both classes' training sentences, and its parts, tokenised."""
-
-    name: str
-    sides: tuple[list[str], list[str]]
-    build: Callable[[Cut], tuple[Labelled | Matched, Labelled, Labelled]]
-    record: Mapping[str, object]
-
-
-def _learn(
-    text: _Text,
+def train_classifier(
+    read: Callable[[ClassifierConfig, Report], Text],
     config: ClassifierConfig,
     output: str | Path,
-    threads: int | None,
-    device: str,
-    report: Report,
-    progress: Reporter,
+    *,
+    threads: int | None = None,
+    device: str = "cpu",
+    report: Report = lambda line: None,
+    progress: Reporter = silent,
 ) -> Model:
-    """Learn a vocabulary and the classifier, judge it, and save it."""
+    """Learn to tell good sentences from bad ones, and save the classifier.
+
+    ``read`` is :func:`two_classes` or :func:`matched_pairs` of some files. The result is the same,
+    byte for byte, for the same seed and any ``threads`` [all cores]. ``device`` (auto, cpu or cuda)
+    is for an LSTM, whose last bits may differ on a GPU. Raises the errors of ``read``,
+    ArtifactError for an ``output`` that is something else, and ResourceError.
+    """
+    replaceable(output, CLASSIFIER)  # refused now rather than after all the work
+    device = resolve_device(device)
+    text = read(config, report)
     report(f"learning a vocabulary of {config.units}s")
     encoding = config.encoding
     if config.units == "word":

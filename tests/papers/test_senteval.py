@@ -12,8 +12,8 @@ from support.evaluated_models import write
 pytest.importorskip("sklearn")
 
 from miner.errors import CorpusError, NoTestSetError
-from miner.evaluation import senteval
-from miner.evaluation.senteval_sets import LAYOUTS, find
+from miner.papers import senteval
+from miner.papers.senteval_sets import LAYOUTS, find
 
 KINDS = ("good", "bad", "odd")
 
@@ -112,7 +112,7 @@ def test_sets_of_miner_data(tmp_path: Path) -> None:
     assert [metric.dataset for metric in result.metrics] == ["MRPC", "MRPC", "SICK-R"]
     assert result.missing == (f"MR: not in {tmp_path}",)
     parts = find(tmp_path, "MRPC")
-    assert parts is not None and len(parts()["train"]) == 60
+    assert parts is not None and len(parts()["train"].first) == 60
 
 
 def test_grades_are_means_of_a_distribution() -> None:

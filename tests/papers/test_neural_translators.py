@@ -14,8 +14,8 @@ import sentencepiece
 from support.tiny import sentences
 
 from miner.errors import ArtifactError, CorpusError, DependencyError
-from miner.paraphrases import open_translator as names
-from miner.paraphrases.neural_translators import (
+from miner.papers import open_translator as names
+from miner.papers.neural_translators import (
     CTranslate2Translator,
     TransformersTranslator,
     language_tokens,

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from miner.paraphrases.phrase_table import LONGEST, PhraseTable, Words
-from miner.paraphrases.translators import Translation
+from miner.papers.phrase_table import LONGEST, PhraseTable, Words, learn_phrases
+from miner.papers.translators import Translation
+from miner.progress import Reporter, silent
 from miner.scoring.trigram_lm import Trigrams
 from miner.text.words import tokens
 
@@ -40,7 +41,7 @@ class Search:
     jump: int = 4
 
 
-USUAL_WEIGHTS, USUAL_SEARCH = Weights(), Search()
+WEIGHTS, USUAL_SEARCH = Weights(), Search()
 # Translation of a span of the source: its end, words, and score without the language model.
 Option = tuple[int, Words, float]
 
@@ -73,16 +74,23 @@ class PhraseTranslator:
     of the model per word.
     """
 
-    def __init__(
-        self,
-        table: PhraseTable,
-        language: Trigrams,
-        weights: Weights = USUAL_WEIGHTS,
-        search: Search = USUAL_SEARCH,
-    ):
-        self.table, self.weights, self.search = table, weights, search
+    def __init__(self, table: PhraseTable, language: Trigrams, search: Search = USUAL_SEARCH):
+        self.table, self.search = table, search
         self._number = language.numbers.get
         self._log = lru_cache(1 << 20)(_log_of(language))
+
+    @classmethod
+    def learn(
+        cls,
+        source: Sequence[str],
+        target: Sequence[str],
+        search: Search = USUAL_SEARCH,
+        report: Reporter = silent,
+    ) -> PhraseTranslator:
+        """Learn to translate from aligned sentences. Raises CorpusError for none."""
+        left, right = ([tokens(text) for text in side] for side in (source, target))
+        language = Trigrams.train(right, "the references")
+        return cls(learn_phrases(left, right, report), language, search)
 
     def translate(self, sentences: Sequence[str], k: int) -> list[list[Translation]]:
         """Return the ``k`` best translations of each sentence, the best first."""
@@ -120,7 +128,7 @@ class PhraseTranslator:
         found: dict[Words, float] = {}
         for one in (one for same in stacks[n].values() for one in same):
             assert one.covered == whole
-            score = one.score + self.weights.language * self._log(*one.context, END)
+            score = one.score + WEIGHTS.language * self._log(*one.context, END)
             text = one.text()
             if text:
                 found[text] = max(score, found.get(text, score))
@@ -129,15 +137,15 @@ class PhraseTranslator:
 
     def _options(self, source: Sequence[str], start: int) -> Iterator[Option]:
         """Yield the translations of the phrases that begin at a word."""
-        weights, known = self.weights, False
+        known = False
         for end in range(start + 1, min(len(source), start + LONGEST) + 1):
             for words, forward, backward in self.table.choices.get(tuple(source[start:end]), ()):
-                score = weights.forward * forward + weights.backward * backward
+                score = WEIGHTS.forward * forward + WEIGHTS.backward * backward
                 known |= end == start + 1
-                yield end, words, score + weights.word * len(words)
+                yield end, words, score + WEIGHTS.word * len(words)
         if not known:
-            score = (weights.forward + weights.backward) * COPIED
-            yield start + 1, (source[start],), score + weights.word
+            score = (WEIGHTS.forward + WEIGHTS.backward) * COPIED
+            yield start + 1, (source[start],), score + WEIGHTS.word
 
     def _longer(
         self, here: Hypothesis, options: Sequence[Sequence[Option]], n: int
@@ -153,10 +161,10 @@ class PhraseTranslator:
                 if here.covered & span:
                     continue
                 context, total = here.context, here.score + score
-                total -= self.weights.distance * abs(start - here.end)
+                total -= WEIGHTS.distance * abs(start - here.end)
                 for word in words:
                     number = self._number(word, 0)
-                    total += self.weights.language * self._log(*context, number)
+                    total += WEIGHTS.language * self._log(*context, number)
                     context = (context[1], number)
                 yield Hypothesis(here.covered | span, end, context, total, words, here)
 

@@ -1,0 +1,4 @@
+"""Experiments of the papers that the engine does not need.
+
+Commands, ``train/papers`` and benchmarks import this package.
+"""

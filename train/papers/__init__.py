@@ -1,0 +1,1 @@
+"""Trainings of the papers' experiments: classifier, paraphrase generator, bounds of filters."""
