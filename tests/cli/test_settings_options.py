@@ -9,7 +9,7 @@ import click
 import pytest
 from click.testing import CliRunner
 from miner.shards.worker_settings import Workers
-from miner_train.generator_config import GeneratorConfig
+from miner_train.papers.generator_config import GeneratorConfig
 
 from miner.cleaning.choice import Choice
 from miner.cli import cli
