@@ -43,18 +43,16 @@ class Entry:
 
         Raises ArtifactError, and MismatchError for one that has been replaced.
         """
-        key = self.fingerprint, self.side
-        if key not in _lent:
-            key = self.fingerprint, None
-        if key in _lent:
-            return _on_side(_lent[key], self.side)
-        found = _opened(self.name, threads, self.device, self.loading)
+        for side in (self.side, None):
+            if (self.fingerprint, side) in _lent:
+                return _lent[self.fingerprint, side]
+        found = _opened(self.name, threads, self.device, self.loading, self.side)
         if found.fingerprint != self.fingerprint:
             raise MismatchError(
                 f"{self.name}: replaced since the plan was made ({found.fingerprint}, not "
                 f"{self.fingerprint}); put the model back, or name another --work"
             )
-        return _on_side(found, self.side)
+        return found
 
 
 # Encoders of this process by fingerprint and side, for tasks that it does itself.
@@ -73,11 +71,8 @@ def lent(*encoders: SentenceEncoder) -> Iterator[None]:
         _lent.update(before)
 
 
-@lru_cache(maxsize=1)
-def _opened(name: str, threads: int | None, device: str, loading: Loading) -> SentenceEncoder:
-    return open_encoder(name, threads, device, "source", loading)
-
-
 @lru_cache(maxsize=2)
-def _on_side(encoder: SentenceEncoder, side: str | None) -> SentenceEncoder:
-    return encoder if encoder.side == side else encoder.on_side(side)
+def _opened(
+    name: str, threads: int | None, device: str, loading: Loading, side: str | None
+) -> SentenceEncoder:
+    return open_encoder(name, threads, device, side, loading)

@@ -28,7 +28,8 @@ from miner.index.index import Index
 from miner.knn.settings import SearchSettings
 from miner.mining.pairs import each_duplicate
 from miner.mining.precision import calibrate
-from miner.mining.search import run, verifier_for
+from miner.mining.mine import run
+from miner.mining.search import verifier_for
 from miner.names import RANKS
 from miner.progress import Reporter, silent
 from miner.text.corpus import Reader
@@ -188,7 +189,7 @@ def _mine(
     begun = time.perf_counter()
     encoder = model.encoders[0] if isinstance(model, MinerModel) else None
     verifier = verifier_for(source, rank, encoder)
-    found = run(source, target, verifier, settings)
+    found = run(source, target, verifier, settings, estimating=verifier is not None)
     threshold = raw = None
     if verifier is not None:
         with suppress(MinerError):  # too small a set, or a language without decoys

@@ -67,7 +67,7 @@ def part_lines(part: Path) -> np.ndarray:
     return np.load(part / "line.npy").astype(np.int64)
 
 
-def copy_index(index: Index, path: str | Path, names: Sequence[str]) -> Index:
+def copy_index(index: Index, path: str | Path, names: Sequence[str | Path]) -> Index:
     """Copy an index to ``path``, with these names of its files.
 
     Raises ArtifactError for a place that is not an index, and ResourceError.

@@ -36,14 +36,14 @@ from miner.tasks.task import Job, Result, hints
 
 @hints(seconds=2e-8)
 def centroids(
-    job: Job, sides: tuple[Vectors, Vectors], digests: list[list[str]], number: int
+    job: Job, sides: tuple[Vectors, Vectors], digests: list[list[str]], number_of_clusters: int
 ) -> None:
     """Learn the centroids of the clusters from a sample of both sides.
 
     Memory: the sample, which grows with the root of the number of sentences.
     """
     whole = sides[0].all(), sides[1].all()
-    job.save(centroids=clusters.learn(whole, number, job.threads))
+    job.save(centroids=clusters.learn(whole, number_of_clusters, job.threads))
 
 
 @hints(seconds=8e-9, memory=700, searches=True)
@@ -53,7 +53,7 @@ def assign(
     vectors: Vectors,
     part: Part,
     centroids: Result,
-    number: int,
+    number_of_clusters: int,
     model: Entry | None,
     languages: Languages,
 ) -> None:
@@ -66,7 +66,7 @@ def assign(
     own, probing = clusters.grouped(
         own_vectors,
         centroids.array("centroids"),
-        (number, hybrid.probes(side)),
+        (number_of_clusters, hybrid.probes(side)),
         Room(job.memory),
         job.threads,
         BLOCK,

@@ -163,6 +163,7 @@ def mine(
             assert encoder is not None
             for fact in encoder.facts():
                 note(fact)
+            assert not isinstance(source, Index) and not isinstance(target, Index)
             names = paths(source), paths(target)
             run = stack.enter_context(
                 open_run(

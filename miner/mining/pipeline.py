@@ -37,6 +37,7 @@ from miner.mining.sides import Part, Side, prepare
 from miner.names import SIDES
 from miner.scoring.languages import Identified
 from miner.scoring.margin import Candidates
+from miner.scoring.pair_features import PreparedText
 from miner.scoring.verifier import FEATURES, Verifier, verifier_of
 from miner.tasks.run import Call, Run
 from miner.tasks.task import Result
@@ -140,14 +141,20 @@ def mine(
     columns = _features(run, found, settings, scorer, verified, matched)
     run.wait(last=True)
     competed = _competed(found, matched, columns)
+    own = replace(settings, engine=engine_of(settings, by_hybrid))
+    lists = [Neighbors(one.array("similarity"), one.array("row")) for one in (forward, found.lists)]
+    text: list[PreparedText | None] = [
+        None if verifier is None else side.prepared() for side in sides
+    ]
     return Search(
         _pairs(found, matched, columns, indexes),
-        replace(settings, engine=engine_of(settings, by_hybrid)),
+        own,
         (unread[0].all(), unread[1].all()),
-        *(Neighbors(own.array("similarity"), own.array("row")) for own in (forward, found.lists)),
+        lists[0],
+        lists[1],
         None if verifier is None else verifier_of(verifier.encoder, codes),
-        None if verifier is None else sides[0].prepared(),
-        None if verifier is None else sides[1].prepared(),
+        text[0],
+        text[1],
         reason if competed is None else competed,
         None if measured is None else Recall(**measured.value),
         languages,
@@ -220,7 +227,7 @@ def _hybrid_blocks(run: Run, sides: Sides, scorer: Scorer | None, k: int) -> Blo
         rows=number,
         sides=vectors,
         digests=[side.digests for side in sides],
-        number=number,
+        number_of_clusters=number,
     )
     model = None if scorer is None else scorer.model
     languages = (None, None) if scorer is None else scorer.languages
@@ -235,7 +242,7 @@ def _hybrid_blocks(run: Run, sides: Sides, scorer: Scorer | None, k: int) -> Blo
             side=side,
             vectors=vectors[side],
             centroids=learned,
-            number=number,
+            number_of_clusters=number,
             model=model,
             languages=languages,
         )
@@ -304,7 +311,11 @@ def _lists(
                             "span": part.span,
                             "digests": [part.digest, *sides[1 - side].digests],
                             "blocks": [
-                                blocks[(part.number, other.number)[:: 1 - 2 * side]]
+                                blocks[
+                                    (other.number, part.number)
+                                    if side
+                                    else (part.number, other.number)
+                                ]
                                 for other in sides[1 - side].parts
                             ],
                         },

@@ -206,7 +206,7 @@ def merge(
     named = [block.array(name) for block in blocks]
     made = open_engine(engine, job.threads)
     found = _settled(job, queries, base, named, k, made, complete=complete)
-    job.save(similarity=found.similarity, row=found.row)
+    save_neighbors(job, "", found)
     if side == 1:
         parts, starts = listed_parts(found, others)
         job.save(listed=parts, listed_starts=starts)
@@ -231,8 +231,7 @@ def against(
         engine, base = open_engine(name, job.threads), decoys.vectors(draw)
         forward, backward = block_candidates(queries, base, k, job.memory, engine)
         found = settle_part(queries, base, forward, k, job.memory, engine)
-        arrays: dict[str, np.ndarray] = {"similarity": found.similarity, "row": found.row}
-        job.save(**{f"{draw}-{name}": array for name, array in arrays.items()})
+        save_neighbors(job, f"{draw}-", found)
         save_lists(job, f"{draw}-backward", backward, first)
 
 
@@ -285,7 +284,7 @@ def decoy_lists(
         engine = open_engine(name, job.threads)
         blocks = [task.array(f"{draw}-backward") for task in against]
         found = _settled(job, decoys.vectors(draw), base, blocks, k, engine)
-        job.save(**{f"{draw}-similarity": found.similarity, f"{draw}-row": found.row})
+        save_neighbors(job, f"{draw}-", found)
         more = {"mean": neighborhood_mean(found)}
         more["nearest"] = two_nearest(found, np.arange(len(found)))
         for column, values in more.items():
@@ -326,6 +325,12 @@ def _settled(
             merge_lists(similarity, position, start, *merged.arrays)
         release_pages(found)
     return settle_part(queries, base, merged, k, job.memory, engine if complete else None)
+
+
+def save_neighbors(job: Job, name: str, found: Neighbors) -> None:
+    """Write neighbour lists under a prefix."""
+    job.save(**{f"{name}similarity": np.asarray(found.similarity)})
+    job.save(**{f"{name}row": np.asarray(found.row)})
 
 
 def save_lists(job: Job, name: str, found: Lists, first: int) -> None:

@@ -127,7 +127,7 @@ def prepare(
     run: Run,
     indexes: Sequence[tuple[Index, Result | None]],
     model: Entry | None,
-    lines: int | None,
+    lines: int,
     *,
     whole: bool,
 ) -> tuple[Side, Side]:
@@ -136,41 +136,43 @@ def prepare(
     ``indexes`` are the opened indexes, each with the task that made it, if any. ``model`` verifies;
     without it no text is prepared. ``whole``: a side is one part. Waits for all of it.
     """
-    sides = []
+    found = []
     for name, (index, made) in zip(SIDES, indexes, strict=True):
         place = Place(made or str(index.path.absolute()))
         rows = run.task("rows", find_rows, name, units=len(index), place=place, of=_digest(index))
-        parts = run.stage(
+        spans = _spans(index, None if whole else lines)
+        tasks = run.stage(
             "part",
             describe_part,
             {
                 f"{name}-{number:04}": Call({"span": span}, span[1] - span[0], span[1] - span[0])
-                for number, span in enumerate(_spans(index, None if whole else lines or LINES))
+                for number, span in enumerate(spans)
             },
             place=place,
             rows=rows,
             model=model,
         )
-        text = None
-        if model is not None:
-            text = parts[0]
-            if len(parts) > 1:
-                text = run.task("text", join_text, name, units=len(index), parts=parts)
-        sides.append((place, rows, parts, text, index, lines))
+        text = tasks[0]
+        if model is not None and len(tasks) > 1:
+            text = run.task("text", join_text, name, units=len(index), parts=tasks)
+        found.append((place, rows, spans, tasks, None if model is None else text))
     run.wait()
-    found = []
-    for place, rows, parts, text, index, _ in sides:
-        made = []
-        first = 0
-        for number, (part, span) in enumerate(
-            zip(parts, _spans(index, None if whole else lines or LINES), strict=True)
-        ):
-            size, digest = part.value["size"], part.value["digest"]
-            own = None if model is None else part
-            made.append(Part(number, span, first, size, digest, own))
-            first += size
-        found.append(Side(place, rows, tuple(made), text))
-    return found[0], found[1]
+    left, right = (
+        Side(place, rows, _parts(spans, tasks, verified=text is not None), text)
+        for place, rows, spans, tasks, text in found
+    )
+    return left, right
+
+
+def _parts(spans: list[Span], tasks: list[Result], *, verified: bool) -> tuple[Part, ...]:
+    """Return the parts of a side by what their tasks have found."""
+    parts = []
+    first = 0
+    for number, (span, task) in enumerate(zip(spans, tasks, strict=True)):
+        size, digest = task.value["size"], task.value["digest"]
+        parts.append(Part(number, span, first, size, digest, task if verified else None))
+        first += size
+    return tuple(parts)
 
 
 def _spans(index: Index, lines: int | None) -> list[Span]:

@@ -9,7 +9,7 @@ cosine too much. The second sees the logit of the first and the context features
 """
 
 from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 
@@ -108,7 +108,12 @@ class Verifier:
         return sigmoid(self.context_function.logit(context))
 
 
-@lru_cache(maxsize=1)
+# The verifier of the last encoder and languages, which many tasks of a process share.
+_last: list[Verifier] = []
+
+
 def verifier_of(encoder: SentenceEncoder, languages: Languages) -> Verifier:
     """Return the verifier of an encoder for two languages; the last one is kept."""
-    return Verifier(encoder).of(languages)
+    if not _last or (_last[0].encoder, _last[0].languages) != (encoder, languages):
+        _last[:] = [Verifier(encoder).of(languages)]
+    return _last[0]
