@@ -40,6 +40,8 @@ FLAT = "flat"
 EXTERNAL = "external"
 # Keys of meta.json: size and SHA-256 of the other files, and SHA-256 of the other keys.
 FILES, DIGEST = "files", "digest"
+# Key of meta.json: the rows at which text was added, so that a search compares that alone again.
+GROWN = "grown"
 
 
 class Index:
@@ -229,7 +231,7 @@ class Index:
             )
             copy_vectors(directory, array, records, str(vectors), report, current.store.vectors)
             model = current.meta["model"]
-            finish(directory, model, [*old, source], current.factory, report)
+            finish(directory, model, [*old, source], current.factory, report, current)
         return self.built(self.path)
 
     @contextmanager
@@ -347,8 +349,12 @@ def finish(
     sources: Sequence[Source],
     index: str,
     report: Reporter,
+    before: "Index | None" = None,
 ) -> None:
-    """Write the FAISS index of a compressed index, then ``meta.json``, into a sealed store."""
+    """Write the FAISS index of a compressed index, then ``meta.json``, into a sealed store.
+
+    ``before`` is the index that text was added to.
+    """
     opened = store.Store(directory)
     rows = opened.distinct()
     if index != FLAT:
@@ -363,6 +369,7 @@ def finish(
         "distinct": len(rows),
         "index": index,
         "sources": [vars(entry) for entry in sources],
+        **({} if before is None else {GROWN: [*before.meta.get(GROWN, ()), len(before)]}),
         FILES: {
             path.name: {"bytes": path.stat().st_size, "sha256": _sha256(path)}
             for path in sorted(directory.iterdir())

@@ -119,7 +119,7 @@ def join(
         path.unlink()
     sources = join_parts(job.out, parts, vectors(), dimension, first, before)
     entry = model.as_dict() if before is None else before.meta["model"]
-    finish(job.out, entry, sources, factory, job.report)
+    finish(job.out, entry, sources, factory, job.report, before)
     return {"rows": rows}
 
 

@@ -121,6 +121,7 @@ class TextWriter:
             }
             hdf5.reserve(file, "embeddings", (len(line), dimension), np.float16)
             file.attrs["own_ids"] = self._own_ids
+            file.attrs["plain_forms"] = True
             file.attrs["sealed"] = False
         with open(path, "r+b") as plain:
             for name, table in tables.items():
@@ -186,7 +187,7 @@ class Store:
         path = directory / EMBEDDINGS
         try:
             with h5py.File(path, "r") as file:
-                if not file.attrs["sealed"]:
+                if not (file.attrs["sealed"] and file.attrs["plain_forms"]):
                     raise ArtifactError(f"{path}: was never finished; build the index again")
                 self.vectors = _mapped(path, file["embeddings"])
                 self.offset = _mapped(path, file["offset"])

@@ -15,7 +15,7 @@ from miner.arrays import create_npy
 from miner.encoder.encoder import Encoder
 from miner.encoder.entries import Entry
 from miner.index.build import LINES, cut
-from miner.index.index import META, Index
+from miner.index.index import GROWN, META, Index
 from miner.index.sentence_file import Texts
 from miner.index.store import BLOCK
 from miner.knn.vector_set import VectorSet
@@ -177,7 +177,7 @@ def _parts(spans: list[Span], tasks: list[Result], *, verified: bool) -> tuple[P
 
 def _spans(index: Index, lines: int | None) -> list[Span]:
     """Cut the rows of an index into spans: text that was added begins a new one."""
-    edges = [0, *(int(end) for end in index.meta.get("grown", ())), len(index)]
+    edges = [0, *(int(end) for end in index.meta.get(GROWN, ())), len(index)]
     found = [
         (start + low, start + high)
         for start, end in zip(edges, edges[1:], strict=False)
