@@ -66,7 +66,7 @@ def mine(
     files = keep.get("decoys"), keep.get("decoy_vectors")
     wanted = read_keep(keep, output)
     guard.check([*texts[0], *texts[1], model, *files], output.places)
-    output.check()
+    output.check(work)
     options.warn_of_columns((*texts[0], *texts[1]), reading["format"])
     encoder = load_encoder(model, settings, loading)
     indexes: list[Index] = []

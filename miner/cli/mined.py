@@ -112,10 +112,17 @@ class Output:
         """True if the pairs go into a directory of compressed parts."""
         return self.output.endswith(("/", os.sep))
 
-    def check(self) -> None:
-        """Refuse, before any work, a place that cannot be written."""
+    def check(self, work: str | None) -> None:
+        """Refuse, before any work, a place that cannot be written; it may be below ``work``."""
+        from miner.errors import resource_error
         from miner.reports import search_report
+        from miner.text.remote import is_remote
 
+        if work is not None and not is_remote(work):
+            try:
+                Path(work).mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise resource_error(error, work) from error
         files = [self.page] if self.is_directory else [self.output, self.page]
         guard.check_writable([path for path in files if path is not None])
         if self.is_directory:

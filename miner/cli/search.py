@@ -68,7 +68,7 @@ def search(
     wanted = read_keep(keep, output, default_precision=None)
     files = keep.get("decoys"), keep.get("decoy_vectors")
     guard.check([source, target, model, *files], output.places)
-    output.check()
+    output.check(work)
     indexes = Index.open(source), Index.open(target)
     encoder = None
     if model is not None and settings.rank != "margin":

@@ -26,9 +26,9 @@ from miner.evaluation.mining_sets import SPLITS, MiningSet, sets
 from miner.evaluation.results import Metric, TaskResult
 from miner.index.index import Index
 from miner.knn.settings import SearchSettings
+from miner.mining.mine import run
 from miner.mining.pairs import each_duplicate
 from miner.mining.precision import calibrate
-from miner.mining.mine import run
 from miner.mining.search import verifier_for
 from miner.names import RANKS
 from miner.progress import Reporter, silent

@@ -13,7 +13,7 @@ from miner.encoder.foreign_encoder import as_encoder
 from miner.encoder.loading import USUAL, Loading, split_name
 from miner.encoder.open_encoder import open_encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
-from miner.errors import MinerError
+from miner.errors import ArtifactError, MinerError
 from miner.index.build import Text, identity, index_texts, stamps
 from miner.index.index import FLAT, Index, paths
 from miner.index.parts import copy_index
@@ -35,6 +35,7 @@ from miner.progress import Reporter, silent
 from miner.scoring.language_notes import describe_both, doubts, one_language
 from miner.scoring.languages import Identified
 from miner.scoring.verifier import UNFITTED, Verifier
+from miner.tasks.object_store import PLAN
 from miner.tasks.run import Run, open_run
 from miner.tasks.task import Result
 from miner.tasks.workers import Workers
@@ -165,6 +166,7 @@ def mine(
                 note(fact)
             assert not isinstance(source, Index) and not isinstance(target, Index)
             names = paths(source), paths(target)
+            _refuse_other_indexes(work)
             run = stack.enter_context(
                 open_run(
                     work,
@@ -270,6 +272,18 @@ def _own_means(workers: Workers, settings: SearchSettings) -> Workers:
         memory=workers.memory or settings.memory,
         threads=workers.threads or settings.threads,
     )
+
+
+def _refuse_other_indexes(work: str | Path | None) -> None:
+    """Raise ArtifactError for a new work directory that has indexes of something else."""
+    if work is None or is_remote(work) or (Path(work) / PLAN).exists():
+        return
+    for side in SIDES:
+        if (Path(work) / side).exists():
+            raise ArtifactError(
+                f"{Path(work) / side}: was not made by this command, which keeps an index there; "
+                "name another --work"
+            )
 
 
 def _indexed(

@@ -14,7 +14,7 @@ import numpy as np
 from miner.arrays import create_npy
 from miner.encoder.encoder import Encoder
 from miner.encoder.entries import Entry
-from miner.index.build import LINES, cut
+from miner.index.build import cut
 from miner.index.index import GROWN, META, Index
 from miner.index.sentence_file import Texts
 from miner.index.store import BLOCK
