@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from miner.knn.settings import SearchSettings
     from miner.mining.keep import Keep
     from miner.mining.mine import Mined, mine, search
-    from miner.mining.pairs import Pairs
+    from miner.scoring.pairs import Pairs
 
 __version__ = VERSION
 __all__ = [
@@ -49,7 +49,7 @@ _HOMES = {
     "Keep": "miner.mining.keep",
     "Mined": "miner.mining.mine",
     "MinerError": "miner.errors",
-    "Pairs": "miner.mining.pairs",
+    "Pairs": "miner.scoring.pairs",
     "SearchSettings": "miner.knn.settings",
     "best_threshold": "miner.evaluation.metrics",
     "evaluate": "miner.evaluation.metrics",

@@ -58,11 +58,13 @@ WITH_SETTINGS = (
 ORDER = (
     "base",
     "text",
+    "tasks",
     "kernels",
     "encoder",
     "index",
     "knn",
     "scoring",
+    "precision",
     "mining",
     "filters",
     "cleaning",

@@ -24,9 +24,9 @@ from benchmarks import report
 from benchmarks.mining import bucc_protocol
 from miner import Encoder, Index
 from miner.evaluation import metrics
-from miner.mining.pairs import each_duplicate
-from miner.mining.precision import calibrate
 from miner.mining.search import run, verifier_for
+from miner.precision.estimate import calibrate
+from miner.scoring.pairs import each_duplicate
 from miner.text.corpus import read
 
 ASKED = (0.90, 0.95, 0.98)

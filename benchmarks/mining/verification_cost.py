@@ -17,8 +17,8 @@ from benchmarks import report
 from benchmarks.mining import bucc_protocol
 from miner import Encoder, Index
 from miner.knn.settings import SearchSettings
-from miner.mining.precision import calibrate
 from miner.mining.search import run, verifier_for
+from miner.precision.estimate import calibrate
 from miner.scoring.margin import candidates
 
 RUNS = 3

@@ -44,11 +44,11 @@ from miner.knn.settings import SearchSettings
 from miner.knn.settle import settle
 from miner.knn.vector_set import VectorSet
 from miner.machine import thread_count
-from miner.mining import search_recall
-from miner.mining.pairs import each_duplicate
 from miner.mining.search import languages_of, side, verifier_for
 from miner.mining.search import run as mine
-from miner.mining.verification import prepare_texts
+from miner.scoring import search_recall
+from miner.scoring.pairs import each_duplicate
+from miner.scoring.verification import prepare_texts
 from miner.scoring.verifier import Verifier
 from miner.text.bitext import read_bitext
 from miner.text.corpus import read

@@ -17,9 +17,10 @@ from benchmarks.speed import search_speed, speed_peers, speed_text
 from benchmarks.speed.process import Job, Meter, alternate, rows, run
 from miner import Encoder, Index
 from miner.knn.settings import SearchSettings
-from miner.mining.precision import calibrate
-from miner.mining.search import Search, verifier_for
 from miner.mining.search import run as mine
+from miner.mining.search import verifier_for
+from miner.precision.estimate import calibrate
+from miner.precision.search_result import Search
 
 OURS = "ours, by margin"
 PROBABLE = "ours, by probability, with the estimate of precision (the default)"

@@ -162,7 +162,7 @@ class Output:
         where = "standard output" if self.output == "-" else self.output
         line = f"{len(kept)} of {len(pairs)} pairs written to {where}"
         if len(kept) and mined.threshold is not None:
-            from miner.mining.precision import rounded
+            from miner.precision.estimate import rounded
 
             line += f": scores of {rounded(mined.threshold):.6f} or more"
         if mined.precision is not None:

@@ -15,8 +15,8 @@ share no embedding those of the target column (``target.sp.model``); and for eac
 
 A model that verifies candidates also has ``lexicon.npz`` (:mod:`miner.encoder.lexicon_file`),
 ``verifier.json`` (:mod:`miner.scoring.verifier`) and ``decoys.txt.xz``, sentences of its training
-text for the estimate of precision (:mod:`miner.mining.precision`), and ``comparer.npz`` if it has a
-comparer (:mod:`miner.scoring.comparer`). A model of ``miner fit`` has ``vectors`` in
+text for the estimate of precision (:mod:`miner.precision.estimate`), and ``comparer.npz`` if it
+has a comparer (:mod:`miner.scoring.comparer`). A model of ``miner fit`` has ``vectors`` in
 its configuration, the encoder of another library that it verifies. A classifier of sentences
 (:mod:`miner.scoring.classifier`) is a model of one encoder with ``classifier.npz``, the layer that
 reads its vectors.

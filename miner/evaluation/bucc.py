@@ -27,11 +27,11 @@ from miner.evaluation.results import Metric, TaskResult
 from miner.index.index import Index
 from miner.knn.settings import SearchSettings
 from miner.mining.mine import run
-from miner.mining.pairs import each_duplicate
-from miner.mining.precision import calibrate
 from miner.mining.search import verifier_for
 from miner.names import RANKS
+from miner.precision.estimate import calibrate
 from miner.progress import Reporter, silent
+from miner.scoring.pairs import each_duplicate
 from miner.text.corpus import Reader
 from miner.text.durable import scratch_directory
 from miner.text_table import aligned

@@ -26,10 +26,10 @@ from miner.knn.neighbors import Neighbors
 from miner.knn.pair_block import Codes, PairBlock
 from miner.knn.postings import Frequency, Postings, SideTokens
 from miner.machine import release_pages
-from miner.mining import search_recall
 from miner.mining.search_stages import Means, save_lists
 from miner.mining.sides import Part, Side, Vectors, load_text
-from miner.mining.verification import release
+from miner.scoring import search_recall
+from miner.scoring.verification import release
 from miner.scoring.verifier import Languages, verifier_of
 from miner.tasks.task import Job, Result, hints
 

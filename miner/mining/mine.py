@@ -20,20 +20,21 @@ from miner.index.parts import copy_index
 from miner.knn.settings import SearchSettings
 from miner.mining import pipeline
 from miner.mining.keep import Keep
-from miner.mining.margin_precision import (
+from miner.mining.search import languages_of, require_one_model, verifier_for
+from miner.names import SIDES
+from miner.precision.estimate import Estimate, Row, calibrate, rounded
+from miner.precision.margins import (
     DecoyPool,
     calibrate_by_margin,
     encoded_pool,
     encoder_of,
     pool_with_vectors,
 )
-from miner.mining.pairs import Pairs, each_duplicate
-from miner.mining.precision import Estimate, Row, calibrate, rounded
-from miner.mining.search import Search, languages_of, require_one_model, verifier_for
-from miner.names import SIDES
+from miner.precision.search_result import Search
 from miner.progress import Reporter, silent
 from miner.scoring.language_notes import describe_both, doubts, one_language
 from miner.scoring.languages import Identified
+from miner.scoring.pairs import Pairs, each_duplicate
 from miner.scoring.verifier import UNFITTED, Verifier
 from miner.tasks.object_store import PLAN
 from miner.tasks.run import Run, open_run

@@ -19,9 +19,6 @@ from miner.knn import clusters, hybrid
 from miner.knn.neighbors import Neighbors
 from miner.knn.settings import SearchSettings
 from miner.mining import hybrid_stages, score_stages, search_stages
-from miner.mining.decoys import DecoyPairs, Decoys
-from miner.mining.decoys import joined as joined_decoys
-from miner.mining.pairs import Pairs
 from miner.mining.score_stages import (
     Competition,
     Found,
@@ -30,14 +27,18 @@ from miner.mining.score_stages import (
     in_span,
     load_candidates,
 )
-from miner.mining.search import Search, pairs_for_hybrid
-from miner.mining.search_recall import Recall
+from miner.mining.search import pairs_for_hybrid
 from miner.mining.search_stages import DrawnDecoys, Means
 from miner.mining.sides import Part, Side, prepare
 from miner.names import SIDES
+from miner.precision.decoys import DecoyPairs, Decoys
+from miner.precision.decoys import joined as joined_decoys
+from miner.precision.search_result import Search
 from miner.scoring.languages import Identified
 from miner.scoring.margin import Candidates
 from miner.scoring.pair_features import PreparedText
+from miner.scoring.pairs import Pairs
+from miner.scoring.search_recall import Recall
 from miner.scoring.verifier import FEATURES, Verifier, verifier_of
 from miner.tasks.run import Call, Run
 from miner.tasks.task import Result

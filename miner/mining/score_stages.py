@@ -17,11 +17,15 @@ import numpy as np
 from miner.arrays import create_npy
 from miner.encoder.entries import Entry
 from miner.knn.neighbors import Neighbors
-from miner.mining.decoys import merged_lists
 from miner.mining.exchange import Places, rival_parts
 from miner.mining.search_stages import DrawnDecoys
 from miner.mining.sides import Side, load_text
-from miner.mining.verification import (
+from miner.precision.decoys import merged_lists
+from miner.scoring.context_features import BestLogits
+from miner.scoring.listed import Listed
+from miner.scoring.margin import CandidateBlocks, Candidates, Retrieval, best_pairs
+from miner.scoring.pair_features import PreparedText
+from miner.scoring.verification import (
     BLOCK,
     Context,
     LogitsOf,
@@ -31,11 +35,7 @@ from miner.mining.verification import (
     release,
     scored_blocks,
 )
-from miner.mining.verification import features as features_of
-from miner.scoring.context_features import BestLogits
-from miner.scoring.listed import Listed
-from miner.scoring.margin import CandidateBlocks, Candidates, Retrieval, best_pairs
-from miner.scoring.pair_features import PreparedText
+from miner.scoring.verification import features as features_of
 from miner.scoring.verifier import Languages, Verifier, verifier_of
 from miner.tasks.task import Job, Result, hints
 

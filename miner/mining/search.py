@@ -1,7 +1,6 @@
 """Result of a search of two indexes, and the choice of verifier, languages and engine for it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from miner.encoder.loading import split_name
 from miner.encoder.open_encoder import open_encoder
@@ -9,44 +8,13 @@ from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError, DependencyError, MismatchError
 from miner.index.index import Index
 from miner.knn.engines import check_hybrid, search_device
-from miner.knn.neighbors import Neighbors
 from miner.knn.settings import SearchSettings
-from miner.knn.vector_set import VectorSet
-from miner.mining.decoys import DecoyPairs, Decoys
-from miner.mining.pairs import Pairs
-from miner.mining.search_recall import Recall
 from miner.scoring.languages import Identified, identify, sample
-from miner.scoring.pair_features import PreparedText
 from miner.scoring.verifier import UNFITTED, Languages, Verifier
 
 # Pairs of sentences from which on the hybrid engine is worth its preparation; and from which on
 # ``auto`` chooses it: 262,000 by 262,000.
 HYBRID, LARGE = 1 << 30, 1 << 36
-
-
-@dataclass(frozen=True, eq=False)
-class Search:
-    """A search and its intermediate results, which the estimate of precision and reports use.
-
-    ``pairs`` is the result. ``sides`` are the vectors that were searched, ``forward`` and
-    ``backward`` the neighbour lists. ``verifier``, ``source_text`` and ``target_text`` are None
-    where margins rank. ``competed`` are the decoys that took part and their pairs, or the reason
-    why there are none; None where none were wanted. ``recall`` is measured on a sample; None where
-    all pairs were compared. ``languages`` are those of both sides, for which candidates were
-    verified.
-    """
-
-    pairs: Pairs
-    settings: SearchSettings
-    sides: tuple[VectorSet, VectorSet]
-    forward: Neighbors
-    backward: Neighbors
-    verifier: Verifier | None = None
-    source_text: PreparedText | None = None
-    target_text: PreparedText | None = None
-    competed: tuple[Decoys, DecoyPairs] | str | None = None
-    recall: Recall | None = None
-    languages: tuple[Identified, Identified] = (Identified(()), Identified(()))
 
 
 def verifier_for(

@@ -21,10 +21,10 @@ from miner.knn.recall import int8_suffices_both
 from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
 from miner.machine import release_pages
-from miner.mining import decoys as choice
-from miner.mining.decoys import Decoys
 from miner.mining.exchange import listed_parts
 from miner.mining.sides import Side, Span, Vectors, load_text, save_text
+from miner.precision import decoys as choice
+from miner.precision.decoys import Decoys
 from miner.scoring.listed import two_nearest
 from miner.scoring.margin import neighborhood_mean
 from miner.scoring.verifier import Languages, verifier_of

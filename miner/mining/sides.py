@@ -20,10 +20,10 @@ from miner.index.sentence_file import Texts
 from miner.index.store import BLOCK
 from miner.knn.vector_set import VectorSet
 from miner.machine import release_pages
-from miner.mining.verification import prepare_texts
 from miner.names import SIDES
 from miner.ragged import offsets_of
 from miner.scoring.pair_features import PreparedText
+from miner.scoring.verification import prepare_texts
 from miner.tasks.run import Call, Run
 from miner.tasks.task import Job, Result, hints, load
 

@@ -2,7 +2,7 @@
 
 S18 estimates from annotations how clean the best pairs of Opusparcus are. Here the cosines of pairs
 are taken for a mixture of right pairs and of pairs that match as shuffled ones do
-(:mod:`miner.mining.posterior`), which gives each pair a probability.
+(:mod:`miner.precision.mixture`), which gives each pair a probability.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import CorpusError
-from miner.mining.posterior import Histogram, Law
+from miner.precision.mixture import Histogram, Law
 
 # Expected slope of log-odds on cosines, in standard deviations of those of decoys. All decoys but
 # the lowest tenth are modelled: shuffled pairs come from the same sentences.

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from miner.mining.pairs import Pairs
-from miner.mining.precision import Estimate
+from miner.precision.estimate import Estimate
 from miner.reports import page
+from miner.scoring.pairs import Pairs
 
 # Number of thresholds that the slider knows.
 STEPS = 1000

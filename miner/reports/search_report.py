@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from miner.mining.precision import Estimate, rounded
-from miner.mining.search import Search
+from miner.precision.estimate import Estimate, rounded
+from miner.precision.search_result import Search
 from miner.reports import page, search_charts
 from miner.reports.page import check
 from miner.scoring.explain import match

@@ -15,8 +15,8 @@ from miner.knn.clusters import ROUNDS, SAMPLED
 from miner.knn.engines import Int8Engine
 from miner.knn.hybrid import PROBES, RETRIEVED, number_of_clusters
 from miner.knn.settings import NEIGHBORS, SearchSettings
-from miner.mining.decoys import DECOYS
-from miner.mining.search_recall import SAMPLE
+from miner.precision.decoys import DECOYS
+from miner.scoring.search_recall import SAMPLE
 from miner.shards.duplicate_sentences import HASHED
 from miner.shards.exchange import LISTED, RIVAL
 from miner.shards.search_tasks import PLACE

@@ -57,7 +57,7 @@ def bucc_here(
     patch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: object
 ) -> str:
     """Run the benchmark in this process, with few decoys; returns what it prints."""
-    patch.setattr("miner.mining.decoys.DRAWS", 4)
+    patch.setattr("miner.precision.decoys.DRAWS", 4)
     patch.setattr(sys, "argv", [*BUCC, *map(str, arguments)])
     bucc_protocol.main()
     return capsys.readouterr().out

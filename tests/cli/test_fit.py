@@ -104,15 +104,15 @@ def test_fitted_to_what_it_finds_itself(
     for side, column in (("s", 0), ("t", 1)):
         lines = "".join(f"{row[column]}\n" for row in rows)
         (tmp_path / side).write_text(lines, encoding="utf-8")
-    monkeypatch.setattr("miner.mining.decoys.FEWEST", 80)
-    monkeypatch.setattr("miner.mining.margin_precision.FEWEST_MATCHED", 1)
+    monkeypatch.setattr("miner.precision.decoys.FEWEST", 80)
+    monkeypatch.setattr("miner.precision.margins.FEWEST_MATCHED", 1)
     decoys = {"en": synthetic(300, seed=5)[1]}
 
     class Shipped:
         def read_decoys(self, language: str | None) -> list[str]:
             return decoys["en"]
 
-    monkeypatch.setattr("miner.mining.margin_precision.load", lambda name: Shipped())
+    monkeypatch.setattr("miner.precision.margins.load", lambda name: Shipped())
     fitting = ["fit", "--model", name, "--mined", tmp_path / "s", tmp_path / "t", "--pieces", 120]
     languages = ["--source-lang", "de", "--target-lang", "en"]
     code, _, err = miner(*fitting, *languages, "-o", tmp_path / "fitted")

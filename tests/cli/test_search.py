@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from miner.index.index import Index
-from miner.mining.precision import Estimate
+from miner.precision.estimate import Estimate
 from miner.scoring.verifier import FEATURES
 
 Miner = Callable[..., tuple[int, str, str]]

@@ -19,7 +19,7 @@ import pytest
 from miner.errors import ResourceError
 from miner.index.index import Index
 from miner.knn import engines, knn_search, search_checkpoint
-from miner.mining.pairs import Pairs
+from miner.scoring.pairs import Pairs
 from miner.text.locks import lock
 
 Miner = Callable[..., tuple[int, str, str]]

@@ -9,7 +9,6 @@ import click
 import pytest
 from click.testing import CliRunner
 from miner.shards.worker_settings import Workers
-from miner_train.papers.generator_config import GeneratorConfig
 
 from miner.cleaning.choice import Choice
 from miner.cli import cli
@@ -21,6 +20,7 @@ from miner.mining.keep import Keep
 from miner.text.bitext_format import BitextFormat
 from miner_train.config import TrainConfig
 from miner_train.papers.classifier_config import ClassifierConfig
+from miner_train.papers.generator_config import GeneratorConfig
 
 # Settings, and a command with the options of all their fields.
 COMMANDS = {

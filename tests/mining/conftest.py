@@ -10,8 +10,9 @@ import pytest
 import miner
 from miner.encoder.encoder import Encoder
 from miner.index.index import Index
-from miner.mining.precision import Estimate, calibrate
-from miner.mining.search import Search, run, verifier_for
+from miner.mining.search import run, verifier_for
+from miner.precision.estimate import Estimate, calibrate
+from miner.precision.search_result import Search
 
 DEMO = Path(miner.__file__).parent / "demo"
 

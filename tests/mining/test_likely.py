@@ -9,10 +9,10 @@ import pytest
 
 import miner
 from miner.evaluation.gold import read_gold
-from miner.mining import likely
-from miner.mining.likely import FAULTLESS, FEWEST, POSSIBLE, USUAL, Reading
-from miner.mining.precision import Estimate
-from miner.mining.search import Search
+from miner.precision import faults as likely
+from miner.precision.estimate import Estimate
+from miner.precision.faults import FAULTLESS, FEWEST, POSSIBLE, USUAL, Reading
+from miner.precision.search_result import Search
 from miner.scoring.logistic import sigmoid
 from miner.scoring.pair_features import PAIR_FEATURES
 from miner.scoring.quality import Quality, features

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 import miner
-import miner.mining.decoys
+import miner.precision.decoys
 from miner import Encoder, Index, Keep, SearchSettings
 from miner.encoder.hashed_trigrams import HashedTrigrams
 from miner.encoder.model import load
 from miner.errors import MismatchError, ResourceError
 from miner.evaluation.gold import read_gold
 from miner.mining.keep import KeepError
-from miner.mining.margin_precision import pool_with_vectors
 from miner.mining.mine import Mined
+from miner.precision.margins import pool_with_vectors
 
 DEMO = Path(miner.__file__).parent / "demo"
 BY_MARGIN = SearchSettings(rank="margin", languages=("de", "en"))
@@ -37,7 +37,7 @@ class Vectors:
 def few_draws() -> Iterator[None]:
     """Few decoys are enough for 400 sentences."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(miner.mining.decoys, "DRAWS", 4)
+        patch.setattr(miner.precision.decoys, "DRAWS", 4)
         yield
 
 

@@ -64,7 +64,7 @@ def test_too_little_memory_is_refused_at_once(
     verifying: tuple[Index, Index], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Too little memory for the estimate is refused before the search, in one line."""
-    monkeypatch.setattr("miner.mining.verification.WORK_BYTES", 1 << 20)
+    monkeypatch.setattr("miner.scoring.verification.WORK_BYTES", 1 << 20)
     with pytest.raises(
         ResourceError, match=r"^--memory 64M is too little for 120 .*M, or"
     ) as error:

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from miner.mining.near_decoys import FEWEST, MOST, NearDecoys, near_decoys
-from miner.mining.precision import Estimate
-from miner.mining.search import Search
+from miner.precision.estimate import Estimate
+from miner.precision.near_decoys import FEWEST, MOST, NearDecoys, near_decoys
+from miner.precision.search_result import Search
 from miner.scoring.quality import Quality
 
 
@@ -61,7 +61,7 @@ def test_few_pairs_make_none(demo: Search) -> None:
 
 
 def test_at_most_some_are_made(demo: Search, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("miner.mining.near_decoys.MOST", 30)
+    monkeypatch.setattr("miner.precision.near_decoys.MOST", 30)
     seen: list[np.ndarray] = []
 
     def score_of(rows: np.ndarray, logit: np.ndarray) -> np.ndarray:

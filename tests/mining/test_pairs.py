@@ -1,4 +1,4 @@
-"""miner.mining.pairs: found pairs cut, written, and read back the same."""
+"""miner.scoring.pairs: found pairs cut, written, and read back the same."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ import pytest
 from support.mined_pairs import Build, build, mine, pairs, rows  # noqa: F401 (fixtures)
 
 from miner.index.index import Index
-from miner.mining.pairs import Pairs
+from miner.scoring.pairs import Pairs
 from miner.text.bitext import read_bitext
 
-writing = importlib.import_module("miner.mining.pairs")
+writing = importlib.import_module("miner.scoring.pairs")
 
 Mined = list[tuple[float, str, str]]
 

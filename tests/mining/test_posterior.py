@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from miner.mining.posterior import Histogram, interval
+from miner.precision.mixture import Histogram, interval
 
 
 def world(

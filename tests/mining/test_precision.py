@@ -18,12 +18,14 @@ from miner.index.index import Index
 from miner.index.store import Store
 from miner.knn.neighbors import Neighbors
 from miner.knn.settings import SearchSettings
-from miner.mining import decoys, precision
-from miner.mining.decoys import _alike, merged_lists
-from miner.mining.pairs import Pairs
-from miner.mining.precision import Estimate, calibrate, counted_wrong, expected_wrong, rounded
-from miner.mining.search import Search, run, verifier_for
+from miner.mining.search import run, verifier_for
+from miner.precision import decoys
+from miner.precision import estimate as precision
+from miner.precision.decoys import _alike, merged_lists
+from miner.precision.estimate import Estimate, calibrate, counted_wrong, expected_wrong, rounded
+from miner.precision.search_result import Search
 from miner.scoring.pair_features import PreparedText, TokenTable, prepare
+from miner.scoring.pairs import Pairs
 from miner.scoring.verifier import FEATURES, Verifier
 
 

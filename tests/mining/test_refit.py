@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from miner.mining import refit
-from miner.mining.decoy_weights import feature_weights, length_weights
-from miner.mining.posterior import Histogram
+from miner.precision import refit
+from miner.precision.decoy_weights import feature_weights, length_weights
+from miner.precision.mixture import Histogram
 from miner.scoring.logistic import fit_ridge, sigmoid
 from miner.scoring.pair_features import PreparedText
 

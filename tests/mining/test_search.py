@@ -18,9 +18,9 @@ from miner.index.index import Index
 from miner.knn import knn_search
 from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
-from miner.mining.pairs import Pairs, each_duplicate
 from miner.mining.search import search
 from miner.names import MARGINS, RETRIEVALS
+from miner.scoring.pairs import Pairs, each_duplicate
 from miner.text.words import plain_form
 
 # The package's name `search` is the function.

@@ -20,11 +20,11 @@ from miner.encoder.tokenizer import Tokenizer
 from miner.errors import ArtifactError, MismatchError, ResourceError
 from miner.index.index import Index
 from miner.knn.settings import SearchSettings
-from miner.mining import verification
 from miner.mining.search import run, search, verifier_for
-from miner.mining.verification import prepare_texts
+from miner.scoring import verification
 from miner.scoring.logistic import sigmoid
 from miner.scoring.pair_features import PAIR_FEATURES, PreparedText, prepare
+from miner.scoring.verification import prepare_texts
 from miner.scoring.verifier import FEATURES, Verifier
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from miner.index.index import Index
-from miner.mining.precision import Estimate, calibrate
-from miner.mining.search import Search, run, verifier_for
+from miner.mining.search import run, verifier_for
+from miner.precision.estimate import Estimate, calibrate
+from miner.precision.search_result import Search
 from miner.reports.search_report import write
 
 pytest.importorskip("bokeh")

@@ -11,8 +11,8 @@ import pytest
 from miner.encoder.encoder import Encoder
 from miner.index.index import Index
 from miner.knn.settings import SearchSettings
-from miner.mining.pairs import Pairs
 from miner.mining.search import search
+from miner.scoring.pairs import Pairs
 
 Build = Callable[..., Index]
 

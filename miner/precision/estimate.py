@@ -2,12 +2,11 @@
 
 Proteomics estimates the precision of its matches with decoys (Elias & Gygi 2007): items that cannot
 be right join those that may be, and go through the very same search. Here decoys are sentences of
-the target's language from elsewhere (:mod:`miner.mining.decoys`), weighted to resemble the targets
-(:mod:`miner.mining.decoy_weights`). The verifier's function is fitted again to this corpus
-(:mod:`miner.mining.corpus_fit`), and a mixture of right and wrong pairs gives the probability of
-each to be right (:mod:`miner.mining.posterior`). Times the probability that the pair has no fault
-(:mod:`miner.mining.likely`), it is the score, and the mean score of the pairs above a threshold is
-their estimated precision.
+the target's language from elsewhere (:mod:`miner.precision.decoys`), weighted to resemble the
+targets (:mod:`miner.precision.decoy_weights`). The verifier's function is fitted again to this
+corpus (:mod:`miner.precision.corpus_fit`). A mixture of right and wrong pairs gives P(right) of
+each pair (:mod:`miner.precision.mixture`). Score = P(right) × P(no fault)
+(:mod:`miner.precision.faults`); the mean score above a threshold is its estimated precision.
 """
 
 import math
@@ -18,12 +17,12 @@ from functools import partial
 import numpy as np
 
 from miner.errors import ResourceError
-from miner.mining import decoy_weights, refit
-from miner.mining.corpus_fit import fit_to_corpus
-from miner.mining.decoys import FEWEST, DecoyPairs
-from miner.mining.near_decoys import NearDecoys
-from miner.mining.posterior import interval
-from miner.mining.search import Search
+from miner.precision import decoy_weights, refit
+from miner.precision.corpus_fit import fit_to_corpus
+from miner.precision.decoys import FEWEST, DecoyPairs
+from miner.precision.mixture import interval
+from miner.precision.near_decoys import NearDecoys
+from miner.precision.search_result import Search
 from miner.scoring.logistic import log_odds
 from miner.scoring.verifier import FEATURES
 

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from miner.mining import decoy_weights, likely, refit
-from miner.mining.decoys import DecoyPairs, Decoys
-from miner.mining.near_decoys import NearDecoys, near_decoys
-from miner.mining.search import Search
+from miner.precision import decoy_weights, faults, refit
+from miner.precision.decoys import DecoyPairs, Decoys
+from miner.precision.near_decoys import NearDecoys, near_decoys
+from miner.precision.search_result import Search
 from miner.scoring.quality import Quality
 
 # Pairs expected to be right below which the report says that the refit is mostly the model's.
@@ -46,7 +46,7 @@ def fit_to_corpus(
     most = refit.MORE_RIGHT * float(start.mixture.probability(start.logit).sum())
     fitted = refit.refit(start, weight, features, folds, most=most)
     last, notes = fitted or start, _notes(start, fitted)
-    own = likely.read(
+    own = faults.read(
         quality,
         (text, targets),
         (pairs.source_row, pairs.target_row),
@@ -55,7 +55,7 @@ def fit_to_corpus(
     )
     if fitted is None:
         return CorpusFit(last, *_score(last, own, found, quality), notes)
-    theirs = likely.read(
+    theirs = faults.read(
         quality,
         (text, decoys.text),
         (matched.source_row, matched.decoy),
@@ -76,16 +76,16 @@ def fit_to_corpus(
 
 
 def _score(
-    last: refit.Scored, own: likely.Reading, found: Search, quality: Quality
+    last: refit.Scored, own: faults.Reading, found: Search, quality: Quality
 ) -> tuple[np.ndarray, NearDecoys | None]:
     """Return the probability of each pair to be right, ``(m,) float64``, and near-decoys."""
     score = last.mixture.probability(last.logit)
     sound = score.copy()
     raised = own.raised(sound[own.rows])
-    score[own.rows] = likely.scores(sound[own.rows], own.quality, raised)
+    score[own.rows] = faults.scores(sound[own.rows], own.quality, raised)
 
     def score_of(rows: np.ndarray, logit: np.ndarray) -> np.ndarray:
-        return likely.scores(sound[rows], logit, raised)
+        return faults.scores(sound[rows], logit, raised)
 
     return score, near_decoys(found.pairs, np.flatnonzero(score >= 0.5), quality, score_of)
 

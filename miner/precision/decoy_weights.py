@@ -9,7 +9,7 @@ features there like those of the pairs. Both are ratios of densities by logistic
 
 import numpy as np
 
-from miner.mining.posterior import Mixture
+from miner.precision.mixture import Mixture
 from miner.scoring.logistic import fit_ridge
 
 # Lengths in characters that are told apart; longer sentences count as of this length.

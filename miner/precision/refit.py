@@ -4,8 +4,8 @@ Percolator does this in proteomics (Käll et al. 2007). Matched decoys are known
 pairs count as right and as wrong in proportion to the probability that the model's own function
 gives them on this corpus. A logistic function of all pair and context features is fitted to both.
 A ridge penalty centred at the model's function holds it back: few pairs hardly move it. Likely
-pairs have more features (:mod:`miner.mining.likely`), of which the model's function knows nothing.
-Their weights are fitted in the same way, to the likely pairs and decoys alone.
+pairs have more features (:mod:`miner.precision.faults`), which the model's function lacks. Their
+weights are fitted in the same way, to the likely pairs and decoys alone.
 
 Each third of the source sentences is scored by a function fitted to the other two thirds, decoys
 as well as pairs, so that no score has seen its own pair and decoys stay a fair sample of the wrong
@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from miner.mining.posterior import USUAL, Histogram, Law, Mixture
+from miner.precision.mixture import USUAL, Histogram, Law, Mixture
 from miner.ragged import take_lists
 from miner.scoring.logistic import fit_ridge, sigmoid
 from miner.scoring.pair_features import PreparedText

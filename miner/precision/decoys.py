@@ -2,7 +2,7 @@
 
 Decoys join the targets, compete for the same sources, are scored by the same margins and the same
 verifier, and are matched one to one. A decoy that is matched stands for wrong pairs: see
-:mod:`miner.mining.precision`.
+:mod:`miner.precision.estimate`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,9 +13,9 @@ import numpy as np
 from miner.encoder.tokenizer import Tokenizer
 from miner.errors import ResourceError
 from miner.knn.neighbors import Neighbors
-from miner.mining.verification import release
 from miner.ragged import take_lists
 from miner.scoring.pair_features import PreparedText, prepare
+from miner.scoring.verification import release
 from miner.scoring.verifier import Verifier
 from miner.text.language_codes import describe
 
@@ -52,7 +52,7 @@ class DecoyPairs:
 
     ``score (n,) float64`` is the probability by the model's verifier, ``features (n, f) float32``
     are :data:`~miner.scoring.verifier.FEATURES`; ``cosine (n,) float32`` and ``margin_ratio (n,)
-    float64`` as in :class:`~miner.mining.pairs.Pairs`; ``source_row (n,) int64``; ``decoy (n,)
+    float64`` as in :class:`~miner.scoring.pairs.Pairs`; ``source_row (n,) int64``; ``decoy (n,)
     int64`` are rows of the pool.
     """
 

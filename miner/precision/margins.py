@@ -1,9 +1,10 @@
 """Precision without gold of pairs that nothing can verify: decoys and the mixture, on margins.
 
 Any encoder has margins, and vectors from elsewhere have them, too. Decoys join the targets as in
-:mod:`miner.mining.precision`, and compete by margin alone. The mixture of right and wrong pairs is
-fitted to standardised margins, and turns each into the probability of being right, which does not
-change their order. What decoys cannot tell, it cannot either: a margin does not see a wrong number.
+:mod:`miner.precision.estimate`, and compete by margin alone. The mixture of right and wrong pairs
+is fitted to standardised margins, and turns each into the probability of being right, which does
+not change their order. What decoys cannot tell, it cannot either: a margin does not see a wrong
+number.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,13 +23,13 @@ from miner.index.vectors import unit_blocks
 from miner.knn.knn_search import nearest_both
 from miner.knn.neighbors import Neighbors
 from miner.knn.vector_set import VectorSet
-from miner.mining import decoy_weights, refit
-from miner.mining.decoys import FEWEST, DecoyPairs, Decoys, choose_among, joined, merged_lists
-from miner.mining.posterior import Law
-from miner.mining.precision import FEWEST_MATCHED, Estimate, doubts_of, expected_wrong
-from miner.mining.search import Search
-from miner.mining.verification import choose_by_margin, prepare_texts
+from miner.precision import decoy_weights, refit
+from miner.precision.decoys import FEWEST, DecoyPairs, Decoys, choose_among, joined, merged_lists
+from miner.precision.estimate import FEWEST_MATCHED, Estimate, doubts_of, expected_wrong
+from miner.precision.mixture import Law
+from miner.precision.search_result import Search
 from miner.scoring.margin import CandidateBlocks
+from miner.scoring.verification import choose_by_margin, prepare_texts
 from miner.text.language_codes import describe
 
 # Expected slope of log-odds of being right on margins, in standard deviations of those of decoys.

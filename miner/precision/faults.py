@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from miner.mining.verification import BLOCK, release
 from miner.scoring.logistic import log_odds, shift_to, sigmoid
 from miner.scoring.pair_features import PAIR_FEATURES, PreparedText
 from miner.scoring.quality import Quality, features_of_rows
+from miner.scoring.verification import BLOCK, release
 
 # Pairs that are likelier than this to be no chance match are read; no others can be kept.
 POSSIBLE = 0.001

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from miner.mining.pairs import Pairs
+from miner.scoring.pairs import Pairs
 from miner.scoring.quality import Quality, features
 from miner.text.corruptions import KINDS, Material, corrupt
 from miner.text.language_codes import ENGLISH

@@ -27,9 +27,9 @@ class Pairs:
     and ``backward_rank`` int16 (1 = nearest, 0 = not among the k nearest). ``source`` and
     ``target`` are the indexes of the rows. ``features (m, f) float32`` are
     :data:`miner.scoring.verifier.FEATURES` of verified pairs, else None. ``q_value (m,) float64``
-    comes from :mod:`miner.mining.precision`, else None: the least estimated false discovery rate of
-    any threshold that keeps the pair. ``raw_score (m,) float64`` is the score by the model's own
-    function, where ``score`` was calibrated on the corpus, else None.
+    comes from :mod:`miner.precision.estimate`, else None: the least estimated false discovery
+    rate of any threshold that keeps the pair. ``raw_score (m,) float64`` is the score by the
+    model's own function, where ``score`` was calibrated on the corpus, else None.
     """
 
     score: np.ndarray

@@ -1,0 +1,38 @@
+"""Result of a search: its pairs, and what the estimate of precision and reports need of it."""
+
+from dataclasses import dataclass
+
+from miner.knn.neighbors import Neighbors
+from miner.knn.settings import SearchSettings
+from miner.knn.vector_set import VectorSet
+from miner.precision.decoys import DecoyPairs, Decoys
+from miner.scoring.languages import Identified
+from miner.scoring.pair_features import PreparedText
+from miner.scoring.pairs import Pairs
+from miner.scoring.search_recall import Recall
+from miner.scoring.verifier import Verifier
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """A search and its intermediate results, which the estimate of precision and reports use.
+
+    ``pairs`` is the result. ``sides`` are the vectors that were searched, ``forward`` and
+    ``backward`` the neighbour lists. ``verifier``, ``source_text`` and ``target_text`` are None
+    where margins rank. ``competed`` are the decoys that took part and their pairs, or the reason
+    why there are none; None where none were wanted. ``recall`` is measured on a sample; None where
+    all pairs were compared. ``languages`` are those of both sides, for which candidates were
+    verified.
+    """
+
+    pairs: Pairs
+    settings: SearchSettings
+    sides: tuple[VectorSet, VectorSet]
+    forward: Neighbors
+    backward: Neighbors
+    verifier: Verifier | None = None
+    source_text: PreparedText | None = None
+    target_text: PreparedText | None = None
+    competed: tuple[Decoys, DecoyPairs] | str | None = None
+    recall: Recall | None = None
+    languages: tuple[Identified, Identified] = (Identified(()), Identified(()))
