@@ -128,9 +128,7 @@ def index_texts(
             "duplicates",
             duplicates,
             {
-                f"{text.name}-{number:04}": Call(
-                    {"partition": number}, own.rows / partitions, own.rows / partitions
-                )
+                f"{text.name}-{number:04}": Call({"partition": number}, own.rows / partitions)
                 for number in range(partitions)
             },
             reads=own.reads,

@@ -8,14 +8,12 @@ which compares the members of the same clusters and the pairs found by tokens.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from miner.arrays import Room, create_npy
-from miner.encoder.entries import Entry
 from miner.kernels.blocks import merge_lists
 from miner.knn import clusters, hybrid
 from miner.knn.clusters import Groups
@@ -27,10 +25,9 @@ from miner.knn.pair_block import Codes, PairBlock
 from miner.knn.postings import Frequency, Postings, SideTokens
 from miner.machine import release_pages
 from miner.mining.search_stages import Means, save_lists
-from miner.mining.sides import Part, Side, Vectors, load_text
+from miner.mining.sides import Part, Scorer, Side, Vectors, load_text
 from miner.scoring import search_recall
 from miner.scoring.verification import release
-from miner.scoring.verifier import Languages, verifier_of
 from miner.tasks.task import Job, Result, hints
 
 
@@ -54,8 +51,7 @@ def assign(
     part: Part,
     centroids: Result,
     number_of_clusters: int,
-    model: Entry | None,
-    languages: Languages,
+    scorer: Scorer | None,
 ) -> None:
     """Round the vectors of a part to int8, group them by cluster, and count their tokens."""
     own_vectors = vectors.part(part.span)
@@ -73,9 +69,8 @@ def assign(
     )
     job.save(own=own.rows, own_offsets=own.offsets)
     job.save(probing=probing.rows, probing_offsets=probing.offsets)
-    if model is not None:
-        verifier = verifier_of(model.open(job.threads), languages)
-        vocabulary = len(verifier.tokens.lexicon.frequency)
+    if scorer is not None:
+        vocabulary = len(scorer.open(job.threads).tokens.lexicon.frequency)
         job.save(frequency=Frequency.of(_tokens(part), own_vectors, vocabulary).count)
 
 
@@ -86,8 +81,7 @@ def retrieve(
     part: Part,
     others: tuple[Part, ...],
     assigned: list[Result],
-    model: Entry,
-    languages: Languages,
+    scorer: Scorer,
 ) -> None:
     """Find the sentences of the other side that tokens suggest for each sentence of a part.
 
@@ -96,7 +90,7 @@ def retrieve(
     """
     queries = vectors[0].part(part.span)
     asked = _tokens(part)
-    lexicon = verifier_of(model.open(job.threads), languages).tokens.lexicon
+    lexicon = scorer.open(job.threads).tokens.lexicon
     count = np.zeros(len(lexicon.frequency), np.int64)
     for task in assigned:
         count += task.array("frequency")
@@ -121,24 +115,28 @@ def block(
     job: Job,
     sides: tuple[Vectors, Vectors],
     parts: tuple[Part, Part],
-    assigned: tuple[Result, Result],
-    retrieved: Sequence[Result],
+    assigned: list[list[Result]],
+    retrieved: list[list[Result]],
     k: int,
 ) -> None:
     """Compare some pairs of a block of the similarity matrix, for both directions.
 
-    ``assigned`` and ``retrieved`` are the results of both parts; without a lexicon, nothing is
-    retrieved.
+    ``assigned`` and ``retrieved`` are the results of all parts of both sides; without a lexicon,
+    nothing is retrieved.
     """
+    own_tasks, found_tasks = (
+        [tasks[part.number] for tasks, part in zip(both, parts, strict=bool(both))]
+        for both in (assigned, retrieved)
+    )
     left, right = (side.part(part.span) for side, part in zip(sides, parts, strict=True))
     first, start = parts[0].first, parts[1].first
     width = k + Int8Engine.slack
     forward = Lists.empty(len(left), max(1, min(width, len(right))))
     backward = Lists.empty(len(right), max(1, min(width, len(left))))
     room = Room(job.memory - _bytes(forward) - _bytes(backward))
-    codes = _codes(assigned[0], room), _codes(assigned[1], room)
+    codes = _codes(own_tasks[0], room), _codes(own_tasks[1], room)
     pairs = PairBlock(codes, (forward, backward), Int8Engine(job.threads), BLOCK)
-    for here, task in enumerate(retrieved):
+    for here, task in enumerate(found_tasks):
         found = task.array("retrieved")
         # Positions in the other side; those of other blocks are left out.
         begin, size = ((start, len(right)), (first, len(left)))[here]
@@ -149,7 +147,7 @@ def block(
             pairs.put(here, rows, np.ascontiguousarray(places))
             release_pages(found)
     own, probing = (
-        [Groups(task.array(f"{name}-offsets"), task.array(name)) for task in assigned]
+        [Groups(task.array(f"{name}-offsets"), task.array(name)) for task in own_tasks]
         for name in ("own", "probing")
     )
     number = len(own[0].offsets) - 1
@@ -167,8 +165,7 @@ def recall(
     sides: tuple[Side, Side],
     lists: tuple[Result, Result],
     means: Means,
-    model: Entry | None,
-    languages: Languages,
+    scorer: Scorer | None,
 ) -> dict[str, Any]:
     """Measure the recall of the lists of both sides on a sample that is compared with everything.
 
@@ -177,9 +174,9 @@ def recall(
     vectors = sides[0].unread.all(), sides[1].unread.all()
     found = tuple(Neighbors(one.array("similarity"), one.array("row")) for one in lists)
     logits_of: search_recall.LogitsOf | None = None
-    if model is not None:
+    if scorer is not None:
         left, right = sides[0].prepared(), sides[1].prepared()
-        verifier = verifier_of(model.open(job.threads), languages)
+        verifier = scorer.open(job.threads)
 
         def logits(source_row: np.ndarray, target_row: np.ndarray) -> np.ndarray:
             logit = verifier.pair_logits(left, right, source_row, target_row)

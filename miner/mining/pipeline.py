@@ -22,24 +22,22 @@ from miner.mining import hybrid_stages, score_stages, search_stages
 from miner.mining.score_stages import (
     Competition,
     Found,
-    Scorer,
     Verified,
     in_span,
     load_candidates,
 )
 from miner.mining.search import pairs_for_hybrid
 from miner.mining.search_stages import DrawnDecoys, Means
-from miner.mining.sides import Part, Side, prepare
+from miner.mining.sides import Part, Scorer, Side, prepare
 from miner.names import SIDES
 from miner.precision.decoys import DecoyPairs, Decoys
 from miner.precision.decoys import joined as joined_decoys
 from miner.precision.search_result import Search
 from miner.scoring.languages import Identified
 from miner.scoring.margin import Candidates
-from miner.scoring.pair_features import PreparedText
 from miner.scoring.pairs import Pairs
 from miner.scoring.search_recall import Recall
-from miner.scoring.verifier import FEATURES, Verifier, verifier_of
+from miner.scoring.verifier import FEATURES, Verifier
 from miner.tasks.run import Call, Run
 from miner.tasks.task import Result
 
@@ -73,47 +71,42 @@ def mine(
     """
     rank = "margin" if verifier is None else "probability"
     settings = replace(settings, rank=rank, memory=run.memory, threads=run.threads)
-    codes = languages[0].code, languages[1].code
-    model = None if verifier is None else Entry.of(verifier.encoder)
+    scorer = None
+    if verifier is not None:
+        scorer = Scorer(Entry.of(verifier.encoder), (languages[0].code, languages[1].code))
     compressed = any(index.compressed for index, _ in indexes)
     if hybrid_from is None and not compressed:
         hybrid_from = pairs_for_hybrid(settings, verifier is not None)
-    pairs = len(indexes[0][0]) * len(indexes[1][0])
-    _require_memory(run, indexes)
-    lines = run.lines
-    if lines is None:
-        large = hybrid_from is not None and pairs >= hybrid_from
-        lines = min(HYBRID_LINES if large else LINES, max(1 << 12, run.memory // ROW))
-    sides = prepare(run, indexes, model, lines, whole=compressed)
+    sizes = len(indexes[0][0]), len(indexes[1][0])
+    _require_memory(run, sum(sizes))
+    large = hybrid_from is not None and sizes[0] * sizes[1] >= hybrid_from
+    usual = min(HYBRID_LINES if large else LINES, max(1 << 12, run.memory // ROW))
     engine = "fused" if settings.engine in ("auto", "hybrid") else settings.engine
     means = Means(settings.neighbors, engine, settings.exact, settings.device)
-    unread = sides[0].unread, sides[1].unread
-    digests = [side.digests for side in sides]
+
+    sides = prepare(run, indexes, scorer, run.lines or usual, whole=compressed)
+    vectors = sides[0].unread, sides[1].unread
     probed = run.task(
         "probe",
         search_stages.probe,
-        sides=unread,
-        digests=digests,
+        sides=vectors,
+        digests=[side.digests for side in sides],
         means=means,
         hybrid_from=hybrid_from,
     )
     chosen = None
-    if estimating:
-        assert model is not None
+    if estimating and scorer is not None:
         chosen = run.task(
             "decoys",
             search_stages.decoys,
             units=sides[1].size,
-            rows=sides[1].size,
             sides=sides,
-            model=model,
-            languages=codes,
+            scorer=scorer,
             given=given,
             means=means,
         )
     run.wait()
     engine, by_hybrid = probed.value["engine"], probed.value["hybrid"]
-    scorer = None if model is None else Scorer(model, codes)
     if by_hybrid:
         blocks = _hybrid_blocks(run, sides, scorer, means.k)
     else:
@@ -125,53 +118,38 @@ def mine(
         measured = run.task(
             "recall",
             hybrid_stages.recall,
-            units=sides[0].size + sides[1].size,
-            rows=sides[0].size + sides[1].size,
+            units=sum(sizes),
             sides=sides,
             lists=(forward, found.lists),
             means=means,
-            model=model,
-            languages=codes,
+            scorer=scorer,
         )
-    reason = None
-    if chosen is not None:
-        reason = chosen.value.get("error")
-        if reason is None:
-            found = _compete(run, found, chosen, means.k)
-    verified, matched = _matched(run, found, settings, scorer)
-    columns = _features(run, found, settings, scorer, verified, matched)
+    reason = None if chosen is None else chosen.value.get("error")
+    if chosen is not None and reason is None:
+        found = _compete(run, found, chosen, means.k)
+    matched, columns = _matched(run, found, settings, scorer)
     run.wait(last=True)
+
     competed = _competed(found, matched, columns)
-    own = replace(settings, engine=engine_of(settings, by_hybrid))
-    lists = [Neighbors(one.array("similarity"), one.array("row")) for one in (forward, found.lists)]
-    text: list[PreparedText | None] = [
-        None if verifier is None else side.prepared() for side in sides
-    ]
+    lists = [Neighbors(own.array("similarity"), own.array("row")) for own in (forward, found.lists)]
+    texts = [None if scorer is None else side.prepared() for side in sides]
     return Search(
         _pairs(found, matched, columns, indexes),
-        own,
-        (unread[0].all(), unread[1].all()),
+        replace(settings, engine="hybrid" if by_hybrid else means.engine),
+        (vectors[0].all(), vectors[1].all()),
         lists[0],
         lists[1],
-        None if verifier is None else verifier_of(verifier.encoder, codes),
-        text[0],
-        text[1],
+        None if scorer is None else scorer.open(run.threads),
+        texts[0],
+        texts[1],
         reason if competed is None else competed,
         None if measured is None else Recall(**measured.value),
         languages,
     )
 
 
-def engine_of(settings: SearchSettings, by_hybrid: bool) -> str:
-    """Return the name of the engine that has searched."""
-    if by_hybrid:
-        return "hybrid"
-    return "fused" if settings.engine in ("auto", "hybrid") else settings.engine
-
-
-def _require_memory(run: Run, indexes: Sequence[tuple[Index, Result | None]]) -> None:
+def _require_memory(run: Run, size: int) -> None:
     """Refuse, before any work, memory that is too little to match the pairs."""
-    size = sum(len(index) for index, _ in indexes)
     least = int(MATCHED * size)
     if least > run.memory:
         raise ResourceError(
@@ -180,153 +158,117 @@ def _require_memory(run: Run, indexes: Sequence[tuple[Index, Result | None]]) ->
         )
 
 
-def _name(part: Part, side: int) -> str:
-    return f"{SIDES[side]}-{part.number:04}"
+def _each(
+    parts: Sequence[Part], side: int | None = None, cost: float = 1.0, *, bare: bool = False
+) -> dict[str, Call]:
+    """Return a call for each part of a side: ``cost`` units for each vector.
+
+    ``bare``: the tasks read vectors only.
+    """
+    prefix = "" if side is None else f"{SIDES[side]}-"
+    return {
+        f"{prefix}{part.number:04}": Call(
+            {"part": part.bare if bare else part}, part.size * cost, part.size
+        )
+        for part in parts
+    }
 
 
-def _both(source: Part, target: Part) -> str:
-    return f"{source.number:04}-{target.number:04}"
+def _pairs_of_parts(sides: Sides, cost: float) -> dict[str, Call]:
+    """Return a call for each block, part x part: ``cost`` units for each pair of vectors."""
+    return {
+        f"{source.number:04}-{target.number:04}": Call(
+            {"parts": (source.bare, target.bare)},
+            source.size * target.size * cost,
+            max(source.size, target.size),
+        )
+        for source in sides[0].parts
+        for target in sides[1].parts
+    }
 
 
-Blocks = dict[tuple[int, int], Result]
-
-
-def _blocks(run: Run, sides: Sides, k: int, engine: str) -> Blocks:
-    """Register the comparison of all pairs, a block for each part x part."""
-    found = run.stage(
+def _blocks(run: Run, sides: Sides, k: int, engine: str) -> list[Result]:
+    """Register the comparison of all pairs, block by block."""
+    return run.stage(
         "search",
         search_stages.search,
-        {
-            _both(source, target): Call(
-                {
-                    "spans": (source.span, target.span),
-                    "firsts": (source.first, target.first),
-                    "digests": (source.digest, target.digest),
-                },
-                source.size * target.size,
-                max(source.size, target.size),
-            )
-            for source in sides[0].parts
-            for target in sides[1].parts
-        },
+        _pairs_of_parts(sides, 1.0),
         sides=(sides[0].unread, sides[1].unread),
         k=k,
         engine=engine,
     )
-    return _by_parts(found, sides)
 
 
-def _hybrid_blocks(run: Run, sides: Sides, scorer: Scorer | None, k: int) -> Blocks:
+def _hybrid_blocks(run: Run, sides: Sides, scorer: Scorer | None, k: int) -> list[Result]:
     """Register the comparison of few pairs, and the stages that say which."""
     vectors = sides[0].unread, sides[1].unread
-    sizes = sum(part.size for part in sides[0].parts), sum(part.size for part in sides[1].parts)
-    number = hybrid.number_of_clusters(sizes)
+    left, right = (sum(part.size for part in side.parts) for side in sides)
+    number = hybrid.number_of_clusters((left, right))
     learned = run.task(
         "centroids",
         hybrid_stages.centroids,
         units=float(clusters.ROUNDS * clusters.SAMPLED) * number**2,
-        rows=number,
         sides=vectors,
         digests=[side.digests for side in sides],
         number_of_clusters=number,
     )
-    model = None if scorer is None else scorer.model
-    languages = (None, None) if scorer is None else scorer.languages
     assigned = [
         run.stage(
             "assign",
             hybrid_stages.assign,
-            {
-                _name(part, side): Call({"part": part}, part.size * (6000 + number), part.size)
-                for part in own.parts
-            },
+            _each(own.parts, side, 6000 + number),
             side=side,
             vectors=vectors[side],
             centroids=learned,
             number_of_clusters=number,
-            model=model,
-            languages=languages,
+            scorer=scorer,
         )
         for side, own in enumerate(sides)
     ]
-    retrieved: list[list[Result]] = [[], []]
-    if model is not None:
-        for side, own in enumerate(sides):
-            retrieved[side] = run.stage(
+    retrieved: list[list[Result]] = []
+    if scorer is not None:
+        retrieved = [
+            run.stage(
                 "retrieve",
                 hybrid_stages.retrieve,
-                {
-                    _name(part, side): Call({"part": part}, part.size, part.size)
-                    for part in own.parts
-                },
+                _each(own.parts, side),
                 vectors=(vectors[side], vectors[1 - side]),
                 others=sides[1 - side].parts,
                 assigned=assigned[1 - side],
-                model=model,
-                languages=languages,
+                scorer=scorer,
             )
-    found = run.stage(
+            for side, own in enumerate(sides)
+        ]
+    return run.stage(
         "hybrid",
         hybrid_stages.block,
-        {
-            _both(source, target): Call(
-                {
-                    "parts": (source, target),
-                    "assigned": (assigned[0][source.number], assigned[1][target.number]),
-                    "retrieved": [
-                        tasks[part.number]
-                        for tasks, part in zip(retrieved, (source, target), strict=True)
-                        if tasks
-                    ],
-                },
-                2 * hybrid.PROBES * source.size * target.size / number,
-                max(source.size, target.size),
-            )
-            for source in sides[0].parts
-            for target in sides[1].parts
-        },
+        _pairs_of_parts(sides, 2 * hybrid.PROBES / number),
         sides=vectors,
+        assigned=assigned,
+        retrieved=retrieved,
         k=k,
     )
-    return _by_parts(found, sides)
-
-
-def _by_parts(found: Sequence[Result], sides: Sides) -> Blocks:
-    keys = ((s.number, t.number) for s in sides[0].parts for t in sides[1].parts)
-    return dict(zip(keys, found, strict=True))
 
 
 def _lists(
-    run: Run, sides: Sides, blocks: Blocks, k: int, engine: str, *, complete: bool
+    run: Run, sides: Sides, blocks: list[Result], k: int, engine: str, *, complete: bool
 ) -> tuple[Found, Result]:
     """Register the merging of the blocks to neighbour lists; return also all of the sources."""
-    merged = []
+    width = len(sides[1].parts)
+    merged: list[list[Result]] = []
     for side, own in enumerate(sides):
+        calls = _each(own.parts, side, bare=True)
+        for row, (name, call) in enumerate(list(calls.items())):
+            kept = blocks[row::width] if side else blocks[row * width : (row + 1) * width]
+            calls[name] = replace(call, arguments={**call.arguments, "blocks": kept})
         merged.append(
             run.stage(
                 "merge",
                 search_stages.merge,
-                {
-                    _name(part, side): Call(
-                        {
-                            "span": part.span,
-                            "digests": [part.digest, *sides[1 - side].digests],
-                            "blocks": [
-                                blocks[
-                                    (other.number, part.number)
-                                    if side
-                                    else (part.number, other.number)
-                                ]
-                                for other in sides[1 - side].parts
-                            ],
-                        },
-                        part.size,
-                        part.size,
-                    )
-                    for part in own.parts
-                },
+                calls,
                 side=side,
                 sides=(sides[0].unread, sides[1].unread),
+                digests=sides[1 - side].digests,
                 k=k,
                 engine=engine,
                 complete=complete,
@@ -348,14 +290,7 @@ def _compete(run: Run, found: Found, chosen: Result, k: int) -> Found:
     against = run.stage(
         "against",
         search_stages.against,
-        {
-            f"{part.number:04}": Call(
-                {"span": part.span, "first": part.first, "digest": part.digest},
-                part.size * count,
-                part.size,
-            )
-            for part in source.parts
-        },
+        _each(source.parts, cost=count, bare=True),
         source=source.unread,
         decoys=drawn,
         k=k,
@@ -377,86 +312,33 @@ def _compete(run: Run, found: Found, chosen: Result, k: int) -> Found:
 
 def _matched(
     run: Run, found: Found, settings: SearchSettings, scorer: Scorer | None
-) -> tuple[Verified | None, Result]:
-    """Register the scores of all candidates, and the choice of pairs by the retrieval."""
+) -> tuple[Result, list[Result]]:
+    """Register the scores of all candidates and the choice of pairs; return pairs and features."""
     sources, targets = found.sides
-    verified = None
+    shared = {"found": found, "margin": settings.margin, "scorer": scorer}
     if scorer is not None:
-        verify = run.stage(
-            "verify",
-            score_stages.verify,
-            {
-                f"{part.number:04}": Call({"part": part.number}, part.size, part.size)
-                for part in sources.parts
-            },
-            found=found,
-            margin=settings.margin,
-            scorer=scorer,
-        )
+        verify = run.stage("verify", score_stages.verify, _each(sources.parts), **shared)
         rivals = run.stage(
-            "rivals",
-            score_stages.rivals,
-            {
-                f"{part.number:04}": Call({"part": part.number}, part.size, part.size)
-                for part in targets.parts
-            },
-            found=found,
-            verified=verify,
+            "rivals", score_stages.rivals, _each(targets.parts), found=found, verified=verify
         )
         contest = run.task(
             "contest", score_stages.contest, units=targets.size, found=found, parts=rivals
         )
-        verified = Verified(tuple(verify), contest)
-    scores = run.stage(
-        "score",
-        score_stages.score,
-        {
-            f"{part.number:04}": Call({"part": part.number}, part.size, part.size)
-            for part in sources.parts
-        },
-        found=found,
-        margin=settings.margin,
-        scorer=scorer,
-        verified=verified,
-    )
-    size = sources.size + targets.size
+        shared["verified"] = Verified(tuple(verify), contest)
+    scores = run.stage("score", score_stages.score, _each(sources.parts), **shared)
     matched = run.task(
         "match",
         score_stages.match,
-        units=size,
-        rows=size,
-        sizes=(sources.size, targets.size),
+        units=sources.size + targets.size,
+        targets=targets.size,
         draws=found.draws,
         parts=scores,
         retrieval=settings.retrieval,
     )
-    return verified, matched
-
-
-def _features(
-    run: Run,
-    found: Found,
-    settings: SearchSettings,
-    scorer: Scorer | None,
-    verified: Verified | None,
-    matched: Result,
-) -> list[Result]:
-    """Register the features of the matched pairs; none without a verifier."""
     if scorer is None:
-        return []
-    return run.stage(
-        "features",
-        score_stages.features,
-        {
-            f"{part.number:04}": Call({"part": part.number}, part.size, part.size)
-            for part in found.sides[0].parts
-        },
-        found=found,
-        margin=settings.margin,
-        scorer=scorer,
-        verified=verified,
-        matched=matched,
-    )
+        return matched, []
+    calls = _each(sources.parts)
+    return matched, run.stage("features", score_stages.features, calls, matched=matched, **shared)
 
 
 def _pairs(

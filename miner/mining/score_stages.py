@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 
 from miner.arrays import create_npy
-from miner.encoder.entries import Entry
 from miner.knn.neighbors import Neighbors
 from miner.mining.exchange import Places, rival_parts
 from miner.mining.search_stages import DrawnDecoys
-from miner.mining.sides import Side, load_text
+from miner.mining.sides import Part, Scorer, Side, load_text
 from miner.precision.decoys import merged_lists
 from miner.scoring.context_features import BestLogits
 from miner.scoring.listed import Listed
@@ -36,7 +35,7 @@ from miner.scoring.verification import (
     scored_blocks,
 )
 from miner.scoring.verification import features as features_of
-from miner.scoring.verifier import Languages, Verifier, verifier_of
+from miner.scoring.verifier import Verifier
 from miner.tasks.task import Job, Result, hints
 
 # Best pairs of a part that are collected before only the best of each target stay.
@@ -81,28 +80,21 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Scorer:
-    """What verifies candidates: a model, and the languages of both sides."""
-
-    model: Entry
-    languages: Languages
-
-    def open(self, threads: int) -> Verifier:
-        return verifier_of(self.model.open(threads), self.languages)
-
-
-@dataclass(frozen=True)
 class SourcePart:
-    """Part ``number`` of the sources at work."""
+    """A part of the sources at work."""
 
     found: Found
-    number: int
+    part: Part
     margin: str
     verifier: Verifier | None
 
     @property
+    def number(self) -> int:
+        return self.part.number
+
+    @property
     def span(self) -> tuple[int, int]:
-        return self.found.sides[0].parts[self.number].span
+        return self.part.span
 
     @cached_property
     def forward(self) -> Neighbors:
@@ -122,9 +114,8 @@ class SourcePart:
     @cached_property
     def text(self) -> PreparedText:
         """Token ids of the part's sources."""
-        task = self.found.sides[0].parts[self.number].text
-        assert task is not None
-        return load_text(task.path)
+        assert self.part.text is not None
+        return load_text(self.part.text.path)
 
     def rounds(self) -> list[Round]:
         return [Round(self, number) for number in self.found.rounds]
@@ -227,7 +218,7 @@ class Verified:
 
 
 @hints(seconds=5e-4, memory=1100)
-def verify(job: Job, found: Found, part: int, margin: str, scorer: Scorer) -> None:
+def verify(job: Job, found: Found, part: Part, margin: str, scorer: Scorer) -> None:
     """Compute the logits of the pair features of a part's candidates, and the best of each source.
 
     Decoys compete in further rounds, in which the logits of targets are known. Logits are also
@@ -263,18 +254,18 @@ def _reported(job: Job, one: Round, best: BestLogits) -> Callable[[Candidates, n
 
 
 @hints(seconds=1e-5)
-def rivals(job: Job, found: Found, part: int, verified: list[Result]) -> None:
+def rivals(job: Job, found: Found, part: Part, verified: list[Result]) -> None:
     """Collect the best logits of a part of the targets, of all sources.
 
     The last part includes the decoys.
     """
-    start, end = found.sides[1].parts[part].span
-    last = part == len(found.sides[1].parts) - 1
+    start, end = part.span
+    last = part.number == len(found.sides[1].parts) - 1
     for number in found.rounds:
         best = BestLogits(end - start + (found.draws[number - 1] if number and last else 0))
         for task in verified:
             starts = task.array(f"{number}-rivals-starts")
-            own = task.array(f"{number}-rivals")[starts[part] : starts[part + 1]]
+            own = task.array(f"{number}-rivals")[starts[part.number] : starts[part.number + 1]]
             for first in range(0, len(own), BLOCK):
                 some = own[first : first + BLOCK]
                 best.add(some["target"].astype(np.int64), some["logit"])
@@ -299,7 +290,7 @@ def contest(job: Job, found: Found, parts: list[Result]) -> None:
 def score(
     job: Job,
     found: Found,
-    part: int,
+    part: Part,
     margin: str,
     scorer: Scorer | None = None,
     verified: Verified | None = None,
@@ -337,17 +328,17 @@ def _scored(one: Round, verified: Verified | None) -> Iterator[Candidates]:
 
 @hints(seconds=4e-6, memory=190)
 def match(
-    job: Job, sizes: tuple[int, int], draws: tuple[int, ...], parts: list[Result], retrieval: str
+    job: Job, targets: int, draws: tuple[int, ...], parts: list[Result], retrieval: str
 ) -> dict[str, Any]:
     """Choose pairs among the best of all parts, by the retrieval: one-to-one by default.
 
-    ``sizes`` are the sentences of both sides, ``draws`` the decoys of each draw. Memory: 190 bytes
+    ``targets`` is the number of targets, ``draws`` of the decoys of each draw. Memory: 190 bytes
     a sentence of either side.
     """
     kept = []
     for number in range(1 + len(draws)):
         more = draws[number - 1] if number else 0
-        chosen = Retrieval(sizes[1] + more, retrieval)
+        chosen = Retrieval(targets + more, retrieval)
         for task in parts:
             forward, backward = (
                 load_candidates(task.array(f"{number}-{name}")) for name in ("forward", "backward")
@@ -355,7 +346,7 @@ def match(
             chosen.add_best(forward, backward)
         pairs = chosen.result()
         if number:
-            pairs = pairs.take(pairs.target_row >= sizes[1])
+            pairs = pairs.take(pairs.target_row >= targets)
         save_candidates(job, f"{number}-pairs", pairs)
         kept.append(len(pairs))
     return {"pairs": kept}
@@ -365,7 +356,7 @@ def match(
 def features(
     job: Job,
     found: Found,
-    part: int,
+    part: Part,
     margin: str,
     scorer: Scorer,
     verified: Verified,
@@ -377,7 +368,7 @@ def features(
         pairs = matched.array(f"{one.number}-pairs")
         own = load_candidates(pairs[in_span(pairs["source_row"], source.span)])
         own = replace(own, source_row=own.source_row - source.span[0])
-        context_of = one.context_of(verified.parts[part], verified.contest)
+        context_of = one.context_of(verified.parts[part.number], verified.contest)
         text, first = one.target_text, 0
         if one.number:
             text, first = one.decoy_text, one.targets

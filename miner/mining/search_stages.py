@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from miner.arrays import create_npy
-from miner.encoder.entries import Entry
 from miner.errors import MinerError
 from miner.kernels.blocks import merge_lists
 from miner.knn.engines import Engine, Float32Engine, Int8Engine, choose_engine
@@ -22,12 +21,11 @@ from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
 from miner.machine import release_pages
 from miner.mining.exchange import listed_parts
-from miner.mining.sides import Side, Span, Vectors, load_text, save_text
+from miner.mining.sides import Part, Scorer, Side, Vectors, load_text, save_text
 from miner.precision import decoys as choice
 from miner.precision.decoys import Decoys
 from miner.scoring.listed import two_nearest
 from miner.scoring.margin import neighborhood_mean
-from miner.scoring.verifier import Languages, verifier_of
 from miner.tasks.task import Job, Result, hints
 
 # Rows of lists that are joined at a time.
@@ -125,13 +123,12 @@ def probe(
 def decoys(
     job: Job,
     sides: tuple[Side, Side],
-    model: Entry,
-    languages: Languages,
+    scorer: Scorer,
     given: tuple[str, ...] | None,
     means: Means,
 ) -> dict[str, Any]:
     """Choose and encode the decoys; where there are too few, return why as ``error``."""
-    verifier = verifier_of(model.open(job.threads), languages)
+    verifier = scorer.open(job.threads)
     targets, rows = sides[1].prepared(), sides[1].unread.all().rows
     tokenizer = verifier.encoder.tokenizer
     try:
@@ -160,34 +157,28 @@ def decoys(
 @hints(seconds=8e-9, memory=700, searches=True)
 def search(
     job: Job,
+    parts: tuple[Part, Part],
     sides: tuple[Vectors, Vectors],
-    spans: tuple[Span, Span],
-    firsts: tuple[int, int],
-    digests: tuple[str, str],
     k: int,
     engine: str,
 ) -> None:
-    """Search a block of the similarity matrix, once for both directions.
-
-    ``spans`` are the rows of both sides, ``firsts`` the positions of their first vectors,
-    ``digests`` of their vectors.
-    """
+    """Search a block of the similarity matrix, once for both directions."""
     left, right = (
-        side.all(compressed=True) if side.place.open().compressed else side.part(span)
-        for side, span in zip(sides, spans, strict=True)
+        side.all(compressed=True) if side.place.open().compressed else side.part(part.span)
+        for side, part in zip(sides, parts, strict=True)
     )
     made = open_engine(engine, job.threads)
     forward, backward = block_candidates(left, right, k, job.memory, made, job.report)
-    save_lists(job, "forward", forward, firsts[1])
-    save_lists(job, "backward", backward, firsts[0])
+    save_lists(job, "forward", forward, parts[1].first)
+    save_lists(job, "backward", backward, parts[0].first)
 
 
 @hints(seconds=2e-5, memory=700)
 def merge(
     job: Job,
+    part: Part,
     side: int,
     sides: tuple[Vectors, Vectors],
-    span: Span,
     digests: list[str],
     blocks: list[Result],
     k: int,
@@ -197,42 +188,37 @@ def merge(
 ) -> None:
     """Merge the candidates of a part from all blocks, and rank them exactly.
 
-    ``digests`` are of the part and of all of the other side. Lists of targets are also written by
-    the parts of the sources, which begin at the rows ``others``. Not ``complete``: the search has
-    left rows out, so that nothing is in doubt.
+    ``digests`` are of the other side. Lists of targets are also written by the parts of the
+    sources, which begin at the rows ``others``. Not ``complete``: the search has left rows out, so
+    that nothing is in doubt.
     """
-    queries, base = sides[side].part(span), sides[1 - side].all()
+    queries, base = sides[side].part(part.span), sides[1 - side].all()
     name = ("forward", "backward")[side]
     named = [block.array(name) for block in blocks]
     made = open_engine(engine, job.threads)
     found = _settled(job, queries, base, named, k, made, complete=complete)
     save_neighbors(job, "", found)
     if side == 1:
-        parts, starts = listed_parts(found, others)
-        job.save(listed=parts, listed_starts=starts)
+        listed, starts = listed_parts(found, others)
+        job.save(listed=listed, listed_starts=starts)
 
 
 @hints(seconds=1e-8, memory=700, searches=True)
 def against(
     job: Job,
+    part: Part,
     source: Vectors,
-    span: Span,
-    first: int,
-    digest: str,
     decoys: DrawnDecoys,
     k: int,
 ) -> None:
-    """Search a part of the sources against the decoys, once for both directions.
-
-    ``first`` is the position of the part's first vector, ``digest`` of its vectors.
-    """
-    queries = source.part(span)
+    """Search a part of the sources against the decoys, once for both directions."""
+    queries = source.part(part.span)
     for draw, name in enumerate(decoys.engines):
         engine, base = open_engine(name, job.threads), decoys.vectors(draw)
         forward, backward = block_candidates(queries, base, k, job.memory, engine)
         found = settle_part(queries, base, forward, k, job.memory, engine)
         save_neighbors(job, f"{draw}-", found)
-        save_lists(job, f"{draw}-backward", backward, first)
+        save_lists(job, f"{draw}-backward", backward, part.first)
 
 
 @hints(seconds=2e-5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from miner.names import SIDES
 from miner.ragged import offsets_of
 from miner.scoring.pair_features import PreparedText
 from miner.scoring.verification import prepare_texts
+from miner.scoring.verifier import Languages, Verifier, verifier_of
 from miner.tasks.run import Call, Run
 from miner.tasks.task import Job, Result, hints, load
 
@@ -47,6 +48,17 @@ class Place:
 
 
 @dataclass(frozen=True)
+class Scorer:
+    """What verifies candidates: a model, and the languages of both sides."""
+
+    model: Entry
+    languages: Languages
+
+    def open(self, threads: int) -> Verifier:
+        return verifier_of(self.model.open(threads), self.languages)
+
+
+@dataclass(frozen=True)
 class Part:
     """Rows ``span`` of a side: shard ``number``. ``first`` is the position of the first vector.
 
@@ -60,6 +72,11 @@ class Part:
     size: int
     digest: str
     text: Result | None
+
+    @property
+    def bare(self) -> Part:
+        """The part without its text, for tasks that read vectors only."""
+        return replace(self, text=None)
 
 
 @dataclass(frozen=True)
@@ -126,16 +143,18 @@ class Vectors:
 def prepare(
     run: Run,
     indexes: Sequence[tuple[Index, Result | None]],
-    model: Entry | None,
+    scorer: Scorer | None,
     lines: int,
     *,
     whole: bool,
 ) -> tuple[Side, Side]:
     """Find the rows of both sides that take part, cut them into parts, and tokenise their text.
 
-    ``indexes`` are the opened indexes, each with the task that made it, if any. ``model`` verifies;
-    without it no text is prepared. ``whole``: a side is one part. Waits for all of it.
+    ``indexes`` are the opened indexes, each with the task that made it, if any. The model of the
+    ``scorer`` tokenises; without it no text is prepared. ``whole``: a side is one part. Waits for
+    all of it.
     """
+    model = None if scorer is None else scorer.model
     found = []
     for name, (index, made) in zip(SIDES, indexes, strict=True):
         place = Place(made or str(index.path.absolute()))
@@ -145,7 +164,7 @@ def prepare(
             "part",
             describe_part,
             {
-                f"{name}-{number:04}": Call({"span": span}, span[1] - span[0], span[1] - span[0])
+                f"{name}-{number:04}": Call({"span": span}, span[1] - span[0])
                 for number, span in enumerate(spans)
             },
             place=place,

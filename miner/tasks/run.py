@@ -43,14 +43,14 @@ OTHERS = {TASKS, "slurm"}
 
 @dataclass(frozen=True)
 class Call:
-    """Arguments of one task of a stage, the measures of its cost, and nothing else.
+    """Arguments of one task of a stage, and the measures of its cost.
 
-    ``units`` and ``rows`` are those of :class:`miner.tasks.task.Task`.
+    ``units`` and ``rows`` as in :class:`miner.tasks.task.Task`; by default there is one row a unit.
     """
 
     arguments: Mapping[str, Any]
     units: float = 1.0
-    rows: float = 0.0
+    rows: float | None = None
 
 
 class Run:
@@ -96,7 +96,8 @@ class Run:
         found = []
         for number, call in calls.items():
             arguments = {**shared, **call.arguments}
-            task = Task(f"{kind}/{number}", function, arguments, call.units, call.rows)
+            rows = call.units if call.rows is None else call.rows
+            task = Task(f"{kind}/{number}", function, arguments, call.units, rows)
             assert self._tasks.setdefault(task.name, task).fingerprint == task.fingerprint
             found.append(Result(self.address, task.name, task.fingerprint))
         return found
@@ -108,11 +109,10 @@ class Run:
         number: str = "all",
         *,
         units: float = 1.0,
-        rows: float = 0.0,
         **arguments: Any,
     ) -> Result:
         """Register one task, as :meth:`stage` does."""
-        [found] = self.stage(kind, function, {number: Call(arguments, units, rows)})
+        [found] = self.stage(kind, function, {number: Call(arguments, units)})
         return found
 
     def wait(self, *, last: bool = False) -> None:
