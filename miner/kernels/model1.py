@@ -8,8 +8,10 @@ translations of token ``x``, with the same slice of ``probability (m,) float32``
 import numba
 import numpy as np
 
+from miner.kernels.cache import njit
 
-@numba.njit(cache=True, nogil=True)
+
+@njit(nogil=True)
 def distinct(ids, offsets):
     """Sort the ids of every sentence and remove repeats; returns ids and offsets."""
     out, bounds = np.empty_like(ids), np.zeros_like(offsets)
@@ -22,7 +24,7 @@ def distinct(ids, offsets):
     return out[:count].copy(), bounds
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def occurrences(ids, offsets, size):
     """Invert a corpus: token x occurs in the sentences ``where[starts[x]:starts[x + 1]]``.
 
@@ -40,7 +42,7 @@ def occurrences(ids, offsets, size):
     return starts, where
 
 
-@numba.njit(parallel=True, cache=True, nogil=True)
+@njit(parallel=True, nogil=True)
 def partners(starts, where, ids, offsets, least, rows, columns, lanes):
     """Find the tokens that occur opposite each token in at least ``least`` pairs.
 
@@ -72,7 +74,7 @@ def partners(starts, where, ids, offsets, least, rows, columns, lanes):
     return sizes
 
 
-@numba.njit(parallel=True, cache=True, nogil=True)
+@njit(parallel=True, nogil=True)
 def expectation(left, left_offsets, right, right_offsets, rows, columns, probability, empty, out):
     """Write the probability of each token ``right[p]`` given its left sentence to ``out[p]``.
 
@@ -97,7 +99,7 @@ def expectation(left, left_offsets, right, right_offsets, rows, columns, probabi
                     out[p] += probability[low]
 
 
-@numba.njit(parallel=True, cache=True, nogil=True)
+@njit(parallel=True, nogil=True)
 def maximisation(starts, where, right, right_offsets, rows, columns, probability, expected, lanes):
     """Return the next probabilities of the table, ``(m,) float32``.
 
