@@ -1,8 +1,6 @@
 """miner.analysis.language_overlap and ``miner evaluate languages``."""
 
 import json
-import math
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -218,12 +216,6 @@ def test_command_counts_pieces(
     assert table[-2:] == [["Spearman", "-"], ["languages", "1"]]
 
 
-def test_command_without_columns(scores: Path) -> None:
-    done = call(scores)
-    assert done.exit_code == 0 and "Spearman" not in done.stdout
-    assert done.stdout.splitlines()[-1].split() == ["ru", "0.500"]
-
-
 @pytest.mark.parametrize(
     "options, says",
     [
@@ -247,29 +239,6 @@ def test_command_on_missing_input(scores: Path, tmp_path: Path) -> None:
     ):
         done = call(*arguments)
         assert isinstance(done.exception, CorpusError) and says in str(done.exception)
-
-
-def test_help_explains_every_option() -> None:
-    assert len(languages.get_short_help_str(200)) > 20 and "SCORES" in (languages.help or "")
-    for parameter in languages.params[1:]:
-        assert len(parameter.help) > 10  # type: ignore[attr-defined]
-    examples = (languages.epilog or "").split("Examples:\n")[1].splitlines()
-    for line in examples:
-        _, _, _, *arguments = shlex.split(line)
-        languages.make_context(line, arguments)  # raises for an option that there is not
-
-
-def test_places_on_the_globe() -> None:
-    from benchmarks.models.distances import cosine_distance, great_circle, place, unit
-
-    generator = np.random.default_rng(4)
-    points = np.array([unit(*row) for row in generator.uniform((-90, -180), (90, 180), (99, 2))])
-    london, paris = unit(51.5, -0.1), unit(48.9, 2.4)
-    distances = np.array([great_circle(london, point) for point in points])
-    np.testing.assert_allclose(place(points, distances), london, atol=1e-9)
-    assert great_circle(london, paris) * math.pi * 6371 == pytest.approx(340, abs=10)
-    assert great_circle(london, -london) == 1 and great_circle(london, london) == 0
-    assert cosine_distance(np.array([1.0, 0, 1]), np.array([0.0, 2, 2])) == pytest.approx(0.5)
 
 
 def test_languages_of_low_and_high_overlap_apart() -> None:

@@ -15,7 +15,6 @@ import miner
 from benchmarks import pages
 from benchmarks.mining import between_languages, bucc_protocol, mining_quality
 from benchmarks.models import encoder_plan, encoder_tables, seen, training_text, unseen
-from miner import MinerError
 from miner.encoder.model import Model, Part
 from miner.text.output import open_output
 
@@ -116,53 +115,6 @@ def test_pairs_between_languages_share_an_english_sentence() -> None:
     numbers = [{text.split()[1] for text in side.values()} for side in sides]
     assert len(numbers[0] & numbers[1]) == len(gold)
     assert between_languages.corpus(czech, spanish) == (sides, gold)
-
-
-def test_draw() -> None:
-    pairs = [(str(number), str(-number)) for number in range(50)]
-    drawn = training_text.draw(pairs, 20)
-    assert (
-        len(set(drawn)) == 20 and set(drawn) < set(pairs) and drawn == training_text.draw(pairs, 20)
-    )
-    assert sorted(training_text.draw(pairs, 100)) == sorted(pairs)
-
-
-def test_text_is_short_and_distinct(tmp_path: Path) -> None:
-    place = tmp_path / "train" / "fr-en"
-    place.mkdir(parents=True)
-    long = "mot " * (training_text.LONGEST + 1)
-    (place / "a.tsv").write_text(f"un\tone\ndeux\ttwo\n{long}\tword\n", encoding="utf-8")
-    (place / "b.tsv").write_text("deux\ttwo\ndeux\ta pair\n", encoding="utf-8")
-    assert training_text.bilingual(tmp_path) == [("un", "one"), ("deux", "two"), ("deux", "a pair")]
-    (place / "tatoeba.tsv").write_text("deux\ttwo\ndeux\tTWO!\ndeux\ta pair\n", encoding="utf-8")
-    assert training_text.paraphrases(tmp_path) == [("a pair", "two")]
-    with pytest.raises(MinerError, match="no training text"):
-        training_text.bilingual(tmp_path / "elsewhere")
-
-
-def test_plan() -> None:
-    for group in encoder_plan.GROUPS.values():
-        assert len({row.key for row in group.rows}) == len(group.rows)
-        negatives = {row.config.negatives_from for row in group.rows if row.config.epochs > 0}
-        assert group.bilingual or negatives == {"either"}
-    rows = {row.name: row.config for row in encoder_plan.GROUPS["bilingual"].rows}
-    assert rows["sp"] == encoder_plan.P19 and rows["sp, 20k pieces, random"].epochs == 0
-    assert rows["sp, 1 epoch"] == replace(encoder_plan.P19, epochs=1)
-    lstm, gran = rows["lstm"], rows["gran-gru"]
-    assert (lstm.epochs, lstm.scramble, gran.epochs, gran.scramble) == (1, 0.3, 1, 0)
-    assert gran.initial < encoder_plan.P19.initial < lstm.initial
-    mixed = {row.name: row.config for row in encoder_plan.GROUPS["english"].rows}[
-        "word+trigram+lstm"
-    ]
-    assert (mixed.epochs, mixed.scramble, mixed.initial) == (3, 0.3, encoder_plan.P19.initial)
-    # One answer of every question is the recipe itself.
-    asked = {row.question for row in encoder_plan.GROUPS["questions"].rows}
-    answered = {
-        row.question
-        for row in encoder_plan.GROUPS["questions"].rows
-        if row.config == encoder_plan.P19
-    }
-    assert answered == asked
 
 
 def test_parameters() -> None:

@@ -20,9 +20,7 @@ pytest.importorskip("torch", reason="the experiments train")
 from benchmarks.models import (
     back_translation_experiments,
     bench,
-    bound_experiments,
     choose,
-    cooccurrence_vectors,
     experiment_metrics,
     experiment_tables,
     filter_experiments,
@@ -30,9 +28,7 @@ from benchmarks.models import (
     language_experiments,
     recipe_experiments,
     size_experiments,
-    sources,
     training_text,
-    word_vector_experiments,
 )
 from benchmarks.models import experiments as command
 from benchmarks.models.experiment_metrics import ExperimentBench
@@ -194,21 +190,6 @@ def test_the_model_of_a_pool_is_not_trained_on_its_pairs(
 # --- sections -----------------------------------------------------------------------------------
 
 
-def test_sources(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "FEW", 5)
-    dry = Dry(data, 50)
-    results = last(sources, dry)
-    rows = [(row["group"], row["name"], row["pairs"]) for row in results["rows"]]
-    assert rows == [
-        *(("50 pairs", name, 50) for name in ("large", "other", "tatoeba", sources.MIX)),
-        *(("5 pairs", name, 5) for name in ("large", "other", "small", "tatoeba", sources.MIX)),
-    ]
-    assert results["left out"] == {"50 pairs": {"small": 7}, "5 pairs": {}}
-    assert "Too small: small (7)." in experiment_tables.section("sources", results)
-    # A small number of pairs makes one group.
-    assert len(last(sources, Dry(data, 4))["rows"]) == 5
-
-
 def test_filters(data: Path) -> None:
     dry = Dry(data, 20)
     results = last(filter_experiments, dry)
@@ -307,75 +288,6 @@ def test_languages_have_the_same_english(data: Path, monkeypatch: pytest.MonkeyP
     assert any(line.startswith("Spearman with STS 12–16: overlap undefined (5") for line in lines)
 
 
-def test_every_language_and_the_halves_by_overlap(data: Path) -> None:
-    for language, words in (("cs", "jeden dva"), ("de", "eins two"), ("es", "one two")):
-        one, two = words.split()
-        put(data, f"train/{language}-en/a.tsv", [(one, "one"), (two, "two")])
-    *_, results = language_experiments.measure_every(Dry(data, 20))  # type: ignore[arg-type]
-    names = [row["name"] for row in results["rows"]]
-    assert names == sorted(names) and {"cs", "de", "es", "fr"} <= set(names)
-    groups = list(results["spearman"])
-    assert groups[0] == language_experiments.EVERY and len(groups) == 3
-    assert "overlap up to" in groups[1] and "overlap above" in groups[2]
-    counts = [one["overlap"]["languages"] for one in results["spearman"].values()]
-    assert counts[0] == len(names) == counts[1] + counts[2]
-    lines = experiment_tables.section("every-language", results)
-    assert sum(line.startswith("Spearman with STS 12–16") for line in lines) == 3
-
-
-def test_word_vectors(data: Path, tmp_path: Path) -> None:
-    file = tmp_path / "vectors.txt"
-    file.write_text("one 1 2 3\ntwo 3 4 5\n")
-    dry = Dry(data, 20)
-    dry.embeddings = file
-    results = last(word_vector_experiments, dry)
-    starts = [(row["name"], row["embeddings"], row["seed"]) for row in results["rows"]]
-    assert starts[:2] == [("random", None, 1), ("the vectors", file, 1)] and len(starts) == 9
-    assert {row["group"] for row in results["rows"]} == {"words, d = 3"}
-    assert experiment_tables.section("word-vectors", results)
-
-
-def test_word_vectors_are_learned_from_the_text(
-    data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(word_vector_experiments, "DIMENSION", 6)
-    dry = Dry(data, 20)
-    dry.work, dry.quick = data / "work", False  # type: ignore[attr-defined]
-    results = last(word_vector_experiments, dry)
-    assert results["sentences"] > 100 and results["rows"][0]["group"] == "words, d = 6"
-    assert (data / "work" / results["embeddings"]).exists()
-
-
-def test_vectors_of_words_in_the_same_company_are_near() -> None:
-    sentences = [f"{one} {word} {two}" for word, one, two in (
-        ("cat", "the", "sleeps"), ("dog", "the", "sleeps"), ("sun", "a", "shines")
-    )] * 6  # fmt: skip
-    words, vectors = cooccurrence_vectors.learn_vectors(sentences, 3)
-    assert words[:2] == ["sleeps", "the"] and vectors.dtype == np.float32
-    cat, dog, sun = (vectors[words.index(word)] for word in ("cat", "dog", "sun"))
-    assert cat @ dog == pytest.approx(1, abs=1e-3) and abs(cat @ sun) < 0.1
-    with pytest.raises(MinerError, match="7 words occur 5 times"):
-        cooccurrence_vectors.learn_vectors(sentences, 7)
-
-
-def test_cooccurrence_is_counted_within_sentences() -> None:
-    ids, offsets = np.array([0, 1, -1, 0, 2, 1, 2]), np.array([0, 4, 7])
-    counts = np.zeros((3, 3))
-    for start, end in zip(offsets[:-1], offsets[1:], strict=True):
-        for i in range(start, end):
-            for j in range(start, end):
-                if 0 < abs(i - j) <= cooccurrence_vectors.WINDOW and min(ids[i], ids[j]) >= 0:
-                    counts[ids[i], ids[j]] += 1
-    found = cooccurrence_vectors.cooccurrence(ids, offsets, 3)
-    np.testing.assert_array_equal(found.toarray(), counts)
-    context = counts.sum(axis=1) ** cooccurrence_vectors.SMOOTHING
-    with np.errstate(divide="ignore"):
-        ratio = counts * context.sum() / np.outer(counts.sum(axis=1), context)
-        expected = np.maximum(np.log(ratio), 0)
-    information = cooccurrence_vectors.mutual_information(found).toarray()
-    np.testing.assert_allclose(information, expected)
-
-
 def test_recipes_are_crossed_over_seeds(data: Path) -> None:
     results = last(recipe_experiments, Dry(data, 20))
     keys = [(row["group"], row["name"], row["seed"]) for row in results["rows"]]
@@ -390,19 +302,6 @@ def test_recipes_are_crossed_over_seeds(data: Path) -> None:
     assert joined["figures"]["bucc"] == {"value": pytest.approx(0.2), "interval": [0.1, 0.3]}
     failed = [{"group": "g", "name": "n", "seed": 1, "pairs": 2, "failed": "why"}]
     assert experiment_tables.over_seeds(failed) == failed
-
-
-def test_starts_and_recipes_of_the_papers(data: Path) -> None:
-    dry = Dry(data, 20)
-    *_, starts = recipe_experiments.measure_starts(dry)  # type: ignore[arg-type]
-    assert [row["name"] for row in starts["rows"]] == list(recipe_experiments.STARTS)
-    *_, papers = recipe_experiments.measure_papers(dry)  # type: ignore[arg-type]
-    counts = [row["name"] for row in papers["rows"]]
-    # Averages have three seeds, the network has one.
-    assert [counts.count(name) for name in recipe_experiments.PAPERS] == [3, 3, 3, 3, 1]
-    lines = experiment_tables.section("paper-recipes", papers)
-    assert lines[-1] == "Time: 13 trainings 0.4 CPU minutes."
-    assert any(line.startswith("| s18: GRAN over morphs | 20 | 1, 2 |") for line in lines)
 
 
 def test_a_bitext_and_its_back_translation_have_the_same_rows(
@@ -421,24 +320,6 @@ def test_a_bitext_and_its_back_translation_have_the_same_rows(
         twice = dry.given[languages, "twice the bitext"]
         assert twice[: len(bitext)] == bitext and len(set(twice)) == len(twice) > len(bitext)
     assert experiment_tables.section("back-translation", results)
-
-
-def test_bounds_of_back_translated_text(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(back_translation_experiments, "TAUGHT", 60)
-    tried = [
-        bound_experiments.tune_bounds.Tried((0.0, 1.0), 15, 0.5),
-        bound_experiments.tune_bounds.Tried((0.0, 0.6), 2, None),
-    ]
-    monkeypatch.setattr(bound_experiments.tune_bounds, "tune", lambda *_: tried)
-    grades = "".join(f"{n % 5}\tone {n}\ttwo {n}\n" for n in range(9))
-    (data / "sts").mkdir()
-    (data / "sts" / "stsb.en.dev.tsv").write_text(grades)
-    dry = Dry(data, 15)
-    dry.work, dry.quick = data / "work", True  # type: ignore[attr-defined]
-    results = last(bound_experiments, dry)
-    lines = "\n".join(experiment_tables.section("filter-bounds", results))
-    assert "| 0 to 1 | 3 | 15 | 3, 0 | 50.0 (50.0–50.0) |" in lines
-    assert "| 0 to 0.6 | 3 | too few pairs |" in lines
 
 
 def test_paraphrases_are_mixed_into_a_bitext(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -136,15 +136,6 @@ def test_an_index_that_was_never_finished(ready: Miner) -> None:
     only(ready.search("de", "en"), "de", "never finished")
 
 
-def test_somebody_elses_directory(ready: Miner, german_file: Path) -> None:
-    Path("thesis").mkdir()
-    write("thesis/chapter1", "years of work")
-    for more in ([], ["--overwrite"]):
-        done = ready.index(german_file, "thesis", *more)
-        assert done.code == 2 and "thesis exists and is not an index" in done.err
-    assert Path("thesis/chapter1").read_text() == "years of work\n"
-
-
 def test_the_working_directory(
     ready: Miner, german_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

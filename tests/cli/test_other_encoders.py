@@ -16,10 +16,8 @@ from support.invented import synthetic
 
 import miner_train.learn_verifier
 from miner.cli import main
-from miner.encoder.architecture import ENCODERS
 from miner.encoder.model import load
 from miner_train.config import TrainConfig
-from miner_train.recipes import RECIPES
 
 Run = Callable[..., tuple[int, str, str]]
 FAST = [
@@ -126,14 +124,6 @@ def test_separate_vocabularies_want_a_side(
         tmp_path / "source",
     )
     assert code == 1 and "--side source, not with target" in err
-
-
-def test_list_explains_all(miner: Run) -> None:
-    code, out, _ = miner("train", "--list")
-    assert code == 0
-    for name in (*ENCODERS, *RECIPES, "contrastive", "--lambda-w", "--negatives-from"):
-        assert name in out
-    assert max(map(len, out.splitlines())) <= 110
 
 
 def test_like_takes_over_a_configuration(files: list[str], tmp_path: Path, miner: Run) -> None:

@@ -137,14 +137,6 @@ def test_rows_that_cancel_out_give_the_zero_row() -> None:
     assert not out.any()
 
 
-def test_repeated_pieces_count_each_time() -> None:
-    table = np.eye(2, dtype=np.float32)
-    out = np.empty((1, 2), dtype=np.float32)
-    ids = np.array([0, 0, 0, 1, 1, 1, 1], np.int32)
-    mean_pool(table, np.ones(2, np.float32), ids, np.array([0, 7]), out)
-    np.testing.assert_allclose(out, [[0.6, 0.8]], rtol=1e-6)
-
-
 # --- pieces -------------------------------------------------------------------------------------
 
 
@@ -160,15 +152,6 @@ def test_ids_agree_with_sentencepiece(
     for sentence, (start, end) in zip(sentences, _spans(offsets), strict=True):
         own = [i for i in processor.encode(sentence) if i not in (processor.unk_id(), bare)]
         assert ids[start:end].tolist() == own, sentence
-
-
-def test_sentencepiece_puts_a_bare_boundary_before_unknown_words(
-    vocabulary: bytes,
-) -> None:
-    """The test above and the next rely on it."""
-    processor = raw(vocabulary)
-    assert processor.encode("日本", out_type=str) == ["▁", "日本"]
-    assert processor.piece_to_id("▁") != processor.unk_id()
 
 
 def test_unknown_and_bare_boundary_are_dropped(vocabulary: bytes, encoder: Encoder) -> None:
@@ -223,14 +206,6 @@ def test_vectors_do_not_depend_on_threads_or_chunks(
     np.testing.assert_array_equal(vectors[:128], vectors[128:256])
 
 
-def test_vectors_do_not_depend_on_the_batch(
-    encoder: Encoder, german: list[str], english: list[str]
-) -> None:
-    mixed = encoder.encode([text for pair in zip(german, english, strict=True) for text in pair])
-    np.testing.assert_array_equal(mixed[::2], encoder.encode(german))
-    np.testing.assert_array_equal(mixed[1::2], encoder.encode(english))
-
-
 def test_a_line_of_a_megabyte(encoder: Encoder, german: list[str]) -> None:
     line = " ".join(german)
     line = " ".join([line] * (1_000_000 // len(line) + 1))
@@ -241,14 +216,6 @@ def test_a_line_of_a_megabyte(encoder: Encoder, german: list[str]) -> None:
     assert np.linalg.norm(vectors[0]) == pytest.approx(1, abs=1e-6)
     np.testing.assert_array_equal(vectors[1], encoder.encode([german[0]])[0])
     np.testing.assert_allclose(vectors[0], reference(encoder, [line])[0], atol=1e-3)
-
-
-def test_translations_are_close_in_the_small_model(
-    encoder: Encoder, german: list[str], english: list[str]
-) -> None:
-    """The tests of mining rely on it."""
-    nearest = (encoder.encode(german) @ encoder.encode(english).T).argmax(axis=1)
-    assert (nearest == np.arange(len(german))).mean() > 0.9
 
 
 # --- streams ------------------------------------------------------------------------------------

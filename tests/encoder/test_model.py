@@ -159,12 +159,6 @@ def test_a_missing_directory(tmp_path: Path) -> None:
     assert "miner train" in refused(tmp_path / "none")
 
 
-def test_default_that_is_absent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(models, "DEFAULT", tmp_path / "gone")
-    with pytest.raises(ArtifactError, match="gone: no such model directory"):
-        load("default")
-
-
 def test_default_is_the_model_that_ships(monkeypatch: pytest.MonkeyPatch, tiny_model: Path) -> None:
     monkeypatch.setattr(models, "DEFAULT", tiny_model)
     assert load("default").path == tiny_model
@@ -219,11 +213,6 @@ def test_a_configuration_that_is_not_utf8(copied: Path) -> None:
 def test_another_version(copied: Path, version: Any) -> None:
     change(copied, lambda config: config.update(version=version))
     assert "version" in refused(copied)
-
-
-def test_another_format(copied: Path) -> None:
-    change(copied, lambda config: config.update(format="bitext-miner index"))
-    assert CONFIG in refused(copied)
 
 
 @pytest.mark.parametrize("key", ["files", "fingerprint", "pieces", "dimension"])

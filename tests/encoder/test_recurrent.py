@@ -15,7 +15,7 @@ from miner.encoder import recurrent  # noqa: E402
 from miner.encoder.architecture import ENCODERS, Architecture  # noqa: E402
 from miner.encoder.encoder import Encoder  # noqa: E402
 from miner.encoder.model import Model, Part, load  # noqa: E402
-from miner.encoder.recurrent import Network, RecurrentPool, single_threaded  # noqa: E402
+from miner.encoder.recurrent import Network  # noqa: E402
 from miner.errors import ArtifactError  # noqa: E402
 from miner.ragged import offsets_of  # noqa: E402
 
@@ -113,22 +113,6 @@ def test_against_the_definition(
                 np.testing.assert_allclose(vector, reference(net, name, own), atol=1e-5)
             else:
                 assert not vector.any()
-
-
-@pytest.mark.parametrize("both_ways", [False, True])
-def test_the_lstm_is_torchs(both_ways: bool) -> None:
-    net = network("blstm" if both_ways else "lstm")
-    own = torch.nn.LSTM(DIMENSION, net.states, bidirectional=both_ways)
-    with torch.no_grad():
-        for way, end in zip(net.ways, ("", "_reverse"), strict=False):
-            getattr(own, f"weight_ih_l0{end}").copy_(way.by_input.weight)
-            getattr(own, f"bias_ih_l0{end}").copy_(way.by_input.bias)
-            getattr(own, f"weight_hh_l0{end}").copy_(way.by_state.weight)
-            getattr(own, f"bias_hh_l0{end}").zero_()
-        embedded, offsets = tokens([6])
-        expected = own(torch.from_numpy(embedded))[0].mean(dim=0)
-        found = net(torch.from_numpy(embedded), offsets)[0]
-    torch.testing.assert_close(found, expected)
 
 
 @pytest.mark.parametrize("name", RECURRENT)
@@ -285,18 +269,3 @@ def test_a_long_line_takes_little_memory(vocabulary: bytes, weights: np.ndarray)
     # The products of the inputs: four gates, 64 rows.
     assert steps > 5000 and grown < steps * 64 * 4 * weights.shape[1] * 4 / 2
     assert (encoder.encode(long[1:])[0] == vectors[1]).all()
-
-
-def test_many_batches_are_one(vocabulary: bytes, weights: np.ndarray, monkeypatch) -> None:
-    """Batches have sentences of similar length, and the last one is padded."""
-    architecture = Architecture(encoder="lstm-sp")
-    part = model_of(vocabulary, weights, "lstm-sp", "concat").parts[0]
-    pool = RecurrentPool("lstm-sp", part, architecture, "cpu", "model")
-    generator = np.random.default_rng(8)
-    offsets = offsets_of(generator.integers(0, 9, 150))
-    ids = generator.integers(0, len(weights), offsets[-1]).astype(np.int32)
-    with single_threaded():
-        whole = pool(ids, offsets)
-        for i in range(0, 150, 7):
-            own = ids[offsets[i] : offsets[i + 1]]
-            assert (pool(own, np.array([0, len(own)]))[0] == whole[i]).all()

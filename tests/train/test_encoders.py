@@ -224,16 +224,6 @@ def test_a_score_decides_what_is_kept(tmp_path: Path) -> None:
         assert words == {word for i in kept for word in f"{source[i]} {target[i]}".split()}
 
 
-def test_a_sample_is_the_seeds(text: TextPair, tmp_path: Path) -> None:
-    models = [
-        fit(text, tmp_path / str(i), sample=30, epochs=1, seed=seed)
-        for i, seed in enumerate((1, 1, 2))
-    ]
-    assert [model.training["pairs"] for model in models] == [30] * 3
-    prints = [model.training["text fingerprint"] for model in models]
-    assert prints[0] == prints[1] != prints[2]
-
-
 # --- regularisation -----------------------------------------------------------------------------
 
 
