@@ -89,9 +89,7 @@ def noisy(gold: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_examples_run_and_print_what_is_shown(
-    name: str, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_examples_run_and_print_what_is_shown(name, files, tmp_path, monkeypatch):
     text = (ROOT / name).read_text(encoding="utf-8")
     if not {example.language for example in blocks(text)} & {"sh", "python"}:
         pytest.skip("no example to run")

@@ -197,9 +197,7 @@ def test_command(scores: Path, tmp_path: Path) -> None:
     assert record["spearman"]["far"] == {"value": pytest.approx(-1), "languages": 4}
 
 
-def test_command_counts_pieces(
-    scores: Path, tmp_path: Path, tiny_model: Path, german: list[str], english: list[str]
-) -> None:
+def test_command_counts_pieces(scores, tmp_path, tiny_model, german, english):
     text = tmp_path / "text.tsv"
     lines = [f"{one}\t{other}\n" for one, other in zip(german, english, strict=True)]
     text.write_text("".join(lines), encoding="utf-8")

@@ -6,7 +6,6 @@ import math
 import tempfile
 from collections import Counter
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -118,9 +117,7 @@ def test_statistics_of_nothing() -> None:
     assert TextCounter().statistics().mean_tokens is None
 
 
-def test_sentences_in_a_temporary_file(
-    english: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_sentences_in_a_temporary_file(english, monkeypatch, tmp_path):
     _, expected = measured(english, 7)
     monkeypatch.setattr(text_statistics, "HELD", 100)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))

@@ -61,9 +61,7 @@ def bucc_here(
     return capsys.readouterr().out
 
 
-def test_bucc_in_compressed_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bucc_in_compressed_files(tmp_path, monkeypatch, capsys):
     lay_out(tmp_path, ".xz")
     out = bucc_here(monkeypatch, capsys, "--data", tmp_path, "--json", tmp_path / "result.json")
     (result,) = json.loads((tmp_path / "result.json").read_text())["results"]
@@ -73,9 +71,7 @@ def test_bucc_in_compressed_files(
     assert f"{result['test']['f1']:.4f}" in out
 
 
-def test_bucc_in_a_directory_without_test_gold_submits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bucc_in_a_directory_without_test_gold_submits(tmp_path, monkeypatch, capsys):
     lay_out(tmp_path / "de-en", "", test_gold=False)
     out = bucc_here(monkeypatch, capsys, "--data", tmp_path, "--submit", tmp_path / "mined.tsv")
     assert "no test gold" in out
@@ -166,9 +162,7 @@ def data(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_encoders_are_compared_and_a_killed_run_goes_on(
-    data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_encoders_are_compared_and_a_killed_run_goes_on(data, monkeypatch, capsys):
     pytest.importorskip("torch", reason="the benchmark trains")
     from benchmarks.models import encoders as command
 
@@ -224,9 +218,7 @@ def test_the_recipes_are_kept_from_the_sentences_of_all_test_sets(tmp_path: Path
     assert set(lines) > {*every[0], *every[1]} and len(set(lines)) == len(lines)
 
 
-def test_recipes_are_trained_without_test_sentences(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_recipes_are_trained_without_test_sentences(tmp_path, monkeypatch):
     lay_out(tmp_path / "bucc-style" / "de-en", "")
     with_pairs = tmp_path / "train" / "de-en" / "text.tsv.xz"
     with_pairs.parent.mkdir(parents=True)
@@ -246,9 +238,7 @@ def test_recipes_are_trained_without_test_sentences(
     assert first in Path(path).read_text(encoding="utf-8").splitlines()
 
 
-def test_test_sentences_in_training_text_are_counted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_test_sentences_in_training_text_are_counted(tmp_path, monkeypatch):
     for pair, rows in (
         ("de-en", "Das ist der erste Satz.\tThis, here, is the first!\nja\tYes.\n"),
         ("fr-en", "Une autre phrase ici.\tThis here is the FIRST\n"),

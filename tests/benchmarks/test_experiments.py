@@ -171,9 +171,7 @@ def test_scores_are_those_of_the_filters() -> None:
     np.testing.assert_array_equal(cosine, choose.scores("cosine", pairs, model="default"))
 
 
-def test_the_model_of_a_pool_is_not_trained_on_its_pairs(
-    data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_model_of_a_pool_is_not_trained_on_its_pairs(data, monkeypatch):
     place = ExperimentBench(data, data / "models", {}, pairs=20)
     pool = choose.pool("half noisy", place)
     assert (len(pool.sample), len(pool.pairs), pool.keep) == (20, 160, 20)
@@ -304,9 +302,7 @@ def test_recipes_are_crossed_over_seeds(data: Path) -> None:
     assert experiment_tables.over_seeds(failed) == failed
 
 
-def test_a_bitext_and_its_back_translation_have_the_same_rows(
-    data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bitext_and_its_back_translation_have_the_same_rows(data, monkeypatch):
     monkeypatch.setattr(back_translation_experiments, "TAUGHT", 60)
     dry = Dry(data, 15)
     dry.work = data / "work"  # type: ignore[attr-defined]
@@ -377,9 +373,7 @@ def lay_out(data: Path) -> None:
         (data / "sts" / f"{name}.tsv").write_text("".join(same + other), encoding="utf-8")
 
 
-def test_a_killed_run_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_killed_run_goes_on(tmp_path, monkeypatch, capsys):
     lay_out(tmp_path)
     config = replace(experiment_metrics.P19, epochs=1, pieces=300, dimension=16)
     monkeypatch.setattr(bench, "quickly", lambda _: config)

@@ -129,9 +129,7 @@ def test_fuzz(tmp_path: Path, tiny_model: Path) -> None:
 
 
 @pytest.mark.parametrize("faults", [0, 2])
-def test_a_campaign_is_written_and_its_faults_are_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, faults: int
-) -> None:
+def test_a_campaign_is_written_and_its_faults_are_told(tmp_path, monkeypatch, faults):
     part = {"exit code 1": 7, "failures": []} | ({"traceback": faults} if faults else {})
     monkeypatch.setattr(campaign, "run_fuzz", lambda *_: {"half 0": part})
     path = tmp_path / "result.json"

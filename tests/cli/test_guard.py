@@ -126,9 +126,7 @@ def test_suffixes_that_are_not_written(miner, command: tuple[str, ...], suffix: 
         (("score", "a.jsonl", "-o", "x.tsv"), "rows of jsonl would be written there"),
     ],
 )
-def test_suffixes_of_another_text_format(
-    miner, arguments: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_suffixes_of_another_text_format(miner, arguments, said, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("a.tsv").write_text("eins\tone\n", encoding="utf-8")
     Path("a.jsonl").write_text('{"source": "eins", "target": "one"}\n', encoding="utf-8")
@@ -177,15 +175,7 @@ def snapshot(place: Path) -> dict[str, bytes]:
         "evaluate mined scored.tsv gold.tsv --json gold.tsv",
     ],
 )
-def test_no_command_destroys_anything(
-    line: str,
-    index: Path,
-    model: Path,
-    indexes: tuple[Index, Index],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_no_command_destroys_anything(line, index, model, indexes, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     shutil.copytree(indexes[1].path, "index-en")
     for name in ("corpus", "corpus-en", "pairs.tsv", "scored.tsv", "gold.tsv"):
@@ -197,14 +187,7 @@ def test_no_command_destroys_anything(
 
 @pytest.mark.parametrize("command", ["filter", "score"])
 @pytest.mark.parametrize("output", ["good.de", "model/scores.txt"])
-def test_files_of_a_configuration_are_inputs(
-    command: str,
-    output: str,
-    model: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_files_of_a_configuration_are_inputs(command, output, model, tmp_path, monkeypatch, capsys):
     """References, and the model that the file names."""
     monkeypatch.chdir(tmp_path)
     tables = ({"name": "perplexity", "references": "good.de"},)
@@ -236,9 +219,7 @@ def test_an_output_that_is_a_directory_is_refused_before_the_work(
         assert f"{tmp_path / 'there'}: cannot be written: it is a dir" in capsys.readouterr().err
 
 
-def test_an_index_is_replaced_when_asked(
-    index: Path, model: Path, english_file: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_index_is_replaced_when_asked(index, model, english_file, capsys):
     line = ["index", str(english_file), "--model", str(model), "-o", str(index)]
     before = snapshot(index)
     assert main(line) == 2 and "--overwrite" in capsys.readouterr().err

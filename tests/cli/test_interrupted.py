@@ -50,13 +50,7 @@ def test_interrupted_while_indexing(miner: Miner) -> None:
 
 
 @pytest.mark.parametrize("command", ["index", "add", "mine", "search"])
-def test_interrupted_at_the_last_moment(
-    ready: Miner,
-    command: str,
-    german_file: Path,
-    english_file: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_interrupted_at_the_last_moment(ready, command, german_file, english_file, monkeypatch):
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 

@@ -7,7 +7,6 @@ import os
 import signal
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
@@ -21,9 +20,7 @@ class Terminal(io.StringIO):
 
 
 @pytest.mark.parametrize("terminal", [True, False])
-def test_the_first_run_says_why_it_stands_still(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, terminal: bool
-) -> None:
+def test_the_first_run_says_why_it_stands_still(tmp_path, monkeypatch, terminal):
     monkeypatch.setattr("miner.kernels.cache.folder", lambda: tmp_path)
     shown = Terminal() if terminal else io.StringIO()
     monkeypatch.setattr(sys, "stderr", shown)

@@ -58,9 +58,7 @@ def random_table(
     st.lists(st.integers(0, 12), max_size=12),
     st.sampled_from([np.int8, np.float32]),
 )
-def test_mean_pool_is_its_reference(
-    seed: int, d: int, size: int, lengths: list[int], dtype: type
-) -> None:
+def test_mean_pool_is_its_reference(seed, d, size, lengths, dtype):
     """Random shapes. Zero lengths are empty sentences, and ids of 20 pieces repeat often."""
     generator = np.random.default_rng(seed)
     table, scales = random_table(generator, size, d, dtype)
@@ -140,9 +138,7 @@ def test_rows_that_cancel_out_give_the_zero_row() -> None:
 # --- pieces -------------------------------------------------------------------------------------
 
 
-def test_ids_agree_with_sentencepiece(
-    vocabulary: bytes, german: list[str], english: list[str]
-) -> None:
+def test_ids_agree_with_sentencepiece(vocabulary, german, english):
     tokenizer, processor = PieceTokenizer(vocabulary), raw(vocabulary)
     sentences = [*german, "", *english, "Straße 日本 x", " two  spaces ", "a\tb\u2028c\0d"]
     ids, offsets = tokenizer(sentences)
@@ -171,9 +167,7 @@ def test_no_sentences(vocabulary: bytes, encoder: Encoder) -> None:
 # --- vectors ------------------------------------------------------------------------------------
 
 
-def test_vectors_are_of_unit_length_or_zero(
-    encoder: Encoder, german: list[str], english: list[str]
-) -> None:
+def test_vectors_are_of_unit_length_or_zero(encoder, german, english):
     vectors = encoder.encode([*german, *WITHOUT_PIECES, *english])
     assert vectors.dtype == np.float32 and vectors.flags.c_contiguous
     length = np.linalg.norm(vectors.astype(np.float64), axis=1)
@@ -224,9 +218,7 @@ def test_a_line_of_a_megabyte(encoder: Encoder, german: list[str]) -> None:
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("block", [1, 7, 1000])
 @pytest.mark.parametrize("dtype", [np.float32, np.float16])
-def test_a_stream_gives_the_vectors_of_each_block(
-    tiny_model: Path, german: list[str], threads: int, block: int, dtype: type
-) -> None:
+def test_a_stream_gives_the_vectors_of_each_block(tiny_model, german, threads, block, dtype):
     encoder = Encoder.load(tiny_model, threads)
     sentences = [*german, *WITHOUT_PIECES]
     blocks = [sentences[start : start + block] for start in range(0, len(sentences), block)]
@@ -238,9 +230,7 @@ def test_a_stream_gives_the_vectors_of_each_block(
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.float16, np.float32])
-def test_the_bits_of_a_models_own_table(
-    vocabulary: bytes, weights: np.ndarray, german: list[str], dtype: type
-) -> None:
+def test_the_bits_of_a_models_own_table(vocabulary, weights, german, dtype):
     """Vectors of every stored type are those of the float32 table."""
     scales = None
     if dtype is np.int8:

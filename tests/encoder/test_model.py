@@ -136,9 +136,7 @@ def test_quantisation_is_off_by_half_a_step_at_most(table: np.ndarray) -> None:
 # --- the fingerprint ----------------------------------------------------------------------------
 
 
-def test_fingerprint_follows_the_vectors(
-    vocabulary: bytes, weights: np.ndarray, tiny_model: Path, tmp_path: Path
-) -> None:
+def test_fingerprint_follows_the_vectors(vocabulary, weights, tiny_model, tmp_path):
     original = load(tiny_model).fingerprint
     again = Model.of_pieces(vocabulary, weights, threshold=9, training={"seed": 8}).save(
         tmp_path / "a"
@@ -290,9 +288,7 @@ class Trap:
 
 
 @pytest.mark.parametrize("kind", ["object array", "pickle", "archive", "nothing"])
-def test_nothing_is_unpickled(
-    copied: Path, tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_unpickled(copied, tmp_path, kind, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with open(copied / WEIGHTS, "wb") as file:
         if kind == "object array":
@@ -326,9 +322,7 @@ def test_save_makes_missing_parents(vocabulary: bytes, weights: np.ndarray, tmp_
 
 
 @pytest.mark.parametrize("kind", ["directory", "file"])
-def test_save_replaces_models_alone(
-    vocabulary: bytes, weights: np.ndarray, tmp_path: Path, kind: str
-) -> None:
+def test_save_replaces_models_alone(vocabulary, weights, tmp_path, kind):
     place = tmp_path / "place"
     if kind == "directory":
         place.mkdir()
@@ -341,13 +335,7 @@ def test_save_replaces_models_alone(
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, OSError])
-def test_interrupted_save_leaves_the_old_model(
-    vocabulary: bytes,
-    weights: np.ndarray,
-    copied: Path,
-    error: type[BaseException],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_interrupted_save_leaves_the_old_model(vocabulary, weights, copied, error, monkeypatch):
     before = load(copied).fingerprint
 
     def fail(*_: object, **__: object) -> None:
@@ -361,9 +349,7 @@ def test_interrupted_save_leaves_the_old_model(
     assert leftovers(copied.parent) == ["model"]
 
 
-def test_save_through_a_link_keeps_the_link(
-    vocabulary: bytes, weights: np.ndarray, copied: Path
-) -> None:
+def test_save_through_a_link_keeps_the_link(vocabulary, weights, copied):
     link = copied.with_name("link")
     link.symlink_to(copied.name)
     new = Model.of_pieces(vocabulary, weights + 1).save(link)
@@ -373,9 +359,7 @@ def test_save_through_a_link_keeps_the_link(
 
 
 @pytest.mark.parametrize("inside", [".", "deeper"])
-def test_the_working_directory_is_never_replaced(
-    vocabulary: bytes, weights: np.ndarray, copied: Path, inside: str
-) -> None:
+def test_the_working_directory_is_never_replaced(vocabulary, weights, copied, inside):
     before = load(copied).fingerprint
     (copied / "deeper").mkdir()
     with contextlib.chdir(copied / inside), pytest.raises(ArtifactError, match="outside"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import resource
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -97,9 +96,7 @@ def tokens(lengths: list[int], seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("name, pooling, directions", SHAPES)
-def test_against_the_definition(
-    name: str, pooling: str, directions: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_against_the_definition(name, pooling, directions, monkeypatch):
     monkeypatch.setattr(recurrent, "WINDOW", 3)  # so that long sentences take several
     net = network(name, pooling, directions)
     embedded, offsets = tokens([3, 0, 7, 1, 7, 2])
@@ -187,14 +184,7 @@ def model_of(vocabulary: bytes, weights: np.ndarray, name: str, directions: str)
 
 @pytest.mark.parametrize("name", ["lstm-sp", "blstm-sp"])
 @pytest.mark.parametrize("directions", ["concat", "average"])
-def test_vectors_do_not_depend_on_the_batch(
-    vocabulary: bytes,
-    weights: np.ndarray,
-    german: list[str],
-    english: list[str],
-    name: str,
-    directions: str,
-) -> None:
+def test_vectors_do_not_depend_on_the_batch(vocabulary, weights, german, english, name, directions):
     """Vectors are equal bit for bit for every batch, order and number of threads."""
     model = model_of(vocabulary, weights, name, directions)
     text = [*german, "", *english, "日本語", " ".join(german)] * 2
@@ -229,9 +219,7 @@ def test_torch_keeps_its_threads(vocabulary: bytes, weights: np.ndarray) -> None
     assert torch.get_num_threads() == before
 
 
-def test_saved_and_loaded(
-    vocabulary: bytes, weights: np.ndarray, german: list[str], tmp_path: Path
-) -> None:
+def test_saved_and_loaded(vocabulary, weights, german, tmp_path):
     model = model_of(vocabulary, weights, "blstm-sp", "average")
     saved = model.save(tmp_path / "m")
     assert saved.architecture == model.architecture and saved.dimension == model.dimension

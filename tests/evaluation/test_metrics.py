@@ -248,9 +248,7 @@ def test_auc(example: tuple[np.ndarray, np.ndarray, np.ndarray], infinite: bool)
 
 @given(sets())
 @settings(max_examples=40)
-def test_auc_and_average_precision_agree_with_scikit_learn(
-    example: tuple[np.ndarray, np.ndarray, np.ndarray],
-) -> None:
+def test_auc_and_average_precision_agree_with_scikit_learn(example):
     sklearn = pytest.importorskip("sklearn.metrics")
     score, y, weights = example
     good = y > 1

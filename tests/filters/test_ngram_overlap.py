@@ -36,9 +36,7 @@ def score(filter: Filter, source: list[str], target: list[str], **changed: Any) 
 
 
 @given(SENTENCE, SENTENCE, st.integers(1, 5))
-def test_shared_ngrams_are_those_of_plain_counting(
-    one: list[str], other: list[str], orders: int
-) -> None:
+def test_shared_ngrams_are_those_of_plain_counting(one, other, orders):
     expected = [shared_reference(one, other, n) for n in range(1, orders + 1)]
     assert shared(one, other, orders) == expected
 
@@ -51,9 +49,7 @@ def test_many_words_that_repeat_take_no_square_of_time() -> None:
 
 
 @given(SENTENCE, SENTENCE, st.integers(1, 3), st.booleans())
-def test_overlap_is_a_share_of_the_shorter_side(
-    one: list[str], other: list[str], n: int, clipped: bool
-) -> None:
+def test_overlap_is_a_share_of_the_shorter_side(one, other, n, clipped):
     value = overlap(one, other, n, clipped)
     assert 0 <= value <= 1
     if clipped or len(one) != len(other):

@@ -66,9 +66,7 @@ def unpacked(made: Pack, up: int) -> np.ndarray:
 
 @SOME
 @given(SEEDS, st.integers(0, 40), st.integers(1, 70), st.sampled_from(KINDS), st.booleans())
-def test_int8_values_are_near_the_vectors_and_small_enough(
-    seed: int, n: int, d: int, kind: str, columns: bool
-) -> None:
+def test_int8_values_are_near_the_vectors_and_small_enough(seed, n, d, kind, columns):
     made = vectors(seed, n, d, kind)
     packed = pack(made, columns=columns)
     width, up = (COLUMNS, UP) if columns else (ROWS, 0)
@@ -245,16 +243,7 @@ def merge_packs(
     st.tuples(st.integers(1, 60), st.integers(1, 60)),
     st.sampled_from([1, 2, 100]),
 )
-def test_merged_blocks_are_the_lists(
-    call: Any,
-    seed: int,
-    sizes: tuple[int, int],
-    d: int,
-    kind: str,
-    widths: tuple[int, int],
-    steps: tuple[int, int],
-    strip: int,
-) -> None:
+def test_merged_blocks_are_the_lists(call, seed, sizes, d, kind, widths, steps, strip):
     """Ties, duplicates, zero rows, lists longer than the side; blocks in any order, some twice."""
     sides = [vectors(seed + i, size, d, kind) for i, size in enumerate(sizes)]
     lists = Lists.empty(sizes[0], widths[0]), Lists.empty(sizes[1], widths[1])
@@ -289,13 +278,7 @@ def test_more_rows_than_a_cache_holds(cached: int, monkeypatch: pytest.MonkeyPat
     st.tuples(st.integers(1, 45), st.integers(1, 45)),
     st.tuples(st.integers(1, 40), st.integers(1, 150)),
 )
-def test_merged_float32_blocks_are_the_lists(
-    seed: int,
-    sizes: tuple[int, int],
-    ties: bool,
-    widths: tuple[int, int],
-    steps: tuple[int, int],
-) -> None:
+def test_merged_float32_blocks_are_the_lists(seed, sizes, ties, widths, steps):
     generator = np.random.default_rng(seed)
     matrix = generator.normal(size=sizes).astype(np.float32)
     matrix = np.round(matrix) + np.float32(0) if ties else matrix

@@ -84,9 +84,7 @@ def test_leads_gaps_and_ranks() -> None:
     np.testing.assert_allclose(features["rank"], np.log([1, 2, 3, 1]), atol=1e-6)
 
 
-def test_swapping_the_sides_changes_nothing(
-    verifying_model: Path, german: list[str], english: list[str]
-) -> None:
+def test_swapping_the_sides_changes_nothing(verifying_model, german, english):
     verifier = Verifier(Encoder.load(verifying_model))
     left, right = verifier.prepare(german), verifier.prepare(english)
     source, target = (grid.ravel() for grid in np.mgrid[:60, :60])

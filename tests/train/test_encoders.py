@@ -68,9 +68,7 @@ def precision_at_1(model: Model) -> float:
 
 
 @pytest.mark.parametrize("values", EVERY, ids=named)
-def test_every_encoder_learns_fifty_pairs(
-    text: TextPair, tmp_path: Path, values: dict[str, Any]
-) -> None:
+def test_every_encoder_learns_fifty_pairs(text, tmp_path, values):
     """By heart; and the vector of a sentence is the same, bit for bit, whatever it comes with."""
     model = fit(text, tmp_path / "model", **values)
     assert precision_at_1(model) == 1
@@ -146,9 +144,7 @@ SCHEMES = [
 
 
 @pytest.mark.parametrize("values", SCHEMES, ids=named)
-def test_every_objective_learns_fifty_pairs(
-    text: TextPair, tmp_path: Path, values: dict[str, Any]
-) -> None:
+def test_every_objective_learns_fifty_pairs(text, tmp_path, values):
     values = {"margin": 0.4, "epochs": 40, **values}
     assert precision_at_1(fit(text, tmp_path / "model", **values)) == 1
 
@@ -409,9 +405,7 @@ class Stop(Exception):
     ],
     ids=named,
 )
-def test_a_killed_training_goes_on(
-    text: TextPair, tmp_path: Path, values: dict[str, Any], monkeypatch: Any
-) -> None:
+def test_a_killed_training_goes_on(text, tmp_path, values, monkeypatch):
     config = dataclasses.replace(SMALL, epochs=4, batch=10, **values)
     whole = train_model([text], config, tmp_path / "whole")
     monkeypatch.setattr(miner_train.loop, "CHECKPOINT_EVERY", -1.0)

@@ -48,9 +48,7 @@ def test_words_with_spaces_and_odd_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("block", [1, 2, 5])
-def test_the_first_of_a_word_twice_counts(
-    block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_first_of_a_word_twice_counts(block, tmp_path, monkeypatch):
     monkeypatch.setattr(word_vectors, "BLOCK", block)
     path = put(tmp_path / "vectors.txt", "4 1\na 1\nb 2\na 3\nc 4\n")
     words, vectors = read_embeddings(path)
