@@ -88,7 +88,10 @@ def noisy(gold: list[tuple[str, str]]) -> list[tuple[str, str]]:
     return rows + gold[40:46]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name != "README.md")) for name in NAMES],
+)
 def test_examples_run_and_print_what_is_shown(name, files, tmp_path, monkeypatch):
     text = (ROOT / name).read_text(encoding="utf-8")
     if not {example.language for example in blocks(text)} & {"sh", "python"}:
@@ -183,6 +186,7 @@ def test_every_filter_is_described() -> None:
     assert not [name for name in FILTERS if f"`{name}`" not in text]
 
 
+@pytest.mark.slow
 def test_tables_are_those_of_the_results() -> None:
     done = subprocess.run([sys.executable, "-m", "benchmarks", "pages", "--check"], cwd=ROOT)
     assert done.returncode == 0

@@ -61,6 +61,7 @@ def bucc_here(
     return capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_bucc_in_compressed_files(tmp_path, monkeypatch, capsys):
     lay_out(tmp_path, ".xz")
     out = bucc_here(monkeypatch, capsys, "--data", tmp_path, "--json", tmp_path / "result.json")

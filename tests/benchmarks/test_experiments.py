@@ -188,6 +188,7 @@ def test_the_model_of_a_pool_is_not_trained_on_its_pairs(data, monkeypatch):
 # --- sections -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_filters(data: Path) -> None:
     dry = Dry(data, 20)
     results = last(filter_experiments, dry)
@@ -302,6 +303,7 @@ def test_recipes_are_crossed_over_seeds(data: Path) -> None:
     assert experiment_tables.over_seeds(failed) == failed
 
 
+@pytest.mark.slow
 def test_a_bitext_and_its_back_translation_have_the_same_rows(data, monkeypatch):
     monkeypatch.setattr(back_translation_experiments, "TAUGHT", 60)
     dry = Dry(data, 15)

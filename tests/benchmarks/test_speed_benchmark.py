@@ -104,6 +104,7 @@ def test_sections_are_merged(tmp_path: Path) -> None:
     assert "2 threads: copy, GB/s 9." in lines[0]
 
 
+@pytest.mark.slow
 def test_it_runs(tmp_path: Path) -> None:
     place = tmp_path / "train" / "fr-en"
     place.mkdir(parents=True)

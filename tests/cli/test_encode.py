@@ -199,6 +199,7 @@ def test_files_that_may_not_grow(miner: Miner, limit: int, output: str) -> None:
     assert miner.entries() == ["corpus"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("output", ["v.npy", "v.h5"])
 def test_interrupted(miner: Miner, output: str) -> None:
     """Ctrl-C in the middle of a large file leaves an older output unchanged."""
@@ -228,6 +229,7 @@ def test_interrupted(miner: Miner, output: str) -> None:
 # --- memory -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("output", ["v.npy", "v.h5"])
 def test_memory_does_not_grow_with_the_corpus(miner: Miner, output: str) -> None:
     """Five times the lines, whose vectors would take 13 MB more, need no more memory."""

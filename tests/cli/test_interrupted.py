@@ -15,6 +15,7 @@ from miner.index import store
 from miner.index.index import Index
 
 
+@pytest.mark.slow
 def test_interrupted_while_indexing(miner: Miner) -> None:
     """A real Ctrl-C in the middle of a large file; then the same command again, to the end."""
     corpus = miner.place / "corpus"

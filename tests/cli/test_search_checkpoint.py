@@ -181,6 +181,7 @@ def test_two_runs_of_mine_exclude_each_other(
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_a_search_that_is_killed_goes_on(miner, sides, tmp_path):
     """kill -9, in the midst of it; a state that is half written is never read."""
     code, wanted, _ = miner("search", *sides, "--no-estimate")

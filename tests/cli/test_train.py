@@ -331,6 +331,7 @@ sys.exit(main())
 """
 
 
+@pytest.mark.slow
 def test_interrupted_and_repeated(files, tmp_path, capfd):
     pytest.importorskip("torch")
     output = tmp_path / "a model"

@@ -124,6 +124,7 @@ def test_learned_from_sentences(texts: tuple[Path, Path], tmp_path: Path) -> Non
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m"]
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on(texts, tmp_path, monkeypatch):
     monkeypatch.setattr(teacher_vectors, "PART", 100)
     monkeypatch.setattr(miner_train.learn_verifier, "ENOUGH", 50)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,11 @@ SMALL = TrainConfig(
 MIXED = ["word+trigram", "sp+trigram", "word+trigram+sp+lstm", "sp+lstm-sp"]
 EVERY = [
     *({"encoder": name} for name in ENCODERS),
-    *({"encoder": name, "combine": how} for name in MIXED for how in ("add", "concat")),
+    {"encoder": "word+trigram", "combine": "add"},
+    *(
+        pytest.param({"encoder": name, "combine": how}, marks=pytest.mark.slow)
+        for name, how in list(itertools.product(MIXED, ("add", "concat")))[1:]
+    ),
     {"encoder": "blstm", "directions": "average"},
     {"encoder": "lstm-sp", "pooling": "max"},
     {"encoder": "lstm", "hidden": 48},
@@ -252,12 +257,14 @@ def test_what_is_random_changes_the_training(text: TextPair, tmp_path: Path, nam
     assert found[0] != found[1]
 
 
+@pytest.mark.slow
 def test_embedding_dropout_and_dense_adam_learn(text: TextPair, tmp_path: Path) -> None:
     for more in ({"embedding_dropout": 0.3}, {"adam": "dense"}):
         model = fit(text, tmp_path / next(iter(more)), epochs=40, **more)
         assert precision_at_1(model) == 1
 
 
+@pytest.mark.slow
 def test_pieces_are_cut_anew_every_epoch(text: TextPair, tmp_path: Path, monkeypatch: Any) -> None:
     seen = []
     run_epoch = miner_train.loop.Trainer.run_epoch

@@ -46,6 +46,7 @@ def network(knowing: Encoder, examples: Examples) -> learn_comparer.Network:
     return learn_comparer.Network(start, *learn_comparer.moments(examples.numbers))
 
 
+@pytest.mark.slow
 def test_it_prefers_translations(knowing: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learn_comparer, "LEAST", 30 * 60)
     monkeypatch.setattr(learn_comparer, "BATCH", 16)
