@@ -36,7 +36,7 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     locators: list[Any] = CacheImpl._locator_classes
     if Locator not in locators:
         locators.insert(0, Locator)
-    return numba.njit(cache=True, **options)  # type: ignore[no-any-return]
+    return numba.njit(cache=True, **options)
 
 
 def compiled(module: str = "*") -> bool:
