@@ -8,7 +8,7 @@ DEMO := miner/demo
 # Real text for tests and benchmarks; what needs it is skipped where it is absent.
 DATA ?= ../shared/data
 
-.PHONY: demo test lint docs bench model clean
+.PHONY: demo test ci lint docs bench model clean
 
 demo: $(VENV)/installed
 	$(BIN)/miner mine $(DEMO)/demo.de $(DEMO)/demo.en --work demo-out -o demo-out/pairs.tsv
@@ -19,7 +19,11 @@ demo: $(VENV)/installed
 	@echo; echo "Pairs: demo-out/pairs.tsv. Indexes: demo-out/source, demo-out/target."
 	@echo "Your own text: $(BIN)/miner mine FILE.de FILE.en -o pairs.tsv"
 
+# All but the slow tests; ci runs them all.
 test: $(VENV)/developing lint
+	$(BIN)/python -m pytest -n logical --dist loadfile --no-loadscope-reorder -m "not slow"
+
+ci: $(VENV)/developing lint
 	$(BIN)/python -m pytest -n logical --dist loadfile --no-loadscope-reorder
 
 lint: $(VENV)/developing

@@ -186,9 +186,7 @@ def weights(vocabulary: bytes) -> np.ndarray:
 
 
 @pytest.fixture(scope="session")
-def tiny_model(
-    vocabulary: bytes, weights: np.ndarray, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
+def tiny_model(vocabulary, weights, tmp_path_factory):
     """A model directory; tests must not change it (copy it first)."""
     path = tmp_path_factory.mktemp("model") / "tiny"
     Model.of_pieces(vocabulary, weights, threshold=1.05, training={"seed": 7}).save(path)
@@ -196,9 +194,7 @@ def tiny_model(
 
 
 @pytest.fixture(scope="session")
-def other_model(
-    vocabulary: bytes, weights: np.ndarray, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
+def other_model(vocabulary, weights, tmp_path_factory):
     """Another model of the same vocabulary and dimension."""
     path = tmp_path_factory.mktemp("model") / "other"
     Model.of_pieces(vocabulary, weights[:, ::-1].copy()).save(path)
@@ -206,9 +202,7 @@ def other_model(
 
 
 @pytest.fixture(scope="session")
-def separate_model(
-    vocabulary: bytes, weights: np.ndarray, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
+def separate_model(vocabulary, weights, tmp_path_factory):
     """The tiny model with a vocabulary for each side: the target's vectors run backwards."""
     path = tmp_path_factory.mktemp("model") / "separate"
     both = np.concatenate([weights, weights[:, ::-1]])
@@ -217,9 +211,7 @@ def separate_model(
 
 
 @pytest.fixture(scope="session")
-def verifying_model(
-    vocabulary: bytes, weights: np.ndarray, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
+def verifying_model(vocabulary, weights, tmp_path_factory):
     """The tiny model with a verifier that likes what matches, and decoys of shuffled words."""
     from miner.scoring.context_features import CONTEXT_FEATURES
     from miner.scoring.pair_features import PAIR_FEATURES
@@ -283,12 +275,7 @@ def aligned_lexicon(tokenizer: PieceTokenizer) -> Lexicons:
 
 
 @pytest.fixture(scope="session")
-def verifying(
-    verifying_model: Path,
-    german_file: Path,
-    english_file: Path,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> tuple[Index, Index]:
+def verifying(verifying_model, german_file, english_file, tmp_path_factory):
     """Indexes of the small text by the model with a verifier; tests must not change them."""
     place = tmp_path_factory.mktemp("verifying")
     return both_sides(Encoder.load(verifying_model, threads=2), german_file, english_file, place)
@@ -308,12 +295,7 @@ def encoder(tiny_model: Path) -> Encoder:
 
 
 @pytest.fixture(scope="session")
-def indexes(
-    encoder: Encoder,
-    german_file: Path,
-    english_file: Path,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> tuple[Index, Index]:
+def indexes(encoder, german_file, english_file, tmp_path_factory):
     """Indexes of the small text, German and English; tests must not change them."""
     return both_sides(encoder, german_file, english_file, tmp_path_factory.mktemp("indexes"))
 

@@ -46,9 +46,7 @@ def test_objects_and_short_files_are_refused(tmp_path: Path) -> None:
         open_npy(path)
 
 
-def test_an_array_of_a_directory_takes_its_space_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_is_an_error_before_pages_are_written(tmp_path, monkeypatch):
     array = create_npy(tmp_path / "a.npy", np.int16, (3, 2))
     array[:] = 7
     array.flush()

@@ -13,9 +13,7 @@ from miner.encoder.encoder import Encoder
 from miner.errors import DependencyError, ResourceError
 
 
-def test_without_a_driver_torch_is_not_imported(
-    monkeypatch: pytest.MonkeyPatch, tiny_model: Path
-) -> None:
+def test_without_a_driver_torch_is_not_imported(monkeypatch, tiny_model):
     monkeypatch.setattr(device, "DRIVERS", ())
     monkeypatch.setattr(device, "import_torch", lambda: pytest.fail("torch was imported"))
     assert resolve_device("auto") == resolve_device("cpu") == "cpu"
@@ -37,9 +35,7 @@ def test_a_driver_without_torch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
 
 @pytest.mark.parametrize("usable", [False, True])
-def test_torch_decides_if_there_is_a_driver(
-    usable: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_torch_decides_if_there_is_a_driver(usable, monkeypatch, tmp_path):
     torch = pytest.importorskip("torch")
     monkeypatch.setattr(device, "DRIVERS", (str(tmp_path),))
     monkeypatch.setattr(torch.cuda, "is_available", lambda: usable)

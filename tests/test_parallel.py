@@ -59,9 +59,7 @@ def test_items_are_drawn_in_the_callers_thread_and_work_is_done_in_others() -> N
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("guilty", ["items", "function"])
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-def test_exceptions_are_raised_and_no_thread_stays(
-    threads: int, guilty: str, error: type[BaseException]
-) -> None:
+def test_exceptions_are_raised_and_no_thread_stays(threads, guilty, error):
     def items() -> Iterator[int]:
         yield from range(30)
         if guilty == "items":

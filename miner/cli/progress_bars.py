@@ -7,8 +7,8 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from miner import kernels
 from miner.cli import interrupts
+from miner.kernels import cache
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -119,5 +119,6 @@ def announce(loops: str = "*") -> None:
 
     ``loops`` is the module of :mod:`miner.kernels` that tells, ``*`` for any.
     """
-    if sys.stderr.isatty() and not kernels.compiled(loops):
+    # Asked first, as processes started later share a temporary cache that this one made.
+    if not cache.compiled(loops) and sys.stderr.isatty():
         print("compiling loops for this machine: up to half a minute", file=sys.stderr)

@@ -9,6 +9,7 @@ word can sink a pair (decomposable attention, Parikh et al. 2016, with a hard al
 import numba
 import numpy as np
 
+from miner.kernels.cache import njit
 from miner.kernels.dots import dots
 
 # Tokens of a sentence that are compared; the rest of a longer text is not looked at.
@@ -146,7 +147,7 @@ def _align(a, b, table, lexicon, rows, tables, eight, places, out):
     _describe(b, a, alike, back, there, odds, value, weight, frequency, places[1], places[0], own)
 
 
-@numba.njit(parallel=True, cache=True, error_model="numpy")
+@njit(parallel=True, error_model="numpy")
 def describe(source, target, source_row, target_row, table, lexicon, starts, ids, numbers):
     """Describe the tokens of pairs, for training.
 
@@ -188,7 +189,7 @@ def _neighbours(own, others, places, ids):
         ids[i, 3] = own[i + 1] if i + 1 < n else -1
 
 
-@numba.njit(parallel=True, cache=True, error_model="numpy")
+@njit(parallel=True, error_model="numpy")
 def compare_pairs(source, target, source_row, target_row, table, lexicon, network, out):
     """Write the comparer's logit of every pair to ``out (m,) float32``; 0 without tokens.
 

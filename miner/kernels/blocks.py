@@ -4,15 +4,14 @@ The block is the matrix product of a library. :mod:`miner.kernels.fused` is fast
 vectors to int8.
 """
 
-import numba
-
+from miner.kernels.cache import njit
 from miner.kernels.fused import put
 
 # Columns compared at a time, in a few vector registers.
 STRIP = 64
 
 
-@numba.njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def merge_block(
     matrix, s, t, f_similarity, f_position, f_least, b_similarity, b_position, b_least
 ):  # fmt: skip
@@ -40,7 +39,7 @@ def merge_block(
                     put(b_similarity, b_position, b_least, t + j, value, s + i)
 
 
-@numba.njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def merge_lists(similarity, position, first, f_similarity, f_position, f_least):
     """Merge lists ``(b, c)`` of the rows from ``first`` into running lists; -1 is an empty place.
 

@@ -7,8 +7,10 @@ the input, so results are the same bits for any number of threads.
 import numba
 import numpy as np
 
+from miner.kernels.cache import njit
 
-@numba.njit(parallel=True, cache=True, error_model="numpy")
+
+@njit(parallel=True, error_model="numpy")
 def mean_batch(table, ids, offsets, out):
     """Write the mean of the table rows of each sentence to ``out (n, d) float32``, not normalised.
 
@@ -38,7 +40,7 @@ def _bits(seed, block):
     return x ^ (x >> np.uint64(31))
 
 
-@numba.njit(parallel=True, cache=True, error_model="numpy")
+@njit(parallel=True, error_model="numpy")
 def dropout_mask(places, seed, cut, out):
     """Write the factors of embedding dropout to ``out (t, d) float32``: 0, or what keeps the mean.
 
@@ -58,7 +60,7 @@ def dropout_mask(places, seed, cut, out):
                 bits >>= np.uint64(16)
 
 
-@numba.njit(parallel=True, cache=True, error_model="numpy")
+@njit(parallel=True, error_model="numpy")
 def mean_dropped(table, ids, offsets, seed, cut, out):
     """Compute :func:`mean_batch` with embedding dropout, by the factors of :func:`dropout_mask`.
 
@@ -85,7 +87,7 @@ def mean_dropped(table, ids, offsets, seed, cut, out):
                 row[j] *= inverse
 
 
-@numba.njit(parallel=True, cache=True, error_model="numpy")
+@njit(parallel=True, error_model="numpy")
 def spread_dropped(gradient, offsets, seed, cut, out):
     """Write the gradient by each token's embedding, of :func:`mean_dropped`, to ``out (t, d)``.
 
@@ -108,7 +110,7 @@ def spread_dropped(gradient, offsets, seed, cut, out):
                     bits >>= np.uint64(16)
 
 
-@numba.njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def group_by_id(ids, offsets, size, every):
     """Group the occurrences of a batch by id, with a stable counting sort.
 
@@ -142,7 +144,7 @@ def group_by_id(ids, offsets, size, every):
     return rows, starts, sentences
 
 
-@numba.njit(parallel=True, cache=True, error_model="numpy")
+@njit(parallel=True, error_model="numpy")
 def sparse_adam(
     table,
     first,
@@ -200,7 +202,7 @@ def sparse_adam(
             weights[j] -= size * m[j] / (np.sqrt(v[j]) + small)
 
 
-@numba.njit(parallel=True, cache=True, error_model="numpy")
+@njit(parallel=True, error_model="numpy")
 def margin_gradient(means, margin, gradient):
     """Compute the two-sided margin loss (P19, equation 1, and its mirror image) and its gradient.
 
@@ -247,7 +249,7 @@ def margin_gradient(means, margin, gradient):
     return losses.mean()
 
 
-@numba.njit(parallel=True, cache=True, error_model="numpy")
+@njit(parallel=True, error_model="numpy")
 def scale_both(matrix, by_row, by_column):
     """Compute ``matrix[i, j] *= by_row[i] + by_column[j]`` in place, in one pass."""
     for i in numba.prange(matrix.shape[0]):

@@ -8,6 +8,7 @@ the search, the block size, the thread count or the device.
 import numba
 import numpy as np
 
+from miner.kernels.cache import njit
 from miner.kernels.half import widen
 
 # Queries searched in one pass over the base: their vectors stay in the cache.
@@ -22,7 +23,7 @@ def _dot(a, b):
     return np.float32(total)
 
 
-@numba.njit(parallel=True, cache=True, error_model="numpy")
+@njit(parallel=True, error_model="numpy")
 def rescore(queries, base, rows, out):
     """Compute ``out[i, j] = queries[i] · base[rows[i, j]]``; -inf where ``rows`` is -1.
 
@@ -34,7 +35,7 @@ def rescore(queries, base, rows, out):
             out[i, j] = _dot(queries[i], base[rows[i, j]]) if rows[i, j] >= 0 else -np.inf
 
 
-@numba.njit(parallel=True, cache=True, error_model="numpy")
+@njit(parallel=True, error_model="numpy")
 def rescore_pairs(queries, base, query, row, out):
     """Compute ``out[i] = queries[query[i]] · base[row[i]]``, as :func:`rescore` does.
 
@@ -52,7 +53,7 @@ def _rough(a, b):
     return total
 
 
-@numba.njit(parallel=True, cache=True, error_model="numpy")
+@njit(parallel=True, error_model="numpy")
 def scan(queries, base, start, similarity, row):
     """Merge the rows ``base (m, d) float32``, the first of them row ``start``, into top-k lists.
 

@@ -18,6 +18,7 @@ from typing import Any
 import numba
 import numpy as np
 
+from miner.kernels.cache import njit
 from miner.kernels.half import bits, widen
 from miner.kernels.tile import COLUMNS, ROWS, has_avx2, lowest_bit, tile_avx2
 
@@ -62,7 +63,7 @@ def _factor(vector, row):
     return min(LARGEST / np.float64(largest), np.sqrt(np.float64(SQUARES)) / length)
 
 
-@numba.njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def step_sizes(vectors, out):
     """Write the width of one int8 step of each vector to ``out (n,) float32``; 0 for zero vectors.
 
@@ -74,7 +75,7 @@ def step_sizes(vectors, out):
         out[i] = np.float32(1.0 / factor) if factor > 0.0 else np.float32(0.0)
 
 
-@numba.njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def quantise(vectors, tiles, up, scale, correction, first, last):
     """Round ``vectors (n, d)`` to int8, into the tiles ``first`` to ``last`` of a :class:`Pack`.
 
@@ -129,7 +130,7 @@ def pack(vectors: np.ndarray, *, columns: bool) -> Pack:
     return made
 
 
-@numba.njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def tile_reference(
     a, a_at, b, b_at, quads, correction, a_scale, row, b_scale, column,
     row_least, row_at, column_least, column_at, out, hits,
@@ -159,7 +160,7 @@ def tile_reference(
     return total
 
 
-@numba.njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def put(similarity, position, least, i, value, place):
     """Insert a candidate into list ``i``, sorted by similarity descending, then position.
 
@@ -186,7 +187,7 @@ def put(similarity, position, least, i, value, place):
 tile: Any = tile_avx2 if has_avx2() else tile_reference
 
 
-@numba.njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def merge(
     a, a_scale, correction, rows, b, b_scale, columns, first_row, last_row, first_column,
     last_column, f_similarity, f_position, f_least, b_similarity, b_position, b_least,

@@ -6,9 +6,9 @@ dimension, padded with zeros to a multiple of 4. Similarities equal those of
 :func:`miner.kernels.fused.merge` to the last bit, so that a list tells a pair that comes twice.
 """
 
-import numba
 import numpy as np
 
+from miner.kernels.cache import njit
 from miner.kernels.fused import UP, Pack, empty_pack, put
 
 
@@ -27,7 +27,7 @@ def gather(
     return made
 
 
-@numba.njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def copy(codes, scale, correction, places, tiles, raised, to_scale, to_correction):
     """Copy the vectors at ``places (m,)`` into the tiles of a :class:`~miner.kernels.fused.Pack`.
 
@@ -54,7 +54,7 @@ def copy(codes, scale, correction, places, tiles, raised, to_scale, to_correctio
             to_correction[i] = correction[place]
 
 
-@numba.njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def similarities(a, a_scale, b, b_scale, rows, columns, first, last, swapped, out):
     """Compute the similarities of the pairs (rows[i], columns[i, j]), for i in [first, last).
 
@@ -80,7 +80,7 @@ def similarities(a, a_scale, b, b_scale, rows, columns, first, last, swapped, ou
                 out[i, j] = np.float32(total) * b_scale[column] * a_scale[rows[i]]
 
 
-@numba.njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def put_pairs(rows, columns, values, lane, lanes, f_lists, b_lists):
     """Put the pairs (rows[i], columns[i, j]) with ``values (q, w)`` into the lists of both sides.
 

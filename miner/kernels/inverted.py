@@ -6,15 +6,16 @@ query's dot product with the unit vector of the sentence. Postings hold no weigh
 formed in the order of the query's tokens: a score does not depend on anything but its pair.
 """
 
-import numba
 import numpy as np
+
+from miner.kernels.cache import njit
 
 # Bits of a float32 below those that choose its bucket, and the number of buckets of positive ones.
 SHIFT = 16
 BUCKETS = 1 << (31 - SHIFT)
 
 
-@numba.njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def count_holders(values, offsets, rows, size):
     """Count the lists that hold each value: ``(size,) int64``.
 
@@ -31,7 +32,7 @@ def count_holders(values, offsets, rows, size):
     return count
 
 
-@numba.njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def invert(values, offsets, rows, starts, out):
     """Write to ``out[starts[v]:starts[v + 1]]`` the places in ``rows`` of lists that hold v.
 
@@ -47,7 +48,7 @@ def invert(values, offsets, rows, starts, out):
                 end[v] += 1
 
 
-@numba.njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def inverse_lengths(values, offsets, rows, idf, out):
     """Compute one over the length of the idf vector of each list; 0 for a list without weight.
 
@@ -64,7 +65,7 @@ def inverse_lengths(values, offsets, rows, idf, out):
         out[place] = np.float32(1.0 / np.sqrt(total)) if total > 0.0 else np.float32(0.0)
 
 
-@numba.njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def collect(ids, first, last, q, lexicon, own, probable, idf, holders, weight, asked, seen, terms):
     """Collect the tokens that one query asks for; returns their number.
 
@@ -93,7 +94,7 @@ def collect(ids, first, last, q, lexicon, own, probable, idf, holders, weight, a
     return count
 
 
-@numba.njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def keep_best(sums, touched, buckets, value, place, out, scores):
     """Write the positions with the highest scores to ``out (w,)``; clears the sums.
 
@@ -144,7 +145,7 @@ def keep_best(sums, touched, buckets, value, place, out, scores):
         score_bits[i] = -(order[i] >> 32)
 
 
-@numba.njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def retrieve(
     ids, offsets, rows, lexicon, own, probable, idf, holders, starts, postings, inverse, budget,
     out, scores,

@@ -8,6 +8,7 @@ translations of token ``x``, with the same slice of ``probability (m,) float32``
 import numba
 import numpy as np
 
+from miner.kernels.cache import njit
 from miner.machine import thread_count
 
 ITERATIONS = 5
@@ -55,7 +56,7 @@ def select(
     return kept[rows], columns[keep], probability[keep]
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def distinct(ids, offsets):
     """Sort the ids of every sentence and remove repeats; returns ids and offsets."""
     out, bounds = np.empty_like(ids), np.zeros_like(offsets)
@@ -68,7 +69,7 @@ def distinct(ids, offsets):
     return out[:count].copy(), bounds
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def occurrences(ids, offsets, size):
     """Invert a corpus: token x occurs in the sentences ``where[starts[x]:starts[x + 1]]``.
 
@@ -86,7 +87,7 @@ def occurrences(ids, offsets, size):
     return starts, where
 
 
-@numba.njit(parallel=True, cache=True, nogil=True)
+@njit(parallel=True, nogil=True)
 def partners(starts, where, ids, offsets, least, rows, columns, lanes):
     """Find the tokens that occur opposite each token in at least ``least`` pairs.
 
@@ -118,7 +119,7 @@ def partners(starts, where, ids, offsets, least, rows, columns, lanes):
     return sizes
 
 
-@numba.njit(parallel=True, cache=True, nogil=True)
+@njit(parallel=True, nogil=True)
 def expectation(left, left_offsets, right, right_offsets, rows, columns, probability, empty, out):
     """Write the probability of each token ``right[p]`` given its left sentence to ``out[p]``.
 
@@ -143,7 +144,7 @@ def expectation(left, left_offsets, right, right_offsets, rows, columns, probabi
                     out[p] += probability[low]
 
 
-@numba.njit(parallel=True, cache=True, nogil=True)
+@njit(parallel=True, nogil=True)
 def maximisation(starts, where, right, right_offsets, rows, columns, probability, expected, lanes):
     """Return the next probabilities of the table, ``(m,) float32``.
 

@@ -5,14 +5,15 @@ features. The score of a language is its prior plus the sum over features of log
 the log-probability of the feature.
 """
 
-import numba
 import numpy as np
+
+from miner.kernels.cache import njit
 
 # Texts that are walked over side by side.
 _ABREAST = 16
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _walk(text, offsets, move, row, out):
     """Return the feature that each byte completes, or -1: ``(b,) int32``.
 
@@ -36,7 +37,7 @@ def _walk(text, offsets, move, row, out):
     return found
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def naive_bayes(text, offsets, move, row, out, table, prior):
     """Return the scores of n texts under m languages, ``(n, m) float32``.
 

@@ -10,9 +10,9 @@ weights are natural logarithms, float64.
   the third word.
 """
 
-import numba
 import numpy as np
 
+from miner.kernels.cache import njit
 from miner.kernels.units import find
 
 # Ids of an unknown word, of the end of a sentence and of the padding before its start.
@@ -20,7 +20,7 @@ UNKNOWN, END, START = range(3)
 _HALF = np.uint64(32)
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def surprise(ids, offsets, words, pairs, triples, out):
     """Write the mean of ``-log P`` over the words and the end of each sentence to ``out``.
 
@@ -55,7 +55,7 @@ def surprise(ids, offsets, words, pairs, triples, out):
         out[i] = total / (offsets[i + 1] - offsets[i] + 1)
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def conditional(before, middle, word, words, pairs, triples):
     """Return log P(word | before middle); ids as in :func:`surprise`, which sums these."""
     word_log, word_backoff = words

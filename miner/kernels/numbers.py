@@ -8,13 +8,15 @@ but not ``in 1999 200 people``. Only the digits 0 to 9 count.
 import numba
 import numpy as np
 
+from miner.kernels.cache import njit
+
 
 @numba.njit(inline="always")
 def _digit(text, place, end):
     return place < end and 48 <= text[place] <= 57
 
 
-@numba.njit(cache=True)
+@njit()
 def _separator(text, place, end):
     """Return the length in bytes of a thousands separator at ``place``, or 0.
 
@@ -32,7 +34,7 @@ def _separator(text, place, end):
     return 3 if text[place + 2] == 0xAF or text[place + 2] == 0x99 else 0
 
 
-@numba.njit(cache=True)
+@njit()
 def _number(text, place, end):
     """Read the numeral that starts at ``place``; returns its value modulo 2^64 and its end."""
     value = np.uint64(0)
@@ -63,7 +65,7 @@ def _number(text, place, end):
     return value, place
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _scan(text, start, end, out, first):
     """Write the distinct numbers of a sentence to ``out`` from ``first``; returns their count."""
     count = 0
@@ -85,7 +87,7 @@ def _scan(text, start, end, out, first):
     return count
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def find_numbers(text, offsets):
     """Find the distinct numbers of every sentence, as values modulo 2^64.
 
@@ -104,7 +106,7 @@ def find_numbers(text, offsets):
     return values[: bounds[n]].copy(), bounds
 
 
-@numba.njit(parallel=True, cache=True)
+@njit(parallel=True)
 def shared_numbers(source, source_offsets, target, target_offsets, source_row, target_row):
     """Count the numbers that occur in both sentences of each pair: ``(m,) int64``.
 

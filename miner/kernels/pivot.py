@@ -7,8 +7,10 @@ A table is ``columns[rows[x]:rows[x + 1]]``, the translations of token ``x``, wi
 import numba
 import numpy as np
 
+from miner.kernels.cache import njit
 
-@numba.njit(parallel=True, cache=True)
+
+@njit(parallel=True)
 def composed(
     first_rows,
     first_columns,

@@ -9,11 +9,12 @@ int8 needs a quarter of it. Values are rounded to float32 before they are added,
 bit for bit those of the float32 table.
 """
 
-import numba
 import numpy as np
 
+from miner.kernels.cache import njit
 
-@numba.njit(nogil=True, cache=True, error_model="numpy")
+
+@njit(nogil=True, error_model="numpy")
 def mean_pool(table, scales, ids, offsets, out):
     """Write the unit vector of every sentence to ``out (n, d) float32``.
 
@@ -27,7 +28,7 @@ def mean_pool(table, scales, ids, offsets, out):
         _normalise(out[i], squares)
 
 
-@numba.njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def mean_pool_half(table, scales, ids, offsets, out):
     """Compute :func:`mean_pool` and round it to float16; ``out (n, d) uint16`` gets the bits.
 
@@ -42,7 +43,7 @@ def mean_pool_half(table, scales, ids, offsets, out):
         _to_half(row, shifted, out[i])
 
 
-@numba.njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def mean_rows(table, scales, ids, offsets, out):
     """Write the means, not normalised, to ``out (n, d) float32``; zeros for a sentence without ids.
 
@@ -57,7 +58,7 @@ def mean_rows(table, scales, ids, offsets, out):
                 out[i, j] *= inverse
 
 
-@numba.njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def normalise_rows(vectors):
     """Normalise every row of ``vectors (n, d) float32`` in place; zero rows stay zero."""
     squares = np.empty(vectors.shape[1], dtype=np.float64)
@@ -65,7 +66,7 @@ def normalise_rows(vectors):
         _normalise(vectors[i], squares)
 
 
-@numba.njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _sum(table, scales, ids, row):
     row[:] = np.float32(0.0)
     for piece in ids:
@@ -74,7 +75,7 @@ def _sum(table, scales, ids, row):
             row[j] += np.float32(values[j]) * scale
 
 
-@numba.njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _normalise(row, squares):
     """Normalise ``row (d,) float32`` in place; ``squares (d,) float64`` is scratch.
 
@@ -95,7 +96,7 @@ def _normalise(row, squares):
             row[j] *= inverse
 
 
-@numba.njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _to_half(row, shifted, out):
     """Round ``row (d,) float32`` to float16, ties to even; ``out (d,) uint16`` gets the bits.
 

@@ -6,6 +6,7 @@ Every candidate pair is compared on its own, so its features do not depend on th
 import numba
 import numpy as np
 
+from miner.kernels.cache import njit
 from miner.kernels.dots import dots
 from miner.kernels.long_texts import (
     ORDER_PART,
@@ -123,7 +124,7 @@ def _places(similar, slot, b, n, place_a, best_a, place_b):
                 nearest, place_b[j] = own[i], i
 
 
-@numba.njit(parallel=True, cache=True, error_model="numpy")
+@njit(parallel=True, error_model="numpy")
 def compare(
     source_ids,
     source_offsets,

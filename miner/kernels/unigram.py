@@ -11,9 +11,9 @@ Training must be repeatable.
 
 from collections.abc import Sequence
 
-import numba
 import numpy as np
 
+from miner.kernels.cache import njit
 from miner.kernels.units import BITS, find, table
 
 # (slots, places): a hash table of (node, character); child: the node that follows, by place;
@@ -41,7 +41,7 @@ def trie(pieces: Sequence[str], ids: Sequence[int], scores: Sequence[float]) -> 
     return *table(keys), child, piece, score
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _edges(codes, start, tree, alpha, unknown, total, edge_piece, edge_end, edge_weight):
     """List the pieces that begin at ``start``: id, end and log weight; returns their number.
 
@@ -68,7 +68,7 @@ def _edges(codes, start, tree, alpha, unknown, total, edge_piece, edge_end, edge
     return count
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _mixed(state):
     """Return the SplitMix64 output of ``state``, uint64."""
     state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -76,7 +76,7 @@ def _mixed(state):
     return state ^ (state >> np.uint64(31))
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def sample(codes, offsets, tree, longest, unknown, alpha, seed, first, out, lengths):
     """Sample a segmentation of every sentence; returns the total number of pieces.
 

@@ -3,8 +3,9 @@
 Sentences are flat code points: sentence ``i`` is ``codes[offsets[i]:offsets[i + 1]]``.
 """
 
-import numba
 import numpy as np
+
+from miner.kernels.cache import njit
 
 # Bits of a character in a key: there are fewer than 2 ** 21 code points.
 BITS = 21
@@ -25,7 +26,7 @@ def table(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return slots, places
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _fill(keys, slots, places):
     mask = np.uint64(len(slots) - 1)
     for i in range(len(keys)):
@@ -36,12 +37,12 @@ def _fill(keys, slots, places):
         places[slot] = i
 
 
-@numba.njit(nogil=True, cache=True, inline="always")
+@njit(nogil=True, inline="always")
 def _first(key, mask):
     return ((key * _SPREAD) >> np.uint64(32)) & mask
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def find(key, slots, places):
     """Return the place of ``key`` (uint64) among the keys of a table, or -1."""
     mask = np.uint64(len(slots) - 1)
@@ -51,7 +52,7 @@ def find(key, slots, places):
     return places[slot]
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def trigram_keys(codes, offsets, out):
     """Write the key of the trigram around each character to ``out (t,) uint64``.
 
@@ -69,7 +70,7 @@ def trigram_keys(codes, offsets, out):
             before = own
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def trigrams(codes, offsets, slots, places, out):
     """Write the place of each trigram in a :func:`table`, or -1, to ``out (t,) int32``."""
     keys = np.empty(len(codes), dtype=np.uint64)
@@ -78,7 +79,7 @@ def trigrams(codes, offsets, slots, places, out):
         out[j] = find(keys[j], slots, places)
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def words(codes, offsets, kinds, slots, places, vocabulary, starts, out, lengths):
     """Write the id of each word, or -1, to ``out (t,) int32``; returns the number of words.
 
@@ -108,7 +109,7 @@ def words(codes, offsets, kinds, slots, places, vocabulary, starts, out, lengths
     return done
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _find_word(word, slots, places, vocabulary, starts):
     key, mask = fingerprint(word), np.uint64(len(slots) - 1)
     slot = _first(key, mask)
@@ -124,7 +125,7 @@ def _find_word(word, slots, places, vocabulary, starts):
     return np.int32(-1)
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def fingerprint(codes):
     """Return the FNV-1a hash of a word, over its code points, as uint64."""
     key = np.uint64(0xCBF29CE484222325)
@@ -133,7 +134,7 @@ def fingerprint(codes):
     return key
 
 
-@numba.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def fingerprints(codes, starts, out):
     """Write the :func:`fingerprint` of each word of a vocabulary to ``out (n,) uint64``."""
     for i in range(len(starts) - 1):

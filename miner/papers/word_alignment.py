@@ -4,11 +4,12 @@ Translation probabilities are sparse: ``columns[rows[x]:rows[x + 1]]``, ascendin
 translations of word ``x``, with the same slice of ``probability``.
 """
 
-import numba
 import numpy as np
 
+from miner.kernels.cache import njit
 
-@numba.njit(cache=True, nogil=True)
+
+@njit(nogil=True)
 def _probability(x, y, rows, columns, probability):
     low, high = rows[x], rows[x + 1]
     while low < high:
@@ -22,7 +23,7 @@ def _probability(x, y, rows, columns, probability):
     return np.float32(0.0)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def best_links(left, right, rows, columns, probability, tension, out):
     """Write the index of the word of ``left`` that each word of ``right`` aligns to; -1: none.
 
@@ -40,7 +41,7 @@ def best_links(left, right, rows, columns, probability, tension, out):
                     best, out[j] = p, i
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def symmetrised(forward, backward):
     """Combine two alignments by grow-diag (Koehn et al. 2003): ``(height, width) bool``.
 
@@ -76,7 +77,7 @@ def symmetrised(forward, backward):
     return links
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def phrase_spans(links, longest):
     """List the phrase pairs that agree with an alignment: ``(m, 4) int64``, spans of both sides.
 

@@ -156,9 +156,7 @@ def test_sentences_from_standard_input(miner, corpus: Path, monkeypatch) -> None
     assert (code, other) == (0, out) and "not UTF-8 and left out: 1" in err
 
 
-def test_an_index_gives_what_its_text_gives(
-    miner, tiny_model, indexes, german, german_file
-) -> None:
+def test_an_index_gives_what_its_text_gives(miner, tiny_model, indexes, german, german_file):
     """The index has blocks of another size."""
     queries = [*german[:4], "Haus"]
     expected = miner("neighbors", tiny_model, german_file, *queries)

@@ -20,7 +20,6 @@ pytest.importorskip("torch", reason="the experiments train")
 from benchmarks.models import (
     back_translation_experiments,
     bench,
-    bound_experiments,
     choose,
     experiment_metrics,
     experiment_tables,
@@ -29,7 +28,6 @@ from benchmarks.models import (
     language_experiments,
     recipe_experiments,
     size_experiments,
-    sources,
     training_text,
 )
 from benchmarks.models import experiments as command
@@ -173,9 +171,7 @@ def test_scores_are_those_of_the_filters() -> None:
     np.testing.assert_array_equal(cosine, choose.scores("cosine", pairs, model="default"))
 
 
-def test_the_model_of_a_pool_is_not_trained_on_its_pairs(
-    data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_model_of_a_pool_is_not_trained_on_its_pairs(data, monkeypatch):
     place = ExperimentBench(data, data / "models", {}, pairs=20)
     pool = choose.pool("half noisy", place)
     assert (len(pool.sample), len(pool.pairs), pool.keep) == (20, 160, 20)
@@ -192,21 +188,7 @@ def test_the_model_of_a_pool_is_not_trained_on_its_pairs(
 # --- sections -----------------------------------------------------------------------------------
 
 
-def test_sources(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "FEW", 5)
-    dry = Dry(data, 50)
-    results = last(sources, dry)
-    rows = [(row["group"], row["name"], row["pairs"]) for row in results["rows"]]
-    assert rows == [
-        *(("50 pairs", name, 50) for name in ("large", "other", "tatoeba", sources.MIX)),
-        *(("5 pairs", name, 5) for name in ("large", "other", "small", "tatoeba", sources.MIX)),
-    ]
-    assert results["left out"] == {"50 pairs": {"small": 7}, "5 pairs": {}}
-    assert "Too small: small (7)." in experiment_tables.section("sources", results)
-    # A small number of pairs makes one group.
-    assert len(last(sources, Dry(data, 4))["rows"]) == 5
-
-
+@pytest.mark.slow
 def test_filters(data: Path) -> None:
     dry = Dry(data, 20)
     results = last(filter_experiments, dry)
@@ -305,22 +287,6 @@ def test_languages_have_the_same_english(data: Path, monkeypatch: pytest.MonkeyP
     assert any(line.startswith("Spearman with STS 12–16: overlap undefined (5") for line in lines)
 
 
-def test_every_language_and_the_halves_by_overlap(data: Path) -> None:
-    for language, words in (("cs", "jeden dva"), ("de", "eins two"), ("es", "one two")):
-        one, two = words.split()
-        put(data, f"train/{language}-en/a.tsv", [(one, "one"), (two, "two")])
-    *_, results = language_experiments.measure_every(Dry(data, 20))  # type: ignore[arg-type]
-    names = [row["name"] for row in results["rows"]]
-    assert names == sorted(names) and {"cs", "de", "es", "fr"} <= set(names)
-    groups = list(results["spearman"])
-    assert groups[0] == language_experiments.EVERY and len(groups) == 3
-    assert "overlap up to" in groups[1] and "overlap above" in groups[2]
-    counts = [one["overlap"]["languages"] for one in results["spearman"].values()]
-    assert counts[0] == len(names) == counts[1] + counts[2]
-    lines = experiment_tables.section("every-language", results)
-    assert sum(line.startswith("Spearman with STS 12–16") for line in lines) == 3
-
-
 def test_recipes_are_crossed_over_seeds(data: Path) -> None:
     results = last(recipe_experiments, Dry(data, 20))
     keys = [(row["group"], row["name"], row["seed"]) for row in results["rows"]]
@@ -337,22 +303,8 @@ def test_recipes_are_crossed_over_seeds(data: Path) -> None:
     assert experiment_tables.over_seeds(failed) == failed
 
 
-def test_starts_and_recipes_of_the_papers(data: Path) -> None:
-    dry = Dry(data, 20)
-    *_, starts = recipe_experiments.measure_starts(dry)  # type: ignore[arg-type]
-    assert [row["name"] for row in starts["rows"]] == list(recipe_experiments.STARTS)
-    *_, papers = recipe_experiments.measure_papers(dry)  # type: ignore[arg-type]
-    counts = [row["name"] for row in papers["rows"]]
-    # Averages have three seeds, the network has one.
-    assert [counts.count(name) for name in recipe_experiments.PAPERS] == [3, 3, 3, 3, 1]
-    lines = experiment_tables.section("paper-recipes", papers)
-    assert lines[-1] == "Time: 13 trainings 0.4 CPU minutes."
-    assert any(line.startswith("| s18: GRAN over morphs | 20 | 1, 2 |") for line in lines)
-
-
-def test_a_bitext_and_its_back_translation_have_the_same_rows(
-    data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.slow
+def test_a_bitext_and_its_back_translation_have_the_same_rows(data, monkeypatch):
     monkeypatch.setattr(back_translation_experiments, "TAUGHT", 60)
     dry = Dry(data, 15)
     dry.work = data / "work"  # type: ignore[attr-defined]
@@ -366,24 +318,6 @@ def test_a_bitext_and_its_back_translation_have_the_same_rows(
         twice = dry.given[languages, "twice the bitext"]
         assert twice[: len(bitext)] == bitext and len(set(twice)) == len(twice) > len(bitext)
     assert experiment_tables.section("back-translation", results)
-
-
-def test_bounds_of_back_translated_text(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(back_translation_experiments, "TAUGHT", 60)
-    tried = [
-        bound_experiments.tune_bounds.Tried((0.0, 1.0), 15, 0.5),
-        bound_experiments.tune_bounds.Tried((0.0, 0.6), 2, None),
-    ]
-    monkeypatch.setattr(bound_experiments.tune_bounds, "tune", lambda *_: tried)
-    grades = "".join(f"{n % 5}\tone {n}\ttwo {n}\n" for n in range(9))
-    (data / "sts").mkdir()
-    (data / "sts" / "stsb.en.dev.tsv").write_text(grades)
-    dry = Dry(data, 15)
-    dry.work, dry.quick = data / "work", True  # type: ignore[attr-defined]
-    results = last(bound_experiments, dry)
-    lines = "\n".join(experiment_tables.section("filter-bounds", results))
-    assert "| 0 to 1 | 3 | 15 | 3, 0 | 50.0 (50.0–50.0) |" in lines
-    assert "| 0 to 0.6 | 3 | too few pairs |" in lines
 
 
 def test_paraphrases_are_mixed_into_a_bitext(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -441,9 +375,7 @@ def lay_out(data: Path) -> None:
         (data / "sts" / f"{name}.tsv").write_text("".join(same + other), encoding="utf-8")
 
 
-def test_a_killed_run_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_killed_run_goes_on(tmp_path, monkeypatch, capsys):
     lay_out(tmp_path)
     config = replace(experiment_metrics.P19, epochs=1, pieces=300, dimension=16)
     monkeypatch.setattr(bench, "quickly", lambda _: config)

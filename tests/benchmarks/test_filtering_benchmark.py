@@ -13,7 +13,7 @@ from benchmarks import pages
 from benchmarks.filtering import filter_metrics, filter_tables, noisy_text, throughput
 from benchmarks.filtering.filter_peers import Peers
 from benchmarks.filtering.noise import KINDS, Corpus, Pair, names
-from benchmarks.filtering.systems import Missing, Ours, System, length_ratio, run
+from benchmarks.filtering.systems import Missing, Ours, System, run
 from miner import MinerError
 
 PAIRS = [
@@ -209,24 +209,6 @@ def test_missing_systems_have_a_reason() -> None:
     with pytest.raises(Missing, match="no /nowhere/python"):
         Peers(Path("/nowhere/python")).opus_decision(PAIRS, "de-en")
     assert run([sys.executable, "-c", "print(input())"], "ä\n") == "ä\n"
-
-
-def test_length_ratio() -> None:
-    pairs = [("abcd", "ab"), ("ab", "abcd"), ("", ""), ("", "a")]
-    assert length_ratio(pairs, "de-en").tolist() == [0.5, 0.5, 0, 0]
-
-
-def test_baselines_know_translations() -> None:
-    from benchmarks.filtering.systems import Baselines
-
-    wrong = [(PAIRS[row][0], PAIRS[(row + 1) % 6][1]) for row in range(6)]
-    # Sentences repeat, and one text has no known piece.
-    pairs = [*PAIRS, *wrong, ("", "")]
-    for name, system in Baselines(2).table().items():
-        scores = system.score(pairs, "de-en")
-        assert scores.shape == (13,) and np.isfinite(scores).all()
-        if name != "length ratio":
-            assert filter_metrics.ranking(scores[:12], np.arange(12) < 6)["auc"] > 0.9, name
 
 
 @pytest.fixture

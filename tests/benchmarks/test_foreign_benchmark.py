@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 
-from benchmarks.models import foreign, foreign_tables, small_transformer
+from benchmarks.models import foreign
 from miner.evaluation.mining_sets import MiningSet
 from miner.text.corpus import read
 
@@ -32,30 +31,3 @@ def test_a_cut_keeps_pairs_and_no_half_of_one(tmp_path: Path) -> None:
     for side, own in enumerate(ids):
         of_gold = {one for one in own if int(one.split("-")[1]) < 40}
         assert of_gold == {pair[side] for pair in gold}
-
-
-def test_batches_are_of_like_length() -> None:
-    pairs = [("a" * (1 + row % 90), "b") for row in range(small_transformer.BATCH * 60)]
-    spans = []
-    for batch in islice(small_transformer._batches(pairs), 60):
-        lengths = [len(source) for source, _ in batch]
-        spans.append(max(lengths) - min(lengths))
-    assert sum(spans) / len(spans) < 10
-
-
-def test_lines() -> None:
-    row = {"test": {"f1": 0.5}, "reached": {"0.9": {"precision": 0.91, "recall": 0.4}}}
-    rates = {"bare": 100.0, "adapter": 98.0, "student": 49_000.0}
-    one = {
-        "pair": "de-en",
-        "transformer": {"minutes": 9.0, "threads": 1, "pairs seen": 64_000},
-        "cut": 0.05,
-        "learned from": 20_000,
-        "rows": {"fit": row},
-        "sentences/s of CPU time": rates,
-    }
-    record = {"sections": {"de-en": {"results": one}}}
-    text = "\n".join(foreign_tables.tables(record, lambda record: "made here"))
-    assert "| transformer, fitted | 0.500 | 0.910 |" in text and "made here" in text
-    assert "98 through the adapter (+2.0% time)" in text and "(500 times the transformer)" in text
-    assert "F1 0.5000  asked: reached  0.9: 0.910" in foreign.shown("de-en", {"fit": row})

@@ -37,9 +37,7 @@ def measure(monkeypatch: pytest.MonkeyPatch, model: Path, *options: object) -> N
     language_accuracy.main()
 
 
-def test_accuracies_are_recorded(
-    data: Path, tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_accuracies_are_recorded(data, tiny_model, tmp_path, monkeypatch):
     place = tmp_path / "model"
     dataclasses.replace(load(tiny_model), languages=FACTS).save(place)
     (place / "README.md").write_text("# A\n<!-- languages -->\n<!-- /languages -->\n")

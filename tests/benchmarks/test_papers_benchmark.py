@@ -2,7 +2,6 @@
 
 import json
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -13,9 +12,7 @@ pytest.importorskip("sklearn", reason="SentEval and the t-test take scikit-learn
 from benchmarks.models import paper_figures
 
 
-def test_grades(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_grades(tmp_path, monkeypatch, capsys):
     (tmp_path / "paraphrase").mkdir()
     pairs = [f"1\tthe house {n}\tthe house {n}" for n in range(5)]
     pairs += [f"0\tthe house {n}\tgreen trees grow" for n in range(7)]

@@ -40,12 +40,14 @@ def encode(tiny_model: Path) -> Command:
     return dataclasses.replace(COMMANDS["encode"], line=line)
 
 
+@pytest.mark.slow
 def test_kills(root: Path, encode: Command) -> None:
     for number in (signal.SIGKILL, signal.SIGTERM):
         found = kills.disturb(encode, root, 1, number, seed=1)
         assert campaign.faults({"kills": {"encode": found}}) == {}, found
 
 
+@pytest.mark.slow
 def test_a_command_that_forgets_is_found(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A command whose output tells whether its directory was touched before."""
     script = "import os, sys, time; new = not os.listdir(); open('a', 'w'); time.sleep(0.6);"
@@ -55,6 +57,7 @@ def test_a_command_that_forgets_is_found(root: Path, monkeypatch: pytest.MonkeyP
     assert found["other output"] >= 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
 def test_crashes(root: Path, encode: Command) -> None:
     try:
@@ -112,6 +115,7 @@ def test_calls_of_a_log_are_replayed(tmp_path: Path) -> None:
     assert steps[-1][1] == {str(tmp_path / "b"): b"Jello"}
 
 
+@pytest.mark.slow
 def test_fuzz(tmp_path: Path, tiny_model: Path) -> None:
     """In a process of its own, since its forks need threads that nothing has started yet."""
     code = "import json, sys; from pathlib import Path; from benchmarks.reliability import fuzz;"
@@ -129,9 +133,7 @@ def test_fuzz(tmp_path: Path, tiny_model: Path) -> None:
 
 
 @pytest.mark.parametrize("faults", [0, 2])
-def test_a_campaign_is_written_and_its_faults_are_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, faults: int
-) -> None:
+def test_a_campaign_is_written_and_its_faults_are_told(tmp_path, monkeypatch, faults):
     part = {"exit code 1": 7, "failures": []} | ({"traceback": faults} if faults else {})
     monkeypatch.setattr(campaign, "run_fuzz", lambda *_: {"half 0": part})
     path = tmp_path / "result.json"

@@ -11,7 +11,7 @@ import pytest
 
 import miner
 from benchmarks import report
-from benchmarks.speed import mine_speed, process, speed_peers, speed_tables, speed_text
+from benchmarks.speed import mine_speed, process, speed_tables, speed_text
 from benchmarks.speed.search_speed import recall
 
 torch = pytest.importorskip("torch", reason="benchmarks/speed compares with torch")
@@ -82,25 +82,6 @@ def test_exponents() -> None:
     assert mine_speed.exponents([*points[:1], {"a side": 99, "failed": "why"}]) == {}
 
 
-def test_batches_keep_every_row_and_the_limit() -> None:
-    lengths = [3, 9, 1, 12, 2, 5]
-    batches = list(speed_peers._batches(lengths, lambda count, longest: count * longest <= 12))
-    assert sorted(row for batch in batches for row in batch) == list(range(6))
-    assert all(len(b) == 1 or len(b) * lengths[b[0]] <= 12 for b in batches)
-
-
-def test_encoders_of_fewer_embeddings_take_all_pieces() -> None:
-    seen: list[int] = []
-
-    def forward(ids: Any, lengths: Any) -> Any:
-        seen.extend(ids.flatten().tolist())
-        return torch.zeros(len(ids), 3)
-
-    encode = speed_peers._by_length(forward, (3, 7), lambda count, longest: count <= 2)
-    assert encode(["Good morning.", "It rains in Vienna.", ""]).shape == (3, 3)
-    assert seen and max(seen) < 7
-
-
 @pytest.mark.parametrize("d", [5, 20])
 def test_resized_vectors_keep_their_length_and_neighbours(d: int) -> None:
     generator = np.random.default_rng(1)
@@ -123,6 +104,7 @@ def test_sections_are_merged(tmp_path: Path) -> None:
     assert "2 threads: copy, GB/s 9." in lines[0]
 
 
+@pytest.mark.slow
 def test_it_runs(tmp_path: Path) -> None:
     place = tmp_path / "train" / "fr-en"
     place.mkdir(parents=True)

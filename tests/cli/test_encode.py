@@ -35,9 +35,7 @@ def holes(german: list[str]) -> Path:
 
 @pytest.mark.parametrize("output", ["v.npy", "v.h5", "v.hdf5"])
 @pytest.mark.parametrize("dtype", [None, "float16", "float32"])
-def test_a_row_for_every_line(
-    miner: Miner, encoder: Encoder, holes: Path, output: str, dtype: str | None
-) -> None:
+def test_a_row_for_every_line(miner, encoder, holes, output, dtype):
     done = encode(miner, holes, "-o", output, *(["--dtype", dtype] if dtype else []))
     assert (done.code, done.out) == (0, "")
     lines = holes.read_text(encoding="utf-8").split("\n")[:-1]
@@ -54,9 +52,7 @@ def test_a_row_for_every_line(
 @pytest.mark.parametrize("output", ["v.npy", "v.h5"])
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
 @pytest.mark.parametrize("factory", ["flat", "SQ8"])
-def test_an_index_of_these_vectors_is_that_of_the_text(
-    miner: Miner, holes: Path, output: str, dtype: str, factory: str
-) -> None:
+def test_an_index_of_these_vectors_is_that_of_the_text(miner, holes, output, dtype, factory):
     assert encode(miner, holes, "-o", output, "--dtype", dtype).code == 0
     assert miner("index", holes, "--embeddings", output, "-o", "a", "--index", factory).code == 0
     assert miner.index(holes, "b", "--index", factory).code == 0
@@ -66,9 +62,7 @@ def test_an_index_of_these_vectors_is_that_of_the_text(
     assert a.distinct == b.distinct
 
 
-def test_several_files_one_after_the_other(
-    miner: Miner, encoder: Encoder, german_file: Path, english_file: Path, holes: Path
-) -> None:
+def test_several_files_one_after_the_other(miner, encoder, german_file, english_file, holes):
     assert encode(miner, german_file, holes, english_file, "-o", "v.npy").code == 0
     parts = [german_file, holes, english_file]
     lines = [line for part in parts for line in part.read_text("utf-8").split("\n")[:-1]]
@@ -85,9 +79,7 @@ def test_several_files_one_after_the_other(
         ("a.txt.gz", "eins\n\nzwei\n", []),
     ],
 )
-def test_every_format(
-    miner: Miner, encoder: Encoder, name: str, content: str | bytes, options: list[str]
-) -> None:
+def test_every_format(miner, encoder, name, content, options):
     with open_output(name, binary=True) as file:
         file.write(content if isinstance(content, bytes) else content.encode())
     for output in ("v.npy", "v.h5"):
@@ -99,9 +91,7 @@ def test_every_format(
         assert ("1 empty" in done.err) == (name != "a.txt")
 
 
-def test_streams_can_be_read_only_once(
-    miner: Miner, encoder: Encoder, german: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_streams_can_be_read_only_once(miner, encoder, german, monkeypatch):
     text = "\n".join([*german, "", *german]) + "\n"
     monkeypatch.setattr(vectors, "CHUNK", 7)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
@@ -132,9 +122,7 @@ def test_progress_has_a_total(encoder: Encoder, german_file: Path, tmp_path: Pat
 
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("chunk", [1, 11])
-def test_vectors_do_not_depend_on_threads_or_chunks(
-    miner: Miner, holes: Path, threads: int, chunk: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_vectors_do_not_depend_on_threads_or_chunks(miner, holes, threads, chunk, monkeypatch):
     assert encode(miner, holes, "-o", "a.npy").code == 0
     monkeypatch.setattr(vectors, "CHUNK", chunk)
     assert encode(miner, holes, "-o", "b.npy", "--threads", threads).code == 0
@@ -170,14 +158,7 @@ def test_text_that_cannot_be_read(miner: Miner, german_file: Path, output: str) 
 
 @pytest.mark.parametrize("output", ["v.npy", "v.h5"])
 @pytest.mark.parametrize("counted", [59, 61])
-def test_a_file_that_changes(
-    encoder: Encoder,
-    german_file: Path,
-    tmp_path: Path,
-    output: str,
-    counted: int,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_file_that_changes(encoder, german_file, tmp_path, output, counted, monkeypatch):
     monkeypatch.setattr(Reader, "count", lambda self: counted)
     with pytest.raises(CorpusError, match="changed while"):
         encode_corpus(encoder, [german_file], tmp_path / output)
@@ -192,9 +173,7 @@ def test_places_that_cannot_be_written(miner: Miner, german_file: Path, output: 
     assert miner.entries() == [output]
 
 
-def test_a_gpu_that_is_not_there(
-    miner: Miner, german_file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_gpu_that_is_not_there(miner, german_file, monkeypatch):
     monkeypatch.setattr(device, "DRIVERS", ())
     only(encode(miner, german_file, "-o", "v.npy", "--device", "cuda"), "--device cuda")
     only(miner.index(german_file, "out", "--device", "cuda"), "--device cuda")
@@ -220,6 +199,7 @@ def test_files_that_may_not_grow(miner: Miner, limit: int, output: str) -> None:
     assert miner.entries() == ["corpus"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("output", ["v.npy", "v.h5"])
 def test_interrupted(miner: Miner, output: str) -> None:
     """Ctrl-C in the middle of a large file leaves an older output unchanged."""
@@ -249,6 +229,7 @@ def test_interrupted(miner: Miner, output: str) -> None:
 # --- memory -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("output", ["v.npy", "v.h5"])
 def test_memory_does_not_grow_with_the_corpus(miner: Miner, output: str) -> None:
     """Five times the lines, whose vectors would take 13 MB more, need no more memory."""

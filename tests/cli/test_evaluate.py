@@ -66,9 +66,7 @@ def test_one_says_all_of_it(miner: Run, data: Path, tmp_path: Path, verifying_mo
     assert code == 0 and "there by cosine" in out
 
 
-def test_a_model_against_itself_and_another(
-    miner: Run, data: Path, tmp_path: Path, tiny_model: Path
-) -> None:
+def test_a_model_against_itself_and_another(miner, data, tmp_path, tiny_model):
     place = tmp_path / "against.json"
     against = ["--against", "default", "--json", place]
     code, out, _ = miner("evaluate", "sts", "--data", data, *against)
@@ -90,9 +88,7 @@ def test_a_model_against_itself_and_another(
     assert f"{one['difference']:+.3f}" in out
 
 
-def test_sets_that_are_not_there_are_left_out_of_all(
-    miner: Run, data: Path, tmp_path: Path, tiny_model: Path
-) -> None:
+def test_sets_that_are_not_there_are_left_out_of_all(miner, data, tmp_path, tiny_model):
     shutil.copytree(data / "tatoeba", tmp_path / "tatoeba")
     options = ["--data", tmp_path, "--model", tiny_model, "--json", tmp_path / "all.json"]
     code, out, err = miner("evaluate", "all", *options)
@@ -140,9 +136,7 @@ def test_a_set_that_is_not_there(miner: Run, tmp_path: Path, name: str, tiny_mod
         ("bucc", "bucc-tiny/de-en.training.gold", "de-00000"),
     ],
 )
-def test_a_broken_file(
-    miner: Run, data: Path, tmp_path: Path, tiny_model: Path, name: str, file: str, line: str
-) -> None:
+def test_a_broken_file(miner, data, tmp_path, tiny_model, name, file, line):
     shutil.copytree(data, tmp_path / "data")
     path = tmp_path / "data" / file
     for packed in path.parent.glob(f"{path.name}.*"):
@@ -173,9 +167,7 @@ def test_usage(miner: Run, data: Path) -> None:
     assert code == 2 and "speed" in err
 
 
-def test_vectors_from_elsewhere_are_a_model(
-    miner: Run, data: Path, tmp_path: Path, german: list[str]
-) -> None:
+def test_vectors_from_elsewhere_are_a_model(miner, data, tmp_path, german):
     """Precomputed vectors of the default model give the metrics of that model."""
     place = tmp_path / "laser"
     place.mkdir()
@@ -204,9 +196,7 @@ def test_vectors_from_elsewhere_are_a_model(
     assert code == 1 and "has vectors.npy and vectors.h5; remove the older" in err
 
 
-def test_a_faulty_file_does_not_stop_other_evaluations(
-    miner: Run, data: Path, tmp_path: Path, tiny_model: Path
-) -> None:
+def test_a_faulty_file_does_not_stop_other_evaluations(miner, data, tmp_path, tiny_model):
     shutil.copytree(data / "tatoeba", tmp_path / "tatoeba")
     write(tmp_path / "noisy" / "de-en.web-labelled.tsv", [("a", "b", 1), ("a", "b", 2)])
     path = tmp_path / "all.json"
@@ -222,9 +212,7 @@ def test_a_faulty_file_does_not_stop_other_evaluations(
     assert f"left out: noisy of {tiny_model}: {fault['reason']}\n" in out
 
 
-def test_all_left_out_is_an_error_and_a_bad_output_is_found_first(
-    miner: Run, data: Path, tmp_path: Path
-) -> None:
+def test_all_left_out_is_an_error_and_a_bad_output_is_found_first(miner, data, tmp_path):
     options = ["--data", data, "--json", tmp_path / "nowhere" / "out.json"]
     code, out, err = miner("evaluate", "all", *options)
     assert (code, out) == (1, "") and "nowhere: no such directory; make it" in err
@@ -248,9 +236,7 @@ def test_sentences_of_one_evaluation(miner: Run, data: Path, tmp_path: Path) -> 
     assert code == 0 and f"missing: {tmp_path} holds vectors" in out
 
 
-def test_without_scikit_learn(
-    miner: Run, data: Path, tmp_path: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_scikit_learn(miner, data, tmp_path, tiny_model, monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.neural_network", None)
     options = ["--data", data, "--model", tiny_model]
     code, out, err = miner("evaluate", "paraphrase", *options)

@@ -56,9 +56,7 @@ def test_table_and_tokenizer(miner: Run, tiny_model: Path, tmp_path: Path, to: s
     assert table.dtype == np.float16
 
 
-def test_ids_of_the_library_tokenizers(
-    miner: Run, german_file: Path, tiny_model: Path, tmp_path: Path
-) -> None:
+def test_ids_of_the_library_tokenizers(miner, german_file, tiny_model, tmp_path):
     pytest.importorskip("tokenizers")
     (tmp_path / "odd").write_text("\n".join(ODD) + "\n", encoding="utf-8")
     for number, text in enumerate((german_file, tmp_path / "odd")):
@@ -69,9 +67,7 @@ def test_ids_of_the_library_tokenizers(
         assert code == 0 and "cuts 0 of" in err
 
 
-def test_back_through_the_libraries(
-    miner: Run, german: list[str], tiny_model: Path, tmp_path: Path
-) -> None:
+def test_back_through_the_libraries(miner, german, tiny_model, tmp_path):
     model2vec = pytest.importorskip("model2vec")
     pytest.importorskip("sentence_transformers")
     from miner.encoder.open_encoder import open_encoder

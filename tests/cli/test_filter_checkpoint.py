@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pytest
 from support.commands import MINER
 from support.filtered import (  # noqa: F401 (fixtures)
     COLUMNS,
@@ -64,6 +65,7 @@ def test_a_run_that_fails_to_write_goes_on(clean, miner, knowing_model, noisy: P
     assert read("kept") == read_text(expected)
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_goes_on(clean, german, english, knowing_model, place) -> None:
     """A real kill, half-way through tens of thousands of rows in two processes."""
     generator = np.random.default_rng(2)

@@ -46,6 +46,7 @@ def typed(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
 # --- stopped by a signal ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs signals")
 @pytest.mark.parametrize(
     ("stop", "group", "phase"),

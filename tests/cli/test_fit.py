@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,6 @@ import miner_train.learn_verifier
 from miner.cli import main
 from miner.encoder.model import load
 
-Run = Callable[..., tuple[int, str, str]]
 FAST = [
     *("--dimension", "16", "--batch", "64", "--epochs", "3", "--rate", "0.02", "--heldout", "70"),
     *("--initial", "0.1", "--pieces", "120", "--no-verifier"),
@@ -61,9 +59,7 @@ def right(table: str) -> int:
     return sum(row[1] == row[2] for row in rows)
 
 
-def test_fitted_mined_scored(
-    miner: Run, name: str, bitext: Path, corpora: list[Path], plain_model: Path, tmp_path: Path
-) -> None:
+def test_fitted_mined_scored(miner, name, bitext, corpora, plain_model, tmp_path):
     for corpus in corpora:
         assert miner("index", corpus, "--model", name, "-o", tmp_path / f"i{corpus.name}")[0] == 0
     place = tmp_path / "fitted"
@@ -92,14 +88,7 @@ def test_fitted_mined_scored(
     assert code == 1 and "has changed since" in err and "miner fit" in err
 
 
-def test_fitted_to_what_it_finds_itself(
-    miner: Run,
-    name: str,
-    bitext: Path,
-    corpora: list[Path],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_fitted_to_what_it_finds_itself(miner, name, bitext, corpora, tmp_path, monkeypatch):
     rows = [line.split("\t") for line in bitext.read_text(encoding="utf-8").splitlines()]
     for side, column in (("s", 0), ("t", 1)):
         lines = "".join(f"{row[column]}\n" for row in rows)
@@ -122,9 +111,7 @@ def test_fitted_to_what_it_finds_itself(
     assert right(miner(*mining)[1]) > 60
 
 
-def test_wrong_usage(
-    miner: Run, name: str, bitext: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wrong_usage(miner, name, bitext, tmp_path, monkeypatch):
     out = ["-o", tmp_path / "m"]
     code, _, err = miner("fit", "--model", "default", "--bitext", bitext, *out)
     assert code == 2 and "is trained already" in err

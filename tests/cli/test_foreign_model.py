@@ -24,9 +24,7 @@ def name(tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> s
     return fake_directory(tmp_path / "st", tiny_model)
 
 
-def test_mined_searched_encoded(
-    miner: Run, name: str, german_file: Path, english_file: Path, tmp_path: Path
-) -> None:
+def test_mined_searched_encoded(miner, name, german_file, english_file, tmp_path):
     mining = ["mine", german_file, english_file, "--model", name, "--work", tmp_path / "work"]
     code, out, err = miner(*mining, "--ids", "--no-estimate")
     rows = [line.split("\t") for line in out.splitlines()]
@@ -46,9 +44,7 @@ def test_mined_searched_encoded(
     assert code == 1 and "cannot be verified" in err
 
 
-def test_a_changed_encoder(
-    miner: Run, name: str, german_file: Path, other_model: Path, tmp_path: Path
-) -> None:
+def test_a_changed_encoder(miner, name, german_file, other_model, tmp_path):
     assert miner("index", german_file, "--model", name, "-o", tmp_path / "de")[0] == 0
     (tmp_path / "st" / "vocab.txt").write_text(f"{other_model}\n", encoding="utf-8")
     code, _, err = miner("index", german_file, "--model", name, "--add", "-o", tmp_path / "de")
@@ -90,9 +86,7 @@ def test_precision_of_vectors_without_a_model(miner: Run, tmp_path: Path) -> Non
     assert code == 1 and "400 vectors" in err and "1399 lines" in err
 
 
-def test_scores_follow_the_encoder(
-    miner: Run, name: str, german: list[str], english: list[str], other_model: Path, tmp_path: Path
-) -> None:
+def test_scores_follow_the_encoder(miner, name, german, english, other_model, tmp_path):
     """The filter of cosines takes any encoder; a plan is another one once it has changed."""
     text = "".join(f"{one}\t{other}\n" for one, other in zip(german, english, strict=True))
     (tmp_path / "pairs.tsv").write_text(text, encoding="utf-8")

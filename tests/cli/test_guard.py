@@ -126,9 +126,7 @@ def test_suffixes_that_are_not_written(miner, command: tuple[str, ...], suffix: 
         (("score", "a.jsonl", "-o", "x.tsv"), "rows of jsonl would be written there"),
     ],
 )
-def test_suffixes_of_another_text_format(
-    miner, arguments: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_suffixes_of_another_text_format(miner, arguments, said, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("a.tsv").write_text("eins\tone\n", encoding="utf-8")
     Path("a.jsonl").write_text('{"source": "eins", "target": "one"}\n', encoding="utf-8")
@@ -156,6 +154,7 @@ def snapshot(place: Path) -> dict[str, bytes]:
         "search index index-en --decoys corpus -o corpus",
         "search index index-en -o index/sentences.txt",
         "search index index-en -o model/x.tsv",
+        "mine corpus corpus-en --decoys pairs.tsv -o pairs.tsv",
         "mine corpus corpus-en --model model -o model",
         "mine corpus corpus-en --model model -o corpus",
         "mine corpus corpus-en --model model -o index/x.tsv",
@@ -176,15 +175,7 @@ def snapshot(place: Path) -> dict[str, bytes]:
         "evaluate mined scored.tsv gold.tsv --json gold.tsv",
     ],
 )
-def test_no_command_destroys_anything(
-    line: str,
-    index: Path,
-    model: Path,
-    indexes: tuple[Index, Index],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_no_command_destroys_anything(line, index, model, indexes, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     shutil.copytree(indexes[1].path, "index-en")
     for name in ("corpus", "corpus-en", "pairs.tsv", "scored.tsv", "gold.tsv"):
@@ -194,35 +185,9 @@ def test_no_command_destroys_anything(
     assert snapshot(tmp_path) == before
 
 
-@pytest.mark.parametrize("command", ["search index index-en", "mine corpus.de corpus.en"])
-def test_decoys_are_inputs(
-    command: str,
-    verifying: tuple[Index, Index],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    for built, name in zip(verifying, ("index", "index-en"), strict=True):
-        shutil.copytree(built.path, name)
-    for name in ("corpus.de", "corpus.en", "decoys"):
-        Path(name).write_text("a\nb\n", encoding="utf-8")
-    before = snapshot(tmp_path)
-    assert main([*command.split(), "--decoys", "decoys", "-o", "decoys"]) == 2
-    assert "-o decoys would replace the input decoys" in capsys.readouterr().err
-    assert snapshot(tmp_path) == before
-
-
 @pytest.mark.parametrize("command", ["filter", "score"])
 @pytest.mark.parametrize("output", ["good.de", "model/scores.txt"])
-def test_files_of_a_configuration_are_inputs(
-    command: str,
-    output: str,
-    model: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_files_of_a_configuration_are_inputs(command, output, model, tmp_path, monkeypatch, capsys):
     """References, and the model that the file names."""
     monkeypatch.chdir(tmp_path)
     tables = ({"name": "perplexity", "references": "good.de"},)
@@ -254,9 +219,7 @@ def test_an_output_that_is_a_directory_is_refused_before_the_work(
         assert f"{tmp_path / 'there'}: cannot be written: it is a dir" in capsys.readouterr().err
 
 
-def test_an_index_is_replaced_when_asked(
-    index: Path, model: Path, english_file: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_index_is_replaced_when_asked(index, model, english_file, capsys):
     line = ["index", str(english_file), "--model", str(model), "-o", str(index)]
     before = snapshot(index)
     assert main(line) == 2 and "--overwrite" in capsys.readouterr().err

@@ -15,6 +15,7 @@ from miner.index import store
 from miner.index.index import Index
 
 
+@pytest.mark.slow
 def test_interrupted_while_indexing(miner: Miner) -> None:
     """A real Ctrl-C in the middle of a large file; then the same command again, to the end."""
     corpus = miner.place / "corpus"
@@ -50,13 +51,7 @@ def test_interrupted_while_indexing(miner: Miner) -> None:
 
 
 @pytest.mark.parametrize("command", ["index", "add", "mine", "search"])
-def test_interrupted_at_the_last_moment(
-    ready: Miner,
-    command: str,
-    german_file: Path,
-    english_file: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_interrupted_at_the_last_moment(ready, command, german_file, english_file, monkeypatch):
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 

@@ -56,15 +56,7 @@ def get(miner: Miner, server: Server, into: Path, *more: object, name: str = "m.
 
 @pytest.mark.parametrize("folder", ["", "large/", "./large/"])
 @pytest.mark.parametrize("name", ["m.tar.gz", "m.tar.xz", "m.zip"])
-def test_a_model_is_downloaded(
-    miner: Miner,
-    server: Server,
-    tmp_path: Path,
-    tiny_model: Path,
-    files: dict[str, bytes],
-    name: str,
-    folder: str,
-) -> None:
+def test_a_model_is_downloaded(miner, server, tmp_path, tiny_model, files, name, folder):
     mode = f"w:{name.rpartition('.')[2]}"
     body = zip_of(files, folder) if name == "m.zip" else tar_of(files, folder, mode)
     server.add(f"http://x/{name}", body)
@@ -77,13 +69,7 @@ def test_a_model_is_downloaded(
     assert [path.name for path in into.parent.iterdir()] == ["large"]
 
 
-def test_a_broken_download_is_resumed(
-    miner: Miner,
-    server: Server,
-    tmp_path: Path,
-    files: dict[str, bytes],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_broken_download_is_resumed(miner, server, tmp_path, files, monkeypatch):
     monkeypatch.setattr(download, "TRIES", 1)
     body = tar_of(files)
     served = server.add("http://x/m.tar.gz", body)
@@ -98,9 +84,7 @@ def test_a_broken_download_is_resumed(
     assert server.asked == [("/m.tar.gz", "bytes=3000-")]
 
 
-def test_a_wrong_checksum_is_refused(
-    miner: Miner, server: Server, tmp_path: Path, files: dict[str, bytes]
-) -> None:
+def test_a_wrong_checksum_is_refused(miner, server, tmp_path, files):
     server.add("http://x/m.tar.gz", tar_of(files))
     code, out, err = get(miner, server, tmp_path / "large", "--sha256", "0" * 64)
     assert (code, out) == (1, "") and "has the SHA-256" in err
@@ -120,9 +104,7 @@ def test_a_wrong_checksum_is_refused(
 )
 @pytest.mark.parametrize("kind", ["tar.gz", "zip"])
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_names_that_lead_elsewhere_are_refused(
-    miner: Miner, server: Server, tmp_path: Path, names: list[str], message: str, kind: str
-) -> None:
+def test_names_that_lead_elsewhere_are_refused(miner, server, tmp_path, names, message, kind):
     out = io.BytesIO()
     if kind == "zip":
         with zipfile.ZipFile(out, "w") as zipped:
@@ -141,9 +123,7 @@ def test_names_that_lead_elsewhere_are_refused(
     assert not (tmp_path / "escaped").exists() and not (tmp_path / "models/escaped").exists()
 
 
-def test_links_are_not_made(
-    miner: Miner, server: Server, tmp_path: Path, files: dict[str, bytes]
-) -> None:
+def test_links_are_not_made(miner, server, tmp_path, files):
     out = io.BytesIO(tar_of(files, mode="w"))
     with tarfile.open(fileobj=out, mode="a") as tar:
         link = tarfile.TarInfo("link")
@@ -154,9 +134,7 @@ def test_links_are_not_made(
     assert {path.name for path in (tmp_path / "large").iterdir()} == set(files)
 
 
-def test_an_archive_without_a_sound_model(
-    miner: Miner, server: Server, tmp_path: Path, files: dict[str, bytes]
-) -> None:
+def test_an_archive_without_a_sound_model(miner, server, tmp_path, files):
     whole = tar_of(files)
     altered = tar_of({**files, "weights.npy": files["weights.npy"][:-1] + b"!"})
     bodies = {
@@ -171,9 +149,7 @@ def test_an_archive_without_a_sound_model(
         assert not (tmp_path / name).exists()
 
 
-def test_a_directory_is_replaced_only_when_asked(
-    miner: Miner, server: Server, tmp_path: Path, files: dict[str, bytes]
-) -> None:
+def test_a_directory_is_replaced_only_when_asked(miner, server, tmp_path, files):
     server.add("http://x/m.tar.gz", tar_of(files))
     place = tmp_path / "large"
     assert get(miner, server, place)[0] == 0
@@ -188,13 +164,7 @@ def test_a_directory_is_replaced_only_when_asked(
     assert (tmp_path / "mine" / "note").read_text() == "keep"
 
 
-def test_a_full_disk(
-    miner: Miner,
-    server: Server,
-    tmp_path: Path,
-    files: dict[str, bytes],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_full_disk(miner, server, tmp_path, files, monkeypatch):
     body = tar_of(files)
     server.add("http://x/m.tar.gz", body)
     # Room for the archive and not for the files in it.

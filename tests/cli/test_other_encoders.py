@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,10 +15,8 @@ from support.invented import synthetic
 
 import miner_train.learn_verifier
 from miner.cli import main
-from miner.encoder.architecture import ENCODERS
 from miner.encoder.model import load
 from miner_train.config import TrainConfig
-from miner_train.recipes import RECIPES
 
 Run = Callable[..., tuple[int, str, str]]
 FAST = [
@@ -69,15 +66,7 @@ def right(table: str) -> int:
         ("word+trigram", ["--combine", "concat"]),
     ],
 )
-def test_mined_verified_and_explained(
-    files: list[str],
-    corpora: list[str],
-    tmp_path: Path,
-    miner: Run,
-    monkeypatch: pytest.MonkeyPatch,
-    encoder: str,
-    more: list[str],
-) -> None:
+def test_mined_verified_and_explained(files, corpora, tmp_path, miner, monkeypatch, encoder, more):
     monkeypatch.setattr(miner_train.learn_verifier, "ENOUGH", 50)
     model = trained(files, tmp_path / "model", "--encoder", encoder, *more)
     config = json.loads((tmp_path / "model" / "config.json").read_text(encoding="utf-8"))
@@ -98,9 +87,7 @@ def test_mined_verified_and_explained(
     assert code == 0 and vectors.shape == (60, load(model).dimension)
 
 
-def test_separate_vocabularies_want_a_side(
-    files: list[str], corpora: list[str], tmp_path: Path, miner: Run
-) -> None:
+def test_separate_vocabularies_want_a_side(files, corpora, tmp_path, miner):
     model = trained(files, tmp_path / "model", "--vocabularies", "separate")
     code, _, err = miner("index", corpora[0], "--model", model, "-o", tmp_path / "a")
     assert code == 1
@@ -126,14 +113,6 @@ def test_separate_vocabularies_want_a_side(
         tmp_path / "source",
     )
     assert code == 1 and "--side source, not with target" in err
-
-
-def test_list_explains_all(miner: Run) -> None:
-    code, out, _ = miner("train", "--list")
-    assert code == 0
-    for name in (*ENCODERS, *RECIPES, "contrastive", "--lambda-w", "--negatives-from"):
-        assert name in out
-    assert max(map(len, out.splitlines())) <= 110
 
 
 def test_like_takes_over_a_configuration(files: list[str], tmp_path: Path, miner: Run) -> None:
@@ -167,9 +146,7 @@ def test_like_says_what_it_cannot_know(tmp_path: Path, miner: Run) -> None:
     assert load(tmp_path / "again").fingerprint == load(tmp_path / "first").fingerprint
 
 
-def test_random_baselines_know_no_translations(
-    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any
-) -> None:
+def test_random_baselines_know_no_translations(files, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(miner_train.learn_verifier, "ENOUGH", 50)
     arguments = ["train", "--source", files[0], "--target", files[1], "-o", str(tmp_path / "m")]
     assert main([*arguments, "--recipe", "random", "--pieces", "120"]) == 0
@@ -203,9 +180,7 @@ def test_a_replaced_model(files: list[str], corpora: list[str], tmp_path: Path, 
         (["--label-col", "3"], "columns of --bitext"),
     ],
 )
-def test_what_does_not_fit(
-    files: list[str], tmp_path: Path, miner: Run, options: list[str], said: Any
-) -> None:
+def test_what_does_not_fit(files, tmp_path, miner, options, said):
     code, _, err = miner(
         *("train", "--source", files[0], "--target", files[1], "-o", tmp_path / "m"), *options
     )
@@ -224,9 +199,7 @@ def test_labels_that_are_none(tmp_path: Path, miner: Run) -> None:
     assert code == 1 and "line 2" in err and "maybe" in err
 
 
-def test_a_model_that_was_kept_from_test_sentences(
-    files: list[str], tmp_path: Path, miner: Run
-) -> None:
+def test_a_model_that_was_kept_from_test_sentences(files, tmp_path, miner):
     lines = Path(files[1]).read_text(encoding="utf-8").splitlines()
     tests = tmp_path / "tests.txt"
     tests.write_text("\n".join(f"{line.upper()} !" for line in lines[:40]) + "\n", encoding="utf-8")

@@ -83,9 +83,7 @@ def test_no_space_for_a_training(miner: Miner, small_disk: Path, german_file: Pa
 
 # 3000 lines overfill the small disk with vectors, 10,000 with text.
 @pytest.mark.parametrize("lines", [3_000, 10_000])
-def test_no_space_for_an_index(
-    miner: Miner, small_disk: Path, lines: int, german_file: Path
-) -> None:
+def test_no_space_for_an_index(miner, small_disk, lines, german_file):
     corpus = many(miner.place / "corpus", lines)
     arguments = ["index", corpus, "--model", miner.model, "-o", small_disk / "out"]
     only(miner.elsewhere(*arguments), small_disk / "out", "o space left")

@@ -55,9 +55,7 @@ def test_decoys_of_ones_own(miner: Miner, sides: tuple[Path, Path], tmp_path: Pa
     assert code == 1 and "only 1 decoys" in err and out == ""
 
 
-def test_languages_are_told_and_doubted(
-    miner: Miner, german_file: Path, english_file: Path, verifying_model: Path
-) -> None:
+def test_languages_are_told_and_doubted(miner, german_file, english_file, verifying_model):
     options = ("--model", verifying_model, "--no-estimate", "--top-n", 5)
     code, out, err = miner("mine", german_file, english_file, *options)
     assert code == 0 and "warning" not in err
@@ -136,9 +134,7 @@ def test_a_report_is_written(miner: Miner, sides: tuple[Path, Path], tmp_path: P
     assert code == 1 and "no such directory" in err
 
 
-def test_mine_aims_at_a_precision(
-    miner: Miner, verifying_model: Path, german_file: Path, english_file: Path, tmp_path: Path
-) -> None:
+def test_mine_aims_at_a_precision(miner, verifying_model, german_file, english_file, tmp_path):
     command = ["mine", german_file, english_file, "--model", verifying_model]
     code, out, err = miner(*command)
     assert code == 0, err
@@ -150,9 +146,7 @@ def test_mine_aims_at_a_precision(
     assert code == 2 and "would replace the input" in err
 
 
-def test_explain(
-    miner: Miner, verifying_model: Path, german: list[str], english: list[str]
-) -> None:
+def test_explain(miner, verifying_model, german, english):
     code, out, _ = miner("explain", verifying_model, german[0], english[0])
     assert code == 0
     for part in ("best counterpart", "log-odds", "alignment", "probability of a translation"):
@@ -173,9 +167,7 @@ def test_the_model_that_ships_has_a_verifier(miner: Miner) -> None:
     }  # fmt: skip
 
 
-def test_a_model_that_moved_is_said(
-    miner: Miner, verifying_model: Path, german_file: Path, english_file: Path, tmp_path: Path
-) -> None:
+def test_a_model_that_moved_is_said(miner, verifying_model, german_file, english_file, tmp_path):
     shutil.copytree(verifying_model, tmp_path / "model")
     for name, text in (("a", german_file), ("b", english_file)):
         code, _, err = miner("index", text, "--model", tmp_path / "model", "-o", tmp_path / name)
@@ -189,9 +181,7 @@ def test_a_model_that_moved_is_said(
     assert code == 0 and "ranked by margin" not in err and "Estimated with" in err
 
 
-def test_nothing_is_precise_enough(
-    miner: Miner, sides: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_precise_enough(miner, sides, tmp_path, monkeypatch):
     monkeypatch.setattr(Estimate, "threshold", lambda self, precision: None)
     page = tmp_path / "report.html"
     code, out, err = miner("search", *sides, "--target-precision", "0.999", "--report", page)
@@ -202,9 +192,7 @@ def test_nothing_is_precise_enough(
 
 
 @pytest.mark.parametrize("option", ["--report", "-o"])
-def test_what_cannot_be_written_is_said_before_the_search(
-    miner: Miner, sides: tuple[Path, Path], tmp_path: Path, option: str
-) -> None:
+def test_what_cannot_be_written_is_said_before_the_search(miner, sides, tmp_path, option):
     name = "report.html" if option == "--report" else "mined.tsv"
     places = {"-o": tmp_path / "pairs.tsv", option: tmp_path / "missing" / name}
     arguments = [argument for pair in places.items() for argument in pair]

@@ -48,9 +48,7 @@ def merges(monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
     return blocks
 
 
-def test_a_stopped_search_goes_on(
-    miner: Miner, sides: tuple[Path, Path], tmp_path: Path, small: None, merges: list[int | None]
-) -> None:
+def test_a_stopped_search_goes_on(miner, sides, tmp_path, small, merges):
     """Its state lies beside the output, and is gone when that is written."""
     code, _, _ = miner("search", *sides, "--no-estimate", "-o", tmp_path / "scratch.tsv")
     assert code == 0 and os.listdir(tmp_path) == ["scratch.tsv"]
@@ -89,9 +87,7 @@ def test_pairs_that_cannot_be_written_do_not_cost_the_search(
     assert os.listdir(tmp_path) == ["o"]
 
 
-def test_a_state_serves_every_later_search(
-    miner: Miner, sides: tuple[Path, Path], tmp_path: Path, merges: list[int | None]
-) -> None:
+def test_a_state_serves_every_later_search(miner, sides, tmp_path, merges):
     """The estimate searches decoys as well, and neither uses nor changes the state."""
     state = tmp_path / "search.h5"
     code, first, once = miner("search", *sides, "--checkpoint", state, "--target-precision", "0.9")
@@ -185,9 +181,8 @@ def test_two_runs_of_mine_exclude_each_other(
     assert os.listdir(tmp_path) == []
 
 
-def test_a_search_that_is_killed_goes_on(
-    miner: Miner, sides: tuple[Path, Path], tmp_path: Path
-) -> None:
+@pytest.mark.slow
+def test_a_search_that_is_killed_goes_on(miner, sides, tmp_path):
     """kill -9, in the midst of it; a state that is half written is never read."""
     code, wanted, _ = miner("search", *sides, "--no-estimate")
     assert code == 0
@@ -225,9 +220,7 @@ def test_a_search_that_is_killed_goes_on(
 
 
 @pytest.mark.parametrize("option", ["-o", "--report"])
-def test_the_checkpoint_is_not_the_output(
-    miner: Miner, sides: tuple[Path, Path], tmp_path: Path, option: str
-) -> None:
+def test_the_checkpoint_is_not_the_output(miner, sides, tmp_path, option):
     place = tmp_path / "one.tsv"
     other = tmp_path / "." / "one.tsv"
     code, out, err = miner("search", *sides, "--checkpoint", place, option, other)
@@ -235,9 +228,7 @@ def test_the_checkpoint_is_not_the_output(
     assert out == "" and not os.listdir(tmp_path)
 
 
-def test_a_file_of_something_else_is_not_replaced(
-    miner: Miner, sides: tuple[Path, Path], tmp_path: Path
-) -> None:
+def test_a_file_of_something_else_is_not_replaced(miner, sides, tmp_path):
     """Neither a text under the default name, nor the inside of an index, nor a file of text."""
     text = tmp_path / "pairs.tsv.checkpoint.h5"
     text.write_text("mine\n")
@@ -254,10 +245,7 @@ def test_a_file_of_something_else_is_not_replaced(
 
 
 @pytest.mark.parametrize("output", ["-", "/dev/null", "fifo"])
-def test_no_checkpoint_beside_a_device_or_a_pipe(
-    miner: Miner, sides: tuple[Path, Path], tmp_path: Path, output: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+def test_no_checkpoint_beside_a_device_or_a_pipe(miner, sides, tmp_path, output, monkeypatch):
     def refused(*rest: Any, **settings: Any) -> None:
         pytest.fail("a checkpoint")
 

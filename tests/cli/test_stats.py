@@ -49,9 +49,7 @@ def test_both_sides_in_one_file(miner: Miner, scored: Path, tmp_path: Path) -> N
     assert record["spearman"] == {} and record["left_out"] == {"empty": 1, "undecodable": 0}
 
 
-def test_two_files_are_the_same_text(
-    miner: Miner, scored: Path, german_file: Path, english_file: Path
-) -> None:
+def test_two_files_are_the_same_text(miner, scored, german_file, english_file):
     both = miner("stats", "--source", german_file, "--target", english_file)
     assert both[0] == 0 and both[1] == miner("stats", scored)[1]
 

@@ -1,14 +1,12 @@
 """``miner train`` from the outside: arguments, exit codes, messages, and what it leaves."""
 
 import json
-import lzma
 import re
 import shlex
 import shutil
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -142,13 +140,6 @@ def test_columns_of_a_tsv(run, pairs, plain, tmp_path):
     assert not (tmp_path / "model").exists()
 
 
-def test_two_columns_of_an_xz(run, pairs, plain, tmp_path):
-    text = "".join(f"{s}\t{t}\n" for s, t in zip(*pairs, strict=True))
-    (tmp_path / "c.tsv.xz").write_bytes(lzma.compress(text.encode()))
-    assert run("--bitext", tmp_path / "c.tsv.xz", *FAST)[0] == 0
-    assert fingerprint(tmp_path / "model") == fingerprint(plain)
-
-
 def test_int8(run, files, pairs, plain, tmp_path):
     source, target = files
     assert run("--source", source, "--target", target, "--dtype", "int8", *FAST)[0] == 0
@@ -194,14 +185,6 @@ def test_an_interrupted_training_goes_on_beside_its_model(files, plain, tmp_path
     assert "--overwrite" in capsys.readouterr().err
     assert main(arguments) == 0
     assert fingerprint(tmp_path / "model") == fingerprint(plain)
-
-
-def test_an_output_never_replaces_the_text(files, tmp_path, capsys):
-    before = Path(files[0]).read_bytes()
-    arguments = ["train", "--source", files[0], "--target", files[1], "--overwrite"]
-    assert main([*arguments, "-o", files[0]]) == 2
-    assert "would replace the input" in capsys.readouterr().err
-    assert Path(files[0]).read_bytes() == before
 
 
 def test_patterns_and_the_f1_of_each_language_pair(run, pairs, tmp_path):
@@ -348,6 +331,7 @@ sys.exit(main())
 """
 
 
+@pytest.mark.slow
 def test_interrupted_and_repeated(files, tmp_path, capfd):
     pytest.importorskip("torch")
     output = tmp_path / "a model"

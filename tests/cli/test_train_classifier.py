@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,9 +16,7 @@ from miner.scoring.classifier import Classifier  # noqa: E402
 
 
 @pytest.fixture
-def command(
-    tmp_path: Path, miner: Callable[..., tuple[int, str, str]]
-) -> Iterator[Callable[..., tuple[int, str, str]]]:
+def command(tmp_path, miner):
     good, bad = (write(tmp_path / name, text) for name, text in zip("gb", topics(), strict=True))
     fixed = ("train-classifier", "--good", good, "--bad", bad, "-o", tmp_path / "model")
     yield lambda *arguments: miner(*fixed, *arguments)
@@ -38,9 +36,7 @@ def test_the_command(tmp_path: Path, command: Callable[..., tuple[int, str, str]
     assert Classifier.load(tmp_path / "model").probability(["sea1 sea2"])[0] > 0.5
 
 
-def test_a_classifier_is_replaced_if_asked(
-    tmp_path: Path, command: Callable[..., tuple[int, str, str]]
-) -> None:
+def test_a_classifier_is_replaced_if_asked(tmp_path, command):
     quick = ("--units", "word", "--dimension", 16, "--epochs", 1)
     assert command(*quick)[0] == 0
     before = whole(tmp_path / "model")

@@ -61,9 +61,7 @@ def get_all(get: Callable[..., SimpleNamespace]) -> list[SimpleNamespace]:
     ]
 
 
-def test_every_set_is_got_and_converted(
-    get: Callable[..., SimpleNamespace], server: Server, tmp_path: Path
-) -> None:
+def test_every_set_is_got_and_converted(get, server, tmp_path):
     serve_all(server)
     done = get_all(get)
     assert [run.code for run in done] == [0] * 4, [run.err for run in done]
@@ -221,9 +219,7 @@ def method(number: int) -> bytes:
     return bytes(body)
 
 
-def test_an_archive_that_cannot_be_unpacked_is_damaged(
-    server: Server, unchecked: None, tmp_path: Path
-) -> None:
+def test_an_archive_that_cannot_be_unpacked_is_damaged(server, unchecked, tmp_path):
     """Test a method that zipfile does not know (9), and methods that the bytes do not follow."""
     for number in (9, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
         (tmp_path / "data/downloads/SICK.zip").unlink(missing_ok=True)
@@ -239,9 +235,7 @@ def test_errors_of_the_reader_are_no_damage(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["zip", "tgz", "gz", "txt"])
-def test_a_line_without_an_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
-) -> None:
+def test_a_line_without_an_end(tmp_path, monkeypatch, suffix):
     monkeypatch.setattr(archive, "LONGEST", 100)
     path = tmp_path / f"set.{suffix}"
 
@@ -298,20 +292,13 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
         (["stsb"], "answers 404 Not Found"),
     ],
 )
-def test_sets_and_pairs_that_are_refused(
-    get: Callable[..., SimpleNamespace], arguments: list[str], message: str
-) -> None:
+def test_sets_and_pairs_that_are_refused(get, arguments, message):
     done = get(*arguments)
     assert done.code == 1 and done.out == "" and message in done.err
     assert done.err.startswith("miner: error: ") and done.err.count("\n") == 1
 
 
-def test_a_verified_download(
-    get: Callable[..., SimpleNamespace],
-    server: Server,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_verified_download(get, server, tmp_path, monkeypatch):
     serve_all(server)
     body = zipped({"SICK.txt": SICK})
     sick = CATALOG["sick-r"]

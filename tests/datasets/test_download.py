@@ -48,9 +48,7 @@ def ranges(server: Server) -> list[str | None]:
     return [wanted for _, wanted in server.asked]
 
 
-def test_a_broken_connection_is_resumed(
-    fetch: Callable[..., bytes], server: Server, served: Served
-) -> None:
+def test_a_broken_connection_is_resumed(fetch, server, served):
     served.cut = [4321, 2000]
     seen: list[tuple[int, int]] = []
     assert fetch(report=lambda name, done, total: seen.append((done, total))) == BODY
@@ -58,9 +56,7 @@ def test_a_broken_connection_is_resumed(
     assert seen[-1] == (len(BODY), len(BODY)) and (4321, len(BODY)) in seen
 
 
-def test_a_later_run_resumes(
-    fetch: Callable[..., bytes], server: Server, served: Served, tmp_path: Path
-) -> None:
+def test_a_later_run_resumes(fetch, server, served, tmp_path):
     served.cut, served.status = [5000], []
 
     def stop(name: str, done: int, total: int | None) -> None:
@@ -87,12 +83,7 @@ def test_a_later_run_resumes(
         pytest.param(lambda served: setattr(served, "body", b"short"), id="shorter"),
     ],
 )
-def test_a_part_of_another_version_is_downloaded_again(
-    fetch: Callable[..., bytes],
-    served: Served,
-    monkeypatch: pytest.MonkeyPatch,
-    fault: Callable[[Served], None],
-) -> None:
+def test_a_part_of_another_version_is_downloaded_again(fetch, served, monkeypatch, fault):
     monkeypatch.setattr(download, "TRIES", 1)
     served.cut = [4000, 0]
     with pytest.raises(DownloadError, match="4,000 bytes are kept: repeat the command"):
@@ -102,50 +93,38 @@ def test_a_part_of_another_version_is_downloaded_again(
     assert fetch() == served.body
 
 
-def test_without_a_validator_nothing_is_resumed(
-    fetch: Callable[..., bytes], server: Server, served: Served
-) -> None:
+def test_without_a_validator_nothing_is_resumed(fetch, server, served):
     served.etag, served.cut = None, [4000]
     assert fetch() == BODY
     assert ranges(server) == [None, "bytes=4000-", None]
 
 
-def test_a_part_of_another_address_is_not_resumed(
-    fetch: Callable[..., bytes], server: Server, served: Served, tmp_path: Path
-) -> None:
+def test_a_part_of_another_address_is_not_resumed(fetch, server, served, tmp_path):
     (tmp_path / "file.bin.part").write_bytes(b"foreign")
     note = {"address": "http://elsewhere", "length": len(BODY), "ETag": '"one"'}
     (tmp_path / "file.bin.part.json").write_text(json.dumps(note))
     assert fetch() == BODY and ranges(server) == [None]
 
 
-def test_a_server_that_always_cuts_is_given_up(
-    fetch: Callable[..., bytes], server: Server, served: Served
-) -> None:
+def test_a_server_that_always_cuts_is_given_up(fetch, server, served):
     served.ranges, served.cut = False, [4000] * 100
     with pytest.raises(DownloadError, match="ended after 4,000 of 10,240 bytes"):
         fetch()
     assert len(server.asked) == 1 + download.TRIES
 
 
-def test_temporary_faults_are_tried_again(
-    fetch: Callable[..., bytes], server: Server, served: Served
-) -> None:
+def test_temporary_faults_are_tried_again(fetch, server, served):
     served.status = [503, 429]
     assert fetch() == BODY and len(server.asked) == 3
 
 
-def test_an_existing_file_is_only_checked(
-    fetch: Callable[..., bytes], server: Server, tmp_path: Path
-) -> None:
+def test_an_existing_file_is_only_checked(fetch, server, tmp_path):
     (tmp_path / "file.bin").write_bytes(BODY)
     assert fetch(sha256=hashlib.sha256(BODY).hexdigest(), size=len(BODY)) == BODY
     assert not server.asked
 
 
-def test_a_file_with_a_wrong_checksum_is_renamed(
-    fetch: Callable[..., bytes], served: Served, tmp_path: Path
-) -> None:
+def test_a_file_with_a_wrong_checksum_is_renamed(fetch, served, tmp_path):
     with pytest.raises(DownloadError, match=f"file.bin.bad: has the SHA-256 .*, not {'0' * 64}"):
         fetch(sha256="0" * 64)
     assert [path.name for path in tmp_path.iterdir()] == ["file.bin.bad"]
@@ -154,20 +133,13 @@ def test_a_file_with_a_wrong_checksum_is_renamed(
         fetch(size=len(BODY))
 
 
-def test_another_length_is_not_downloaded(
-    fetch: Callable[..., bytes], served: Served, tmp_path: Path
-) -> None:
+def test_another_length_is_not_downloaded(fetch, served, tmp_path):
     with pytest.raises(DownloadError, match="has 10,240 bytes, 7 are known"):
         fetch(size=7)
     assert not list(tmp_path.iterdir())
 
 
-def test_a_length_that_is_not_sent(
-    fetch: Callable[..., bytes],
-    served: Served,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_length_that_is_not_sent(fetch, served, tmp_path, monkeypatch):
     served.sized = False
     assert fetch(size=len(BODY)) == BODY
     (tmp_path / "file.bin").unlink()
@@ -213,9 +185,7 @@ def test_404_is_not_tried_again(fetch: Callable[..., bytes], server: Server) -> 
     assert len(server.asked) == 1
 
 
-def test_416_is_tried_again_once(
-    fetch: Callable[..., bytes], server: Server, served: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_416_is_tried_again_once(fetch, server, served, monkeypatch):
     monkeypatch.setattr(download, "TRIES", 1)
     served.cut = [4000, 0]
     with pytest.raises(DownloadError, match="4,000 bytes are kept"):
@@ -236,9 +206,7 @@ def test_416_is_tried_again_once(
         ("set.tar.bz2", b"{}", "application/json"),
     ],
 )
-def test_a_page_instead_of_a_file(
-    server: Server, tmp_path: Path, name: str, body: bytes, kind: str
-) -> None:
+def test_a_page_instead_of_a_file(server, tmp_path, name, body, kind):
     server.add(f"http://x/{name}", body, kind=kind)
     what = "something else" if "json" in kind else "a web page"
     with pytest.raises(DownloadError, match=f"the server sent {what} instead of {name}"):
@@ -254,9 +222,7 @@ def test_no_network_and_no_address(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         download.fetch("nonsense", tmp_path / "x")
 
 
-def test_silence_is_a_broken_connection(
-    fetch: Callable[..., bytes], served: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_silence_is_a_broken_connection(fetch, served, monkeypatch):
     def silent(response: object) -> bytes:
         raise download._Broken("the connection broke (timed out)")
 
@@ -265,9 +231,7 @@ def test_silence_is_a_broken_connection(
         fetch()
 
 
-def test_a_full_disk(
-    fetch: Callable[..., bytes], served: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk(fetch, served, monkeypatch):
     def full(descriptor: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 

@@ -65,9 +65,7 @@ def test_what_does_not_encode() -> None:
         as_encoder(3)
 
 
-def test_objects_mine_and_add(
-    tiny_model: Path, other_model: Path, german_file: Path, english_file: Path, tmp_path: Path
-) -> None:
+def test_objects_mine_and_add(tiny_model, other_model, german_file, english_file, tmp_path):
     encoder = Plain(tiny_model)
     mined = mine(
         german_file, english_file, encoder=encoder, keep=Keep(top_n=60), work=tmp_path / "w"
@@ -82,9 +80,7 @@ def test_objects_mine_and_add(
     assert len(again.all_pairs) == 60
 
 
-def test_a_directory_of_sentence_transformers(
-    tiny_model: Path, german: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_directory_of_sentence_transformers(tiny_model, german, tmp_path, monkeypatch):
     fake_library(monkeypatch)
     name = fake_directory(tmp_path / "st", tiny_model)
     encoder = open_encoder(name, side="source")

@@ -48,9 +48,7 @@ def test_torch_pools_as_the_kernel_does(d: int, n: int) -> None:
         np.testing.assert_array_equal(alone[0], found[row])
 
 
-def test_an_encoder_on_a_gpu(
-    monkeypatch: pytest.MonkeyPatch, tiny_model: Path, german: list[str]
-) -> None:
+def test_an_encoder_on_a_gpu(monkeypatch, tiny_model, german):
     pytest.importorskip("torch")
     monkeypatch.setattr(device, "torch_gpus", lambda: 1)
     pool = gpu.pool
@@ -64,9 +62,7 @@ def test_an_encoder_on_a_gpu(
 
 
 @pytest.mark.parametrize("fault", ["difference", "not a number", "exception"])
-def test_a_wrong_gpu_does_not_encode(
-    fault: str, monkeypatch: pytest.MonkeyPatch, tiny_model: Path, german: list[str]
-) -> None:
+def test_a_wrong_gpu_does_not_encode(fault, monkeypatch, tiny_model, german):
     monkeypatch.setattr(device, "torch_gpus", lambda: 1)
     calls: list[None] = []
 

@@ -136,9 +136,7 @@ def test_quantisation_is_off_by_half_a_step_at_most(table: np.ndarray) -> None:
 # --- the fingerprint ----------------------------------------------------------------------------
 
 
-def test_fingerprint_follows_the_vectors(
-    vocabulary: bytes, weights: np.ndarray, tiny_model: Path, tmp_path: Path
-) -> None:
+def test_fingerprint_follows_the_vectors(vocabulary, weights, tiny_model, tmp_path):
     original = load(tiny_model).fingerprint
     again = Model.of_pieces(vocabulary, weights, threshold=9, training={"seed": 8}).save(
         tmp_path / "a"
@@ -157,12 +155,6 @@ def test_fingerprint_follows_the_vectors(
 
 def test_a_missing_directory(tmp_path: Path) -> None:
     assert "miner train" in refused(tmp_path / "none")
-
-
-def test_default_that_is_absent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(models, "DEFAULT", tmp_path / "gone")
-    with pytest.raises(ArtifactError, match="gone: no such model directory"):
-        load("default")
 
 
 def test_default_is_the_model_that_ships(monkeypatch: pytest.MonkeyPatch, tiny_model: Path) -> None:
@@ -219,11 +211,6 @@ def test_a_configuration_that_is_not_utf8(copied: Path) -> None:
 def test_another_version(copied: Path, version: Any) -> None:
     change(copied, lambda config: config.update(version=version))
     assert "version" in refused(copied)
-
-
-def test_another_format(copied: Path) -> None:
-    change(copied, lambda config: config.update(format="bitext-miner index"))
-    assert CONFIG in refused(copied)
 
 
 @pytest.mark.parametrize("key", ["files", "fingerprint", "pieces", "dimension"])
@@ -301,9 +288,7 @@ class Trap:
 
 
 @pytest.mark.parametrize("kind", ["object array", "pickle", "archive", "nothing"])
-def test_nothing_is_unpickled(
-    copied: Path, tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_unpickled(copied, tmp_path, kind, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with open(copied / WEIGHTS, "wb") as file:
         if kind == "object array":
@@ -337,9 +322,7 @@ def test_save_makes_missing_parents(vocabulary: bytes, weights: np.ndarray, tmp_
 
 
 @pytest.mark.parametrize("kind", ["directory", "file"])
-def test_save_replaces_models_alone(
-    vocabulary: bytes, weights: np.ndarray, tmp_path: Path, kind: str
-) -> None:
+def test_save_replaces_models_alone(vocabulary, weights, tmp_path, kind):
     place = tmp_path / "place"
     if kind == "directory":
         place.mkdir()
@@ -352,13 +335,7 @@ def test_save_replaces_models_alone(
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, OSError])
-def test_interrupted_save_leaves_the_old_model(
-    vocabulary: bytes,
-    weights: np.ndarray,
-    copied: Path,
-    error: type[BaseException],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_interrupted_save_leaves_the_old_model(vocabulary, weights, copied, error, monkeypatch):
     before = load(copied).fingerprint
 
     def fail(*_: object, **__: object) -> None:
@@ -372,9 +349,7 @@ def test_interrupted_save_leaves_the_old_model(
     assert leftovers(copied.parent) == ["model"]
 
 
-def test_save_through_a_link_keeps_the_link(
-    vocabulary: bytes, weights: np.ndarray, copied: Path
-) -> None:
+def test_save_through_a_link_keeps_the_link(vocabulary, weights, copied):
     link = copied.with_name("link")
     link.symlink_to(copied.name)
     new = Model.of_pieces(vocabulary, weights + 1).save(link)
@@ -384,9 +359,7 @@ def test_save_through_a_link_keeps_the_link(
 
 
 @pytest.mark.parametrize("inside", [".", "deeper"])
-def test_the_working_directory_is_never_replaced(
-    vocabulary: bytes, weights: np.ndarray, copied: Path, inside: str
-) -> None:
+def test_the_working_directory_is_never_replaced(vocabulary, weights, copied, inside):
     before = load(copied).fingerprint
     (copied / "deeper").mkdir()
     with contextlib.chdir(copied / inside), pytest.raises(ArtifactError, match="outside"):

@@ -49,9 +49,7 @@ def test_a_sample_has_the_same_text_in_other_pieces(vocabulary: bytes, german: l
     assert [own for part in parts for own in part] == lists((ids, offsets))
 
 
-def test_a_sample_is_the_same_in_another_process(
-    vocabulary: bytes, german: list[str], tmp_path: Path
-) -> None:
+def test_a_sample_is_the_same_in_another_process(vocabulary, german, tmp_path):
     (tmp_path / "sp.model").write_bytes(vocabulary)
     script = f"""
 from pathlib import Path

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import resource
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from miner.encoder import recurrent  # noqa: E402
 from miner.encoder.architecture import ENCODERS, Architecture  # noqa: E402
 from miner.encoder.encoder import Encoder  # noqa: E402
 from miner.encoder.model import Model, Part, load  # noqa: E402
-from miner.encoder.recurrent import Network, RecurrentPool, single_threaded  # noqa: E402
+from miner.encoder.recurrent import Network  # noqa: E402
 from miner.errors import ArtifactError  # noqa: E402
 from miner.ragged import offsets_of  # noqa: E402
 
@@ -97,9 +96,7 @@ def tokens(lengths: list[int], seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("name, pooling, directions", SHAPES)
-def test_against_the_definition(
-    name: str, pooling: str, directions: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_against_the_definition(name, pooling, directions, monkeypatch):
     monkeypatch.setattr(recurrent, "WINDOW", 3)  # so that long sentences take several
     net = network(name, pooling, directions)
     embedded, offsets = tokens([3, 0, 7, 1, 7, 2])
@@ -203,14 +200,7 @@ def model_of(vocabulary: bytes, weights: np.ndarray, name: str, directions: str)
 
 @pytest.mark.parametrize("name", ["lstm-sp", "blstm-sp"])
 @pytest.mark.parametrize("directions", ["concat", "average"])
-def test_vectors_do_not_depend_on_the_batch(
-    vocabulary: bytes,
-    weights: np.ndarray,
-    german: list[str],
-    english: list[str],
-    name: str,
-    directions: str,
-) -> None:
+def test_vectors_do_not_depend_on_the_batch(vocabulary, weights, german, english, name, directions):
     """Vectors are equal bit for bit for every batch, order and number of threads."""
     model = model_of(vocabulary, weights, name, directions)
     text = [*german, "", *english, "日本語", " ".join(german)] * 2
@@ -245,9 +235,7 @@ def test_torch_keeps_its_threads(vocabulary: bytes, weights: np.ndarray) -> None
     assert torch.get_num_threads() == before
 
 
-def test_saved_and_loaded(
-    vocabulary: bytes, weights: np.ndarray, german: list[str], tmp_path: Path
-) -> None:
+def test_saved_and_loaded(vocabulary, weights, german, tmp_path):
     model = model_of(vocabulary, weights, "blstm-sp", "average")
     saved = model.save(tmp_path / "m")
     assert saved.architecture == model.architecture and saved.dimension == model.dimension
@@ -285,18 +273,3 @@ def test_a_long_line_takes_little_memory(vocabulary: bytes, weights: np.ndarray)
     # The products of the inputs: four gates, 64 rows.
     assert steps > 5000 and grown < steps * 64 * 4 * weights.shape[1] * 4 / 2
     assert (encoder.encode(long[1:])[0] == vectors[1]).all()
-
-
-def test_many_batches_are_one(vocabulary: bytes, weights: np.ndarray, monkeypatch) -> None:
-    """Batches have sentences of similar length, and the last one is padded."""
-    architecture = Architecture(encoder="lstm-sp")
-    part = model_of(vocabulary, weights, "lstm-sp", "concat").parts[0]
-    pool = RecurrentPool("lstm-sp", part, architecture, "cpu", "model")
-    generator = np.random.default_rng(8)
-    offsets = offsets_of(generator.integers(0, 9, 150))
-    ids = generator.integers(0, len(weights), offsets[-1]).astype(np.int32)
-    with single_threaded():
-        whole = pool(ids, offsets)
-        for i in range(0, 150, 7):
-            own = ids[offsets[i] : offsets[i + 1]]
-            assert (pool(own, np.array([0, len(own)]))[0] == whole[i]).all()

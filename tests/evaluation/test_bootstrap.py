@@ -25,9 +25,7 @@ def test_resamples_depend_on_the_name_and_the_number_of_items() -> None:
     assert not np.isin(sums_of("another set"), sums_of("a set")).any()
 
 
-def test_resamples_depend_neither_on_the_statistics_nor_on_the_block(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_resamples_depend_neither_on_the_statistics_nor_on_the_block(monkeypatch):
     generator = np.random.default_rng(5)
     x, good = generator.normal(size=70), generator.random(70) < 0.4
     statistics = [

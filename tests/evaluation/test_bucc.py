@@ -98,9 +98,7 @@ def test_no_sets(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("gone", ["training.de", "training.en", "test.en"])
-def test_a_file_that_is_not_there(
-    tmp_path: Path, german: list[str], english: list[str], gone: str
-) -> None:
+def test_a_file_that_is_not_there(tmp_path, german, english, gone):
     place = lay_out(tmp_path / "bucc", german, english)
     (place / f"de-en.{gone}").unlink()
     with pytest.raises(CorpusError, match=rf"bucc: no de-en.{gone}, plain or compressed"):
@@ -125,9 +123,7 @@ def test_an_empty_corpus(tmp_path: Path, tiny_model: Path, english: list[str]) -
 # --- the protocol ---------------------------------------------------------------------------------
 
 
-def test_the_threshold_is_tuned_on_training_and_applied_to_test(
-    data: Path, verifying_model: MinerModel
-) -> None:
+def test_the_threshold_is_tuned_on_training_and_applied_to_test(data, verifying_model):
     (task,) = mining_sets.sets(data)
     results = bucc.mine_set(verifying_model, task, ("probability", "margin"))
     for result, rank in zip(results, ("probability", "margin"), strict=True):
@@ -226,9 +222,7 @@ def test_nothing_mined_keeps_nothing(tmp_path: Path, german: list[str], english:
     assert result.threshold == math.inf
 
 
-def test_gold_of_sentences_that_are_not_there_is_missed(
-    tmp_path: Path, german: list[str], english: list[str], tiny_model: Path
-) -> None:
+def test_gold_of_sentences_that_are_not_there_is_missed(tmp_path, german, english, tiny_model):
     place = lay_out(tmp_path / "bucc", german, english)
     with open(place / "de-en.test.gold", "a") as file:
         file.write("de-elsewhere\ten-00001\n")
@@ -284,9 +278,7 @@ def test_top_one(data: Path, german: list[str], english: list[str], tiny_model: 
 
 @given(st.integers(0, 2**32))
 @settings(QUICK, max_examples=15)
-def test_its_f1_agrees_with_scikit_learn(
-    tmp_path_factory: pytest.TempPathFactory, seed: int
-) -> None:
+def test_its_f1_agrees_with_scikit_learn(tmp_path_factory, seed):
     """Sources may have several targets, and targets several sources."""
     metrics = pytest.importorskip("sklearn.metrics")
     generator = np.random.default_rng(seed)

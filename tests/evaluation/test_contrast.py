@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,8 +12,6 @@ from miner.errors import CorpusError
 from miner.evaluation.contrast import Case, evaluate, make_cases, read_cases, write_cases
 from miner.evaluation.evaluated_model import MinerModel
 from miner.text.corruptions import KINDS
-
-Run = Callable[..., tuple[int, str, str]]
 
 
 def test_cases_depend_on_the_text_alone(german: list[str], english: list[str]) -> None:
@@ -33,9 +29,7 @@ def test_cases_depend_on_the_text_alone(german: list[str], english: list[str]) -
         assert case.translation == english[german.index(case.source)] != case.corrupted
 
 
-def test_cases_written_are_read_again(
-    tmp_path: Path, german: list[str], english: list[str]
-) -> None:
+def test_cases_written_are_read_again(tmp_path, german, english):
     cases = make_cases(german, english, "de")
     write_cases(cases, tmp_path / "cases.tsv.xz")
     assert read_cases(tmp_path / "cases.tsv.xz") == cases
@@ -94,17 +88,13 @@ def test_shares_of_cases() -> None:
         evaluate(model, cases[:5])
 
 
-def test_a_model_that_verifies_has_more_scores(
-    knowing_model: Path, german: list[str], english: list[str]
-) -> None:
+def test_a_model_that_verifies_has_more_scores(knowing_model, german, english):
     result = evaluate(MinerModel(str(knowing_model), 1), make_cases(german, english))
     assert {one.name for one in result.metrics} == {"quality", "probability", "cosine"}
     assert result.metrics[-1].dataset.startswith("mean of ")
 
 
-def test_the_command(
-    miner: Run, tmp_path: Path, german: list[str], english: list[str], tiny_model: Path
-) -> None:
+def test_the_command(miner, tmp_path, german, english, tiny_model):
     text = write(tmp_path / "text.tsv", zip(german, english, strict=True))
     cases = tmp_path / "cases.tsv"
     code, out, err = miner("evaluate", "contrast", "--bitext", text, "--write", cases)

@@ -134,9 +134,7 @@ def test_a_model_of_ours(tiny_model: Path, verifying_model: Path, german: list[s
     assert not model.verifies and MinerModel(str(verifying_model)).verifies
 
 
-def test_separate_vocabularies_read_english_as_the_target(
-    separate_model: Path, tiny_model: Path, german: list[str]
-) -> None:
+def test_separate_vocabularies_read_english_as_the_target(separate_model, tiny_model, german):
     model = MinerModel(str(separate_model))
     plain = Encoder.load(tiny_model).encode(german)
     np.testing.assert_allclose(model.encode(german, "de"), plain, atol=1e-3)

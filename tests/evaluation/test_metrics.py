@@ -93,41 +93,6 @@ def test_threshold_is_the_midpoint_between_neighboring_scores():
     assert (result.precision, result.recall, result.f1) == (1.0, 2 / 3, 0.8)
 
 
-def test_the_best_cut_may_be_the_last_candidate():
-    pairs = [(0.75, "s1", "t2"), (0.5, "s2", "t2"), (0.25, "s1", "t1")]
-    result = best_threshold(pairs, GOLD)
-    assert (result.threshold, result.proposed, result.correct) == (0.25, 3, 2)
-
-
-def test_a_single_pair():
-    result = best_threshold([(0.5, "s1", "t1")], GOLD)
-    assert (result.threshold, result.precision, result.recall) == (0.5, 1.0, 1 / 3)
-    result = best_threshold([(0.5, "s1", "t2")], GOLD)
-    assert (result.threshold, result.proposed, result.f1) == (0.5, 1, 0.0)
-
-
-def test_pairs_of_equal_score_are_kept_together():
-    pairs = [(0.5, "s1", "t1"), (0.5, "s1", "t2"), (0.5, "s1", "t3"), (0.25, "s2", "t2")]
-    result = best_threshold(pairs, GOLD)
-    assert (result.threshold, result.proposed, result.correct) == (0.25, 4, 2)
-
-
-def test_of_equal_f1_the_higher_threshold_wins():
-    # 1 of 1 against 3 gold, and 2 of 5 against 3 gold: F1 is one half both times.
-    wrong = [(0.5, "s1", f"x{i}") for i in range(3)]
-    pairs = [(0.75, "s1", "t1"), *wrong, (0.25, "s2", "t2")]
-    result = best_threshold(pairs, GOLD)
-    assert result.f1 == evaluate(pairs, GOLD).f1 == 0.5
-    assert (result.proposed, result.threshold) == (1, 0.625)
-
-
-def test_duplicates_count_once_with_the_best_score():
-    pairs = [(0.25, "s1", "t1"), (0.75, "s1", "t1"), (0.5, "s1", "t1"), (0.5, "s2", "t9")]
-    result = evaluate(pairs, [("s1", "t1"), ("s1", "t1")], 0.6)
-    assert (result.proposed, result.correct, result.gold) == (1, 1, 1)
-    assert evaluate(pairs, GOLD).proposed == 2
-
-
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 @pytest.mark.parametrize("start", [1.0, -1.0, 0.0, 1.3, 1e-30, 3e38])
 def test_thresholds_separate_neighboring_floats(kind, start):
@@ -147,11 +112,6 @@ def test_threshold_separates_after_rounding_to_float32():
     upper = np.nextafter(lower, np.float32(2))
     result = best_threshold([(float(upper), "s1", "t1"), (float(lower), "s1", "t2")], GOLD)
     assert result.threshold == upper
-
-
-def test_nothing_proposed():
-    for result in (evaluate([], GOLD), evaluate([(0.5, "s1", "t1")], GOLD, 0.6)):
-        assert (result.precision, result.recall, result.f1, result.proposed) == (0, 0, 0, 0)
 
 
 def test_faulty_input_is_refused():
@@ -239,11 +199,12 @@ def ranks(values: np.ndarray) -> np.ndarray:
 
 
 @given(sets())
+@example((np.array([1 / 3, -2 / 3]), np.array([1, 2]) + np.array([1 / 3, -2 / 3]), np.ones((1, 2))))
 def test_correlations(example: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
     x, y, weights = example
 
     def correlation(left: np.ndarray, right: np.ndarray) -> float:
-        constant = len(set(left)) == 1 or len(set(right)) == 1
+        constant = min(np.ptp(left), np.ptp(right)) < 1e-12  # or equal but for rounding
         return 0.0 if constant else float(np.corrcoef(left, right)[0, 1])
 
     expected = resampled(lambda items: correlation(x[items], y[items]), weights)
@@ -253,21 +214,6 @@ def test_correlations(example: tuple[np.ndarray, np.ndarray, np.ndarray]) -> Non
     expected = resampled(lambda items: correlation(ranks(x[items]), ranks(y[items])), weights)
     np.testing.assert_allclose(metrics.spearman(x, y)(weights), expected, atol=1e-10)
     assert (metrics.spearman(x, x + 0)(weights) <= 1 + 1e-12).all()
-
-
-@given(sets())
-@settings(max_examples=40)
-def test_spearman_agrees_with_scipy(example: tuple[np.ndarray, ...]) -> None:
-    stats = pytest.importorskip("scipy.stats")
-    x, y, weights = example
-
-    def statistic(items: np.ndarray) -> float:
-        if len(set(x[items])) == 1 or len(set(y[items])) == 1:
-            return 0.0  # where scipy has NaN
-        return float(stats.spearmanr(x[items], y[items])[0])
-
-    found = metrics.spearman(x, y)(weights)
-    np.testing.assert_allclose(found, resampled(statistic, weights), atol=1e-10)
 
 
 @pytest.mark.parametrize("value", [0.1, 1 / 3, 0.7, 4.6])
@@ -303,9 +249,7 @@ def test_auc(example: tuple[np.ndarray, np.ndarray, np.ndarray], infinite: bool)
 
 @given(sets())
 @settings(max_examples=40)
-def test_auc_and_average_precision_agree_with_scikit_learn(
-    example: tuple[np.ndarray, np.ndarray, np.ndarray],
-) -> None:
+def test_auc_and_average_precision_agree_with_scikit_learn(example):
     sklearn = pytest.importorskip("sklearn.metrics")
     score, y, weights = example
     good = y > 1

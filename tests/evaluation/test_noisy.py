@@ -32,9 +32,7 @@ def data(tmp_path: Path, german: list[str], english: list[str]) -> Path:
     return tmp_path
 
 
-def test_metrics_agree_with_scikit_learn(
-    data: Path, knowing_model: Path, german: list[str], english: list[str]
-) -> None:
+def test_metrics_agree_with_scikit_learn(data, knowing_model, german, english):
     metrics = pytest.importorskip("sklearn.metrics")
     result = noisy.evaluate(MinerModel(str(knowing_model), threads=2), data)
     source, target, label = (list(column) for column in zip(*rows_of(german, english), strict=True))

@@ -149,9 +149,7 @@ def test_features() -> None:
 
 
 @pytest.mark.parametrize("features", [paraphrase.concatenated, paraphrase.differences_and_products])
-def test_the_classifier_learns_and_is_the_same_in_two_runs(
-    learned: LabelledVectors, features
-) -> None:
+def test_the_classifier_learns_and_is_the_same_in_two_runs(learned, features):
     tested = separable(300, 2)
     found = paraphrase.predict_by_classifier(learned, tested, features, 0)
     assert found.shape == (300,) and (found == tested.good).mean() > 0.85

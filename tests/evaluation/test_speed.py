@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 from support.evaluated_models import Recording, write, write_hidden
 
@@ -25,9 +24,7 @@ def data(tmp_path: Path, german: list[str], english: list[str]) -> Path:
     return tmp_path
 
 
-def test_the_text_is_the_english_of_the_other_evaluations_once(
-    data: Path, english: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_text_is_the_english_of_the_other_evaluations_once(data, english, monkeypatch):
     assert speed.sample(data) == [*dict.fromkeys([*english, "one", "two", "four"])]
     monkeypatch.setattr(speed, "SENTENCES", 5)
     assert speed.sample(data) == english[:5]
@@ -49,9 +46,7 @@ def test_metrics(data: Path, tiny_model: Path) -> None:
     assert {one.dataset for one in one_thread.metrics} == {"1 thread"}
 
 
-def test_a_recurrent_model_has_no_speed_from_token_ids(
-    data: Path, vocabulary: bytes, weights: np.ndarray, tmp_path: Path
-) -> None:
+def test_a_recurrent_model_has_no_speed_from_token_ids(data, vocabulary, weights, tmp_path):
     pytest.importorskip("torch", reason="recurrent encoders need torch")
     from miner.encoder.recurrent import Network
 
@@ -63,9 +58,7 @@ def test_a_recurrent_model_has_no_speed_from_token_ids(
     assert [one.name for one in result.metrics] == ["sentences/s to vectors"]
 
 
-def test_slow_models_encode_less(
-    data: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_slow_models_encode_less(data, tiny_model, monkeypatch):
     encoder = MinerModel(str(tiny_model), 1).encoder("en")
     text = speed.sample(data)
     assert speed.sentences_in_time(encoder, text) == len(text)

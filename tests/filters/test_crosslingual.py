@@ -76,9 +76,7 @@ def margin_reference(encoder, batch: Batch, sample, k: int, kind: str) -> np.nda
 
 
 @pytest.mark.parametrize(("k", "kind"), [(4, "ratio"), (1, "distance"), (30, "distance")])
-def test_margins_agree_with_the_reference(
-    tiny_model: Path, batch: Batch, german, english, k: int, kind: str
-) -> None:
+def test_margins_agree_with_the_reference(tiny_model, batch, german, english, k, kind):
     sample = (german[:25] + german[:5] + ["語"], english[:25] + english[:5] + ["語"])
     context = Context(model=str(tiny_model), sample=sample)
     score = scorer("margin", context, k=k, margin=kind)
@@ -92,9 +90,7 @@ def test_margins_agree_with_the_reference(
     assert len(score(Batch([], []))) == 0
 
 
-def test_margins_of_a_reference_of_ones_own(
-    tmp_path: Path, tiny_model: Path, batch: Batch, german, english
-) -> None:
+def test_margins_of_a_reference_of_ones_own(tmp_path, tiny_model, batch, german, english):
     lines = [f"{s}\t{t}\n" for s, t in zip(german[:25], english[:25], strict=True)]
     (tmp_path / "reference.tsv").write_text("".join(lines), encoding="utf-8")
     sample = german[:25], english[:25]
@@ -112,9 +108,7 @@ def test_a_text_too_small_to_compare_with(tiny_model: Path, batch: Batch) -> Non
     np.testing.assert_allclose(found, cosine, atol=1e-6)
 
 
-def test_a_model_of_the_filter_s_own(
-    tmp_path: Path, tiny_model: Path, stretched_model, batch
-) -> None:
+def test_a_model_of_the_filter_s_own(tmp_path, tiny_model, stretched_model, batch):
     shutil.copytree(stretched_model, tmp_path / "own")
     context = Context(model=str(tiny_model), directory=tmp_path)
     expected = scorer("cosine", Context(model=str(stretched_model)))(batch)
@@ -124,9 +118,7 @@ def test_a_model_of_the_filter_s_own(
         scorer("cosine", context, model="none")
 
 
-def test_a_model_that_changes_in_its_place_is_another(
-    tmp_path: Path, tiny_model: Path, stretched_model: Path, batch: Batch
-) -> None:
+def test_a_model_that_changes_in_its_place_is_another(tmp_path, tiny_model, stretched_model, batch):
     place, context = tmp_path / "model", Context(model=str(tmp_path / "model"))
     shutil.copytree(tiny_model, place)
     before = scorer("cosine", context)(batch)

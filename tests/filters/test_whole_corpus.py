@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
-import pytest
 from support.cleaning import cleaned, given_scores, plan_of, written
 from support.raw_lines import put
 
@@ -32,9 +29,7 @@ class SameLength(Comparison):
         return out
 
 
-def test_a_new_filter_needs_only_a_place_in_the_registry(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_new_filter_needs_only_a_place_in_the_registry(tmp_path, monkeypatch):
     new = Filter(
         "same_length", "line of a better pair", "as long as line {value:.0f}", "lower",
         lambda settings, context: SameLength(), maximum=0, stage=GLOBAL, whole=True,

@@ -121,15 +121,6 @@ def test_mean_batch_is_the_mean(dimension):
     np.testing.assert_allclose(out, mean_batch_reference(table, ids, offsets), rtol=1e-5, atol=2e-6)
 
 
-def test_mean_batch_of_empty_sentences():
-    table = np.ones((3, 2), dtype=np.float32)
-    out = np.empty((0, 2), dtype=np.float32)
-    mean_batch(table, np.empty(0, np.int32), np.zeros(1, np.int64), out)
-    out = np.full((2, 2), np.nan, dtype=np.float32)
-    mean_batch(table, np.empty(0, np.int32), np.zeros(3, np.int64), out)
-    assert (out == 0).all()
-
-
 @pytest.mark.parametrize("every", [False, True])
 @pytest.mark.parametrize("size, sentences", [(1, 5), (7, 30), (500, 20), (30, 0)])
 def test_group_by_id_against_a_dict(size, sentences, every):
@@ -214,41 +205,6 @@ def test_adam_with_a_pull_is_torchs_with_the_regulariser(pull):
     moments = optimizer.state[weight]
     np.testing.assert_allclose(tables[1], moments["exp_avg"].numpy(), rtol=1e-3, atol=1e-5)
     np.testing.assert_allclose(tables[2], moments["exp_avg_sq"].numpy(), rtol=1e-3, atol=1e-6)
-
-
-def test_a_pull_alone_goes_back_to_the_start():
-    tables = fresh(np.random.default_rng(9), 4, 3)
-    start = tables[0].copy()
-    tables[0][1] += 0.5
-    nothing = np.empty((0, 3), np.float32), np.empty(0, np.int32), np.zeros(1, np.int64)
-    for step in range(1, 400):
-        adam_step(tables, *nothing, step, 0.01, start, 1.0)
-    np.testing.assert_allclose(tables[0], start, atol=1e-3)
-    assert (tables[0][[0, 2, 3]] == start[[0, 2, 3]]).all()
-
-
-def test_first_adam_step_goes_by_the_rate_against_the_gradient():
-    table = np.zeros((2, 2), dtype=np.float32)
-    tables = [table, np.zeros_like(table), np.zeros_like(table)]
-    gradient = np.array([[3.0, -0.5]], dtype=np.float32)
-    adam_step(tables, gradient, np.array([1, 1], np.int32), np.array([0, 2]), 1, 0.25)
-    np.testing.assert_allclose(table, [[0, 0], [-0.25, 0.25]], rtol=1e-5)
-
-
-def test_sparse_adam_leaves_other_rows_alone():
-    generator = np.random.default_rng(6)
-    tables = fresh(generator, 20, 5)
-    for step, used in ((1, 20), (2, 11)):  # the first step gives every row moments
-        before = [table.copy() for table in tables]
-        ids, offsets = batch(generator, used, 40)
-        gradient = generator.normal(size=(40, 5)).astype(np.float32)
-        adam_step(tables, gradient, ids, offsets, step, 0.1)
-
-    touched = np.isin(np.arange(20), ids)
-    assert touched.any() and not touched.all()
-    for table, old in zip(tables, before, strict=True):
-        assert (table[~touched] == old[~touched]).all()
-        assert (table[touched] != old[touched]).any(axis=1).all()
 
 
 @pytest.mark.parametrize("pull", [0.0, 0.5])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.kernel_references import merge_reference, similarity_reference
+from support.kernel_references import similarity_reference
 
 from miner.kernels import blocks, fused
 from miner.kernels.fused import (
@@ -24,7 +24,7 @@ from miner.kernels.fused import (
     pack,
     tile_reference,
 )
-from miner.kernels.tile import has_avx2, lowest_bit, tile_avx2
+from miner.kernels.tile import has_avx2, tile_avx2
 from miner.knn.lists import Lists
 
 NEEDS_AVX2 = pytest.mark.skipif(not has_avx2(), reason="this processor has no AVX2")
@@ -66,9 +66,7 @@ def unpacked(made: Pack, up: int) -> np.ndarray:
 
 @SOME
 @given(SEEDS, st.integers(0, 40), st.integers(1, 70), st.sampled_from(KINDS), st.booleans())
-def test_int8_values_are_near_the_vectors_and_small_enough(
-    seed: int, n: int, d: int, kind: str, columns: bool
-) -> None:
+def test_int8_values_are_near_the_vectors_and_small_enough(seed, n, d, kind, columns):
     made = vectors(seed, n, d, kind)
     packed = pack(made, columns=columns)
     width, up = (COLUMNS, UP) if columns else (ROWS, 0)
@@ -187,17 +185,6 @@ def test_sums_of_16_bits_do_not_overflow(d: int) -> None:
     assert (np.abs(found - some @ others.T) <= bound + d * steps[0] * steps[1]).all()
 
 
-@NEEDS_AVX2
-def test_lowest_bit() -> None:
-    @numba.njit
-    def call(mask):
-        return lowest_bit(mask)
-
-    for mask in (1, 2, 12, 1 << 15, -1 << 31, 0):
-        expected = 32 if mask == 0 else (mask & -mask).bit_length() - 1
-        assert call(np.int32(mask)) == expected
-
-
 # --- lists --------------------------------------------------------------------------------------
 
 
@@ -256,16 +243,7 @@ def merge_packs(
     st.tuples(st.integers(1, 60), st.integers(1, 60)),
     st.sampled_from([1, 2, 100]),
 )
-def test_merged_blocks_are_the_lists(
-    call: Any,
-    seed: int,
-    sizes: tuple[int, int],
-    d: int,
-    kind: str,
-    widths: tuple[int, int],
-    steps: tuple[int, int],
-    strip: int,
-) -> None:
+def test_merged_blocks_are_the_lists(call, seed, sizes, d, kind, widths, steps, strip):
     """Ties, duplicates, zero rows, lists longer than the side; blocks in any order, some twice."""
     sides = [vectors(seed + i, size, d, kind) for i, size in enumerate(sizes)]
     lists = Lists.empty(sizes[0], widths[0]), Lists.empty(sizes[1], widths[1])
@@ -300,13 +278,7 @@ def test_more_rows_than_a_cache_holds(cached: int, monkeypatch: pytest.MonkeyPat
     st.tuples(st.integers(1, 45), st.integers(1, 45)),
     st.tuples(st.integers(1, 40), st.integers(1, 150)),
 )
-def test_merged_float32_blocks_are_the_lists(
-    seed: int,
-    sizes: tuple[int, int],
-    ties: bool,
-    widths: tuple[int, int],
-    steps: tuple[int, int],
-) -> None:
+def test_merged_float32_blocks_are_the_lists(seed, sizes, ties, widths, steps):
     generator = np.random.default_rng(seed)
     matrix = generator.normal(size=sizes).astype(np.float32)
     matrix = np.round(matrix) + np.float32(0) if ties else matrix
@@ -318,18 +290,3 @@ def test_merged_float32_blocks_are_the_lists(
         block = np.ascontiguousarray(matrix[s : s + steps[0], t : t + steps[1]])
         blocks.merge_block(block, s, t, *lists[0].arrays, *lists[1].arrays)
     check(lists, matrix)
-
-
-@SOME
-@given(SEEDS, st.integers(1, 12), st.integers(1, 100), st.integers(1, 20))
-def test_merge_block_is_its_reference(seed: int, n: int, m: int, width: int) -> None:
-    """From lists that are not empty, with ties between old and new candidates."""
-    generator = np.random.default_rng(seed)
-    old, new = (np.round(generator.normal(size=(n, m)) * 2).astype(np.float32) for _ in range(2))
-    old, new = old + np.float32(0), new + np.float32(0)  # turns -0.0 into 0.0, which ties with it
-    lists = Lists.empty(n, width), Lists.empty(2 * m, n)
-    blocks.merge_block(old, 0, 0, *lists[0].arrays, *lists[1].arrays)
-    wanted = merge_reference(new, m, lists[0].similarity, lists[0].position)
-    blocks.merge_block(new, 0, m, *lists[0].arrays, *lists[1].arrays)
-    np.testing.assert_array_equal(lists[0].similarity, wanted[0])
-    np.testing.assert_array_equal(lists[0].position, wanted[1])

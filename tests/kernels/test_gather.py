@@ -55,9 +55,7 @@ def test_gathered_packs_are_packs(seed: int, n: int, d: int, m: int, columns: bo
     st.integers(1, 3),
     st.booleans(),
 )
-def test_pairs_are_put_as_blocks_merge_them(
-    seed: int, sizes: tuple[int, int], d: int, width: int, lanes: int, swapped: bool
-) -> None:
+def test_pairs_are_put_as_blocks_merge_them(seed, sizes, d, width, lanes, swapped):
     """Similarities equal those of a block bit for bit, in either direction; ties, empty places."""
     sides = [vectors(seed + i, size, d, True) for i, size in enumerate(sizes)]
     whole = similarity_reference(pack(sides[0], columns=False), pack(sides[1], columns=True))

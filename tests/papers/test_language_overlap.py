@@ -1,7 +1,6 @@
 """miner.papers.language_overlap and ``miner evaluate languages``."""
 
 import json
-import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -198,9 +197,7 @@ def test_command(scores: Path, tmp_path: Path) -> None:
     assert record["spearman"]["far"] == {"value": pytest.approx(-1), "languages": 4}
 
 
-def test_command_counts_pieces(
-    scores: Path, tmp_path: Path, tiny_model: Path, german: list[str], english: list[str]
-) -> None:
+def test_command_counts_pieces(scores, tmp_path, tiny_model, german, english):
     text = tmp_path / "text.tsv"
     lines = [f"{one}\t{other}\n" for one, other in zip(german, english, strict=True)]
     text.write_text("".join(lines), encoding="utf-8")
@@ -215,12 +212,6 @@ def test_command_counts_pieces(
     table = [line.split() for line in done.stdout.splitlines()]
     assert table[1] == ["de", "0.700", f"{expected:.3f}"] and table[2] == ["es", "0.650", "-"]
     assert table[-2:] == [["Spearman", "-"], ["languages", "1"]]
-
-
-def test_command_without_columns(scores: Path) -> None:
-    done = call(scores)
-    assert done.exit_code == 0 and "Spearman" not in done.stdout
-    assert done.stdout.splitlines()[-1].split() == ["ru", "0.500"]
 
 
 @pytest.mark.parametrize(
@@ -246,19 +237,6 @@ def test_command_on_missing_input(scores: Path, tmp_path: Path) -> None:
     ):
         done = call(*arguments)
         assert isinstance(done.exception, CorpusError) and says in str(done.exception)
-
-
-def test_places_on_the_globe() -> None:
-    from benchmarks.models.distances import cosine_distance, great_circle, place, unit
-
-    generator = np.random.default_rng(4)
-    points = np.array([unit(*row) for row in generator.uniform((-90, -180), (90, 180), (99, 2))])
-    london, paris = unit(51.5, -0.1), unit(48.9, 2.4)
-    distances = np.array([great_circle(london, point) for point in points])
-    np.testing.assert_allclose(place(points, distances), london, atol=1e-9)
-    assert great_circle(london, paris) * math.pi * 6371 == pytest.approx(340, abs=10)
-    assert great_circle(london, -london) == 1 and great_circle(london, london) == 0
-    assert cosine_distance(np.array([1.0, 0, 1]), np.array([0.0, 2, 2])) == pytest.approx(0.5)
 
 
 def test_languages_of_low_and_high_overlap_apart() -> None:

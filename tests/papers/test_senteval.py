@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -158,9 +158,7 @@ def test_one_label_or_no_set(tmp_path: Path) -> None:
         senteval.evaluate(Words(), tmp_path)
 
 
-def test_the_command(
-    official: Path, tmp_path: Path, tiny_model: Path, miner: Callable[..., tuple[int, str, str]]
-) -> None:
+def test_the_command(official, tmp_path, tiny_model, miner):
     code, out, err = miner(
         *("evaluate", "senteval", official, "--only", "SST2", "--only", "SICK-R", "--folds", 2),
         *("--model", tiny_model, "--against", tiny_model, "--json", tmp_path / "s.json"),

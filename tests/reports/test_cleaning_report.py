@@ -10,7 +10,6 @@ import importlib.util
 import json
 import re
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -124,9 +123,7 @@ bound = st.one_of(st.none(), st.sampled_from([-3.0, 0.0, 0.1, 0.7, 2.5, 4.0, 1e6
     st.lists(st.floats(-5, 20, width=32) | st.just(float("inf")), max_size=50), bound, bound,
     st.booleans(),
 )  # fmt: skip
-def test_no_bar_straddles_a_bound(
-    numbers: list[float], low: float | None, high: float | None, whole: bool
-) -> None:
+def test_no_bar_straddles_a_bound(numbers, low, high, whole):
     if low is not None and high is not None and low > high:
         low, high = high, low
     values = np.array(numbers, dtype=np.float32)
@@ -176,9 +173,7 @@ def test_samples_are_those_nearest_to_the_bounds(found: Cleaned) -> None:
 
 
 @pytest.mark.parametrize("more", ["", "[[filter]]\nname = 'length'\nlabel = 'l'\nmaximum = 8\n"])
-def test_the_curve_equals_runs_with_other_thresholds(
-    tmp_path: Path, tiny_model: Path, more: str
-) -> None:
+def test_the_curve_equals_runs_with_other_thresholds(tmp_path, tiny_model, more):
     found = run(tmp_path, COSINE + COPIES + more, tiny_model, all_scores=True)
     curve = curve_of(found)
     assert curve is not None and not curve.most
@@ -250,9 +245,7 @@ def test_text_is_escaped(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", [LENGTH, COSINE + LENGTH + COPIES])
 @pytest.mark.parametrize("lines", [[], [("", "")], [("a b", "")] * 30])
-def test_pages_without_pairs(
-    tmp_path: Path, tiny_model: Path, text: str, lines: list[tuple[str, str]]
-) -> None:
+def test_pages_without_pairs(tmp_path, tiny_model, text, lines):
     found = run(tmp_path, text, tiny_model, rows=bitext(tmp_path, lines))
     said = written(tmp_path, found)
     assert "What each filter removed" in said
@@ -261,9 +254,7 @@ def test_pages_without_pairs(
         assert "Nothing ranks the pairs" in said
 
 
-def test_a_choice_of_the_best_and_rows_that_cannot_be_read(
-    tmp_path: Path, tiny_model: Path
-) -> None:
+def test_a_choice_of_the_best_and_rows_that_cannot_be_read(tmp_path, tiny_model):
     path = tmp_path / "bad.tsv"
     lines = [f"{source}\t{target}\n".encode() for source, target in pairs()]
     path.write_bytes(b"".join([*lines, b"one column\n", b"\xff\t\xff\n"]))
@@ -321,9 +312,7 @@ def test_infinite_scores(tmp_path: Path) -> None:
 # --- the command --------------------------------------------------------------------------------
 
 
-def test_the_command_writes_a_page_or_json(
-    tmp_path: Path, miner: Callable[..., tuple[int, str, str]]
-) -> None:
+def test_the_command_writes_a_page_or_json(tmp_path, miner):
     bitext(tmp_path, pairs())
     (tmp_path / "plan.toml").write_text(LENGTH + RATIO)
     wishes = ("filter", tmp_path / "bitext.tsv", "--config", tmp_path / "plan.toml", "--threads", 1)
@@ -339,9 +328,7 @@ def test_the_command_writes_a_page_or_json(
     assert "a sample of 30 rows" in text and "bitext.tsv" in text and "sample0" not in text
 
 
-def test_without_bokeh_the_command_ends_at_once(
-    tmp_path: Path, miner: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_bokeh_the_command_ends_at_once(tmp_path, miner, monkeypatch):
     real = importlib.util.find_spec
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name, *a: None if name == "bokeh" else real(name, *a)

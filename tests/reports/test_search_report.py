@@ -61,9 +61,7 @@ def test_parts_of_the_page(page: Path, found: Search) -> None:
 
 
 @pytest.mark.parametrize("threshold", [None, float("inf"), 0.0])
-def test_pages_without_a_threshold_or_an_estimate(
-    found: Search, threshold: float | None, tmp_path: Path
-) -> None:
+def test_pages_without_a_threshold_or_an_estimate(found, threshold, tmp_path):
     write(tmp_path / "report.html", found, None, threshold)
     assert "not estimated" in (tmp_path / "report.html").read_text(encoding="utf-8")
 

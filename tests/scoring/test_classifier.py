@@ -66,9 +66,7 @@ def classifier(request: pytest.FixtureRequest) -> Classifier:
     sentences=st.lists(st.lists(st.integers(0, len(WORDS) - 1), max_size=9), max_size=7),
     data=st.data(),
 )
-def test_the_definition_whatever_the_batch(
-    classifier: Classifier, sentences: list[list[int]], data: st.DataObject
-) -> None:
+def test_the_definition_whatever_the_batch(classifier, sentences, data):
     texts = [text(sentence) for sentence in sentences]
     found = classifier.probability(texts)
     assert found.shape == (len(texts),) and found.dtype == np.float32

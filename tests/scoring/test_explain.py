@@ -31,9 +31,7 @@ def test_explaining_a_pair(found: Search, german: list[str], english: list[str])
         assert token.partner is None or 0 <= token.partner < len(right.target)
 
 
-def test_tokens_match_by_similarity_or_translation(
-    found: Search, german: list[str], english: list[str]
-) -> None:
+def test_tokens_match_by_similarity_or_translation(found, german, english):
     assert found.verifier is not None
     matched = []
     for source, target in ((german[0], english[0]), (german[0], english[9])):
@@ -54,9 +52,7 @@ def test_explaining_a_pair_without_tokens(found: Search, source: str, target: st
     assert 0 <= explain(found.verifier, source, target).probability <= 1
 
 
-def test_all_of_a_long_pair_is_matched(
-    found: Search, german: list[str], english: list[str]
-) -> None:
+def test_all_of_a_long_pair_is_matched(found, german, english):
     assert found.verifier is not None
     sides = match(found.verifier, " ".join(german), " ".join(english))
     for side, other in zip(sides, sides[::-1], strict=True):

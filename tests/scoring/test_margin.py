@@ -212,70 +212,6 @@ def test_order_of_candidates_does_not_matter(search, retrieval, random):
     assert as_rows(again) == as_rows(retrieve(pairs, retrieval))
 
 
-@given(searches(), st.sampled_from(RETRIEVALS))
-def test_sentences_without_neighbors_change_nothing(search, retrieval):
-    """Rows 0, 1, 2 ... become 1, 3, 5 ... among empty ones; lists grow by two empty places."""
-
-    def spread(neighbors: Neighbors) -> Neighbors:
-        n, k = neighbors.row.shape
-        row = np.full((2 * n + 1, k + 2), -1, dtype=np.int64)
-        row[1::2, :k] = np.where(neighbors.row < 0, -1, 2 * neighbors.row + 1)
-        similarity = np.full(row.shape, np.nan, dtype=np.float32)
-        similarity[1::2, :k] = neighbors.similarity
-        return Neighbors(similarity, row)
-
-    plain = as_rows(retrieve(candidates(*search), retrieval))
-    spaced = retrieve(candidates(*map(spread, search)), retrieval)
-    assert as_rows(spaced) == [(a, 2 * s + 1, 2 * t + 1, *rest) for a, s, t, *rest in plain]
-
-
-@given(searches(), st.sampled_from(MARGINS), st.sampled_from(RETRIEVALS))
-def test_swapping_the_sides_mirrors_the_result(search, margin, retrieval):
-    def mirror(pairs: Candidates) -> Candidates:
-        return Candidates(
-            pairs.score,
-            pairs.target_row,
-            pairs.source_row,
-            pairs.similarity,
-            pairs.margin_ratio,
-            pairs.backward_rank,
-            pairs.forward_rank,
-        )
-
-    forward, backward = search
-    pairs = candidates(forward, backward, margin)
-    swapped = candidates(backward, forward, margin)
-    assert sorted(as_rows(mirror(swapped))) == sorted(as_rows(pairs))
-    other = {"forward": "backward", "backward": "forward"}.get(retrieval, retrieval)
-    mirrored = as_rows(mirror(retrieve(swapped, other)))
-    if retrieval == "max":
-        # Tied pairs may be matched in another order, and so the rest; without ties they are not.
-        if len(set(pairs.score.tolist())) == len(pairs):
-            assert sorted(mirrored) == sorted(as_rows(retrieve(pairs, retrieval)))
-    else:
-        assert sorted(mirrored) == sorted(as_rows(retrieve(pairs, retrieval)))
-
-
-@given(searches(), st.sampled_from(["intersection", "max"]))
-def test_each_sentence_is_used_at_most_once(search, retrieval):
-    chosen = retrieve(candidates(*search), retrieval)
-    assert len(set(chosen.source_row.tolist())) == len(chosen)
-    assert len(set(chosen.target_row.tolist())) == len(chosen)
-
-
-@given(searches(exact=True))
-def test_intersection_lies_within_max_and_both_directions(search):
-    pairs = candidates(*search)
-    found = {name: set(as_rows(retrieve(pairs, name))) for name in RETRIEVALS}
-    assert found["intersection"] == found["forward"] & found["backward"]
-    assert found["max"] <= found["forward"] | found["backward"]
-    # Of cosines alone: lists are cut by them, so that a better ratio may stand on one side only.
-    pairs = candidates(*search, "absolute")
-    if len(set(pairs.score.tolist())) == len(pairs):
-        both, most = (set(as_rows(retrieve(pairs, name))) for name in ("intersection", "max"))
-        assert both <= most
-
-
 matches = st.lists(st.tuples(st.integers(-2, 3), st.integers(-2, 5), st.integers(0, 5)))
 
 
@@ -318,24 +254,6 @@ def test_margins_are_elementwise_and_keep_the_shape():
     assert margin_score(0.5, 0.5, 0.25, "ratio") == 0.5 / 0.375
 
 
-def test_ratio_is_floored_rises_with_the_cosine_and_keeps_its_sign():
-    similarity = np.array([-0.5, -0.25, 0.0, 0.25, 0.5])
-    for mean in (-0.75, 0.0, 1e-30, 0.05):
-        score = margin_score(similarity, mean, mean, "ratio")
-        assert score.tolist() == (similarity / RATIO_FLOOR).tolist()
-    assert margin_score(0.5, 0.25, 0.25, "ratio") == 2.0
-
-
-def test_mean_is_over_the_neighbors_that_exist():
-    neighbors = Neighbors(
-        np.array([[0.5, 0.25], [0.5, np.nan], [np.nan, -np.inf]]),
-        np.array([[3, 1], [0, -1], [-1, -1]]),
-    )
-    mean = neighborhood_mean(neighbors)
-    assert mean.tolist() == [0.375, 0.5, 0.0]
-    assert mean.dtype == np.float32
-
-
 @pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0)])
 @pytest.mark.parametrize("retrieval", RETRIEVALS)
 def test_empty_corpora(shape, retrieval):
@@ -344,14 +262,6 @@ def test_empty_corpora(shape, retrieval):
     assert len(pairs) == len(retrieve(pairs, retrieval)) == 0
     none = Neighbors(np.zeros((shape[0], 0)), np.zeros((shape[0], 0)))  # k = 0
     assert neighborhood_mean(none).tolist() == [0.0] * shape[0]
-
-
-def test_identical_sentences_pair_up_in_order():
-    similarity = np.ones((3, 3), dtype=np.float32)
-    chosen = retrieve(candidates(nearest(similarity, 4), nearest(similarity.T, 4)))
-    assert chosen.source_row.tolist() == chosen.target_row.tolist() == [0]
-    chosen = retrieve(candidates(nearest(similarity, 4), nearest(similarity.T, 4)), "forward")
-    assert chosen.target_row.tolist() == [0, 0, 0]
 
 
 def test_a_target_listed_twice_is_one_candidate_with_the_better_rank():

@@ -16,7 +16,6 @@ from miner.scoring.pair_features import (
     ROWS,
     PreparedText,
     TokenTable,
-    unit_codes,
 )
 
 SIZE = 40
@@ -88,20 +87,6 @@ def test_features_follow_their_definitions(table: TokenTable) -> None:
         ]
         assert features["numbers_differ"][place] == (numbers[0] != numbers[1])
         assert features["numbers_shared"][place] == len(numbers[0] & numbers[1])
-
-
-@pytest.mark.parametrize("dimension", [1, 31, 32, 33, 70])
-def test_codes_times_scale_are_unit_rows(dimension: int) -> None:
-    rows = np.random.default_rng(3).normal(size=(9, dimension)).astype(np.float32)
-    rows[4] = 0
-    codes, scale = unit_codes(rows)
-    assert codes.dtype == np.int8 and not codes[:, dimension:].any()
-    units = codes[:, :dimension] * scale[:, None]
-    assert not units[4].any() and scale[4] == 0
-    expected = np.delete(rows / np.maximum(np.linalg.norm(rows, axis=1), 1e-9)[:, None], 4, axis=0)
-    np.testing.assert_allclose(np.delete(units, 4, axis=0), expected, atol=0.01)
-    lengths = np.linalg.norm(np.delete(units, 4, axis=0), axis=1)
-    np.testing.assert_allclose(lengths, 1, atol=1e-6)
 
 
 def test_int8_embeddings_are_taken_as_they_are(table: TokenTable) -> None:

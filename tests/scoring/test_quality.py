@@ -21,7 +21,7 @@ from miner.kernels.order import COLUMNS
 from miner.kernels.tokens import COLUMNS as METRICS
 from miner.kernels.tokens import LONGEST, compare
 from miner.scoring.pair_features import PAIR_FEATURES, unit_codes
-from miner.scoring.quality import FEATURES, NAME, Quality, cosines, features
+from miner.scoring.quality import FEATURES, NAME, Quality, features
 from miner.scoring.verifier import Verifier
 
 
@@ -172,11 +172,6 @@ def test_features_mean_what_they_say(knowing: Encoder):
     expected = (knowing.encode(german) * knowing.encode(english)).sum(axis=1)
     np.testing.assert_allclose(metrics[:, FEATURES.index("cosine")], expected, atol=1e-6)
     assert (metrics[:, -1] <= metrics[:, -2] + 1e-6).all()
-
-
-def test_cosines_of_rows():
-    vectors = np.eye(3, dtype=np.float32)
-    np.testing.assert_array_equal(cosines(vectors, vectors[[0, 2, 2]]), [1, 0, 1])
 
 
 def test_pieces_cut_already_give_the_same_vectors(encoder: Encoder):

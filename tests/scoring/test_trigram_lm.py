@@ -14,7 +14,6 @@ from support.kernel_references import surprise_reference
 
 from miner.errors import MinerError
 from miner.kernels.ngrams import END, START, UNKNOWN
-from miner.scoring import trigram_lm
 from miner.scoring.trigram_lm import Trigrams
 
 TEXT = [
@@ -86,26 +85,6 @@ class Definition:
 # --- values -------------------------------------------------------------------------------------
 
 
-def test_values_worked_out_by_hand() -> None:
-    """Of ``a b`` and ``a c``: a after the start twice, each of the other triples once."""
-    model = Trigrams.train([["a", "b"], ["a", "c"]], "it", (0.4, 0.5, 0.6))
-    a, b, c = (model.numbers[word] for word in "abc")
-    # Pairs: <s> a, a b, b </s>, a c, c </s>. Of four words and the unknown one, two for the end.
-    shared = 0.4 * 4 / 5 / 5
-    assert probability(model, (), UNKNOWN) == pytest.approx(0.6 * 1 / 2 * 0.5 * shared)
-    p_a = (1 - 0.4) / 5 + shared
-    assert math.exp(model.words[0][a]) == pytest.approx(p_a)
-    assert math.exp(model.words[0][END]) == pytest.approx((2 - 0.4) / 5 + shared)
-    assert model.unknown == pytest.approx(1 / shared)
-    p_a = 0.5 / 1 + 0.5 * 1 / 1 * p_a
-    assert probability(model, (), a) == pytest.approx((2 - 0.6) / 2 + 0.6 * 1 / 2 * p_a)
-    p_b = (1 - 0.5) / 2 + 0.5 * 2 / 2 * ((1 - 0.4) / 5 + shared)
-    assert probability(model, (a,), b) == pytest.approx(0.4 / 2 + 0.6 * 2 / 2 * p_b)
-    # After b c, which is new: the end after c.
-    p_end = 0.5 + 0.5 * ((2 - 0.4) / 5 + shared)
-    assert probability(model, (b, c), END) == pytest.approx(p_end)
-
-
 @pytest.mark.parametrize("discount", [0.1, 0.75])
 def test_values_are_those_of_nltk(discount: float) -> None:
     """Which shares nothing among all words, so that ours is given next to nothing to share."""
@@ -169,11 +148,6 @@ def test_small_texts(text: list[list[str]]) -> None:
     assert np.isfinite(model.unknown)
 
 
-def test_discounts_where_nothing_was_seen_once_or_twice() -> None:
-    assert Trigrams.train([["a", "b", "c"]], "it").discounts == (trigram_lm.DISCOUNT,) * 3
-    assert Trigrams.train([["a"]] * 2, "it").discounts == (trigram_lm.DISCOUNT,) * 3
-
-
 @pytest.mark.parametrize("text", [[], [[]], [[], []]])
 def test_no_words(text: list[list[str]]) -> None:
     with pytest.raises(MinerError, match=r"^some\.txt: has no words .*; give "):
@@ -184,12 +158,6 @@ def test_no_words(text: list[list[str]]) -> None:
 def test_discounts_that_leave_nothing(discount: float) -> None:
     with pytest.raises(ValueError, match="between 0 and 1"):
         Trigrams.train(TEXT, "it", (0.5, discount, 0.5))
-
-
-def test_what_is_new_is_less_likely() -> None:
-    model = Trigrams.train(TEXT, "it")
-    seen, backwards, unknown = model.perplexity([TEXT[0], TEXT[0][::-1], ["zebra"] * 7])
-    assert seen < backwards < unknown
 
 
 def test_marks_in_the_text_are_words_like_others() -> None:

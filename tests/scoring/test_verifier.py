@@ -84,9 +84,7 @@ def test_leads_gaps_and_ranks() -> None:
     np.testing.assert_allclose(features["rank"], np.log([1, 2, 3, 1]), atol=1e-6)
 
 
-def test_swapping_the_sides_changes_nothing(
-    verifying_model: Path, german: list[str], english: list[str]
-) -> None:
+def test_swapping_the_sides_changes_nothing(verifying_model, german, english):
     verifier = Verifier(Encoder.load(verifying_model))
     left, right = verifier.prepare(german), verifier.prepare(english)
     source, target = (grid.ravel() for grid in np.mgrid[:60, :60])
@@ -94,25 +92,6 @@ def test_swapping_the_sides_changes_nothing(
     other = verifier.tokens.pair_features(right, left, target, source)
     symmetric = [name != "shared_pieces" for name in PAIR_FEATURES]
     np.testing.assert_allclose(one[:, symmetric], other[:, symmetric], atol=1e-5)
-
-
-def test_translations_look_better_than_others(
-    verifying_model: Path, german: list[str], english: list[str]
-) -> None:
-    verifier = Verifier(Encoder.load(verifying_model))
-    left, right = verifier.prepare(german), verifier.prepare(english)
-    rows = np.arange(60)
-    true = verifier.tokens.pair_features(left, right, rows, rows)
-    false = verifier.tokens.pair_features(left, right, rows, np.roll(rows, 7))
-    for name, more in (
-        ("alignment", True),
-        ("unmatched", False),
-        ("association", True),
-        ("translated", True),
-    ):
-        column = PAIR_FEATURES.index(name)
-        difference = true[:, column].mean() - false[:, column].mean()
-        assert (difference > 0) == more, name
 
 
 def test_sentences_without_tokens_have_features(verifying_model: Path) -> None:

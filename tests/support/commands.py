@@ -95,12 +95,7 @@ def only(done: Done, *words: object) -> None:
 
 
 @pytest.fixture
-def miner(
-    capfd: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    tiny_model: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> Miner:
+def miner(capfd, tmp_path, tiny_model, monkeypatch):
     monkeypatch.chdir(tmp_path)
     return Miner(capfd, tmp_path, tiny_model)
 

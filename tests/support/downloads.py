@@ -8,10 +8,9 @@ import io
 import tarfile
 import threading
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -242,9 +241,7 @@ def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def get(
-    server: Server, unchecked: None, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> Callable[..., SimpleNamespace]:
+def get(server, unchecked, tmp_path, capfd):
     """Run `miner data get` from the server into ``tmp_path/data``."""
 
     def run(*arguments: str) -> SimpleNamespace:

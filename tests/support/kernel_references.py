@@ -23,18 +23,6 @@ from miner.kernels.tokens import COLUMNS, EMPTY, LONGEST, MATCHED
 # --- search -------------------------------------------------------------------------------------
 
 
-def merge_reference(
-    matrix: np.ndarray, first: int, similarity: np.ndarray, position: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Lists of the rows of ``matrix`` after :func:`miner.kernels.blocks.merge_block`."""
-    n, m = matrix.shape
-    width = similarity.shape[1]
-    values = np.concatenate([similarity, matrix], axis=1)
-    places = np.concatenate([position, np.tile(np.arange(first, first + m), (n, 1))], axis=1)
-    order = np.lexsort((places, -values), axis=1)[:, :width]
-    return np.take_along_axis(values, order, axis=1), np.take_along_axis(places, order, axis=1)
-
-
 def similarity_reference(rows: Pack, columns: Pack) -> np.ndarray:
     """The whole similarity matrix of :func:`miner.kernels.fused.merge`, ``(n, m) float32``."""
     left, right = (

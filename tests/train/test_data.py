@@ -127,14 +127,6 @@ def test_tokenize_keeps_order_over_chunks(monkeypatch):
     assert lists(tokenize([words], [])) == []
 
 
-def test_pairs_taken_are_whole():
-    data = prepare(([words], [words]), ["w1", "w2", "w3"], ["w4", "w5", "w4"]).take(
-        np.array([2, 0])
-    )
-    assert lists(data.source) == [[3], [1]] and lists(data.target) == [[4], [4]]
-    assert data.source_text.tolist() == [2, 0] and data.target_text.tolist() == [3, 3]
-
-
 def test_pairs_keep_their_language_pair():
     language = np.array([1, 0, 1, UNKNOWN], np.int16)
     source, target = ["w1", "?", "w3", "w5"], ["w2", "w2", "w4", "w6"]
@@ -349,15 +341,6 @@ def test_every_field_has_a_range():
 def test_settings_that_contradict_each_other(values, reason):
     with pytest.raises(ValueError, match=reason):
         TrainConfig(**values)
-
-
-def test_lengths_of_vectors():
-    average = TrainConfig(encoder="word+blstm", dimension=300)
-    assert (average.states("blstm"), average.size("blstm"), average.size("word")) == (300,) * 3
-    config = dataclasses.replace(average, directions="concat")
-    assert (config.states("blstm"), config.size("blstm"), config.size("word")) == (150, 300, 300)
-    wide = TrainConfig(encoder="lstm+gran-gru", hidden=900, combine="concat")
-    assert (wide.size("lstm"), wide.size("gran-gru")) == (900, 512)
 
 
 def test_config_as_dict_and_back():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +31,6 @@ from miner_train.objectives import TEACHING, taught_batch
 from miner_train.read import TextPair
 from miner_train.teacher_vectors import Axes, cached_vectors
 
-Run = Callable[..., tuple[int, str, str]]
 CONFIG = TrainConfig(pieces=120, dimension=16, batch=64, epochs=4, rate=0.02, heldout=70)
 NUMBERS = 24
 
@@ -125,9 +124,8 @@ def test_learned_from_sentences(texts: tuple[Path, Path], tmp_path: Path) -> Non
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m"]
 
 
-def test_a_killed_run_goes_on(
-    texts: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.slow
+def test_a_killed_run_goes_on(texts, tmp_path, monkeypatch):
     monkeypatch.setattr(teacher_vectors, "PART", 100)
     monkeypatch.setattr(miner_train.learn_verifier, "ENOUGH", 50)
     lessons = Lessons([str(texts[0])], [TextPair(str(texts[1]))])
@@ -183,13 +181,7 @@ def test_what_cannot_be_learned(texts: tuple[Path, Path], tmp_path: Path) -> Non
         distill(teacher, Lessons([str(tmp_path / "empty")]), CONFIG, tmp_path / "m")
 
 
-def test_command(
-    miner: Run,
-    texts: tuple[Path, Path],
-    tiny_model: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_command(miner, texts, tiny_model, tmp_path, monkeypatch):
     fake_library(monkeypatch)
     name = fake_directory(tmp_path / "st", tiny_model)
     run = ["distill", "--teacher", name, "-o", tmp_path / "m", "--pieces", 120, "--epochs", 1]

@@ -46,6 +46,7 @@ def network(knowing: Encoder, examples: Examples) -> learn_comparer.Network:
     return learn_comparer.Network(start, *learn_comparer.moments(examples.numbers))
 
 
+@pytest.mark.slow
 def test_it_prefers_translations(knowing: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learn_comparer, "LEAST", 30 * 60)
     monkeypatch.setattr(learn_comparer, "BATCH", 16)
@@ -72,9 +73,7 @@ def test_it_learns_the_same_every_time(knowing: Encoder, monkeypatch: pytest.Mon
     assert learn_comparer.learn_comparer(knowing, [short], 1, lambda line: None) == {}
 
 
-def test_torch_and_the_kernel_agree(
-    knowing: Encoder, examples: Examples, network: learn_comparer.Network
-) -> None:
+def test_torch_and_the_kernel_agree(knowing, examples, network):
     pairs = np.arange(len(examples.sizes))
     with torch.no_grad():
         network.units.weight.copy_(network.units.weight.half())
@@ -122,9 +121,7 @@ def test_long_sentences_are_drawn_more_often() -> None:
     assert len(learn_comparer.drawn(text, 2000, [1])) == 1000
 
 
-def test_a_comparer_is_stored_with_its_model(
-    knowing: Encoder, network: learn_comparer.Network, tmp_path
-) -> None:
+def test_a_comparer_is_stored_with_its_model(knowing, network, tmp_path):
     model = dataclasses.replace(knowing.model, comparer=network.arrays()).save(tmp_path / "model")
     assert (tmp_path / "model" / "comparer.npz").exists()
     assert all((model.comparer[name] == array).all() for name, array in network.arrays().items())

@@ -63,6 +63,7 @@ def test_a_lexicon_of_nothing_in_common():
     assert len(lexicons.of("de", "en").pieces) == 0
 
 
+@pytest.mark.slow
 def test_each_pair_of_languages_has_its_tables():
     """Languages whose words are translated differently, and files that name them either way."""
     generator = np.random.default_rng(1)

@@ -145,15 +145,6 @@ def test_a_pool_without_negatives_is_passed_over():
 # --- schedules ----------------------------------------------------------------------------------
 
 
-def test_megabatch_schedule():
-    config = dataclasses.replace(MARGIN, megabatch=4, anneal=150)
-    it = trainer(config, 20)
-    for step, size in ((0, 1), (149, 1), (150, 2), (299, 2), (300, 3), (450, 4), (9999, 4)):
-        it.state.step = step
-        assert it._megabatch() == size
-    assert trainer(dataclasses.replace(config, anneal=0), 20)._megabatch() == 4
-
-
 def test_megabatch_grows_over_epochs(monkeypatch):
     """The pools that negatives are chosen from, by P19's schedule, counted in mini-batches."""
     config = dataclasses.replace(
@@ -218,14 +209,6 @@ def test_the_seed_decides_everything(config):
         other[name] != first[name]
         for name in ("now/sp/weights", "best/sp/weights", "now/sp/first", "now/sp/second")
     )
-
-
-def test_dropout_is_drawn():
-    states = [
-        trained(trainer(dataclasses.replace(SOFTMAX, epochs=1, dropout=rate)))
-        for rate in (0.0, 0.1)
-    ]
-    assert states[0]["now/sp/weights"] != states[1]["now/sp/weights"]
 
 
 # --- the best epoch -----------------------------------------------------------------------------

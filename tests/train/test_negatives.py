@@ -132,21 +132,6 @@ def test_max_is_never_right(either, problem):
         assert b in options if options else b == -1
 
 
-def test_negatives_are_of_the_opposite_language():
-    """Each source has a twin among the sources, which a choice from its own side would take."""
-    source = np.eye(6, dtype=np.float32)[[0, 0, 1, 1]]
-    target = np.eye(6, dtype=np.float32)[[2, 3, 4, 5]]
-    source[2] += 0.5 * target[0]  # so source 2 likes target 0, and target 0 source 2
-    source[0] += 0.5 * target[3]
-    texts = np.arange(4), np.arange(4, 8)
-    generator = np.random.default_rng(0)
-    for_source, for_target = choose_negatives(source, target, *texts, "max", False, generator)
-    assert for_source.tolist() == [4 + 3, 4, 4, 4]
-    assert for_target.tolist() == [2, 0, 0, 0]
-    for_source, _ = choose_negatives(source, target, *texts, "max", True, generator)
-    assert for_source.tolist() == [1, 0, 3, 2]
-
-
 def test_the_vectors_that_training_diverged_to_make_no_impossible_rows():
     vectors = np.full((5, 3), np.nan, dtype=np.float32)
     generator = np.random.default_rng(0)
@@ -261,41 +246,13 @@ def test_forbidden_pairs_is_the_plain_loop(sides):
     assert found.tolist() == forbidden_pairs_reference(*sides).tolist()
 
 
-@given(problems())
-@example(ALL_COPIES)
-def test_forbidden_pairs_share_a_sentence(problem):
-    n = len(problem[0])
-    text = np.stack(arrays(problem)[2:], axis=1)
-    shared = [[i, j] for i in range(n) for j in range(n) if i != j and not allowed(problem, i, j)]
-    assert forbidden_pairs(text, text).tolist() == shared
-
-
 def test_forbidden_pairs_of_many_without_copies():
     """A matrix of all of them would not fit."""
-    text = np.arange(2_000_000).reshape(-1, 2)
+    text = np.arange(400_000).reshape(-1, 2)
     assert forbidden_pairs(text, text).shape == (0, 2)
     text[-1, 1] = text[5, 0]
     last = len(text) - 1
     assert forbidden_pairs(text, text).tolist() == [[5, last], [last, 5]]
-
-
-@EITHER
-@examples
-def test_allowed_reference_is_its_definition(either, problem):
-    matrix = allowed_reference(*arrays(problem)[2:], either)
-    for a, row in enumerate(matrix):
-        assert np.flatnonzero(row).tolist() == choices(problem, either, a)
-
-
-def test_a_sentence_of_both_columns_is_no_negative_of_itself():
-    """German-English and English-French trained together: English stands on both sides."""
-    source = np.array([[1, 0], [0.9, 0.1], [0, 1]], dtype=np.float32)
-    target = np.array([[0.9, 0.1], [0, 1], [0.5, 0.5]], dtype=np.float32)
-    hello = 7  # the target of pair 0 and the source of pair 1
-    texts = np.array([1, hello, 3]), np.array([hello, 5, 6])
-    generator = np.random.default_rng(0)
-    for_source, for_target = choose_negatives(source, target, *texts, "max", False, generator)
-    assert for_source[0] == 3 + 2 and for_target[0] == 2
 
 
 @EITHER

@@ -90,20 +90,6 @@ def test_other_options_or_text_are_refused_until_restart(text, whole, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
-def test_restart_forgets_a_checkpoint_of_its_own(text, whole, tmp_path):
-    kill(text, tmp_path / "model")
-    done = []
-    model = train_model(
-        [text],
-        FROM_TEXT,
-        tmp_path / "model",
-        restart=True,
-        progress=lambda *event: done.append(event[1]),
-    )
-    assert min(done) == 64
-    assert model.fingerprint == whole.fingerprint
-
-
 def test_too_few_pairs_leave_nothing_behind(text, whole, tmp_path):
     """So that the right text, given next, is not refused for an old checkpoint."""
     (tmp_path / "one").write_text("bada gefe\n", encoding="utf-8")

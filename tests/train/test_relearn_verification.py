@@ -95,17 +95,13 @@ def test_faults(miner, tiny_model: Path, tmp_path: Path, arguments, words: str) 
     assert code == 2 and words in err
 
 
-def test_a_model_that_cannot_verify(
-    miner, separate_model: Path, german_file: Path, english_file: Path, tmp_path: Path
-) -> None:
+def test_a_model_that_cannot_verify(miner, separate_model, german_file, english_file, tmp_path):
     sides = "--source", german_file, "--target", english_file
     code, _, err = miner("train-verifier", separate_model, *sides, "-o", tmp_path / "new")
     assert code == 1 and "cannot verify" in err and not (tmp_path / "new").exists()
 
 
-def test_too_little_text(
-    miner, tiny_model: Path, german_file: Path, english_file: Path, tmp_path: Path
-) -> None:
+def test_too_little_text(miner, tiny_model, german_file, english_file, tmp_path):
     sides = "--source", german_file, "--target", english_file
     code, _, err = miner("train-verifier", tiny_model, *sides, "-o", tmp_path / "new")
     assert code == 1 and "verification cannot be learned from this text" in err

@@ -60,9 +60,7 @@ def test_cut_by_cleanliness() -> None:
 
 
 @given(st.lists(st.floats(0, 1), max_size=30), st.floats(0, 1))
-def test_cleanliness_is_reached_and_no_longer_run_reaches_it(
-    values: list[float], clean: float
-) -> None:
+def test_cleanliness_is_reached_and_no_longer_run_reaches_it(values, clean):
     probability = np.array(values, dtype=np.float64)
     rows = cut_clean(probability, clean)
     best = np.sort(probability)[::-1]

@@ -41,9 +41,7 @@ def test_words_of_both_columns_by_frequency() -> None:
     assert listed(train_words(sides, few)[0]) == [",", "a", "b"]
 
 
-def test_words_are_counted_in_blocks(
-    german: list[str], english: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_words_are_counted_in_blocks(german, english, monkeypatch):
     read = Normaliser.by_rule(True)([*german, *english])
     expected = by_count(Counter(word for text in read for word in WORD.findall(text)))
     for block in (1, 7, 1000):
@@ -119,9 +117,7 @@ def test_trigrams_of_both_columns_by_frequency() -> None:
     assert listed(train_trigrams([["AB", "ab", "AB c"]], few)) == [" AB"]
 
 
-def test_trigrams_are_counted_in_blocks(
-    german: list[str], english: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_trigrams_are_counted_in_blocks(german, english, monkeypatch):
     german = [*german, "日本語 \U0001f600!"]
     read = [f" {text} " for text in Normaliser.by_rule(True)([*german, *english])]
     expected = by_count(Counter(text[i : i + 3] for text in read for i in range(len(text) - 2)))
