@@ -68,7 +68,7 @@ def contrast(
     """
     from miner.evaluation import contrast as task
     from miner.text.bitext import read_bitext
-    from miner.text.bitext_format import BitextFormat
+    from miner.text.formats import BitextFormat
 
     if (bitext is None) == (cases is None):
         raise click.UsageError("give either --bitext or --cases")

@@ -170,7 +170,7 @@ def filter(
     from miner.cleaning.write import write
     from miner.machine import thread_count
     from miner.reports import cleaning_report
-    from miner.text.bitext_format import BitextFormat
+    from miner.text.formats import BitextFormat
     from miner.text.lines import display_name
     from miner.text.output import open_output
     from miner.text.rows import Rows

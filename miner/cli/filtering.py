@@ -15,6 +15,7 @@ from click.core import ParameterSource
 
 from miner.cli import options
 from miner.errors import MinerError
+from miner.text.formats import REWRITABLE, usual_suffixes
 
 if TYPE_CHECKING:
     from miner.cleaning.plan import Plan
@@ -43,8 +44,9 @@ reading = options.several(
     options.header,
     click.option(
         "--format",
-        type=click.Choice(["plain", "tsv", "jsonl"]),
-        help="Text format; default by suffix (.tsv .jsonl), else tsv for one file, plain for two.",
+        type=click.Choice(REWRITABLE),
+        help=f"Text format; default by suffix ({usual_suffixes(REWRITABLE)}), else tsv for one "
+        "file, plain for two.",
     ),
     options.on_error("Rows", "treat as unreadable, like rows without the columns"),
 )

@@ -26,7 +26,7 @@ def run(shards: Sharding, work: str | None, given: dict[str, Any]) -> None:
     from miner.shards.bitext_files import BitextFiles
     from miner.shards.filter_shards import filter_shards
     from miner.shards.filtering_plan import Filters
-    from miner.text.bitext_format import BitextFormat
+    from miner.text.formats import BitextFormat
     from miner.text.output import open_output
 
     for name, reason in REFUSED.items():

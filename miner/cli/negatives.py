@@ -10,7 +10,7 @@ import click
 
 from miner.cli import filtering, options
 from miner.errors import CorpusError
-from miner.names import FORMATS
+from miner.text.formats import FORMATS, usual_suffixes
 from miner.text_table import aligned
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ Examples:
 @click.option(
     "--format",
     type=click.Choice(FORMATS),
-    help="Text format; default by suffix (.tsv .jsonl .parquet), else tsv for one file, plain for "
-    "two.",
+    help=f"Text format; default by suffix ({usual_suffixes(FORMATS)}), else tsv for one file, "
+    "plain for two.",
 )
 @options.on_error("Rows")
 @options.threads
@@ -102,7 +102,7 @@ def negatives(
 
     from miner.encoder.encoder import Encoder
     from miner.text.bitext import stream_bitext
-    from miner.text.bitext_format import BitextFormat
+    from miner.text.formats import BitextFormat
     from miner.text.lines import display_name
     from miner_train.examples import draw, hardest
 

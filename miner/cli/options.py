@@ -10,11 +10,11 @@ import click
 
 from miner.errors import UnreadableError
 from miner.machine import parse_size
-from miner.names import ENGINES, FORMATS, MARGINS, ON_ERROR, RETRIEVALS, SIDES, canonical
+from miner.names import ENGINES, MARGINS, ON_ERROR, RETRIEVALS, SIDES, canonical
+from miner.text.formats import FORMATS, usual_suffixes
 
 Decorator = Callable[[Any], Any]
-# Lines by which a format is doubted.
-PEEKED = 50
+PEEKED = 50  # lines by which a format is doubted
 
 
 class Size(click.ParamType):
@@ -178,7 +178,7 @@ reading = several(
     click.option(
         "--format",
         type=click.Choice(FORMATS),
-        help="Text format; default by suffix (.tsv .jsonl .parquet), else plain. "
+        help=f"Text format; default by suffix ({usual_suffixes(FORMATS)}), else plain. "
         "bucc is 'id, tab, sentence'.",
     ),
     on_error(),

@@ -118,7 +118,7 @@ def build(
     from miner.paraphrases import build as work
     from miner.paraphrases.open_translator import fingerprint, open_translator
     from miner.text.bitext import parse_scores, read_bitext
-    from miner.text.bitext_format import BitextFormat
+    from miner.text.formats import BitextFormat
 
     by_column, languages = translator.startswith("column:"), (source_lang, target_lang)
     if not (by_column or translator == "phrases" or translator.startswith(NAMED)):
@@ -207,7 +207,7 @@ def _filtered(
     from miner.machine import thread_count
     from miner.paraphrases import build as work
     from miner.text.bitext import read_bitext
-    from miner.text.bitext_format import BitextFormat
+    from miner.text.formats import BitextFormat
     from miner.text.output import open_output
     from miner.text.rows import Rows
 
@@ -275,7 +275,7 @@ def pivot(
     """
     from miner.paraphrases.shared_translations import pivot_pairs
     from miner.text.bitext import read_bitext
-    from miner.text.bitext_format import BitextFormat
+    from miner.text.formats import BitextFormat
     from miner.text.output import one_line, open_output
 
     guard.check(list(bitexts), {"-o": output})

@@ -10,7 +10,7 @@ import click
 from miner.cli import guard, options, paraphrase_options
 from miner.cli.config_options import Grouped, config_options, configured
 from miner.cli.progress_bars import Progress
-from miner.names import FORMATS
+from miner.text.formats import FORMATS
 from miner_train.generator_config import GeneratorConfig
 
 
@@ -52,7 +52,7 @@ def train(
     """
     from miner.libraries import require
     from miner.text.bitext import read_bitext
-    from miner.text.bitext_format import BitextFormat
+    from miner.text.formats import BitextFormat
     from miner.text.locks import remove_abandoned
 
     guard.check(pairs_files, {"-o": output})

@@ -66,7 +66,7 @@ def lexicon(
     else:
         from miner.paraphrases.paraphrase_lexicon import adjusted_pmi
         from miner.text.bitext import read_bitext
-        from miner.text.bitext_format import BitextFormat
+        from miner.text.formats import BitextFormat
 
         pairs = read_bitext(source, None, BitextFormat(scol, tcol, header))
         found = adjusted_pmi(list(zip(pairs.source, pairs.target, strict=True)), least)

@@ -11,7 +11,7 @@ from miner.cli.progress_bars import Progress
 
 if TYPE_CHECKING:
     from miner.shards.scoring_plan import Scores
-    from miner.text.bitext_format import BitextFormat
+    from miner.text.formats import BitextFormat
 
 
 @click.command(
@@ -84,7 +84,7 @@ def score(
     from miner.cleaning.plan import read_plan, scores_of, scores_plan
     from miner.filters.registry import FILTERS
     from miner.machine import thread_count
-    from miner.text.bitext_format import BitextFormat
+    from miner.text.formats import BitextFormat
     from miner.text.rows import Rows
 
     files = filtering.inputs(bitext, source, target)

@@ -7,12 +7,8 @@ import click
 
 from miner.cli import guard, options
 from miner.cli.progress_bars import Progress
-from miner.names import FORMATS
-from miner.text.bitext_format import BitextFormat
+from miner.text.formats import FORMATS, BitextFormat, file_format, usual_suffixes
 from miner.text.output import open_output
-
-# Formats that hold one text.
-ONE_SIDED = ("plain", "bucc")
 
 
 @click.command(
@@ -43,7 +39,7 @@ Examples:
 @click.option(
     "--format",
     type=click.Choice(FORMATS),
-    help="Text format; default by suffix (.tsv .jsonl .parquet), else plain.",
+    help=f"Text format; default by suffix ({usual_suffixes(FORMATS)}), else plain.",
 )
 @options.on_error()
 @click.option("--json", "json_file", metavar="FILE", help="Write all statistics to FILE as JSON.")
@@ -87,7 +83,7 @@ def stats(
         raise click.UsageError("--scol, --tcol, --column and --score-col are columns of FILE")
     if column is not None and (scol or tcol):
         raise click.UsageError("--column is the only text of FILE; --scol and --tcol are two")
-    if columns and format in ("plain", "bucc"):
+    if columns and format is not None and not FORMATS[format].sides:
         raise click.UsageError(f"a {format} file has no columns")
     guard.check([file, source, target], {"--json": json_file, "--per-pair": per_pair})
 
@@ -97,7 +93,7 @@ def stats(
 
     origin = str(file or source)
     left_out: Counter[str] = Counter()
-    if file is not None and not columns and Reader(file, format=format).format in ONE_SIDED:
+    if file is not None and not columns and not FORMATS[file_format(file, format)].sides:
         names: tuple[str, ...] = ("text",)
         reader = Reader(file, header=header, format=format, on_error=on_error)
         blocks = statistics.text_blocks(reader, left_out)

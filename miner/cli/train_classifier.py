@@ -8,7 +8,7 @@ from miner.cli import guard, options
 from miner.cli.config_options import Grouped, config_options, configured
 from miner.cli.progress_bars import Progress
 from miner.libraries import require
-from miner.names import FORMATS
+from miner.text.formats import FORMATS
 from miner_train.config import ClassifierConfig
 
 
@@ -107,8 +107,8 @@ def train_classifier(
     given = {name: value for name, value in settings.items() if value is not None}
     config = configured(ClassifierConfig(), given)
     require(["torch"], "training", "train")
-    from miner.text.bitext_format import BitextFormat
     from miner.text.corpus import Reader
+    from miner.text.formats import BitextFormat
     from miner_train import learn_classifier
     from miner_train.classified import MatchedColumns
 

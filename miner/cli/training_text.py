@@ -10,8 +10,7 @@ import click
 
 from miner.cli import options
 from miner.cli.sharding import expanded
-from miner.names import FORMATS
-from miner.text.bitext_format import BitextFormat
+from miner.text.formats import FORMATS, BitextFormat
 
 if TYPE_CHECKING:
     from miner_train.read import TextPair
