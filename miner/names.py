@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 VERSION = "0.1.0"
-FORMATS = ("plain", "bucc", "tsv", "jsonl", "parquet")
 ON_ERROR = ("fail", "replace", "skip")
 SIDES = ("source", "target")
 DEVICES = ("auto", "cpu", "cuda")

@@ -10,7 +10,7 @@ import numpy as np
 from miner.errors import CorpusError
 from miner.evaluation.metrics import pearson, value_of
 from miner.text.bitext import parse_scores, read_bitext
-from miner.text.bitext_format import BitextFormat
+from miner.text.formats import BitextFormat
 from miner_train.data import Sentences, Tokenise, tokenize
 
 # Ways to choose an epoch: by mining held-out pairs, or by a file of graded sentence pairs.

@@ -10,7 +10,7 @@ import numpy as np
 
 from miner.errors import CorpusError
 from miner.text.bitext import parse_scores, read_bitext
-from miner.text.bitext_format import USUAL_FORMAT, BitextFormat
+from miner.text.formats import USUAL_FORMAT, BitextFormat
 from miner_train import selection
 from miner_train.config import TrainConfig
 from miner_train.data import UNKNOWN

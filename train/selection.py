@@ -6,8 +6,8 @@ from collections.abc import Sequence, Set
 import numpy as np
 
 from miner.errors import CorpusError, strictly
-from miner.text.bitext_format import file_format
 from miner.text.corpus import Reader
+from miner.text.formats import file_format
 from miner.text.lines import display_name
 
 

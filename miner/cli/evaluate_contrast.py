@@ -7,7 +7,7 @@ import click
 from miner.cli import guard, options
 from miner.cli.evaluated import run_task
 from miner.cli.settings_options import Command
-from miner.text.bitext_format import BitextFormat
+from miner.text.formats import BitextFormat
 
 
 @click.command(

@@ -21,7 +21,7 @@ from miner.cli.settings_options import Command, Settings
 from miner.cli.sharding import Sharding
 from miner.config_fields import option
 from miner.errors import CorpusError
-from miner.text.bitext_format import BitextFormat
+from miner.text.formats import BitextFormat
 
 if TYPE_CHECKING:
     from miner.cleaning.run_checkpoint import Checkpoint

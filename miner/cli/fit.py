@@ -15,7 +15,7 @@ from miner.cli.settings_options import Command
 from miner.cli.training_text import ParallelText
 from miner.encoder.loading import Loading, split_name
 from miner.libraries import require
-from miner.text.bitext_format import BitextFormat
+from miner.text.formats import BitextFormat
 
 # Estimated precision of the pairs that are taken for bitext.
 PRECISION = 0.98

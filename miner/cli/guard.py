@@ -100,9 +100,9 @@ def check_writable(paths: Sequence[str]) -> None:
 def check_suffixes(outputs: Mapping[str, str | None], tables: Sequence[str] = ()) -> None:
     """Refuse text outputs, by the option that names each, whose suffix promises another format.
 
-    Raises UsageError; the rule is that of :func:`miner.text.bitext_format.check_suffix`.
+    Raises UsageError; the rule is that of :func:`miner.text.formats.check_suffix`.
     """
-    from miner.text.bitext_format import check_suffix
+    from miner.text.formats import check_suffix
 
     _check_each(outputs, lambda path: check_suffix(path, tables))
 
@@ -110,9 +110,9 @@ def check_suffixes(outputs: Mapping[str, str | None], tables: Sequence[str] = ()
 def check_written(outputs: Mapping[str, str | None], written: str) -> None:
     """Refuse text outputs whose suffix promises another format than the one ``written`` there.
 
-    Raises UsageError; the rule is that of :func:`miner.text.bitext_format.check_written`.
+    Raises UsageError; the rule is that of :func:`miner.text.formats.check_written`.
     """
-    from miner.text.bitext_format import check_written
+    from miner.text.formats import check_written
 
     _check_each(outputs, lambda path: check_written(path, written))
 

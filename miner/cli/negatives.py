@@ -12,7 +12,7 @@ from miner.cli import filtering, options
 from miner.cli.options import say
 from miner.cli.settings_options import Command
 from miner.errors import CorpusError
-from miner.text.bitext_format import BitextFormat
+from miner.text.formats import BitextFormat
 from miner.text_table import aligned
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from miner.config_fields import option
 from miner.encoder.loading import USUAL, Loading
 from miner.knn.settings import SearchSettings
 from miner.names import DEVICES, SIDES
-from miner.text.bitext_format import BitextFormat
+from miner.text.formats import BitextFormat
 
 if TYPE_CHECKING:
     from miner.encoder.sentence_encoder import SentenceEncoder

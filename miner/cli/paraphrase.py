@@ -17,7 +17,7 @@ from miner.cli.paraphrase_lexicon import lexicon
 from miner.cli.paraphrase_tune import tune
 from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Command
-from miner.text.bitext_format import BitextFormat
+from miner.text.formats import BitextFormat
 
 if TYPE_CHECKING:
     from miner.papers.translators import Translation, Translator

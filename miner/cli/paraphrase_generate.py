@@ -53,7 +53,7 @@ def train(
     """
     from miner.libraries import require
     from miner.text.bitext import read_bitext
-    from miner.text.bitext_format import BitextFormat
+    from miner.text.formats import BitextFormat
 
     guard.check(pairs_files, {"-o": output})
     guard.check_training(output, "a generator", overwrite, restart)

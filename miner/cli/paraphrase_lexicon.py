@@ -10,7 +10,7 @@ import click
 from miner.cli import guard, paraphrase_options
 from miner.cli.options import say
 from miner.cli.settings_options import Command
-from miner.text.bitext_format import BitextFormat
+from miner.text.formats import BitextFormat
 
 
 @click.command(

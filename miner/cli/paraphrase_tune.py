@@ -71,7 +71,7 @@ def tune(
 
     from miner.filters import ngram_overlap
     from miner.text.bitext import parse_scores, read_bitext
-    from miner.text.bitext_format import BitextFormat
+    from miner.text.formats import BitextFormat
     from miner.text.words import tokens
     from miner.text_table import aligned
 

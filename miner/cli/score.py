@@ -11,7 +11,7 @@ from miner.cli import filtering, guard, options, sharding
 from miner.cli.options import say
 from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Command
-from miner.text.bitext_format import BitextFormat
+from miner.text.formats import BitextFormat
 
 if TYPE_CHECKING:
     from miner.shards.scoring_plan import Scores

@@ -9,11 +9,8 @@ from miner.cli import guard, options
 from miner.cli.options import say
 from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Command
-from miner.text.bitext_format import BitextFormat
+from miner.text.formats import FORMATS, BitextFormat, file_format
 from miner.text.output import open_output
-
-# Formats that hold one text.
-ONE_SIDED = ("plain", "bucc")
 
 
 @click.command(
@@ -82,7 +79,7 @@ def stats(
         raise click.UsageError("--scol, --tcol, --column and --score-col are columns of FILE")
     if column is not None and (scol or tcol):
         raise click.UsageError("--column is the only text of FILE; --scol and --tcol are two")
-    if columns and format in ("plain", "bucc"):
+    if columns and format is not None and not FORMATS[format].sides:
         raise click.UsageError(f"a {format} file has no columns")
     guard.check([file, source, target], {"--json": json_file, "--per-pair": per_pair})
 
@@ -92,7 +89,7 @@ def stats(
 
     origin = str(file or source)
     left_out: Counter[str] = Counter()
-    if file is not None and not columns and Reader(file, format=format).format in ONE_SIDED:
+    if file is not None and not columns and not FORMATS[file_format(file, format)].sides:
         names: tuple[str, ...] = ("text",)
         reader = Reader(file, header=layout.header, format=format, on_error=layout.on_error)
         blocks = statistics.text_blocks(reader, left_out)

@@ -100,8 +100,8 @@ def train_classifier(
     guard.check_directory("-o", output, "a classifier", overwrite)
     config = configured(ClassifierConfig(), given)
     require(["torch"], "training", "train")
-    from miner.text.bitext_format import BitextFormat
     from miner.text.corpus import Reader
+    from miner.text.formats import BitextFormat
     from miner_train.papers import learn_classifier
     from miner_train.papers.classified import MatchedColumns
 

@@ -11,7 +11,7 @@ import click
 from miner.cli import options
 from miner.cli.settings_options import Decorator
 from miner.cli.sharding import expanded
-from miner.text.bitext_format import BitextFormat
+from miner.text.formats import BitextFormat
 
 if TYPE_CHECKING:
     from miner_train.read import TextPair

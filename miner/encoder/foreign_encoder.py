@@ -10,7 +10,7 @@ from miner.encoder.loading import USUAL, Loading
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError
 from miner.names import SIDES
-from miner.text.columns import is_blank
+from miner.text.text_format import is_blank
 
 # Encoded once to learn the dimension of an encoder, and its fingerprint where it has none.
 PROBES = ("Good morning!", "The train arrives at six.", "Где находится вокзал?", "图书馆在哪里？")

@@ -14,11 +14,11 @@ from miner.errors import ArtifactError, CorpusError, MismatchError
 from miner.evaluation.labelled_text import find_file
 from miner.index.index import Index
 from miner.index.vectors import open_vectors, unit_blocks
-from miner.text.columns import is_blank
 from miner.text.corpus import Reader
 from miner.text.durable import scratch_directory
 from miner.text.language_codes import ENGLISH
 from miner.text.output import open_output
+from miner.text.text_format import is_blank
 
 # Files of a directory of vectors.
 SENTENCES = "sentences.txt"

@@ -340,8 +340,7 @@ def _records(
     """
     lines = part_lines(read.path)
     # Record i is line i + 1; a header is a line but no record.
-    header = bool(reading.get("header")) and Reader(file.path, **reading).format == "tsv"
-    places = lines - 1 - header
+    places = lines - 1 - Reader(file.path, **reading).head
     vectors = [(span.first - row, span.task.array("vectors")) for span in spans]
     for start in range(0, records, BLOCK):
         block = np.zeros((min(BLOCK, records - start), dimension), dtype=dtype)

@@ -82,8 +82,7 @@ def read_with_vectors(
             "be one vector for every line, empty lines included"
         )
     # Vector i is of record i; a header is a line but no record.
-    header = bool(reading.get("header")) and Reader(corpus, **reading).format == "tsv"
-    records = writer.lines()[before:] - 1 - header
+    records = writer.lines()[before:] - 1 - Reader(corpus, **reading).head
     writer.close(array.shape[1])
     return source, records
 

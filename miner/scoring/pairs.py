@@ -1,6 +1,5 @@
 """Mined pairs: their columns, cuts by score, and files."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -11,8 +10,8 @@ import numpy as np
 from miner.index.index import Index
 from miner.libraries import library
 from miner.scoring.verifier import FEATURES
-from miner.text.bitext_format import check_suffix, check_written, file_format
-from miner.text.output import one_line, open_output
+from miner.text.formats import FORMATS, check_suffix, check_written, file_format
+from miner.text.output import open_output
 
 # Rows of text held at a time while writing.
 BLOCK = 16_384
@@ -107,16 +106,13 @@ class Pairs:
             return
         if bucc:
             check_written(str(path), "tsv")
-        as_json = file_format(str(path)) == "jsonl"
-        suffix = "_id" if ids else ""
+        format, suffix = FORMATS[file_format(str(path))], "_id" if ids else ""
+        keys = ("score", f"source{suffix}", f"target{suffix}")
+        begin = 1 if bucc else 0
         with open_output(path) as file:
-            for score, left, right in self.ids() if ids or bucc else self.texts():
-                if as_json:
-                    pair = {"score": score, f"source{suffix}": left, f"target{suffix}": right}
-                    file.write(json.dumps(pair, ensure_ascii=False) + "\n")
-                    continue
-                line = f"{one_line(left)}\t{one_line(right)}\n"
-                file.write(line if bucc else f"{score!r}\t{line}")
+            for pair in self.ids() if ids or bucc else self.texts():
+                cells = dict(zip(keys[begin:], pair[begin:], strict=True))
+                file.write(format.line(cells) + "\n")
 
     def _blocks(self) -> Iterator["Pairs"]:
         for start in range(0, len(self), BLOCK):

@@ -11,8 +11,8 @@ from miner.errors import CorpusError, MismatchError
 from miner.shards.object_store import result_directory, result_record
 from miner.shards.shard_plan import stamp
 from miner.shards.task import Task
-from miner.text.bitext_format import BitextFormat
 from miner.text.compression import MAGIC
+from miner.text.formats import BitextFormat
 from miner.text.rows import Rows
 
 CUT = "cut"

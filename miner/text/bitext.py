@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from miner.errors import CorpusError
-from miner.text.bitext_format import USUAL_FORMAT, BitextFormat
-from miner.text.columns import is_blank
+from miner.text.formats import USUAL_FORMAT, BitextFormat
+from miner.text.layout import REPLACED, UNREADABLE
 from miner.text.lines import display_name
 from miner.text.output import StrPath
 from miner.text.rows import Rows
+from miner.text.text_format import is_blank
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,28 +94,27 @@ def stream_bitext(
     if block < 1:
         raise ValueError(f"block is {block}; it must be at least 1")
     rows = Rows(source, target, bitext_format, more=more)
-    parse = rows.layout.parser()
     for raw in rows.blocks(block):
-        kept: list[tuple[tuple[str, ...], int]] = []
-        empty = undecodable = replaced = 0
-        for line, record in enumerate(raw.raw, raw.first):
-            fields, was_replaced = parse(line, record)
-            replaced += was_replaced
-            if fields is None:
-                undecodable += 1
-            elif is_blank(fields[0]) or is_blank(fields[1]):
-                empty += 1
-            else:
-                kept.append((fields, line))
+        cells = list(zip(*raw.raw, strict=True))
+        columns, state = rows.layout.parse(raw.first, cells)
+        lines = np.arange(raw.first, raw.first + len(raw))
+        without = {i for side in columns[:2] for i, text in enumerate(side) if is_blank(text)}
+        if without:
+            lines = np.delete(lines, [*without])
+            columns = [
+                [text for i, text in enumerate(column) if i not in without] for column in columns
+            ]
+        left, right, *others = map(list, columns)
+        undecodable = int(np.count_nonzero(state == UNREADABLE))
         yield Bitext(
-            [fields[0] for fields, _ in kept],
-            [fields[1] for fields, _ in kept],
-            np.array([line for _, line in kept], dtype=np.int64),
+            left,
+            right,
+            lines,
             len(raw),
-            empty,
+            len(without) - undecodable,
             undecodable,
-            replaced,
-            [fields[2:] for fields, _ in kept],
+            int(np.count_nonzero(state == REPLACED)),
+            list(zip(*others, strict=True)) if others else [()] * len(left),
         )
     if not rows.count:
         yield Bitext([], [], np.zeros(0, dtype=np.int64), 0, 0, 0, 0, [])

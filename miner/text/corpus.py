@@ -6,17 +6,16 @@ Every record is accounted for: kept, empty, or skipped as undecodable.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 
-from miner.text.bitext_format import check_on_error, file_format
-from miner.text.columns import Column, is_blank
+from miner.text.formats import FORMATS, BitextFormat, check_on_error, file_format
+from miner.text.layout import REPLACED, UNREADABLE
 from miner.text.output import StrPath
-from miner.text.records import raw_records, read_plain, read_records
+from miner.text.rows import Rows
+from miner.text.text_format import Column
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +43,7 @@ class Corpus:
 class Reader:
     """Stream of the `Corpus` blocks of a file, of at most ``block`` sentences each.
 
-    format: one of `miner.names.FORMATS`; None decides by suffix, a compression suffix aside;
+    format: one of `miner.text.formats.FORMATS`; None decides by suffix, a compression suffix aside;
         other suffixes and standard input are plain.
     column: where the sentence is: for tsv a number from 1 (default 1) or, with ``header``, a name;
         for jsonl and parquet a name (default "text").
@@ -81,68 +80,52 @@ class Reader:
             raise ValueError(f"block is {block}; it must be at least 1")
         self.header, self.on_error, self.every, self.block = header, on_error, every, block
         self.lines = self.empty = self.undecodable = self.replaced = 0
-        named = self.format in ("jsonl", "parquet")
-        if column is None and self.format not in ("plain", "bucc"):
-            column = "text" if named else 1
-        optional = named and id_column is None
+        format_ = FORMATS[self.format]
         self._columns = [
-            Column(column),
-            Column("id" if optional else id_column, required=not optional, is_id=True),
+            Column(format_.text if column is None else column),
+            Column(
+                format_.id if id_column is None else id_column,
+                required=id_column is not None,
+                is_id=True,
+            ),
         ]
 
     def __iter__(self) -> Iterator[Corpus]:
         self.lines = self.empty = self.undecodable = self.replaced = 0
-        if self.format == "plain":
-            yield from self._plain()
-            return
-        kept: list[tuple[str, str, int]] = []
-        for line, fields, replaced in read_records(
-            self.origin, self.format, self._columns, self.header, self.on_error
-        ):
-            self.lines += 1
-            self.replaced += replaced
-            sentence, name = ("", "") if fields is None else fields
-            if fields is None:
-                self.undecodable += 1
-            elif is_blank(sentence):
-                self.empty += 1
-                sentence = ""
-            if sentence or self.every:
-                kept.append((name or str(line), sentence, line))
-                if len(kept) == self.block:
-                    yield _corpus(kept, self.origin)
-                    kept = []
-        if kept:
-            yield _corpus(kept, self.origin)
-
-    def _plain(self) -> Iterator[Corpus]:
-        """Iterate over a plain file, many lines at a time."""
-        for texts, replaced in read_plain(
-            self.origin, self._columns, self.header, self.on_error, self.block
-        ):
-            lines = np.arange(self.lines + 1, self.lines + 1 + len(texts))
+        reading = BitextFormat(header=self.header, format=self.format, on_error=self.on_error)
+        rows = Rows(self.origin, None, reading, columns=self._columns)
+        for first, cells in rows.cells(self.block):
+            (texts, names), state = rows.layout.parse(first, cells)
             without = [i for i, text in enumerate(texts) if not text or text.isspace()]
-            undecodable = sum(texts[i] is None for i in without)
+            undecodable = int(np.count_nonzero(state == UNREADABLE))
             self.lines += len(texts)
             self.undecodable += undecodable
             self.empty += len(without) - undecodable
-            self.replaced += replaced
+            self.replaced += int(np.count_nonzero(state == REPLACED))
+            lines, sentences = np.arange(first, first + len(texts)), list(texts)
             for i in without:
-                texts[i] = ""
-            sentences = cast(list[str], texts)
+                sentences[i] = ""
             if without and not self.every:
-                lines = np.delete(lines, without)
-                sentences = [text for text in sentences if text]
+                names = [name for name, text in zip(names, sentences, strict=True) if text]
+                lines, sentences = np.delete(lines, without), [text for text in sentences if text]
             if sentences:
-                yield Corpus(list(map(str, lines.tolist())), sentences, lines, self.origin)
+                ids = list(map(str, lines.tolist()))
+                if any(names):
+                    ids = [name or number for name, number in zip(names, ids, strict=True)]
+                yield Corpus(ids, sentences, lines, self.origin)
 
     def count(self) -> int:
         """Count the records without decoding them, much faster than an iteration.
 
         Raises CorpusError and DependencyError.
         """
-        records = sum(1 for _ in raw_records(self.origin, self.format, self._columns))
-        return max(0, records - (self.header and self.format == "tsv"))
+        records = sum(1 for _ in FORMATS[self.format].records(self.origin, self._columns))
+        return max(0, records - self.head)
+
+    @property
+    def head(self) -> int:
+        """Number of lines before the first record."""
+        return int(self.header and FORMATS[self.format].has_header)
 
 
 def read(
@@ -165,15 +148,11 @@ def read(
         column=column,
         id_column=id_column,
         header=header,
-        block=sys.maxsize,
     )
-    return next(iter(reader), _corpus([], reader.origin))
-
-
-def _corpus(kept: list[tuple[str, str, int]], origin: str) -> Corpus:
+    blocks = list(reader)
     return Corpus(
-        [row[0] for row in kept],
-        [row[1] for row in kept],
-        np.array([row[2] for row in kept], dtype=np.int64),
-        origin,
+        [name for block in blocks for name in block.ids],
+        [sentence for block in blocks for sentence in block.sentences],
+        np.concatenate([np.zeros(0, np.int64), *[block.lines for block in blocks]]),
+        reader.origin,
     )

@@ -8,31 +8,94 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from miner.errors import CorpusError
-from miner.text.columns import Column, Parse, is_blank
+from miner.text.text_format import Column, Parse, TextFormat, is_blank
 
 _DECODER = json.JSONDecoder()
 
 
-def parser(name: str, columns: Sequence[Column]) -> Parse:
-    """Return a parser of lines to the texts of ``columns``, all "" for a blank line."""
-    blank = ("",) * len(columns)
+class Jsonl(TextFormat):
+    """Lines that are JSON objects; of a blank line all texts are ""."""
 
-    def parse(line: int, text: str) -> tuple[str, ...]:
-        if is_blank(text):
-            return blank
-        where = f"{name}, line {line}"
+    name = "jsonl"
+    suffixes = (".jsonl", ".ndjson")
+    sides = ("source", "target")
+    text, id = "text", "id"
+    rewritable = escapes = True
+
+    def parser(self, name: str, columns: Sequence[Column], header: Sequence[str] | None) -> Parse:
+        blank = ("",) * len(columns)
+
+        def parse(line: int, text: str) -> tuple[str, ...]:
+            if is_blank(text):
+                return blank
+            where = f"{name}, line {line}"
+            try:
+                record = json.loads(text)
+            except (ValueError, RecursionError) as error:
+                raise CorpusError(
+                    f"{where}: broken JSON ({str(error).partition(':')[0]} "
+                    f"at character {getattr(error, 'pos', 0)}); mend the line"
+                ) from None
+            if not isinstance(record, dict):
+                raise CorpusError(f"{where}: not a JSON object; each line must be one")
+            return tuple([_text(where, record, column) for column in columns])
+
+        return parse
+
+    def columns(
+        self, cells: Sequence[Sequence[bytes]], first: int, parse: Parse
+    ) -> list[Sequence[str]]:
+        found = super().columns(cells, first, parse)
+        for column in found:
+            "".join(column).encode()  # raises for half a character
+        return found
+
+    def with_texts(
+        self,
+        line: str,
+        columns: Sequence[Column],
+        texts: Sequence[str],
+        name: str,
+        header: Sequence[str] | None,
+    ) -> str:
+        """Return a line with other ``texts`` under their keys; every other character stays.
+
+        Of a key that is there several times the last counts, as it does for the parser. Raises
+        ValueError for a line that is not a JSON object with those keys.
+        """
+        if is_blank(line):
+            return line
+        spans = _spans(line)
+        changes = []
+        for column, new in zip(columns, texts, strict=True):
+            start, end = spans[str(column.key)]
+            if json.loads(line[start:end]) != new:
+                changes.append((start, end, json.dumps(new, ensure_ascii=False)))
+        for start, end, new in sorted(changes, reverse=True):
+            line = line[:start] + new + line[end:]
+        return line
+
+    def with_cells(self, line: bytes, cells: Mapping[str, str | float]) -> bytes:
+        """Return a line with more keys at its end; the rest is unchanged.
+
+        A key that is there already gets a number: ``quality_2``. A line that is no JSON object
+        becomes the text of a key "line". An infinite number or NaN becomes null, since JSON has
+        neither.
+        """
+        more = {key: _finite(cell) for key, cell in cells.items()}
+        text = line.decode("utf-8", "replace")
         try:
-            record = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise CorpusError(
-                f"{where}: broken JSON ({str(error).partition(':')[0]} "
-                f"at character {getattr(error, 'pos', 0)}); mend the line"
-            ) from None
-        if not isinstance(record, dict):
-            raise CorpusError(f"{where}: not a JSON object; each line must be one")
-        return tuple([_text(where, record, column) for column in columns])
+            found = json.loads(text)
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict):
+            return json.dumps({"line": text, **more}, ensure_ascii=False).encode()
+        more = {_unused(key, found): cell for key, cell in more.items()}
+        end = json.dumps(more, ensure_ascii=False).encode()[1:]
+        return line.rstrip()[:-1] + (b", " if found else b"") + end
 
-    return parse
+    def line(self, cells: Mapping[str, str | float]) -> str:
+        return json.dumps(cells, ensure_ascii=False)
 
 
 def _text(where: str, record: dict[str, Any], column: Column) -> str:
@@ -48,23 +111,6 @@ def _text(where: str, record: dict[str, Any], column: Column) -> str:
         found = f"is {type(value).__name__}, not text" if key in record else "is missing"
         raise CorpusError(f"{where}: key {key!r} {found}; there are: {', '.join(record)}")
     return value
-
-
-def with_texts(text: str, texts: Mapping[str, str]) -> bytes:
-    """Return a line with other ``texts`` under their keys; every other character stays.
-
-    Of a key that is there several times the last counts, as it does for the parser. Raises
-    ValueError for a line that is not a JSON object with those keys.
-    """
-    spans = _spans(text)
-    changes = []
-    for key, new in texts.items():
-        start, end = spans[key]
-        if json.loads(text[start:end]) != new:
-            changes.append((start, end, json.dumps(new, ensure_ascii=False)))
-    for start, end, new in sorted(changes, reverse=True):
-        text = text[:start] + new + text[end:]
-    return text.encode()
 
 
 def _spans(text: str) -> dict[str, tuple[int, int]]:
@@ -87,25 +133,6 @@ def _behind(text: str, at: int) -> int:
     while text[at] in " \t\n\r":
         at += 1
     return at
-
-
-def with_keys(line: bytes, cells: Mapping[str, str | float]) -> bytes:
-    """Return a line with more keys at its end; the rest is unchanged.
-
-    A key that is there already gets a number: ``quality_2``. A line that is no JSON object becomes
-    the text of a key "line". An infinite number or NaN becomes null, since JSON has neither.
-    """
-    more = {key: _finite(cell) for key, cell in cells.items()}
-    text = line.decode("utf-8", "replace")
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        return json.dumps({"line": text, **more}, ensure_ascii=False).encode()
-    more = {_unused(key, found): cell for key, cell in more.items()}
-    end = json.dumps(more, ensure_ascii=False).encode()[1:]
-    return line.rstrip()[:-1] + (b", " if found else b"") + end
 
 
 def _unused(key: str, record: Mapping[str, Any]) -> str:

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 
 from miner.errors import CorpusError, UnreadableError
-from miner.text import jsonl, tsv
-from miner.text.columns import Column, is_blank
-from miner.text.output import one_line
-from miner.text.records import decode, parser
+from miner.text.formats import FORMATS
+from miner.text.text_format import Column, Parse
 
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 # Status of a row.
 READ, UNREADABLE, REPLACED = 0, 1, 2
 
 # Raw record of one row: the line in each file, or the columns of a Parquet file.
 Raw = tuple[bytes, ...]
-# Takes the line of a row and its raw record; returns source, target and further columns (None:
-# undecodable), and whether bytes were replaced. Raises CorpusError for a line that is broken.
-RowParser = Callable[[int, Raw], tuple[tuple[str, ...] | None, bool]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,102 +62,141 @@ class Layout:
     heads: tuple[int, ...]
     on_error: str
 
-    def parser(self) -> RowParser:
-        """Return the function that parses one row. Raises CorpusError for an impossible column."""
-        parsers = [
-            parser(name, format, columns, self.header)
-            for name, format, columns in zip(self.names, self.formats, self.columns, strict=True)
-        ]
-        if len(parsers) == 1:
+    def parsers(self) -> list[Parse]:
+        """Return the parser of each file. Raises CorpusError for a column that cannot be."""
+        parts = zip(self.names, self.formats, self.columns, strict=True)
+        return [FORMATS[format].parser(name, some, self.header) for name, format, some in parts]
 
-            def parse_one(line: int, raw: Raw) -> tuple[tuple[str, ...] | None, bool]:
-                return decode(self.names[0], self.formats[0], line, raw, parsers[0], self.on_error)
+    def parse(
+        self, first: int, cells: Sequence[Sequence[bytes]], *, broken: bool = False
+    ) -> tuple[list[Sequence[str]], np.ndarray]:
+        """Return the texts of each column, and the status of each row ``(n,) uint8``.
 
-            return parse_one
-
-        def parse_two(line: int, raw: Raw) -> tuple[tuple[str, ...] | None, bool]:
-            fields: tuple[str, ...] = ()
-            any_replaced = False
-            for file, parse in enumerate(parsers):
-                found, replaced = decode(
-                    self.names[file],
-                    self.formats[file],
-                    line - self.heads[0] + self.heads[file],
-                    raw[file : file + 1],
-                    parse,
-                    self.on_error,
-                )
-                if found is None:
-                    return None, False
-                fields += found[:1]  # behind the text there may be an id, which is not wanted
-                any_replaced |= replaced
-            return fields, any_replaced
-
-        return parse_two
+        ``cells`` are the parts of the raw rows from line ``first``, at least one. Raises
+        CorpusError for a row that cannot be parsed; with ``broken`` such rows are unreadable.
+        """
+        parsers, width = self.parsers(), sum(map(len, self.columns))
+        state = np.zeros(len(cells[0]), dtype=np.uint8)
+        with suppress(CorpusError, UnicodeError):
+            return self._columns(first, cells, parsers), state
+        rows: list[tuple[str, ...]] = []
+        for number, raw in enumerate(zip(*cells, strict=True)):
+            try:
+                fields, replaced = self._row(first + number, raw, parsers)
+            except CorpusError:
+                if not broken:
+                    raise
+                fields, replaced = None, False
+            state[number] = UNREADABLE if fields is None else REPLACED * replaced
+            rows.append(("",) * width if fields is None else fields)
+        return list(zip(*rows, strict=True)), state
 
     def texts(self, block: Block) -> Texts:
-        """Parse a block. Raises CorpusError for an unreadable row, unless such are skipped.
+        """Parse a block. Raises UnreadableError for an unreadable row, unless such are skipped.
 
         Under on_error="replace" only a row without the columns is unreadable.
         """
-        parse = self.parser()
-        rows: list[tuple[str, ...]] = []
-        state = np.zeros(len(block), dtype=np.uint8)
-        blank = ("",) * max(2, len(self.columns[0]))
-        for number, raw in enumerate(block.raw):
-            try:
-                fields, replaced = parse(block.first + number, raw)
-            except CorpusError as error:
-                if self.on_error != "skip":
-                    if isinstance(error, UnreadableError):
-                        raise
-                    raise UnreadableError(str(error), "skip") from None
-                fields, replaced = None, False
-            state[number] = UNREADABLE if fields is None else REPLACED * replaced
-            rows.append(blank if fields is None else fields)
-        return Texts(
-            [row[0] for row in rows], [row[1] for row in rows], [row[2:] for row in rows], state
-        )
+        if not block.raw:
+            return Texts([], [], [], np.zeros(0, dtype=np.uint8))
+        try:
+            cells = list(zip(*block.raw, strict=True))
+            columns, state = self.parse(block.first, cells, broken=self.on_error == "skip")
+        except UnreadableError:
+            raise
+        except CorpusError as error:
+            raise UnreadableError(str(error), "skip") from None
+        source, target, *others = map(list, columns)
+        more: list[tuple[str, ...]] = [()] * len(block)
+        if others:
+            more = list(zip(*others, strict=True))
+        return Texts(source, target, more, state)
+
+    def _columns(
+        self, first: int, cells: Sequence[Sequence[bytes]], parsers: Sequence[Parse]
+    ) -> list[Sequence[str]]:
+        """Parse rows without a fault. Raises CorpusError or UnicodeError for any other."""
+        out: list[Sequence[str]] = []
+        for file, parse in enumerate(parsers):
+            own = cells[file : file + 1] if len(parsers) == 2 else cells
+            found = FORMATS[self.formats[file]].columns(own, first + self._ahead(file), parse)
+            out += found[: len(self.columns[file])]
+        return out
+
+    def _row(
+        self, line: int, raw: Raw, parsers: Sequence[Parse]
+    ) -> tuple[tuple[str, ...] | None, bool]:
+        """Return the texts of a row (None: undecodable), and whether bytes were replaced."""
+        fields: tuple[str, ...] = ()
+        any_replaced = False
+        for file, parse in enumerate(parsers):
+            own = raw[file : file + 1] if len(parsers) == 2 else raw
+            found, replaced = self._decode(file, line + self._ahead(file), own, parse)
+            if found is None:
+                return None, False
+            fields += found[: len(self.columns[file])]
+            any_replaced |= replaced
+        return fields, any_replaced
+
+    def _ahead(self, file: int) -> int:
+        """Return how many lines later a row is in a file than in the first one."""
+        return self.heads[file] - self.heads[0]
+
+    def _decode(
+        self, file: int, line: int, raw: Raw, parse: Parse
+    ) -> tuple[tuple[str, ...] | None, bool]:
+        """Do as :meth:`_row` for one file."""
+        try:
+            fields = parse(line, *[part.decode() for part in raw])
+            if FORMATS[self.formats[file]].escapes:
+                "".join(fields).encode()
+            return fields, False
+        except UnicodeError as error:
+            if self.on_error == "fail":
+                raise UnreadableError(_undecodable(self.names[file], line, error)) from None
+            if self.on_error == "skip":
+                return None, False
+        fields = parse(line, *[part.decode("utf-8", "replace") for part in raw])
+        return tuple(_LONE_SURROGATE.sub("\ufffd", text) for text in fields), True
 
     def with_texts(self, raw: Raw, source: str, target: str) -> Raw:
-        """Return the row with other texts in its two columns; the rest is unchanged."""
-        sides = (source, target)
-        if len(raw) == 2:
-            pairs = zip(raw, self.formats, self.columns, sides, strict=True)
-            return tuple(
-                self._with_cells(line, format, columns, (text,))
-                for line, format, columns, text in pairs
-            )
-        return (self._with_cells(raw[0], self.formats[0], self.columns[0][:2], sides),)
+        """Return the row with other texts in its two columns; the rest is unchanged.
 
-    def _with_cells(
-        self, line: bytes, format: str, columns: Sequence[Column], texts: Sequence[str]
-    ) -> bytes:
-        """Return the line with other texts, valid UTF-8; equal texts stay as they stand."""
-        text = line.decode("utf-8", "replace")
-        if format == "plain":
-            return (text if texts[0] == text else one_line(texts[0])).encode()
-        if is_blank(text):  # a blank line has no columns
-            return text.encode()
-        keys = [column.key for column in columns if column.key is not None]
-        if format == "jsonl":
-            new = {str(key): text for key, text in zip(keys, texts, strict=True)}
-            return jsonl.with_texts(text, new)
-        cells = text.split("\t")
-        for key, cell in zip(keys, texts, strict=True):
-            place = tsv.place(self.names[0], key, self.header)
-            if cells[place] != cell:
-                cells[place] = one_line(cell)
-        return "\t".join(cells).encode()
+        The row is valid UTF-8 then; texts that are the same stay as they stand.
+        """
+        sides = [(source,), (target,)] if len(raw) == 2 else [(source, target)]
+        out = []
+        for line, format, columns, texts in zip(
+            raw, self.formats, self.columns, sides, strict=True
+        ):
+            text, own = line.decode("utf-8", "replace"), columns[: len(texts)]
+            new = FORMATS[format].with_texts(text, own, texts, self.names[0], self.header)
+            out.append(new.encode())
+        return tuple(out)
 
     def with_cells(self, raw: Raw, cells: Mapping[str, str | float]) -> bytes:
         """Return the row as one line, with more cells at its end; of JSON, with more keys.
 
         The row itself is unchanged, but two files become one row: source, target, and the
-        cells; tabs in the texts become spaces. For JSON see :func:`miner.text.jsonl.with_keys`.
+        cells; tabs in the texts become spaces.
         """
-        if self.formats == ("jsonl",):
-            return jsonl.with_keys(raw[0], cells)
-        sides = [line.replace(b"\t", b" ") for line in raw] if len(raw) == 2 else list(raw)
-        texts = (f"{cell:.6g}" if isinstance(cell, float) else cell for cell in cells.values())
-        return b"\t".join([*sides, *[one_line(str(text)).encode() for text in texts]])
+        if len(raw) == 1:
+            return FORMATS[self.formats[0]].with_cells(raw[0], cells)
+        line = b"\t".join([side.replace(b"\t", b" ") for side in raw])
+        return FORMATS["tsv"].with_cells(line, cells)
+
+
+def column_names(name: str, format: str, line: bytes, on_error: str) -> tuple[str, ...]:
+    """Return the names in the first line of a file with a header."""
+    try:
+        text = line.decode("utf-8", "strict" if on_error == "fail" else "replace")
+    except UnicodeDecodeError as error:
+        raise UnreadableError(_undecodable(name, 1, error)) from None
+    return FORMATS[format].header(text)
+
+
+def _undecodable(name: str, line: int, error: UnicodeError) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        what = f"byte offset {error.start}: 0x{error.object[error.start]:02X} is not UTF-8"
+    else:
+        what = "an escape spells half a surrogate pair, which is not a character"
+    return f"{name}, line {line}, {what}; convert the file with iconv -f ENCODING -t UTF-8"

@@ -50,16 +50,17 @@ def read_lines(origin: str, held: bytes | None = None) -> Iterator[bytes]:
                 "incomplete download: fetch it again"
             )
         try:
-            for line in _split(library.open(raw, "rb") if library else raw):
-                if len(line) > MOST:
+            for lines in _split(library.open(raw, "rb") if library else raw):
+                # Only the first line of a part began in the parts before it.
+                if len(lines[0]) > MOST:
                     raise CorpusError(
                         f"{name}, line {done + 1}: longer than {MOST >> 20} MiB; not lines of "
                         "text, or damaged: check the file"
                     )
                 if not done:
-                    line = line.removeprefix(codecs.BOM_UTF8)
-                done += 1
-                yield line.removesuffix(b"\r")
+                    lines[0] = lines[0].removeprefix(codecs.BOM_UTF8)
+                done += len(lines)
+                yield from [line.removesuffix(b"\r") for line in lines]
         except damage as error:
             if isinstance(error, OSError) and error.errno is not None:
                 raise  # the disk's doing, not the codec's
@@ -73,8 +74,8 @@ def read_lines(origin: str, held: bytes | None = None) -> Iterator[bytes]:
             ) from error
 
 
-def _split(file: Any) -> Iterator[bytes]:
-    """Yield each line without its line feed; of a line longer than `MOST`, a part that is longer.
+def _split(file: Any) -> Iterator[list[bytes]]:
+    """Yield the lines that end in each part of a file; of one longer than `MOST`, its beginning.
 
     Reads in parts, so that a line without end does not fill the memory.
     """
@@ -84,16 +85,15 @@ def _split(file: Any) -> Iterator[bytes]:
         rest.append(first)
         size += len(first)
         if lines:
-            yield b"".join(rest)
-            yield from lines[:-1]
-            rest, size = [lines[-1]], len(lines[-1])
-            any_line = True
+            last = lines.pop()
+            yield [b"".join(rest), *lines]
+            rest, size, any_line = [last], len(last), True
         if size > MOST:
             break
     last = b"".join(rest)
     # The end of the last line, or a file of nothing but the byte-order mark, is no line.
     if last and (any_line or last != codecs.BOM_UTF8):
-        yield last
+        yield [last]
 
 
 @contextmanager

@@ -8,22 +8,41 @@ from typing import Any
 
 from miner.errors import CorpusError
 from miner.libraries import library
-from miner.text.columns import Column, Parse, RawRecord
 from miner.text.compression import codec
 from miner.text.lines import MOST, display_name, opened
 from miner.text.output import one_line
+from miner.text.text_format import Column, Parse, TextFormat
 
 
-def parser() -> Parse:
-    """Return a parser of rows, whose texts are the wanted columns already."""
-    return lambda line, *texts: texts
+class Parquet(TextFormat):
+    """Tables of named columns. Cells are read as bytes, so that faulty ones have a line number."""
+
+    name = "parquet"
+    suffixes = (".parquet",)
+    sides = ("source", "target")
+    text, id = "text", "id"
+    of_lines = False
+
+    def records(
+        self, origin: str, columns: Sequence[Column], held: bytes | None = None
+    ) -> Iterator[tuple[bytes, ...]]:
+        return _rows(origin, columns, held)
+
+    def parser(self, name: str, columns: Sequence[Column], header: Sequence[str] | None) -> Parse:
+        return lambda line, *texts: texts
+
+    def columns(
+        self, cells: Sequence[Sequence[bytes]], first: int, parse: Parse
+    ) -> list[Sequence[str]]:
+        return [[cell.decode() for cell in column] for column in cells]
 
 
-def raw_rows(origin: str, columns: Sequence[Column], held: bytes | None) -> Iterator[RawRecord]:
+def _rows(
+    origin: str, columns: Sequence[Column], held: bytes | None
+) -> Iterator[tuple[bytes, ...]]:
     """Yield the bytes of the wanted ``columns`` of each row; null is empty.
 
-    Text is not decoded, so that bytes that are not UTF-8 get a line number like those of other
-    formats. Raises CorpusError (damage, columns) and DependencyError (pyarrow).
+    Raises CorpusError (damage, columns) and DependencyError (pyarrow).
     """
     name = display_name(origin)
     pa, pq = (

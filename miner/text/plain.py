@@ -2,27 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from miner.errors import CorpusError
-from miner.text.columns import Parse, is_blank
+from miner.text.output import one_line
+from miner.text.text_format import Column, Parse, TextFormat, is_blank
 
 
-def plain_parser() -> Parse:
-    """Return a parser of plain lines: the line, and no id."""
-    return lambda line, text: (text, "")
+class Plain(TextFormat):
+    """Lines that are sentences."""
+
+    name = "plain"
+    rewritable = True
+
+    def parser(self, name: str, columns: Sequence[Column], header: Sequence[str] | None) -> Parse:
+        return lambda line, text: (text, "")
+
+    def columns(
+        self, cells: Sequence[Sequence[bytes]], first: int, parse: Parse
+    ) -> list[Sequence[str]]:
+        lines = b"\n".join(cells[0]).decode().split("\n")
+        return [lines, [""] * len(lines)]
+
+    def with_texts(
+        self,
+        line: str,
+        columns: Sequence[Column],
+        texts: Sequence[str],
+        name: str,
+        header: Sequence[str] | None,
+    ) -> str:
+        return line if texts[0] == line else one_line(texts[0])
 
 
-def bucc_parser(name: str) -> Parse:
-    """Return a parser of BUCC lines: the sentence, and its id."""
+class Bucc(TextFormat):
+    """Lines of an id and a sentence."""
 
-    def parse(line: int, text: str) -> tuple[str, str]:
-        identifier, tab, sentence = text.partition("\t")
-        if tab:
-            return sentence, identifier
-        if is_blank(text):
-            return "", ""
-        raise CorpusError(
-            f"{name}, line {line}: no tab; a bucc line is id, tab, sentence: "
-            "mend it, or read the file as plain"
-        )
+    name = "bucc"
 
-    return parse
+    def parser(self, name: str, columns: Sequence[Column], header: Sequence[str] | None) -> Parse:
+        def parse(line: int, text: str) -> tuple[str, str]:
+            identifier, tab, sentence = text.partition("\t")
+            if tab:
+                return sentence, identifier
+            if is_blank(text):
+                return "", ""
+            raise CorpusError(
+                f"{name}, line {line}: no tab; a bucc line is id, tab, sentence: "
+                "mend it, or read the file as plain"
+            )
+
+        return parse

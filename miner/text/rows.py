@@ -9,34 +9,31 @@ from __future__ import annotations
 
 import codecs
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from copy import copy
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
 from miner.errors import CorpusError
-from miner.text.bitext_format import USUAL_FORMAT, BitextFormat, file_format
-from miner.text.columns import Column, RawRecord
+from miner.text.formats import (
+    FORMATS,
+    REWRITABLE,
+    USUAL_FORMAT,
+    WITH_COLUMNS,
+    BitextFormat,
+    file_format,
+    listed,
+)
 from miner.text.input_files import InputFiles
-from miner.text.layout import Block, Layout, Raw
+from miner.text.layout import Block, Layout, Raw, column_names
 from miner.text.lines import display_name, hold, is_read_once
 from miner.text.output import StrPath
-from miner.text.records import column_names, raw_records, refuse_columns
-
-# Where the text is in each of two files, by format.
-_ONE_SIDE: dict[str, int | str | None] = {
-    "plain": None,
-    "bucc": None,
-    "tsv": 1,
-    "jsonl": "text",
-    "parquet": "text",
-}
-
+from miner.text.text_format import Column
 
 # Rows that are copied to pieces at a time. Reading drops a byte-order mark and a carriage return at
 # the end of a line, so that pieces have both, lest one of the text be lost.
@@ -44,10 +41,11 @@ PART, LINE_END = 1 << 14, b"\r\n"
 
 
 class Rows:
-    """A bitext as raw rows: two files of a record a row, or one tsv, jsonl or parquet file.
+    """A bitext as raw rows: two files of a record a row, or one file with columns.
 
     Arguments as :func:`miner.text.bitext.read_bitext`. ``rewritable``: refuse text that cannot be
-    written back row by row: Parquet, BUCC, and two files with a header.
+    written back row by row: Parquet, BUCC, and two files with a header. ``columns``: those of the
+    one file, of any format, in place of both sides.
 
     Every iteration reads from the start. Of two files, standard input and pipes are held in memory;
     of one, they can be iterated over only once. Raises CorpusError as `read_bitext` does, when it
@@ -62,6 +60,7 @@ class Rows:
         *,
         more: Sequence[int | str] = (),
         rewritable: bool = False,
+        columns: Sequence[Column] = (),
         count: int | None = None,
     ) -> None:
         self.origins = tuple(os.fspath(path) for path in (source, target) if path is not None)
@@ -69,20 +68,27 @@ class Rows:
         # Before anything is read, so that `InputFiles.check` covers all of it.
         self.inputs = InputFiles(self.origins, names)
         header, on_error = bitext_format.header, bitext_format.on_error
-        formats, columns = _formats_and_columns(self.origins, bitext_format, more, rewritable)
-        for name, kind, some in zip(names, formats, columns, strict=True):
-            refuse_columns(name, kind, some, header)
+        formats: tuple[str, ...]
+        wanted: tuple[tuple[Column, ...], ...]
+        if columns:
+            kind = file_format(self.origins[0], bitext_format.format)
+            formats, wanted = (kind,), (tuple(columns),)
+        else:
+            formats, wanted = _formats_and_columns(self.origins, bitext_format, more, rewritable)
+        for name, kind, some in zip(names, formats, wanted, strict=True):
+            _refuse_columns(name, kind, some, header)
         self._held = [hold(origin) if target is not None else None for origin in self.origins]
-        heads = tuple(int(header and kind == "tsv") for kind in formats)
-        self.layout = Layout(names, formats, columns, None, heads, on_error)
+        heads = tuple(int(header and FORMATS[kind].has_header) for kind in formats)
+        self.layout = Layout(names, formats, wanted, None, heads, on_error)
         # The unchanged first line, to be written back.
         self.head: bytes | None = None
         # Rows in all, where it is known.
         self.count = count
         # Rows of the whole text before those of this piece of it.
         self.offset = 0
-        # Records of a stream that cannot be opened again.
-        self._started: Iterator[RawRecord] | None = None
+        # Records of a stream that cannot be opened again, or need not.
+        self._once = target is None and (bool(columns) or is_read_once(self.origins[0]))
+        self._started: Iterator[Any] | None = None
         if target is None:
             self._look_at_first()
         elif count is None:
@@ -93,23 +99,24 @@ class Rows:
         layout = self.layout
         (file,) = self._files()
         first = next(file, None)
-        if is_read_once(self.origins[0]):
+        if self._once:
             self._started = file if first is None else chain([first], file)
         if first is None:  # a file without a line has no header either
             self.count = 0
             return
         if layout.heads[0]:
-            self.head = first[0]
-            header = tuple(column_names(layout.names[0], first[0], layout.on_error))
+            self.head = first
+            header = column_names(layout.names[0], layout.formats[0], first, layout.on_error)
             self.layout = replace(layout, header=header)
-        self.layout.parser()  # raises here rather than in a process of its own
+        self.layout.parsers()  # raises here rather than in a process of its own
 
     def _compare_counts(self) -> None:
         """Count the rows of both files. Raises CorpusError where the counts differ."""
         layout, counts = self.layout, []
-        for name, head, file in zip(layout.names, layout.heads, self._files(), strict=True):
+        parts = zip(layout.names, layout.formats, layout.heads, self._files(), strict=True)
+        for name, format, head, file in parts:
             for first in islice(file, head):
-                column_names(name, first[0], layout.on_error)
+                column_names(name, format, first, layout.on_error)
             counts.append(sum(1 for _ in file))
         if counts[0] != counts[1]:
             raise CorpusError(
@@ -125,10 +132,7 @@ class Rows:
         """
         heads = self.layout.heads
         files = [islice(file, head, None) for file, head in zip(self._files(), heads, strict=True)]
-        rows: Iterator[Raw] = files[0]
-        if len(files) == 2:
-            rows = (left + right for left, right in zip(*files, strict=True))
-        done = 0
+        rows, done = self._joined(files), 0
         try:
             done = sum(1 for _ in islice(rows, skip))
             while raw := list(islice(rows, size)):
@@ -144,6 +148,18 @@ class Rows:
                 "were counted, and then more or fewer came; run again once it is complete"
             )
         self.count = done
+
+    def cells(self, size: int) -> Iterator[tuple[int, list[Sequence[bytes]]]]:
+        """Yield the rows of one file, ``size`` at a time: their first line, and their parts.
+
+        Unlike :meth:`blocks` this makes no object for each row, and counts none.
+        """
+        (file,), (head,) = self._files(), self.layout.heads
+        file, first = islice(file, head, None), 1 + head
+        of_lines = FORMATS[self.layout.formats[0]].of_lines
+        while records := list(islice(file, size)):
+            yield first, [records] if of_lines else list(zip(*records, strict=True))
+            first += len(records)
 
     def cut(self, size: int, place: Path) -> int:
         """Copy the rows to files in ``place``, ``size`` to a piece; return the number of pieces.
@@ -215,8 +231,7 @@ class Rows:
         """Return the first ``size`` rows, or all if there are fewer. They are read again later."""
         heads = self.layout.heads
         files = [self._head(number, head + size)[head:] for number, head in enumerate(heads)]
-        rows = [sum(parts, ()) for parts in zip(*files, strict=False)]
-        return Block(1 + heads[0], rows)
+        return Block(1 + heads[0], list(self._joined(files, strict=False)))
 
     def at_most(self, size: int) -> bool:
         """Return whether there are no more rows than ``size``, without reading many more."""
@@ -225,21 +240,34 @@ class Rows:
             return len(self._head(0, most + 1)) <= most
         return self.count <= size
 
-    def _head(self, number: int, records: int) -> list[RawRecord]:
+    def _head(self, number: int, records: int) -> list[Any]:
         """Return the first records of one file, which a stream yields again."""
         file = self._files()[number]
         first = list(islice(file, records))
-        if len(self.origins) == 1 and is_read_once(self.origins[0]):
+        if self._once:
             self._started = chain(first, file)
         return first
 
-    def _files(self) -> list[Iterator[RawRecord]]:
+    def _joined(self, files: Sequence[Iterable[Any]], *, strict: bool = True) -> Iterator[Raw]:
+        """Join the records of each file to rows. Raises ValueError for too few, if ``strict``."""
+        rows: list[Iterator[Raw]] = [
+            zip(file, strict=True) if FORMATS[format].of_lines else iter(file)
+            for file, format in zip(files, self.layout.formats, strict=True)
+        ]
+        if len(rows) == 1:
+            return rows[0]
+        return (left + right for left, right in zip(*rows, strict=strict))
+
+    def _files(self) -> list[Iterator[Any]]:
         if self._started is not None:
             started, self._started = self._started, None
             return [started]
         layout = self.layout
         parts = zip(self.origins, layout.formats, layout.columns, self._held, strict=True)
-        return [raw_records(*part) for part in parts]
+        return [
+            FORMATS[format].records(origin, columns, held)
+            for origin, format, columns, held in parts
+        ]
 
 
 def spread_rows(count: int, size: int) -> np.ndarray:
@@ -262,13 +290,14 @@ def _formats_and_columns(
     """
     name = display_name(origins[0])
     formats = tuple(file_format(origin, given.format) for origin in origins)
-    one_file = "tsv or jsonl file" if rewritable else "tsv, jsonl or parquet file"
+    allowed = [kind for kind in WITH_COLUMNS if not rewritable or kind in REWRITABLE]
+    one_file = f"{listed(allowed)} file"
     if rewritable:
         for origin, kind in zip(origins, formats, strict=True):
-            if kind in ("bucc", "parquet"):
+            if kind not in REWRITABLE:
                 raise CorpusError(
-                    f"{display_name(origin)}: rows of {kind} cannot be written back; give plain "
-                    "text, tsv or jsonl"
+                    f"{display_name(origin)}: rows of {kind} cannot be written back; give "
+                    f"{listed(['plain text', *allowed])}"
                 )
         if given.header and len(origins) == 2:
             raise CorpusError(f"{name}: two files have no header; give one tsv file")
@@ -287,4 +316,13 @@ def _formats_and_columns(
         )
     if set(origins) == {"-"}:
         raise CorpusError("standard input cannot be both sides; give a file for one of them")
-    return formats, tuple((Column(_ONE_SIDE[kind]),) for kind in formats)
+    return formats, tuple((Column(FORMATS[kind].text),) for kind in formats)
+
+
+def _refuse_columns(name: str, format: str, columns: Sequence[Column], header: bool) -> None:
+    """Raise CorpusError for columns or a header of a format that has neither."""
+    if not FORMATS[format].sides and (header or any(one.key is not None for one in columns)):
+        raise CorpusError(
+            f"{name}: a {format} file has no columns and no header; "
+            f"give its format: {listed(WITH_COLUMNS)}"
+        )

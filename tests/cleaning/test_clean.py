@@ -20,7 +20,7 @@ from miner.cleaning.choice import Choice
 from miner.cleaning.write import write
 from miner.errors import ArtifactError, CorpusError, ResourceError
 from miner.filters.filter_types import Context
-from miner.text.bitext_format import BitextFormat
+from miner.text.formats import BitextFormat
 from miner.text.rows import Rows
 
 WORDS = {"name": "length", "of": "shorter", "minimum": 1}

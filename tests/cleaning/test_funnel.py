@@ -17,7 +17,7 @@ from support.raw_lines import put
 from miner.cleaning import funnel
 from miner.cleaning.choice import Choice
 from miner.cleaning.write import write
-from miner.text.bitext_format import BitextFormat
+from miner.text.formats import BitextFormat
 from miner.text.rows import Rows
 
 

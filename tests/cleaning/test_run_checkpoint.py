@@ -23,7 +23,7 @@ from miner.cleaning.plan import Plan
 from miner.cleaning.run_checkpoint import Checkpoint
 from miner.cleaning.write import write
 from miner.errors import ArtifactError, CorpusError, ResourceError
-from miner.text.bitext_format import BitextFormat
+from miner.text.formats import BitextFormat
 from miner.text.rows import Rows
 
 SIZE = 5

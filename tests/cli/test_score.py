@@ -19,8 +19,8 @@ from miner.cleaning.plan import scores_plan
 from miner.encoder.encoder import Encoder
 from miner.filters.filter_types import Context
 from miner.scoring.quality import Quality
-from miner.text.bitext_format import BitextFormat
 from miner.text.compression import codec
+from miner.text.formats import BitextFormat
 from miner.text.rows import Rows
 
 

@@ -17,7 +17,7 @@ from miner.config_fields import SettingsError, check, no_option, option, setting
 from miner.encoder.loading import Loading
 from miner.knn.settings import SearchSettings
 from miner.mining.keep import Keep
-from miner.text.bitext_format import BitextFormat
+from miner.text.formats import BitextFormat
 from miner_train.config import TrainConfig
 from miner_train.papers.classifier_config import ClassifierConfig
 from miner_train.papers.generator_config import GeneratorConfig

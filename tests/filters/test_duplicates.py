@@ -14,7 +14,7 @@ from support.raw_lines import put
 
 from miner.filters.duplicates import bare, kept_duplicates, keys, plain
 from miner.filters.filter_types import Batch
-from miner.text.bitext_format import BitextFormat
+from miner.text.formats import BitextFormat
 from miner.text.rows import Rows
 
 

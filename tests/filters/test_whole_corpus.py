@@ -8,7 +8,7 @@ from support.raw_lines import put
 
 from miner.filters.filter_types import GLOBAL, Batch, Comparison, Filter
 from miner.filters.registry import FILTERS
-from miner.text.bitext_format import BitextFormat
+from miner.text.formats import BitextFormat
 from miner.text.rows import Rows
 
 

@@ -29,7 +29,7 @@ from miner.errors import DependencyError
 from miner.filters.filter_types import Context
 from miner.reports import cleaning_report
 from miner.reports.threshold_curve import curve_of
-from miner.text.bitext_format import BitextFormat
+from miner.text.formats import BitextFormat
 from miner.text.rows import Rows
 
 pytest.importorskip("bokeh")

@@ -15,7 +15,7 @@ from miner.errors import ArtifactError
 from miner.shards import object_store
 from miner.shards.bitext_files import BitextFiles
 from miner.shards.filtering_plan import FilteringPlan, Filters
-from miner.text.bitext_format import USUAL_FORMAT
+from miner.text.formats import USUAL_FORMAT
 from miner.text.output import open_output
 
 SHARDS = ("--backend", "serial", "--work", "work", "--shard-lines", 11, "--threads", 1)

@@ -17,7 +17,7 @@ from support.texts import COMPRESS, LINES, QUICK, TEXT, feed, message, put, tabl
 
 from miner.errors import CorpusError
 from miner.text.bitext import Bitext, parse_scores, read_bitext, stream_bitext
-from miner.text.bitext_format import BitextFormat
+from miner.text.formats import BitextFormat
 
 DE_EN = BitextFormat("de", "en")
 HEADER = BitextFormat(header=True)

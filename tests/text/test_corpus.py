@@ -28,8 +28,8 @@ from support.texts import (
 
 from miner import errors
 from miner.errors import CorpusError
-from miner.names import FORMATS
 from miner.text.corpus import Corpus, Reader, read
+from miner.text.formats import FORMATS
 
 # --- plain text: lines ----------------------------------------------------------------------
 
@@ -197,4 +197,4 @@ def test_import_loads_no_heavy_library() -> None:
 
 
 def test_formats_are_the_documented_five() -> None:
-    assert FORMATS == ("plain", "bucc", "tsv", "jsonl", "parquet")
+    assert tuple(FORMATS) == ("plain", "bucc", "tsv", "jsonl", "parquet")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.raw_lines import put
 
-from miner.text.bitext_format import BitextFormat
+from miner.text.formats import BitextFormat
 from miner.text.layout import Block
 from miner.text.rows import Rows
 

@@ -158,7 +158,7 @@ def test_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = table(tmp_path / "a.parquet", n=list(range(7)), text=texts, id=["x", *"yzabc", None])
     reader = Reader(path, block=2)
     blocks = list(reader)
-    assert [len(b) for b in blocks] == [2, 2, 1]
+    assert [len(b) for b in blocks] == [1, 1, 2, 1]
     assert drain(reader) == ["a\u2028b", "c\nd", "é", "f", "g"]
     assert [i for b in blocks for i in b.ids] == ["x", "a", "b", "c", "7"]
     assert [int(n) for b in blocks for n in b.lines] == [1, 4, 5, 6, 7]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from support.raw_lines import hard, lines_of, put
 
 from miner.errors import CorpusError
-from miner.text.bitext_format import BitextFormat
+from miner.text.formats import BitextFormat
 from miner.text.layout import READ, REPLACED, UNREADABLE
 from miner.text.rows import Rows
 

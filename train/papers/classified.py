@@ -16,7 +16,7 @@ import numpy as np
 from miner.errors import CorpusError
 from miner.ragged import offsets_of, take_lists
 from miner.text.bitext import read_bitext
-from miner.text.bitext_format import USUAL_FORMAT, BitextFormat
+from miner.text.formats import USUAL_FORMAT, BitextFormat
 from miner.text.lines import display_name
 from miner_train.data import Sentences, join
 

@@ -1,50 +1,35 @@
-"""Formats by suffix, and `BitextFormat`: where the two texts of a bitext's row are."""
+"""Table of the formats of text, the choice by suffix, and `BitextFormat`: columns of a bitext."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from miner.config_fields import option
-from miner.names import FORMATS, ON_ERROR
+from miner.names import ON_ERROR
 from miner.text.compression import MAGIC
+from miner.text.jsonl import Jsonl
+from miner.text.parquet import Parquet
+from miner.text.plain import Bucc, Plain
+from miner.text.text_format import TextFormat
+from miner.text.tsv import Tsv
 
-_SUFFIXES = {".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
-
-
+# A new format is a file with its class, and its line here.
+FORMATS: dict[str, TextFormat] = {
+    one.name: one for one in (Plain(), Bucc(), Tsv(), Jsonl(), Parquet())
+}
+WITH_COLUMNS = [name for name, one in FORMATS.items() if one.sides]
+REWRITABLE = [name for name, one in FORMATS.items() if one.rewritable]
+_SUFFIXES = {suffix: name for name, one in FORMATS.items() for suffix in one.suffixes}
 # Suffixes of outputs that are lines of text; a compression suffix may follow.
-TEXT_SUFFIXES = (".txt", ".tsv", ".bucc", ".jsonl", ".ndjson")
+TEXT_SUFFIXES = (".txt", *(one for one in _SUFFIXES if _SUFFIXES[one] in REWRITABLE), ".bucc")
 # Suffixes that look like the code of a language and are another format's.
-_FOREIGN = frozenset(
-    [
-        ".csv",
-        ".tmx",
-        ".xls",
-        ".ods",
-        ".doc",
-        ".odt",
-        ".rtf",
-        ".pdf",
-        ".xml",
-        ".xlf",
-        ".po",
-        ".mo",
-        ".zip",
-        ".tar",
-        ".tgz",
-        ".rar",
-        ".lz",
-        ".lzo",
-        ".z",
-        ".npy",
-        ".npz",
-        ".pkl",
-        ".db",
-        ".sql",
-        ".orc",
-    ]
+_FOREIGN = (
+    *(".csv", ".tmx", ".xls", ".ods", ".doc", ".odt", ".rtf", ".pdf", ".xml", ".xlf", ".po"),
+    *(".mo", ".zip", ".tar", ".tgz", ".rar", ".lz", ".lzo", ".z", ".npy", ".npz", ".pkl"),
+    *(".db", ".sql", ".orc"),
 )
 # clean.de, clean.zh-Hant, part.01, clean.2026-11-22
 _LANGUAGE_OR_NUMBER = re.compile(r"\.([a-z]{2,3}([-_][a-z0-9]{2,8})*|[0-9][0-9-]*)", re.IGNORECASE)
@@ -60,7 +45,7 @@ class BitextFormat:
         1 and 2 of tsv; of jsonl and parquet it is the keys "source" and "target". Two files have
         no choice of columns: each has its text in the default column of its format.
     header: the first line of a tsv names the columns.
-    format: one of `miner.names.FORMATS` for all files; None decides by suffix. One file whose
+    format: one of `FORMATS` for all files; None decides by suffix. One file whose
         suffix says nothing is tsv, two such files are plain.
     on_error: action on bytes that are not UTF-8: "fail" raises CorpusError, "replace" puts U+FFFD,
         "skip" drops the row.
@@ -101,8 +86,7 @@ class BitextFormat:
 
     def columns(self, origin: str) -> tuple[int | str, int | str]:
         """Return the columns of both texts in the file ``origin``, defaults filled in."""
-        named = file_format(origin, self.format) in ("jsonl", "parquet")
-        usual: tuple[int | str, int | str] = ("source", "target") if named else (1, 2)
+        usual = FORMATS[file_format(origin, self.format)].sides or (1, 2)
         given = self.source_column, self.target_column
         return (
             usual[0] if given[0] is None else given[0],
@@ -151,14 +135,14 @@ def check_suffix(path: str, tables: Sequence[str] = ()) -> None:
 def check_written(path: str, written: str) -> None:
     """Refuse an output whose suffix promises another text format than the one written there.
 
-    ``written`` is one of `miner.names.FORMATS`; plain text and BUCC have no suffix that promises
+    ``written`` is one of `FORMATS`; plain text and BUCC have no suffix that promises
     another. Raises ValueError.
     """
-    promised = file_format(path)
-    if promised not in ("plain", written) and written in ("tsv", "jsonl"):
-        other = {"tsv": ".tsv", "jsonl": ".jsonl"}[written]
+    promised, suffixes = file_format(path), FORMATS[written].suffixes
+    if promised not in ("plain", written) and suffixes:
         raise ValueError(
-            f"{path}: rows of {written} would be written there; name it {other}, or with no suffix"
+            f"{path}: rows of {written} would be written there; name it {suffixes[0]}, or with no "
+            "suffix"
         )
 
 
@@ -166,6 +150,16 @@ def check_on_error(on_error: str) -> None:
     """Raise ValueError for an ``on_error`` that does not exist."""
     if on_error not in ON_ERROR:
         raise ValueError(f"on_error is {on_error!r}; it must be one of {', '.join(ON_ERROR)}")
+
+
+def listed(names: Sequence[str]) -> str:
+    """Join names for a message: ``tsv, jsonl or parquet``."""
+    return f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+def usual_suffixes(names: Iterable[str]) -> str:
+    """Join the usual suffixes of formats for a help text: ``.tsv .jsonl``."""
+    return " ".join(suffix for name in names for suffix in FORMATS[name].suffixes[:1])
 
 
 USUAL_FORMAT = BitextFormat()

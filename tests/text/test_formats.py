@@ -1,10 +1,10 @@
-"""Tests of miner.text.bitext_format: formats by suffix, for inputs and outputs."""
+"""Tests of miner.text.formats: formats by suffix, for inputs and outputs."""
 
 from __future__ import annotations
 
 import pytest
 
-from miner.text.bitext_format import check_suffix, file_format
+from miner.text.formats import check_suffix, file_format
 
 
 @pytest.mark.parametrize(

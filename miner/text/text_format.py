@@ -1,0 +1,110 @@
+"""`TextFormat`: base of the formats of text, which have a file each, and the columns they read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count
+from typing import Any, NamedTuple
+
+from miner.text.lines import read_lines
+from miner.text.output import one_line
+
+
+class Column(NamedTuple):
+    """A column to read, by number from 1 or by name; without a key its text is "".
+
+    An id may be a whole number, which is read as its text. An annotation may be any number, and
+    true and false, which are read as 1 and 0. A column that is not required may be missing.
+    """
+
+    key: int | str | None
+    required: bool = True
+    is_id: bool = False
+    is_annotation: bool = False
+
+
+# Takes the number of a line and the text of its raw record (of each column in Parquet); returns
+# the text of each wanted column. Raises CorpusError for a line that is broken.
+Parse = Callable[..., tuple[str, ...]]
+
+
+class TextFormat:
+    """A format of text files: a record a line, unless a subclass says otherwise.
+
+    suffixes: file names that promise this format; the first is the usual one.
+    sides: columns of both texts of a bitext, unless others are asked for; None if one file has no
+        columns. text, id: likewise the columns of a corpus; an id need not be there.
+    has_header: the first line may name the columns.
+    of_lines: a record is a line, and not a tuple of its wanted columns.
+    rewritable: a line can be written back with other texts (`with_texts`).
+    escapes: a record that is UTF-8 may spell half a character, which no file can hold.
+    """
+
+    name: str
+    suffixes: tuple[str, ...] = ()
+    sides: tuple[int | str, int | str] | None = None
+    text: int | str | None = None
+    id: str | None = None
+    has_header = False
+    of_lines = True
+    rewritable = False
+    escapes = False
+
+    def records(
+        self, origin: str, columns: Sequence[Column], held: bytes | None = None
+    ) -> Iterator[Any]:
+        """Yield the undecoded bytes of each record.
+
+        ``held`` is the content of a file that was read before (:func:`miner.text.lines.hold`).
+        """
+        return read_lines(origin, held)
+
+    def parser(self, name: str, columns: Sequence[Column], header: Sequence[str] | None) -> Parse:
+        """Return the function that takes a line's number and text to the texts of ``columns``.
+
+        ``header`` are the names of the columns, if the file has any. Raises CorpusError for a
+        column that the file ``name`` cannot have.
+        """
+        raise NotImplementedError
+
+    def header(self, line: str) -> tuple[str, ...]:
+        """Return the names of the columns in a first line that names them."""
+        return tuple(line.split("\t"))
+
+    def columns(
+        self, cells: Sequence[Sequence[bytes]], first: int, parse: Parse
+    ) -> list[Sequence[str]]:
+        """Parse many records at once, in a part of the time: return each wanted column.
+
+        ``cells`` has each part of the raw records, and ``first`` is the number of the first line.
+        Raises CorpusError or UnicodeError if any of the records cannot be parsed.
+        """
+        lines = b"\n".join(cells[0]).decode().split("\n")
+        return list(zip(*map(parse, count(first), lines), strict=True))
+
+    def with_texts(
+        self,
+        line: str,
+        columns: Sequence[Column],
+        texts: Sequence[str],
+        name: str,
+        header: Sequence[str] | None,
+    ) -> str:
+        """Return a line with other ``texts`` in its columns; the rest is unchanged."""
+        raise NotImplementedError
+
+    def with_cells(self, line: bytes, cells: Mapping[str, str | float]) -> bytes:
+        """Return a line with more cells at its end; the rest is unchanged."""
+        texts = (f"{cell:.6g}" if isinstance(cell, float) else cell for cell in cells.values())
+        return b"\t".join([line, *[one_line(str(text)).encode() for text in texts]])
+
+    def line(self, cells: Mapping[str, str | float]) -> str:
+        """Return a new line of these cells. Numbers have all their digits."""
+        return "\t".join(
+            one_line(cell) if isinstance(cell, str) else repr(cell) for cell in cells.values()
+        )
+
+
+def is_blank(text: str) -> bool:
+    """Return whether there is nothing but white space in ``text``."""
+    return not text or text.isspace()
