@@ -75,7 +75,9 @@ def stamp(path: str | Path) -> Stamp:
     try:
         found = Path(path).stat()
     except OSError as error:
-        raise CorpusError(f"{path}: cannot be read: {error.strerror}") from None
+        raise CorpusError(
+            f"{path}: cannot be read: {error.strerror}; check the path and its permissions"
+        ) from None
     return found.st_size, found.st_mtime_ns
 
 

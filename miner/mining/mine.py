@@ -351,7 +351,7 @@ def conclude(
     if indexes[0].side is not None and indexes[0].side == indexes[1].side:
         warnings.append(f"both indexes were built with --side {indexes[0].side}")
     if found.recall is not None:
-        compressed = any(side.ann is not None for side in found.sides)
+        compressed = any(index.compressed for index in indexes)
         notes.append(f"{'compressed indexes' if compressed else 'hybrid engine'}: {found.recall}")
     guess = None
     if calibrate is not None and len(found.pairs):
