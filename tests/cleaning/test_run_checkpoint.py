@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from miner.cleaning.run_checkpoint import Checkpoint
 from support.cleaning import given_scores, plan_of
 from support.raw_lines import put
 
@@ -20,7 +21,6 @@ from miner.cleaning import run_checkpoint, worker
 from miner.cleaning.choice import Choice
 from miner.cleaning.decide import Cleaned
 from miner.cleaning.plan import Plan
-from miner.cleaning.run_checkpoint import Checkpoint
 from miner.cleaning.write import write
 from miner.errors import ArtifactError, CorpusError, ResourceError
 from miner.text.bitext_format import BitextFormat
