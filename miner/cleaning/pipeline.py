@@ -60,14 +60,13 @@ def filter_text(
         plan = _identified(plan, (source.seen, target.seen))
     cuts, of_bitexts = cut_all(run, bitexts)
     pieces = [piece for own in of_bitexts for piece in own]
-    samples = _sample(run, plan, pieces)
 
     cheap = Scoring.of(plan, (LOCAL, GLOBAL))
+    expensive = Scoring.of(plan, (MODEL,), _sample(run, plan, pieces))
+    _prepare(run, expensive, pieces)
     checked = run.stage("check", stages.check, _calls(pieces), scoring=cheap)
     rated: list[Result] = []
-    if plan.stage(MODEL):
-        expensive = Scoring.of(plan, (MODEL,), samples)
-        _prepare(run, expensive, pieces)
+    if expensive.steps:
         bounds = None if all_scores else plan.stage(LOCAL)
         calls = _calls(pieces, **({} if all_scores else {"checked": checked}))
         rated = run.stage("rate", stages.rate, calls, scoring=expensive, bounds=bounds)
@@ -282,8 +281,9 @@ def _prepare(run: Run, scoring: Scoring, pieces: Sequence[Piece]) -> None:
     steps = tuple(step for step in scoring.steps if not step.filter.sampled)
     if steps != scoring.steps:
         scoring = dataclasses.replace(scoring, steps=steps, samples=())
-    largest = max(piece.rows for piece in pieces)
-    run.task("prepare", stages.prepare, scoring=scoring, largest=largest)
+    if steps:
+        largest = max(piece.rows for piece in pieces)
+        run.task("prepare", stages.prepare, scoring=scoring, largest=largest)
 
 
 def _sample(run: Run, plan: Plan, pieces: Sequence[Piece]) -> list[Result]:
