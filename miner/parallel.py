@@ -58,11 +58,6 @@ def processes(count: int, prepare: Callable[..., Any], *arguments: Any) -> Itera
     pool = ProcessPoolExecutor(count, context, _begin, (prepare, arguments))
     try:
         yield Processes(pool, count)
-    except BrokenProcessPool:
-        raise ResourceError(
-            f"one of {count} processes was killed, probably because memory ran out; use fewer "
-            "--threads"
-        ) from None
     finally:
         pool.shutdown(cancel_futures=True)
 
@@ -79,8 +74,14 @@ class Processes:
         """Map as :func:`in_order` does, by the processes."""
         if self._pool is None:
             yield from map(function, items)
-        else:
+            return
+        try:
             yield from _drawn(partial(_submit, self._pool, function), items, self._count * AHEAD)
+        except BrokenProcessPool:
+            raise ResourceError(
+                f"one of {self._count} processes was killed, probably because memory ran out; use "
+                "fewer --threads"
+            ) from None
 
 
 def _submit(pool: Executor, function: Callable[[Item], Result], item: Item) -> Future[Result]:

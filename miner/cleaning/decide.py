@@ -10,10 +10,9 @@ import numpy as np
 
 from miner.cleaning.choice import Choice, Limits
 from miner.cleaning.plan import Plan, Step
-from miner.cleaning.worker import REPAIRED, broken
-from miner.filters.filter_types import GLOBAL, LOCAL, MODEL, Comparison
+from miner.cleaning.scorers import REPAIRED, broken
+from miner.filters.filter_types import LOCAL, MODEL
 from miner.text.layout import UNREADABLE
-from miner.text.rows import Rows
 
 # The reason for a row that could not be read, which is no filter.
 UNREAD = "unreadable"
@@ -45,22 +44,21 @@ class Stage:
 
 
 class Cleaned:
-    """The result of a run: every score, and the decision on every row.
+    """Scores of the rows of a text, or of a piece of it, and the decision on every row.
 
-    source: the ``count`` rows. plan: the filters that ran. local, model: records ``(n,)`` of
-    `Job.dtype`; model is None without MODEL filters. removed: ``(n,) int16``, -1 for a row that is
-    kept, else the index in `reasons` of the filter that removed it. stages: the funnel.
+    plan: the filters that ran. local, model: records ``(n,)`` of `Scoring.dtype`; model is None
+    without MODEL filters. removed: ``(n,) int16``, -1 for a row that is kept, else the index in
+    `reasons` of the filter that removed it. stages: the funnel.
     """
 
     def __init__(
         self,
-        rows: Rows,
         plan: Plan,
         local: np.ndarray,
         model: np.ndarray | None,
         seconds: dict[str, float],
     ):
-        self.source, self.plan = rows, plan
+        self.plan = plan
         self.local, self.model = local, model
         self.count = len(local)
         self.seconds = seconds
@@ -187,15 +185,6 @@ def rounded(step: Step, value: float) -> float | int:
     return int(value) if whole else float(f"{value:.6g}")
 
 
-def decide(found: Cleaned, choice: Choice) -> None:
-    """Decide on each row, filter by filter, and fill in the funnel."""
-    decide_alone(found)
-    for step in found.plan.stage(GLOBAL):
-        _compare(found, step)
-    if choice.any:
-        _choose(found, choice)
-
-
 def decide_alone(found: Cleaned) -> None:
     """Decide on each row by the filters that look at one pair at a time."""
     everything = np.ones(found.count, dtype=bool)
@@ -241,19 +230,8 @@ def compared_values(
     return values
 
 
-def _compare(found: Cleaned, step: Step) -> None:
-    """Run a filter that compares all pairs that are left."""
-    rows, rank = to_compare(found, step)
-    comparison: Comparison = step.filter.build(step.settings, found.plan.context)
-    name = None if comparison.field is None else comparison.field[0]
-    sketches = np.zeros((found.count, 0)) if name is None else found.local[name]
-    scores = comparison.compare(sketches, rank, rows)
-    header = found.source.head is not None
-    decide_compared(found, step, compared_values(step, found.count, rows, scores, header))
-
-
-def _choose(found: Cleaned, choice: Choice) -> None:
-    """Keep the best of the pairs that are left."""
+def choose(found: Cleaned, choice: Choice) -> None:
+    """Keep the best of the pairs that are left, of a whole text."""
     assert found.rank is not None
     rows = np.flatnonzero(found.kept)
     best = rows[np.lexsort((rows, -found.rank[rows]))]
@@ -275,16 +253,3 @@ def decide_places(
         bad = np.zeros(found.count, dtype=bool)
         bad[rows[place >= kept[label]]] = True
         found._remove(label, bounds, seen, bad)
-
-
-def unbounded(found: Cleaned) -> Cleaned:
-    """Decide again without a bound on the score that ranks, and without a `Choice`.
-
-    A threshold keeps those of the result's pairs that reach it: the best duplicate stays, so that
-    one that is removed for a pair below the threshold is below it, too. This does not hold for
-    filters that are `relative`. Pairs that a cheap bound kept from the expensive filters pass them.
-    """
-    plan = found.plan.with_bound(None)
-    other = Cleaned(found.source, plan, found.local, found.model, found.seconds)
-    decide(other, Choice())
-    return other

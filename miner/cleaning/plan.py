@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import json
 import tomllib
 import unicodedata
 from collections.abc import Iterable, Mapping
@@ -51,6 +50,11 @@ class Step:
         """The label of the step that a setting names to rank the pairs, None if none does."""
         kinds = self.filter.settings.items()
         return next((self.settings[name] for name, kind in kinds if kind.score), None)
+
+    @property
+    def unbounded(self) -> Step:
+        """The same step without bounds, which decide about no score."""
+        return dataclasses.replace(self, minimum=None, maximum=None)
 
     def reason(self, value: float) -> str:
         """The reason in words for removing a pair with this score."""
@@ -120,47 +124,60 @@ class Plan:
             if setting.file and step.settings[name]
         ]
 
-    def fingerprint(self) -> str:
-        """Text that is equal for plans with equal scores; bounds are not part of it.
-
-        It holds digests of models and of files that settings name, since those may change.
-        """
-        paths = [path.resolve() for path in self.files()]
-        contents = {path: _content(path) for path in dict.fromkeys(paths)}
-        record = {
-            "steps": [[step.name, step.label, dict(step.settings)] for step in self.steps],
-            "languages": self.context.languages,
-            "files": [[str(path), contents[path]] for path in paths],
-            "repair": self.repair,
-            **_foreign_digest(self.context.encoder),
-        }
-        return json.dumps(record, sort_keys=True)
-
-    def libraries(self) -> dict[str, str]:
-        """Versions of the libraries that scores depend on, and of Python's tables of Unicode."""
-        names = {name for step in self.steps for name in step.filter.libraries}
-        names |= {"ftfy"} if self.repair else set()
-        found = {"unicode": unicodedata.unidata_version}
-        for name in sorted(names):
-            with suppress(PackageNotFoundError):  # reported when the filter is built
-                found[name] = version(name)
-        return found
+    def located(self) -> Plan:
+        """The same plan for workers of other working directories: its paths are absolute."""
+        model = self.context.model
+        if model is not None and model != "default":
+            kind, place = split_name(model) or ("", model)
+            if not kind or Path(place).is_dir():
+                model = f"{kind}:{Path(place).absolute()}".removeprefix(":")
+        named = any(
+            setting.file and step.settings[name]
+            for step in self.steps
+            for name, setting in step.filter.settings.items()
+        )
+        directory = self.context.directory.absolute() if named else Path()
+        context = dataclasses.replace(self.context, model=model, directory=directory)
+        return dataclasses.replace(self, context=context)
 
 
-def _foreign_digest(encoder: str) -> dict[str, str]:
-    """Digest of the files of an encoder of another library, if it is in a directory."""
-    found = split_name(encoder)
-    if found is None or not Path(found[1]).is_dir():
-        return {}
-    return {"encoder": f"{found[0]} {directory_digest(Path(found[1]))}"}
+def file_names(steps: Iterable[Step], context: Context) -> list[str]:
+    """Return the files, and the directories or names of models, that scores depend on."""
+    found = []
+    for step in steps:
+        named = [name for name, setting in step.filter.settings.items() if setting.file]
+        for value in (step.settings[name] for name in named):
+            if value == "default" or split_name(value) is not None:
+                found.append(value)
+            elif value:
+                found.append(str(context.directory / value))
+        if step.filter.stage == MODEL:
+            found.append(context.encoder)
+    return list(dict.fromkeys(found))
 
 
-def _content(path: Path) -> str | None:
-    """Digest of a file, or of the model in a directory; None if it cannot be read.
+def content(name: str) -> str | None:
+    """Return the digest of a file, or of a model by its name; None if it cannot be read.
 
     That is reported when the filter is built.
     """
+    foreign = split_name(name)
+    if foreign is not None:
+        place = Path(foreign[1])
+        return directory_digest(place) if place.is_dir() else None
+    path = resolve(name)
     return model_digest(path) if path.is_dir() else content_digest(path)
+
+
+def libraries(steps: Iterable[Step], repair: bool) -> dict[str, str]:
+    """Return the versions of libraries, and of Python's tables of Unicode, by which scores vary."""
+    names = {name for step in steps for name in step.filter.libraries}
+    names |= {"ftfy"} if repair else set()
+    found = {"unicode": unicodedata.unidata_version}
+    for name in sorted(names):
+        with suppress(PackageNotFoundError):  # reported when the filter is built
+            found[name] = version(name)
+    return found
 
 
 def default_plan(context: Context) -> Plan:
@@ -177,8 +194,7 @@ def default_plan(context: Context) -> Plan:
 def scores_of(plan: Plan) -> Plan:
     """Reduce a plan to the filters that score one pair at a time, without bounds."""
     steps = [step for step in plan.steps if step.filter.stage != GLOBAL]
-    unbound = tuple(dataclasses.replace(step, minimum=None, maximum=None) for step in steps)
-    return dataclasses.replace(plan, steps=unbound, rank=None)
+    return dataclasses.replace(plan, steps=tuple(step.unbounded for step in steps), rank=None)
 
 
 def scores_plan(names: Iterable[str], context: Context) -> Plan:
@@ -188,8 +204,7 @@ def scores_plan(names: Iterable[str], context: Context) -> Plan:
     """
     steps = []
     for name in dict.fromkeys(names):
-        found = _step(f"score {name}", {"name": name})
-        steps.append(dataclasses.replace(found, minimum=None, maximum=None))
+        steps.append(_step(f"score {name}", {"name": name}).unbounded)
     _refuse_unknown_languages("score", steps, context)
     return Plan(tuple(steps), context)
 

@@ -5,18 +5,19 @@ Scores are read in parts, so that memory holds only the samples; only the texts 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from miner.cleaning.bitexts import Piece
 from miner.cleaning.decide import PART, UNREAD, Cleaned
-from miner.cleaning.plan import Step
-from miner.cleaning.worker import ROWS, broken, repair_texts, repairer
+from miner.cleaning.plan import Plan, Step
+from miner.cleaning.scorers import broken, repair_texts, repairer
 from miner.filters.filter_types import GLOBAL, LOCAL, MODEL
 from miner.progress import Reporter, silent
 from miner.text.counts import hash_of
-from miner.text.layout import UNREADABLE, Block
+from miner.text.layout import UNREADABLE
 
 # Rows to show on either side of a bound, and of those that a filter removed.
 SAMPLES = 6
@@ -259,30 +260,30 @@ def _some(scores: np.ndarray) -> np.ndarray:
 
 
 def texts(
-    found: Cleaned, rows: Iterable[int], size: int, report: Reporter = silent
+    plan: Plan,
+    pieces: Sequence[Piece],
+    rows: Iterable[int],
+    size: int,
+    report: Reporter = silent,
 ) -> dict[int, tuple[str, str]]:
-    """Read the source and target of some rows, as the filters saw them.
+    """Read the source and target of some rows of a text in pieces, as the filters saw them.
 
     Longer texts are cut to ``size`` characters, with a note of their length. Raises CorpusError if
     an input has changed since the run began.
     """
     chosen = np.unique(np.fromiter(rows, np.int64))
-    repair = repairer(found.plan.repair)
-    layout = found.source.layout
+    repair = repairer(plan.repair)
     out: dict[int, tuple[str, str]] = {}
-    first = 0
-    for block in found.source.blocks(ROWS) if len(chosen) else ():
-        low, high = np.searchsorted(chosen, (first, first + len(block)))
-        own = chosen[low:high].tolist()
-        raw = [block.raw[row - first] for row in own]
-        seen, _ = repair_texts(layout.texts(Block(block.first, raw)), repair)
-        for row, *sides in zip(own, seen.source, seen.target, strict=True):
-            out[row] = (_cut(sides[0], size), _cut(sides[1], size))
-        first += len(block)
-        report("fetching samples", first, found.count)
-        if high == len(chosen):
-            break
-    found.source.inputs.check()
+    for piece in pieces:
+        own = chosen[(chosen >= piece.first) & (chosen < piece.first + piece.rows)]
+        if len(own):
+            with piece.opened(plan.columns) as found:
+                blocks = found.chosen(own - piece.first)
+                for row, block in zip(own.tolist(), blocks, strict=True):
+                    seen, _ = repair_texts(found.layout.texts(block), repair)
+                    out[row] = (_cut(seen.source[0], size), _cut(seen.target[0], size))
+                found.inputs.check()
+        report("fetching samples", len(out), len(chosen))
     return out
 
 

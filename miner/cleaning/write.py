@@ -1,56 +1,50 @@
-"""Write the rows of a run: kept ones, rejected ones with reasons, and all scores."""
+"""Write rows: kept ones, rejected ones with reasons, and scores."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
-from typing import IO
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
 
-from miner.cleaning.decide import Cleaned
-from miner.cleaning.worker import REPAIRED, ROWS, repair_texts, repairer
+from miner.cleaning.decide import Cleaned, rounded
+from miner.cleaning.plan import Step
+from miner.cleaning.scorers import REPAIRED, ROWS, repair_texts, repairer
 from miner.progress import Reporter, silent
+from miner.text.compression import codec, compressor
 from miner.text.layout import REPLACED, Block, Raw
-from miner.text.output import StrPath, all_or_none, open_output
+from miner.text.rows import Rows
 
 
-def write(
-    found: Cleaned,
-    kept: Sequence[StrPath],
-    rejected: StrPath | None = None,
-    scores: StrPath | None = None,
-    report: Reporter = silent,
+def write_rows(
+    found: Cleaned, rows: Rows, outputs: Mapping[str, Path], report: Reporter = silent
 ) -> None:
     """Write each row once, in order, with all its columns unchanged, to one of the outputs.
 
-    kept: one file, or one for each side. rejected: rows with two more columns, the filter that
-    removed the row and its score. scores: one JSON object of all scores for each row, one a line.
-    All outputs appear whole, or none does. Raises ResourceError, and CorpusError if an input has
-    changed since the run began: its rows would not be those that were scored.
+    By role: ``kept`` rows, or their sides ``kept`` and ``kept-1``; ``rejected`` rows with two more
+    columns, the filter that removed the row and its score; ``scores``, one JSON object of all
+    scores for each row, one a line.
     """
-    rows = found.source
-    with all_or_none() as together, ExitStack() as stack:
-
-        def opened(path: StrPath) -> IO[bytes]:
-            return stack.enter_context(open_output(path, binary=True, together=together))
-
-        outputs = [opened(path) for path in kept]
-        bad = opened(rejected) if rejected else None
-        lines = opened(scores) if scores else None
+    with ExitStack() as stack:
+        files = {role: stack.enter_context(_opened(path)) for role, path in outputs.items()}
+        kept = [file for role, file in files.items() if role.startswith("kept")]
+        bad, lines = files.get("rejected"), files.get("scores")
         if rows.head is not None:
-            outputs[0].write(rows.head + b"\n")
+            for file in kept[:1]:
+                file.write(rows.head + b"\n")
             if bad is not None:
                 bad.write(rows.head + b"\tfilter\tvalue\n")
         repair = repairer(found.plan.repair)
         done = 0
         for block in rows.blocks(ROWS):
-            raws = _written(found, block, done, repair)
+            raws = _written(found, rows, block, done, repair)
             removed = found.removed[done : done + len(block)].tolist()
             stay = [raw for raw, reason in zip(raws, removed, strict=True) if reason < 0]
-            for output, side in zip(outputs, _joined(stay, len(outputs)), strict=True):
+            for output, side in zip(kept, _joined(stay, len(kept)), strict=True):
                 output.write(_text(side))
             if bad is not None:
                 gone = []
@@ -64,25 +58,74 @@ def write(
                 lines.write(_text(score_lines(found, part)))
             done += len(block)
             report("writing", done, found.count)
-        rows.inputs.check()
+
+
+def write_scores(
+    table: np.ndarray,
+    steps: Sequence[Step],
+    rows: Rows,
+    output: Path,
+    only: bool,
+    report: Reporter = silent,
+) -> None:
+    """Write each row with its scores at its end, records ``(n,)``; ``only``: scores alone.
+
+    Bytes that are replaced by U+FFFD in the texts are replaced in the row as well. Two files
+    become one tsv; for JSON, scores become further keys.
+    """
+    replace = rows.layout.on_error == "replace"
+    done = 0
+    with _opened(output) as file:
+        if rows.head is not None and not only:
+            labels = (step.label for step in steps)
+            file.write("\t".join([rows.head.decode("utf-8", "replace"), *labels]).encode() + b"\n")
+        for block in rows.blocks(ROWS):
+            lines = []
+            scores = table["score"][done : done + len(block)]
+            for raw, values in zip(block.raw, scores.tolist(), strict=True):
+                cells = {
+                    step.label: rounded(step, value)
+                    for step, value in zip(steps, values, strict=True)
+                }
+                if only:
+                    lines.append("\t".join(f"{cell:.6g}" for cell in cells.values()).encode())
+                    continue
+                if replace:
+                    raw = tuple(line.decode("utf-8", "replace").encode() for line in raw)
+                lines.append(rows.layout.with_cells(raw, cells))
+            file.write(_text(lines))
+            done += len(block)
+            report("writing", done, len(table))
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[Any]]:
+    """Open a file of a task for writing, compressed by its suffix."""
+    library = codec(str(path))
+    with open(path, "wb") as raw:
+        if library is None:
+            yield raw
+            return
+        with compressor(library, raw) as file:
+            yield file
 
 
 def _written(
-    found: Cleaned, block: Block, first: int, repair: Callable[[str], str] | None
+    found: Cleaned, rows: Rows, block: Block, first: int, repair: Callable[[str], str] | None
 ) -> list[Raw]:
     """Rows of a block as they are written: unchanged unless texts were repaired or replaced."""
-    layout = found.source.layout
     raws = list(block.raw)
     changed = found.state[first : first + len(block)] & (REPLACED | REPAIRED)
     for number in np.flatnonzero(changed).tolist():
-        texts, _ = repair_texts(layout.texts(Block(block.first + number, [raws[number]])), repair)
-        raws[number] = layout.with_texts(raws[number], texts.source[0], texts.target[0])
+        one = Block(block.first + number, [raws[number]])
+        texts, _ = repair_texts(rows.layout.texts(one), repair)
+        raws[number] = rows.layout.with_texts(raws[number], texts.source[0], texts.target[0])
     return raws
 
 
 def _joined(raws: list[Raw], files: int) -> list[list[bytes]]:
     """Lines for each of ``files`` files; for one file, two sides become one line with a tab."""
-    if raws and files < len(raws[0]):
+    if raws and 0 < files < len(raws[0]):
         return [[b"\t".join(line.replace(b"\t", b" ") for line in raw) for raw in raws]]
     return [[raw[file] for raw in raws] for file in range(files)]
 

@@ -3,33 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from miner.cleaning.choice import Choice
-from miner.cli import filtering, filtering_shards, guard, options, sharding
+from miner.cli import filtering, guard, options, sharding
 from miner.cli.option_types import COUNT, NUMBER
-from miner.cli.options import say
+from miner.cli.options import say, write_json
 from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Command, Settings
-from miner.cli.sharding import Sharding
 from miner.config_fields import option
-from miner.errors import CorpusError
+from miner.tasks.workers import Workers
 from miner.text.formats import BitextFormat
-
-if TYPE_CHECKING:
-    from miner.cleaning.run_checkpoint import Checkpoint
+from miner.text.remote import is_remote
 
 
 @dataclass(frozen=True)
 class Outputs:
-    """Files that a run writes; directories, by shards."""
+    """Files that a run writes; directories, for several bitexts."""
 
     kept: str | None = option(
         None,
@@ -72,8 +64,8 @@ Examples:
   miner filter --source web.de --target web.en --config filters.toml -o clean.de clean.en
   miner filter web.tsv --target-words 5M -o clean.tsv
   miner filter web.tsv --dry-run 10000
-  miner filter web.tsv --threshold 0.5 --checkpoint web.scores -o clean.tsv
-  miner filter 'web/*.tsv.zst' --work work --backend processes -o clean/ --rejected bad/
+  miner filter web.tsv --threshold 0.5 --work web.work -o clean.tsv
+  miner filter 'web/*.tsv.zst' --backend processes -o clean/ --rejected bad/
   miner filter --list""",
 )
 @click.argument("files", nargs=-1, metavar="[BITEXT]")
@@ -102,16 +94,10 @@ Examples:
     is_flag=True,
     help="Repair broken encoding (Ã¤ for ä) before filtering, and in the output.",
 )
-@click.option(
-    "--checkpoint",
-    metavar="DIR",
-    help="Keep the scores in DIR, to reuse them with other bounds; else they are in "
-    "OUTPUT.checkpoint until the run is done.",
-)
 @options.model
 @filtering.languages
 @filtering.reading
-@sharding.work
+@sharding.work("so that other bounds use scores again, ")
 @sharding.options
 @options.threads
 def filter(
@@ -126,12 +112,11 @@ def filter(
     dry_run: int | None,
     all_scores: bool,
     repair: bool,
-    checkpoint: str | None,
     model: str,
     languages: tuple[str | None, str | None],
     layout: BitextFormat,
     work: str | None,
-    shards: Sharding | None,
+    workers: Workers,
     threads: int | None,
 ) -> None:
     """Clean a bitext: BITEXT, a tsv or jsonl file (- for standard input), or two aligned files.
@@ -139,32 +124,28 @@ def filter(
     Without --config the default filters run: rules, duplicates, and the quality of each pair by
     the model; some need --source-lang and --target-lang. Every row is kept or rejected, unchanged
     and in order. The funnel, a table of the pairs that each filter removed, goes to standard error.
-    Repeat a stopped run to continue from its checkpoint.
+    Repeat a stopped run to continue where it was.
 
-    With --backend, BITEXT, --source and --target may be patterns such as 'web/*.tsv.zst'. Their
-    files are filtered as if they were one, by tasks; -o, --rejected and --scores-jsonl are then
-    directories, with a file of its name for each.
+    BITEXT, --source and --target may be patterns such as 'web/*.tsv.zst'. Their files are filtered
+    as if they were one; -o, --rejected and --scores-jsonl are then directories, with a file of its
+    name for each, and so they are with --backend.
     """
     if listing:
         click.echo(filtering.listing())
         return
     from miner.cleaning import funnel
-    from miner.cleaning.clean import clean
+    from miner.cleaning.bitexts import refuse_equal_names
     from miner.cleaning.dry_run import sample
+    from miner.cleaning.outputs import folder_outputs
+    from miner.cleaning.pipeline import filter_text, text_run
     from miner.cleaning.plan import default_plan, read_plan
-    from miner.cleaning.write import write
-    from miner.machine import thread_count
     from miner.reports import cleaning_report
-    from miner.text.lines import display_name
-    from miner.text.rows import Rows
 
     inputs, kept = _files(files, source, target, outputs.kept)
-    if shards is not None:
-        if len(kept) > 1:
-            raise click.UsageError("shards write bitexts: -o is one directory")
-        filtering_shards.run(inputs, click.get_current_context().params)
-        return
-    sharding.refuse_work(work)
+    names = sharding.bitexts(inputs)
+    folders = filtering.in_folders(inputs) and dry_run is None
+    if folders and (kept[0] == "-" or len(kept) > 1):
+        raise click.UsageError("each one of BITEXT has a file of its own: name one directory, -o")
     named = {
         **dict(zip(("-o", "the second file of -o"), kept, strict=False)),
         "--rejected": outputs.rejected,
@@ -175,57 +156,60 @@ def filter(
         cleaning_report.check(outputs.page)
     context = filtering.context(languages, model)
     plan = default_plan(context) if config is None else read_plan(config, context)
-    guard.check([*inputs, config, *map(str, plan.files())], {**named, "--checkpoint": checkpoint})
-    guard.check_suffixes({name: path for name, path in named.items() if name != "--report"})
-    guard.check_writable([path for path in named.values() if path is not None])
+    paths = [path for sides in names for path in sides]
+    guard.check([*paths, config, *map(str, plan.files())], {**named, "--work": work})
+    if folders:
+        refuse_equal_names(names)
+        guard.check_writable([outputs.page] if outputs.page is not None else [])
+    else:
+        guard.check_suffixes({name: path for name, path in named.items() if name != "--report"})
+        guard.check_writable([path for path in named.values() if path is not None])
     plan = dataclasses.replace(plan, repair=plan.repair or repair)
     filtering.refuse_choice(plan, choice, threshold)
     if threshold is not None:
         plan = plan.with_bound(threshold)
     filtering.warn(plan)
+    beside = filtering.beside(kept[0])
+    if dry_run is not None:  # its results go
+        work, beside = None, None if work is None or is_remote(work) else work
+    workers = dataclasses.replace(workers, threads=threads)
     with (
-        filtering.spooled(inputs) as (paths, place),
-        _checkpoint(checkpoint, None if dry_run is not None else kept[0], place) as scores,
-    ):
-
-        def rows_of(paths: list[str]) -> Rows:
-            other = paths[1] if target else None
-            return Rows(paths[0], other, layout, more=plan.columns, rewritable=True)
-
-        rows = rows_of(paths)
-        pages = ("--report", "--scores-jsonl")
-        texts = {name: path for name, path in named.items() if name not in pages}
-        guard.check_written(texts, rows.layout.formats[0])
+        Progress("rows" if workers.backend == "serial" else "tasks") as report,
+        text_run(
+            "filtering", names, layout, work=work, beside=beside, workers=workers, report=report,
+            note=say,
+        ) as (run, bitexts),
+    ):  # fmt: skip
+        if not folders:
+            pages = ("--report", "--scores-jsonl")
+            texts = {name: path for name, path in named.items() if name not in pages}
+            with bitexts[0].opened(plan.columns, 0) as rows:
+                guard.check_written(texts, rows.layout.formats[0])
+        roles = {"rejected": outputs.rejected, "scores": outputs.scores}
+        wanted = dict(zip(("kept", "kept-1"), kept, strict=False))
+        wanted |= {role: path for role, path in roles.items() if path is not None}
+        places = [folder_outputs(one, wanted) for one in bitexts] if folders else [wanted]
         if dry_run is not None:
-            total, rows = rows.counted(), rows_of(sample(rows, dry_run, place))
-            share = rows.counted() / max(total, 1)
-            choice = choice.of_a(share)
+            bitexts, size, total = sample(bitexts, dry_run, run.work / "sample")
+            choice, places = choice.of_a(size / max(total, 1)), []
             say(
-                f"trying {rows.counted():,} of {total:,} rows; counts to keep are scaled to the "
+                f"trying {size:,} of {total:,} rows; counts to keep are scaled to the "
                 "sample, which has fewer duplicates than the whole text"
             )
-        filtering.tell_missing(plan, config, filtering.identified(plan, [rows]))
-        with Progress() as report:
-            found = clean(
-                rows,
-                plan,
-                scores,
-                choice=choice,
-                all_scores=all_scores or dry_run is not None or outputs.scores is not None,
-                keep=checkpoint is not None,
-                threads=thread_count(threads),
-                report=report,
-                note=say,
-            )
-            if dry_run is None:
-                write(found, kept, outputs.rejected, outputs.scores, report)
-        filtering_shards.tell(funnel.summary(found), outputs.page if outputs.as_json else None)
-        if outputs.page is not None and not outputs.as_json:
-            names = list(map(display_name, inputs))
-            with Progress() as report:
-                cleaning_report.write(
-                    outputs.page, found, names=names, sample=dry_run is not None, report=report
-                )
+        filtering.tell_missing(plan, config, filtering.identified(plan, bitexts))
+        found = filter_text(
+            run,
+            bitexts,
+            plan,
+            outputs=places,
+            choice=choice,
+            all_scores=all_scores or dry_run is not None or outputs.scores is not None,
+        )
+        say(funnel.table(found.summary))
+        if outputs.page is not None and outputs.as_json:
+            write_json(outputs.page, funnel.as_dict(found.summary), indent=2)
+        elif outputs.page is not None:
+            cleaning_report.write(outputs.page, found, sample=dry_run is not None, report=report)
 
 
 def _files(
@@ -242,32 +226,3 @@ def _files(
     if len(files) > 1 or (files and output is None):
         raise click.UsageError("with --source and --target, give the outputs as -o SOURCE TARGET")
     return inputs, [output or "-", *files]
-
-
-def _is_file(output: str) -> bool:
-    """Tell whether an output is, or will be, a regular file, so that files can lie beside it."""
-    return output != "-" and (os.path.isfile(output) or not os.path.exists(output))
-
-
-@contextmanager
-def _checkpoint(named: str | None, output: str | None, place: Path) -> Iterator[Checkpoint]:
-    """Hold the checkpoint of a run until its outputs are written: nothing is read before.
-
-    named: the directory that the user keeps; without it, one beside ``output``, or in the temporary
-    directory ``place`` if there is no such file, is removed at the end. An error of the text
-    removes it too, since a corrected text has other scores; after all others the run can go on.
-    """
-    from miner.cleaning.run_checkpoint import Checkpoint
-
-    if named is not None:
-        with Checkpoint(named) as scores:
-            yield scores
-        return
-    beside = output is not None and _is_file(output)
-    with Checkpoint(f"{output}.checkpoint" if beside else place / "checkpoint") as scores:
-        try:
-            yield scores
-        except CorpusError:
-            scores.remove()
-            raise
-        scores.remove()

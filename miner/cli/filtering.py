@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+import glob
 import os
-import shutil
-import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, nullcontext
-from pathlib import Path
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,13 +13,13 @@ from click.core import ParameterSource
 
 from miner.cli import options
 from miner.cli.options import say
-from miner.errors import MinerError
+from miner.tasks.workers import Workers
 
 if TYPE_CHECKING:
+    from miner.cleaning.bitexts import Bitext
     from miner.cleaning.choice import Choice
     from miner.cleaning.plan import Plan
     from miner.filters.filter_types import Context, Filter
-    from miner.text.rows import Rows
 
 languages = options.languages(
     source={
@@ -66,14 +64,14 @@ def context(languages: tuple[str | None, str | None], model: str) -> Context:
     return Context(*languages, model=model if named else None)
 
 
-def identified(plan: Plan, parts: Iterable[Rows]) -> str:
-    """Describe the languages of a bitext, and warn of those that are odd or weak."""
-    from miner.cleaning.text_languages import identify_rows
+def identified(plan: Plan, bitexts: Iterable[Bitext]) -> str:
+    """Describe the languages of a text, and warn of those that are odd or weak."""
+    from miner.cleaning.bitexts import languages_of
     from miner.encoder.loading import split_name
     from miner.encoder.model import load
     from miner.scoring.language_notes import describe_both, doubts
 
-    languages = identify_rows(parts, plan.context.languages)
+    languages = languages_of(bitexts, plan.context.languages)
     model = None
     quality = any(step.name == "quality" for step in plan.steps)
     if quality and split_name(plan.context.encoder) is None:
@@ -122,44 +120,27 @@ def unknown_languages(plan: Plan) -> list[str]:
     return [code for code in codes if not all(knows(code) for knows in known)]
 
 
-@contextmanager
-def spooled(paths: list[str]) -> Iterator[tuple[list[str], Path]]:
-    """Yield files that can be read more than once, and a temporary directory.
+def in_folders(given: Sequence[str]) -> bool:
+    """Tell whether outputs are folders, of files with the names of the bitexts.
 
-    Standard input and pipes are copied to that directory; errors name them as the user did.
+    So they are for patterns, and where options say how tasks run; standard input has no name.
     """
-    from miner.text.durable import scratch_directory
-    from miner.text.lines import display_name
-
-    with scratch_directory() as place:
-        names, out = {}, []
-        for number, path in enumerate(paths):
-            if path == "-" or not (os.path.isfile(path) or os.path.isdir(path)):
-                copy = place / f"input{number}{''.join(Path(path).suffixes[-2:])}"
-                if path == "-" or os.path.exists(path):
-                    _copy(path, copy)
-                    names[str(copy)] = display_name(path)
-                    path = str(copy)
-            out.append(path)
-        try:
-            yield out, place
-        except MinerError as error:
-            message = str(error)
-            for copied, name in names.items():
-                message = message.replace(copied, name)
-            error.args = (message,)
-            raise
+    context = click.get_current_context()
+    chosen = any(
+        context.get_parameter_source(f"workers_{field.name}") == ParameterSource.COMMANDLINE
+        for field in fields(Workers)
+    )
+    patterns = any(glob.has_magic(path) and not os.path.lexists(path) for path in given)
+    return (chosen or patterns) and "-" not in given
 
 
-def _copy(path: str, copy: Path) -> None:
-    from miner.errors import resource_error
+def beside(output: str) -> str | None:
+    """Return the output beside which a stopped run may leave its results; None for none.
 
-    source = sys.stdin.buffer if path == "-" else open(path, "rb")  # noqa: SIM115
-    try:
-        with source if path != "-" else nullcontext(), open(copy, "wb") as file:
-            shutil.copyfileobj(source, file)
-    except OSError as error:
-        raise resource_error(error, copy.parent) from error
+    Files can lie beside what is, or will be, a regular file or a folder.
+    """
+    there = os.path.exists(output) and not (os.path.isfile(output) or os.path.isdir(output))
+    return None if output == "-" or there else output.rstrip("/")
 
 
 def listing() -> str:

@@ -182,15 +182,12 @@ def _filtered(
 ) -> dict[str, Any]:
     """Filter paraphrase pairs as ``miner filter`` does; print the funnel, return counts."""
     from miner.cleaning import funnel
-    from miner.cleaning.clean import clean
+    from miner.cleaning.pipeline import filter_text, text_run
     from miner.cleaning.plan import read_plan
-    from miner.cleaning.run_checkpoint import Checkpoint
-    from miner.cleaning.write import write
-    from miner.machine import thread_count
     from miner.papers import build as work
+    from miner.tasks.workers import Workers
     from miner.text.bitext import read_bitext
     from miner.text.output import open_output
-    from miner.text.rows import Rows
 
     place = Path(tempfile.mkdtemp(prefix="paraphrases-"))
     try:
@@ -202,12 +199,15 @@ def _filtered(
         plan = read_plan(
             config or place / "filters.toml", filtering.context((None, None), "default")
         )
-        rows = Rows(str(raw), None, BitextFormat(), more=plan.columns, rewritable=True)
-        with Checkpoint(str(place / "scores")) as scores, Progress() as report:
-            found = clean(rows, plan, scores, threads=thread_count(threads), report=report)
-            write(found, [output], rejected, None, report)
-            say(funnel.table(funnel.summary(found)))
-            facts = funnel.as_dict(funnel.summary(found))
+        outputs = {"kept": output} | ({} if rejected is None else {"rejected": rejected})
+        workers = Workers(threads=threads)
+        with (
+            Progress() as report,
+            text_run("filtering", [[str(raw)]], workers=workers, report=report) as (run, bitexts),
+        ):
+            found = filter_text(run, bitexts, plan, outputs=[outputs])
+        say(funnel.table(found.summary))
+        facts = funnel.as_dict(found.summary)
         kept = read_bitext(output, None, BitextFormat(format="tsv"))
         both = list(zip(kept.source, kept.target, strict=True))
         return {"funnel": facts, "kept": work.statistics(both)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import click
 
@@ -11,10 +10,8 @@ from miner.cli import filtering, guard, options, sharding
 from miner.cli.options import say
 from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Command
+from miner.tasks.workers import Workers
 from miner.text.formats import BitextFormat
-
-if TYPE_CHECKING:
-    from miner.shards.scoring_plan import Scores
 
 
 @click.command(
@@ -24,8 +21,8 @@ Examples:
   miner score web.de-en.tsv.gz --score-only > scores.txt
   miner score web.de-en.tsv.gz --scol 3 --tcol 4 -o scored.tsv.gz
   miner score --source web.de --target web.en --score cosine --score margin -o scored.tsv
-  miner score 'web/*.tsv.zst' --work work --backend processes -o scored/
-  miner score --source 'web/*.de' --target 'web/*.en' --work work --workers 2 -o scored/
+  miner score 'web/*.tsv.zst' --backend processes -o scored/
+  miner score --source 'web/*.de' --target 'web/*.en' --workers 2 -o scored/
   zcat web.tsv.gz | miner score - --score-only | paste scores.old -""",
 )
 @options.bitext
@@ -45,7 +42,7 @@ Examples:
 @options.model
 @filtering.languages
 @filtering.reading
-@sharding.work
+@sharding.work()
 @sharding.options
 @click.option("--score-only", is_flag=True, help="Write scores without the rows.")
 @options.threads
@@ -54,8 +51,8 @@ Examples:
     "--output",
     default="-",
     metavar="FILE",
-    help="Rows and scores [standard output]; .gz .bz2 .xz .zst compress. With --backend, a "
-    "directory: a file of its name for each one of BITEXT.",
+    help="Rows and scores [standard output]; .gz .bz2 .xz .zst compress. Of a pattern, and with "
+    "--backend, a directory: a file of its name for each one of BITEXT.",
 )
 def score(
     bitext: str | None,
@@ -67,7 +64,7 @@ def score(
     languages: tuple[str | None, str | None],
     layout: BitextFormat,
     work: str | None,
-    shards: sharding.Sharding | None,
+    workers: Workers,
     score_only: bool,
     threads: int | None,
     output: str,
@@ -76,16 +73,16 @@ def score(
 
     BITEXT is a tsv or jsonl file, or - for standard input; or give two aligned files by --source
     and --target. The default score is the probability that both sides mean the same; a pair's score
-    does not depend on the other pairs of the file. With --backend, BITEXT, --source and --target
-    may be patterns such as 'web/*.tsv.zst', whose files are scored by tasks, large ones in pieces.
+    does not depend on the other pairs of the file. BITEXT, --source and --target may be patterns
+    such as 'web/*.tsv.zst'. Repeat a stopped run to continue where it was.
     """
-    from miner.cleaning import score_rows
+    from miner.cleaning.bitexts import refuse_equal_names
+    from miner.cleaning.outputs import folder_outputs
+    from miner.cleaning.pipeline import score_text, text_run
     from miner.cleaning.plan import read_plan, scores_of, scores_plan
     from miner.filters.registry import FILTERS
-    from miner.machine import thread_count
-    from miner.text.rows import Rows
 
-    files = filtering.inputs(bitext, source, target)
+    inputs = filtering.inputs(bitext, source, target)
     known = filtering.scoring()
     for name in names:
         if name in FILTERS and None in (kind.default for kind in FILTERS[name].settings.values()):
@@ -94,83 +91,45 @@ def score(
             raise click.UsageError(f"there is no score {name!r}; there are: {', '.join(known)}")
     if names and config is not None:
         raise click.UsageError("give either --score or --config")
+    files = sharding.bitexts(inputs)
+    folders = filtering.in_folders(inputs)
+    if folders and output == "-":
+        raise click.UsageError("each one of BITEXT has a file of its own: name a directory, -o")
     context = filtering.context(languages, model)
-    if shards is not None:
-        from miner.shards.scoring_plan import Scores
-
-        scores = Scores(
-            names or ("quality",), config, *context.languages, context.model, score_only
-        )
-        bitexts = sharding.bitexts(files)
-        shards = replace(shards, threads=threads)
-        _score_shards(bitexts, output, work, scores, shards, layout)
-        return
-    sharding.refuse_work(work)
-    guard.check_suffixes({"-o": output})
     if config is None:
         plan = scores_plan(names or ("quality",), context)
     else:
         plan = scores_of(read_plan(config, context))
-    guard.check([*files, config, *map(str, plan.files())], {"-o": output})
-    with filtering.spooled(files) as (paths, _):
-        rows = Rows(
-            paths[0],
-            paths[1] if target else None,
-            layout,
-            more=plan.columns,
-            rewritable=True,
-        )
-        if not score_only:
-            written = "tsv" if target else rows.layout.formats[0]
-            guard.check_written({"-o": output}, written)
-        filtering.identified(plan, [rows])
-        with Progress() as report:
-            unread, replaced = score_rows.write(
-                rows,
-                plan,
-                output,
-                only=score_only,
-                threads=thread_count(threads),
-                report=report,
-            )
-    _tell(unread, replaced)
-
-
-def _score_shards(
-    bitexts: list[list[str]],
-    directory: str,
-    work: str | None,
-    scores: Scores,
-    shards: sharding.Sharding,
-    layout: BitextFormat,
-) -> None:
-    """Score bitexts by tasks."""
-    from miner.shards.bitext_files import BitextFiles
-    from miner.shards.score_shards import score_shards
-
-    paths = [path for sides in bitexts for path in sides]
-    work = sharding.require_work(work, paths)
-    if directory == "-":
-        raise click.UsageError("shards write a file for each one of BITEXT: name a directory, -o")
-    places = {"-o": directory, "--work": work}
-    guard.check([*paths, scores.config, *map(str, scores.plan().files())], places)
-    files = BitextFiles.of(bitexts, layout, shards.shard_lines)
-    with Progress("tasks") as report:
-        found = score_shards(
-            files,
-            directory,
-            work,
-            scores,
-            workers=shards,
-            report=report,
-            note=report.say,
-        )
-    _tell(found["unreadable"], found["replaced"])
-    say(f"{found['rows']:,} rows of {len(bitexts):,} files scored: {directory}")
-
-
-def _tell(unread: int, replaced: int) -> None:
-    if unread:
-        say(f"unreadable rows, scored as empty ones: {unread}")
-    if replaced:
-        say(f"rows with bytes replaced: {replaced}")
+    paths = [path for sides in files for path in sides]
+    guard.check([*paths, config, *map(str, plan.files())], {"-o": output, "--work": work})
+    if folders:
+        refuse_equal_names(files)
+    else:
+        guard.check_suffixes({"-o": output})
+        guard.check_writable([output])
+    beside = filtering.beside(output)
+    workers = replace(workers, threads=threads)
+    with (
+        Progress("rows" if workers.backend == "serial" else "tasks") as report,
+        text_run(
+            "scoring", files, layout, work=work, beside=beside, workers=workers, report=report,
+            note=say,
+        ) as (run, bitexts),
+    ):  # fmt: skip
+        if not folders:
+            if not score_only:
+                with bitexts[0].opened(plan.columns, 0) as rows:
+                    written = "tsv" if target else rows.layout.formats[0]
+                guard.check_written({"-o": output}, written)
+            filtering.identified(plan, bitexts)
+        wanted = {"scored": output}
+        outputs = [
+            folder_outputs(one, wanted, score_only) if folders else wanted for one in bitexts
+        ]
+        found = score_text(run, bitexts, plan, outputs, only=score_only)
+    if found["unreadable"]:
+        say(f"unreadable rows, scored as empty ones: {found['unreadable']}")
+    if found["replaced"]:
+        say(f"rows with bytes replaced: {found['replaced']}")
+    if folders:
+        say(f"{found['rows']:,} rows of {len(files):,} files scored: {output}")

@@ -8,16 +8,10 @@ from miner.filters.filter_types import GLOBAL, Comparison, Filter, Setting
 class Decile(Comparison):
     """Tenths of the pairs that are left, by rank."""
 
-    by_place = True
-
-    def compare(self, sketches: np.ndarray, rank: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Tenth of each pair, 1 (the worst) to 10; of equal ranks the earlier row is better."""
-        place = np.empty(len(rows), dtype=np.int64)
-        place[np.lexsort((rows, -rank))] = np.arange(len(rows))
-        return self.of_places(place, len(rows))
+    by = "place"
 
     def of_places(self, place: np.ndarray, total: int) -> np.ndarray:
-        """Tenth of each pair by its place, 0 for the best of all."""
+        """Tenth of each pair, 1 (the worst) to 10, by its place, 0 for the best of all."""
         return np.asarray(np.floor((total - 1 - place) * 10 / max(total, 1)) + 1)
 
 

@@ -54,35 +54,25 @@ def keys(batch: Batch, exact: bool) -> np.ndarray:
     return out
 
 
-def kept_duplicates(of: str, keys: np.ndarray, score: np.ndarray, rows: np.ndarray) -> np.ndarray:
+def duplicates_of_either(keys: np.ndarray, score: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """For each pair the row of the duplicate that stays, -1 for a pair that stays: ``(m,) int64``.
 
-    keys: ``(m, 3) uint64``, see :func:`keys`. score: ``(m,)``, higher is better; of equal scores
-    the first row stays. rows: ``(m,) int64``, ascending. of: the text compared: "pair", "source",
-    "target"; with "either" a pair goes if its source or its target is in a better pair that stays.
+    A pair goes if its source or its target is in a better pair that stays. keys: ``(m, 2) uint64``,
+    of source and target. score: ``(m,)``, higher is better; of equal scores the first row stays.
+    rows: ``(m,) int64``, ascending.
     """
-    order = np.lexsort((rows, -score))
-    if of == "either":
-        # Places instead of scores, as hashes must not decide between equal ones.
-        worth = np.empty(len(rows))
-        worth[order] = -np.arange(len(rows))
-        chosen = match_one_to_one(
-            worth, *[np.unique(keys[:, side], return_inverse=True)[1] for side in (1, 2)]
-        )
-        out = np.full(len(rows), -1, dtype=np.int64)
-        kept = np.zeros(len(rows), dtype=bool)
-        kept[chosen] = True
-        for side in (2, 1):  # a duplicate by source is reported before one by target
-            kind, place = np.unique(keys[:, side], return_inverse=True)
-            best = np.full(len(kind), -1, dtype=np.int64)
-            best[place[kept]] = rows[kept]
-            found = ~kept & (best[place] >= 0)
-            out[found] = best[place][found]
-        return out
-    column = TEXTS.index(of)
-    _, first, place = np.unique(keys[order, column], return_index=True, return_inverse=True)
-    out = np.empty(len(rows), dtype=np.int64)
-    out[order] = np.where(first[place] == np.arange(len(order)), -1, rows[order][first[place]])
+    # Places instead of scores, as hashes must not decide between equal ones.
+    worth = np.empty(len(rows))
+    worth[np.lexsort((rows, -score))] = -np.arange(len(rows))
+    sides = [np.unique(column, return_inverse=True)[1] for column in keys.T]
+    kept = np.zeros(len(rows), dtype=bool)
+    kept[match_one_to_one(worth, *sides)] = True
+    out = np.full(len(rows), -1, dtype=np.int64)
+    for place in reversed(sides):  # a duplicate by source is reported before one by target
+        best = np.full(place.max(initial=-1) + 1, -1, dtype=np.int64)
+        best[place[kept]] = rows[kept]
+        found = ~kept & (best[place] >= 0)
+        out[found] = best[place][found]
     return out
 
 
@@ -92,18 +82,20 @@ class Duplicates(Comparison):
     def __init__(self, settings: Mapping[str, Any], context: Context):
         self.of, self.exact = settings["of"], settings["exact"]
         self.field = ("exact key" if self.exact else "key", "<u8", 3)
+        # With "either", a pair depends on one that depends on others, and so on.
+        self.by = "all" if self.of == "either" else "best"
 
     def sketch(self, batch: Batch) -> np.ndarray:
         return keys(batch, self.exact)
 
-    def compare(self, sketches: np.ndarray, rank: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        return kept_duplicates(self.of, sketches[rows], rank, rows)
-
-    def keys(self, sketches: np.ndarray) -> np.ndarray | None:
-        if self.of == "either":  # a pair depends on one that depends on others, and so on
-            return None
+    def keys(self, sketches: np.ndarray) -> np.ndarray:
+        if self.of == "either":
+            return sketches[:, 1:]
         column = TEXTS.index(self.of)
         return sketches[:, column : column + 1]
+
+    def of_all(self, keys: np.ndarray, rank: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        return duplicates_of_either(keys, rank, rows)
 
     def of_best(
         self,

@@ -96,36 +96,25 @@ Scorer = Callable[[Batch], np.ndarray]
 class Comparison:
     """A GLOBAL filter with its settings; it compares all pairs that are left.
 
-    A filter overrides `compare`, and `field` and `sketch` if it compares texts.
+    A text comes in pieces, of which a filter takes no more than it must: ``by`` says what.
+    "best": `keys` of each pair, and the best pair of each key, which decide by `of_best`. "place":
+    the place of each pair among all by rank, which decides by `of_places`. "all": the `keys` of all
+    pairs at once, compared by `of_all`. For a filter with `Filter.names_row` a score is the row of
+    another pair, or -1. Of pairs of equal rank the first is better.
     """
 
+    by = "best"
     # Name, dtype and length of a pair's sketch, which is stored with the pair's scores; None if
-    # `compare` needs none. Filters that name the same field share one sketch.
+    # there is none. Filters that name the same field share one sketch.
     field: tuple[str, str, int] | None = None
 
     def sketch(self, batch: Batch) -> np.ndarray:
         """Sketches of n pairs ``(n, length)``; each depends on its own pair alone."""
         return np.zeros((len(batch), 0))
 
-    def compare(self, sketches: np.ndarray, rank: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Scores ``(m,)`` of the pairs that are left.
-
-        sketches: ``(n, length)``, of all rows of the bitext. rank: ``(m,) float64``, higher is
-        better, of the pairs left. rows: ``(m,) int64``, their rows, ascending. For a filter with
-        `Filter.names_row` a score is the row of another pair, or -1.
-        """
-        raise TypeError("a whole-corpus filter defines compare()")
-
-    # True if a score depends on the place of a pair among all by rank: `of_places` computes it.
-    by_place = False
-
-    def keys(self, sketches: np.ndarray) -> np.ndarray | None:
-        """Keys ``(m, g) uint64`` of pairs with these sketches; None for a filter without keys.
-
-        A pair is compared with no others than the best pairs that have one of its keys in the same
-        column. So the pairs of a large text can be compared in parts: `of_best` computes scores.
-        """
-        return None
+    def keys(self, sketches: np.ndarray) -> np.ndarray:
+        """Keys ``(m, g) uint64`` of pairs with these sketches."""
+        raise TypeError("a filter by keys defines keys()")
 
     def of_best(
         self,
@@ -134,19 +123,23 @@ class Comparison:
         best: np.ndarray,
         sketches_of: Callable[[np.ndarray], np.ndarray],
     ) -> np.ndarray:
-        """Scores ``(m,)`` as of `compare`, given the row of the best pair of each key.
+        """Scores ``(m,)``, given the row of the best pair that has the same key in its column.
 
         sketches: ``(m, length)``, rows: ``(m,) int64``, best: ``(m, g) int64``. sketches_of: looks
         up the sketches of any rows of the text.
         """
-        raise TypeError("a filter with keys defines of_best()")
+        raise TypeError("a filter by the best pairs defines of_best()")
 
     def of_places(self, place: np.ndarray, total: int) -> np.ndarray:
-        """Scores ``(m,)`` as of `compare`, given the places of pairs among ``total``, 0 the best.
-
-        Of equal ranks the first row is better.
-        """
+        """Scores ``(m,)``, given the places of pairs among ``total``, 0 the best."""
         raise TypeError("a filter by places defines of_places()")
+
+    def of_all(self, keys: np.ndarray, rank: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Scores ``(m,)`` of all pairs that are left.
+
+        keys: ``(m, g) uint64``. rank: ``(m,) float64``, higher is better. rows: ``(m,) int64``.
+        """
+        raise TypeError("a filter by all pairs defines of_all()")
 
 
 @dataclass(frozen=True)

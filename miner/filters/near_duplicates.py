@@ -39,34 +39,6 @@ def signatures(batch: Batch) -> np.ndarray:
     return np.array(found, dtype=np.uint32).reshape(len(batch), HASHES)
 
 
-def similarities(signatures: np.ndarray, score: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Similarity of each pair to a better one: ``(m,) float64``, 0 if there is none like it.
-
-    signatures: ``(n, HASHES) uint32``, of all rows. score, rows: ``(m,)``, of the pairs compared;
-    of equal scores the first row is better. The similarity is the greatest estimated share of
-    common shingles (Jaccard) with a pair compared: in each band the best one that agrees there,
-    even if that one is removed for a still better one.
-    """
-    order = np.lexsort((rows, -score))
-    ranked = rows[order]
-    alike = np.zeros(len(rows))
-    for start in range(0, HASHES, BAND):
-        # Only one band is ordered at a time: a copy of whole signatures would take most of the
-        # memory. One number for each band, since sorting several takes four times as long. Bands
-        # whose numbers collide, one in billions, are compared in full below like any others.
-        key = _key(signatures[ranked, start : start + BAND])
-        _, first, place = np.unique(key, return_index=True, return_inverse=True)
-        best = first[place]  # ranks ascend, so that the first of a band is its best
-        later = np.flatnonzero(best != np.arange(len(best)))
-        for part in range(0, len(later), 1 << 16):
-            own = later[part : part + (1 << 16)]
-            same = (signatures[ranked[own]] == signatures[ranked[best[own]]]).mean(axis=1)
-            alike[own] = np.maximum(alike[own], same)
-    out = np.empty(len(rows))
-    out[order] = alike
-    return out
-
-
 def _key(band: np.ndarray) -> np.ndarray:
     """Number of a band of signatures ``(m, BAND)``: ``(m,) uint64``."""
     words = np.ascontiguousarray(band).view(np.uint64)
@@ -84,9 +56,6 @@ class NearDuplicates(Comparison):
     def sketch(self, batch: Batch) -> np.ndarray:
         return signatures(batch)
 
-    def compare(self, sketches: np.ndarray, rank: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        return similarities(sketches, rank, rows)
-
     def keys(self, sketches: np.ndarray) -> np.ndarray:
         bands = range(0, HASHES, BAND)
         return np.stack([_key(sketches[:, start : start + BAND]) for start in bands], axis=1)
@@ -98,6 +67,12 @@ class NearDuplicates(Comparison):
         best: np.ndarray,
         sketches_of: Callable[[np.ndarray], np.ndarray],
     ) -> np.ndarray:
+        """Similarity of each pair to a better one, 0 if there is none like it.
+
+        It is the greatest estimated share of common shingles (Jaccard) with the best pair of a
+        band, even if that one is removed for a still better one. Bands whose keys collide, one in
+        billions, are compared in full like any others.
+        """
         alike = np.zeros(len(rows))
         for column in best.T:
             later = np.flatnonzero(column != rows)

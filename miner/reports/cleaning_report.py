@@ -9,9 +9,10 @@ import numpy as np
 
 from miner.cleaning import funnel, samples
 from miner.cleaning.decide import Cleaned, Stage
+from miner.cleaning.pipeline import Filtered
 from miner.cleaning.plan import Step
 from miner.cleaning.samples import Group, StepSummary
-from miner.cleaning.worker import broken
+from miner.cleaning.scorers import broken
 from miner.filters.filter_types import MODEL
 from miner.progress import Reporter, silent
 from miner.reports import cleaning_charts, page
@@ -25,29 +26,25 @@ CUT, KEPT = 400, 12
 
 
 def write(
-    path: StrPath,
-    found: Cleaned,
-    *,
-    names: Sequence[str] | None = None,
-    sample: bool = False,
-    report: Reporter = silent,
+    path: StrPath, filtered: Filtered, *, sample: bool = False, report: Reporter = silent
 ) -> None:
     """Write the page about a cleaning, reading its text once more for the samples.
 
-    ``names``: names of the files, where `Rows` reads copies of them; ``sample``: only a sample was
-    cleaned. Raises DependencyError without Bokeh, ResourceError where the page cannot be written,
-    and CorpusError for a text that has changed.
+    ``sample``: only a sample was cleaned. Raises DependencyError without Bokeh, ResourceError
+    where the page cannot be written, and CorpusError for a text that has changed.
     """
     check(path)
-    names = names or found.source.layout.names
+    found = filtered.whole()
+    names = [file.name for one in filtered.pieces if not one.number for file in one.bitext.files]
     summaries = samples.summaries(found)
     others = samples.others(found)
     kept = samples.kept(found, KEPT)
-    curve = curve_of(found)
+    curve = None if found.plan.ranking is None else curve_of(found, filtered.unbounded())
     usable = curve if curve is not None and len(curve.threshold) else None
     groups = [group for one in summaries for group in one.groups]
     groups += [kept, *(group for _, more in others for group in more)]
-    show = _Samples(found, {int(row) for group in groups for row in group.rows}, report)
+    chosen = {int(row) for group in groups for row in group.rows}
+    show = _Samples(filtered, found, chosen, report)
 
     charts: dict[str, Any] = {
         "left": cleaning_charts.left(found),
@@ -205,16 +202,16 @@ def _filter(one: StepSummary, stage: dict[str, Any], drawn: bool, show: _Samples
 class _Samples:
     """Fetches the texts of some rows, and makes tables of them."""
 
-    def __init__(self, found: Cleaned, rows: set[int], report: Reporter):
+    def __init__(self, filtered: Filtered, found: Cleaned, rows: set[int], report: Reporter):
         self.found = found
-        self.first = 1 + (found.source.head is not None)
+        self.first = 1 + filtered.header
         self.copies = {
             step.label: found.scores(step.label)
             for step in found.plan.steps
             if step.filter.names_row
         }
         better = {copy for row in rows if (copy := self._better(row)) is not None}
-        self.texts = samples.texts(found, rows | better, CUT, report)
+        self.texts = samples.texts(found.plan, filtered.pieces, rows | better, CUT, report)
 
     def _better(self, row: int) -> int | None:
         """Return the row that this one is a duplicate of, if it is removed for that."""

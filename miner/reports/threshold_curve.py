@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from miner.cleaning.decide import Cleaned, unbounded
+from miner.cleaning.decide import Cleaned
 from miner.filters.filter_types import MODEL
 
 # Thresholds at equal distances, of pairs and of scores.
@@ -30,13 +30,13 @@ class Curve:
     most: bool
 
 
-def curve_of(found: Cleaned) -> Curve | None:
-    """Compute the curve of a run, at thresholds of six digits; None if nothing ranks the pairs."""
+def curve_of(found: Cleaned, free: Cleaned) -> Curve:
+    """Compute the curve of a run, at thresholds of six digits.
+
+    ``free`` is the same run without a bound on the score that ranks.
+    """
     step = found.plan.ranking
-    if step is None:
-        return None
-    free = unbounded(found)
-    assert free.rank is not None
+    assert step is not None and free.rank is not None
     rows = np.flatnonzero(free.kept)
     rows = rows[np.argsort(-free.rank[rows], kind="stable")]
     rank = free.rank[rows]

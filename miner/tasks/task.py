@@ -112,9 +112,7 @@ class Task:
     fingerprint: str = field(init=False)
 
     def __post_init__(self) -> None:
-        content = [VERSION, _name(self.function), _canonical(dict(self.arguments))]
-        text = json.dumps(content, sort_keys=True)
-        object.__setattr__(self, "fingerprint", hashlib.sha256(text.encode()).hexdigest()[:32])
+        object.__setattr__(self, "fingerprint", fingerprint(self.function, self.arguments))
 
     @property
     def kind(self) -> str:
@@ -124,6 +122,12 @@ class Task:
     def inputs(self) -> list[str]:
         """Names of the tasks whose results are among the arguments."""
         return list(dict.fromkeys(_results(dict(self.arguments))))
+
+
+def fingerprint(function: Callable[..., Any], arguments: Mapping[str, Any]) -> str:
+    """Return a digest of a call: of the function's name and the content of its arguments."""
+    content = [VERSION, _name(function), _canonical(dict(arguments))]
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
 
 
 @dataclass(frozen=True)
@@ -204,7 +208,7 @@ def perform(
         temporary.mkdir(parents=True)
         if durably:
             _note(running, {"host": socket.gethostname(), "pid": os.getpid(), "since": begun})
-        before = final if (final / DONE).exists() else None
+        before = final if _is_whole(work, task.name) else None
         job = Job(temporary, memory, threads, before, report)
         value = task.function(job, **task.arguments) or {}
         found = {
@@ -259,12 +263,21 @@ def stands(work: Path, task: Task) -> bool:
 
     A result that was not made durably does not outlive a restart of the machine.
     """
+    with suppress(ArtifactError, KeyError):
+        return record(work, task.name)["fingerprint"] == task.fingerprint and _is_whole(
+            work, task.name
+        )
+    return False
+
+
+def _is_whole(work: Path, name: str) -> bool:
+    """Return True if a result has all its files, and is not from before a restart unsynced."""
     try:
-        found = record(work, task.name)
-        if found["fingerprint"] != task.fingerprint or found["boot"] not in (None, boot()):
-            return False
+        found = record(work, name)
         sizes = found["files"]
-        return all((work / task.name / name).stat().st_size == sizes[name] for name in sizes)
+        return found["boot"] in (None, boot()) and all(
+            (work / name / file).stat().st_size == sizes[file] for file in sizes
+        )
     except (ArtifactError, OSError, KeyError, TypeError):
         return False
 
@@ -327,7 +340,7 @@ def _note(path: Path, content: dict[str, Any]) -> None:
             temporary.write_text(json.dumps(content), encoding="utf-8")
 
 
-def _name(function: Function) -> str:
+def _name(function: Callable[..., Any]) -> str:
     return f"{function.__module__}.{function.__qualname__}"
 
 

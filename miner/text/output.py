@@ -27,7 +27,7 @@ Waiting = list[tuple[str, str]]
 
 @contextmanager
 def open_output(
-    path: StrPath, *, binary: bool = False, together: Waiting | None = None
+    path: StrPath, *, binary: bool = False, together: Waiting | None = None, packed: bool = False
 ) -> Iterator[IO[Any]]:
     """Open a writer whose file appears, whole, when the block ends without an exception.
 
@@ -37,7 +37,7 @@ def open_output(
     that is removed and an older file stays as it was. Temporary files that killed processes have
     left are removed. ``-`` is standard output: flushed, never closed. A device or a pipe
     (/dev/null) is written in place, and a symbolic link stays one. ``together``: see
-    :func:`all_or_none`.
+    :func:`all_or_none`. ``packed``: the bytes are compressed already.
 
     Raises ResourceError (no space, no such directory, no permission), also for the block's own
     writes, and DependencyError (zstd). BrokenPipeError passes unchanged.
@@ -51,7 +51,8 @@ def open_output(
         if origin == "-":
             yield from _to_stdout(binary)
         else:
-            yield from _to_file(origin, final, partial, binary, together)
+            library = None if packed else codec(origin)
+            yield from _to_file(library, final, partial, binary, together)
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -121,9 +122,8 @@ def _to_stdout(binary: bool) -> Iterator[IO[Any]]:
 
 
 def _to_file(
-    origin: str, final: str, partial: str, binary: bool, together: Waiting | None
+    library: Any, final: str, partial: str, binary: bool, together: Waiting | None
 ) -> Iterator[IO[Any]]:
-    library = codec(origin)
     if partial != final:
         durable.remove_leftovers(Path(final))
     with open(partial, "wb", buffering=0) as file:

@@ -14,14 +14,15 @@ from hypothesis import strategies as st
 from support.cleaning import cleaned, given_scores, parts, plan_of, written
 from support.raw_lines import hard, lines_of, put
 
-from miner.cleaning import clean as cleaning
-from miner.cleaning import dry_run, funnel
+from miner.cleaning import dry_run, funnel, pipeline, scorers, stages, write
+from miner.cleaning.bitexts import bitexts_of, cut_all
 from miner.cleaning.choice import Choice
-from miner.cleaning.write import write
+from miner.cleaning.outputs import deliver
 from miner.errors import ArtifactError, CorpusError, ResourceError
 from miner.filters.filter_types import Context
-from miner.text.formats import BitextFormat
-from miner.text.rows import Rows
+from miner.tasks.task import Result
+from miner.tasks.workers import Workers
+from miner.text.formats import USUAL_FORMAT, BitextFormat
 
 WORDS = {"name": "length", "of": "shorter", "minimum": 1}
 
@@ -47,9 +48,8 @@ def merged(found, kept: list, rejected: list) -> list:
 @given(hard, st.sampled_from(["skip", "replace"]), st.booleans())
 def test_a_tsv_is_kept_and_rejected(tmp_path_factory, data, on_error, header) -> None:
     path = put(tmp_path_factory.getbasetemp() / "clean.tsv", data)
-    rows = Rows(path, bitext_format=BitextFormat(on_error=on_error, header=header))
     try:
-        found = cleaned(rows, plan_of(WORDS))
+        found = cleaned(path, plan_of(WORDS), BitextFormat(on_error=on_error, header=header))
     except CorpusError as error:  # a row without the columns cannot be replaced
         assert on_error == "replace" and "column 2 is asked for" in str(error)
         return
@@ -81,8 +81,9 @@ def test_two_files_are_kept_and_rejected(tmp_path_factory, left, right, outputs)
     ]
     # Without the carriage returns at the line ends.
     pairs = list(zip(*(lines_of(path.read_bytes()) for path in paths), strict=True))
-    found = cleaned(Rows(*paths, bitext_format=BitextFormat(on_error="skip")), plan_of(WORDS))
-    kept, rejected = parts(found, outputs)
+    reading = BitextFormat(on_error="skip")
+    found = cleaned(tuple(paths), plan_of(WORDS), reading, kept=outputs)
+    kept, rejected = parts(found)
     flat = [tuple(line.replace(b"\t", b" ") for line in pair) for pair in pairs]
     if outputs == 2:  # lines unchanged, with their tabs
         both = list(zip(*kept, strict=True))
@@ -110,11 +111,8 @@ rows_of_json = st.lists(
 def test_json_is_kept_and_rejected(tmp_path_factory, lines) -> None:
     data = b"".join(line + b"\n" for line in lines)
     path = put(tmp_path_factory.getbasetemp() / "clean.jsonl", data)
-    rows = Rows(
-        path,
-        bitext_format=BitextFormat(source_column="source", target_column="target", on_error="skip"),
-    )
-    found = cleaned(rows, plan_of(WORDS))
+    reading = BitextFormat(source_column="source", target_column="target", on_error="skip")
+    found = cleaned(path, plan_of(WORDS), reading)
     [kept], rejected = parts(found)
     for line, out in zip(lines, merged(found, kept, rejected), strict=True):
         if out != line:
@@ -128,7 +126,7 @@ def test_json_is_kept_and_rejected(tmp_path_factory, lines) -> None:
 def test_a_very_long_line_and_no_last_newline(tmp_path: Path) -> None:
     long = b"a" * 3_000_000 + b"\t" + b"b " * 1_000_000
     path = put(tmp_path / "long.tsv", b"a\tb\r\n" + long + b"\n\nlast\tone\tmore")
-    found = cleaned(Rows(path), plan_of({"name": "length", "minimum": 1, "maximum": 10}))
+    found = cleaned(path, plan_of({"name": "length", "minimum": 1, "maximum": 10}))
     [kept], rejected = parts(found)
     assert kept == [b"a\tb", b"last\tone\tmore"]
     assert rejected == [long + b"\tlength\t1000000", b"\tlength\t0"]
@@ -138,13 +136,13 @@ def test_what_is_repaired_is_written(tmp_path: Path) -> None:
     pytest.importorskip("ftfy")
     lines = ["1\tschÃ¶n\tnice\t schÃ¶n \r", "2\tgut\tgood\tÃ¶", ""]
     path = put(tmp_path / "a.tsv", "\n".join([*lines, ""]).encode())
-    rows = Rows(path, bitext_format=BitextFormat(source_column=2, target_column=3))
-    found = cleaned(rows, plan_of(WORDS, repair=True))
+    reading = BitextFormat(source_column=2, target_column=3)
+    found = cleaned(path, plan_of(WORDS, repair=True), reading)
     [kept], rejected = parts(found)
     # Columns that are not texts of the pair do not change.
     assert [line.decode() for line in kept] == ["1\tschön\tnice\t schÃ¶n ", lines[1]]
     assert rejected == [b"\tlength\t0"] and found.repaired == 1
-    assert "1 rows were repaired" in funnel.table(funnel.summary(found))
+    assert "1 rows were repaired" in funnel.table(vars(found)["summary"])
 
 
 # --- all together, with a model -----------------------------------------------------------------
@@ -169,14 +167,17 @@ PLAN = (
 
 
 @pytest.mark.parametrize("size", [7, 60])
-def test_blocks_do_not_matter(noisy: Path, knowing_model: Path, monkeypatch, size: int) -> None:
+def test_blocks_and_pieces_do_not_matter(
+    noisy: Path, knowing_model: Path, monkeypatch, size
+) -> None:
     context = Context("de", "en", model=str(knowing_model))
     plan = plan_of(*PLAN, context=context)
-    expected = cleaned(Rows(noisy), plan)
+    expected = cleaned(noisy, plan, lines=1000)
     assert 40 < expected.kept.sum() < 70 and expected.kept[:60].mean() > 0.8
-    monkeypatch.setattr(cleaning, "ROWS", size)
+    for module in (stages, write):
+        monkeypatch.setattr(module, "ROWS", size)
     for all_scores in (False, True):
-        found = cleaned(Rows(noisy), plan, all_scores=all_scores)
+        found = cleaned(noisy, plan, all_scores=all_scores, lines=50)
         np.testing.assert_array_equal(found.removed, expected.removed)
         assert written(found) == written(expected)
         assert [
@@ -186,9 +187,9 @@ def test_blocks_do_not_matter(noisy: Path, knowing_model: Path, monkeypatch, siz
 
 def test_processes_do_not_matter(noisy: Path, knowing_model: Path, monkeypatch) -> None:
     plan = plan_of(*PLAN, context=Context("de", "en", model=str(knowing_model)))
-    expected = cleaned(Rows(noisy), plan)
-    monkeypatch.setattr(cleaning, "ROWS", 16)
-    found = cleaned(Rows(noisy), plan, threads=2)
+    expected = cleaned(noisy, plan)
+    monkeypatch.setattr(stages, "ROWS", 16)
+    found = cleaned(noisy, plan, threads=2, lines=70)
     np.testing.assert_array_equal(found.removed, expected.removed)
     for label in ("length", "quality", "margin", "duplicates"):
         np.testing.assert_array_equal(found.scores(label), expected.scores(label))
@@ -201,7 +202,7 @@ def test_a_missing_model_is_reported_before_the_work(tmp_path: Path) -> None:
     plan = plan_of(WORDS, {"name": "cosine"}, context=Context(model=str(tmp_path / "none")))
     done = []
     with pytest.raises(ArtifactError, match="none"):
-        cleaned(Rows(path), plan, report=lambda *args: done.append(args))
+        cleaned(path, plan, report=lambda *args: done.append(args))
     assert not done
 
 
@@ -213,16 +214,16 @@ def test_this_process_is_left_as_it_was(noisy: Path, knowing_model: Path) -> Non
         return [numba.get_num_threads(), *(pool["num_threads"] for pool in threadpool_info())]
 
     before = limits()
-    cleaned(Rows(noisy), plan_of(*PLAN, context=Context(model=str(knowing_model))))
+    cleaned(noisy, plan_of(*PLAN, context=Context(model=str(knowing_model))))
     assert limits()[: len(before)] == before
 
 
 def test_a_block_without_rows_to_look_at(tmp_path: Path, monkeypatch) -> None:
     """All rows of a block are rejected before an expensive filter that reads a column."""
-    monkeypatch.setattr(cleaning, "ROWS", 2)
+    monkeypatch.setattr(stages, "ROWS", 2)
     path = put(tmp_path / "a.tsv", b"a\tb\t9\n" * 4 + b"a\tb\t1\n" * 3)
     plan = plan_of({"name": "cost", "column": 3, "maximum": 5}, {"name": "expensive", "column": 3})
-    found = cleaned(Rows(path, more=["3"]), plan)
+    found = cleaned(path, plan, lines=100)
     assert found.kept.tolist() == [False] * 4 + [True] * 3
     assert np.isnan(found.scores("expensive")[:4]).all()
 
@@ -230,9 +231,9 @@ def test_a_block_without_rows_to_look_at(tmp_path: Path, monkeypatch) -> None:
 def test_an_empty_text(tmp_path: Path, knowing_model: Path) -> None:
     plan = plan_of(*PLAN, {"name": "near_duplicates"}, {"name": "decile", "of": "quality"},
                    context=Context(model=str(knowing_model)))  # fmt: skip
-    found = cleaned(Rows(put(tmp_path / "a.tsv", b"")), plan, choice=Choice(3, 5, 0.5))
+    found = cleaned(put(tmp_path / "a.tsv", b""), plan, choice=Choice(3, 5, 0.5))
     assert found.count == 0 and written(found) == ([b""], b"")
-    assert funnel.table(funnel.summary(found)).startswith(
+    assert funnel.table(vars(found)["summary"]).startswith(
         "0 rows: 0 kept (-), 0 rejected; 0 words kept"
     )
     assert found.precision is None
@@ -243,8 +244,11 @@ def test_an_empty_text(tmp_path: Path, knowing_model: Path) -> None:
 
 @pytest.mark.parametrize("step", ["fsync", "replace"])
 def test_outputs_appear_together_or_not_at_all(tmp_path: Path, monkeypatch, step: str) -> None:
-    path = put(tmp_path / "a.tsv", b"a\tb\n\n")
-    found = cleaned(Rows(path), plan_of(WORDS))
+    done = Result(str(tmp_path / "work"), "write/all", "")
+    done.path.mkdir(parents=True)
+    outputs = {role: str(tmp_path / f"{role}.tsv") for role in ("kept", "rejected", "scores")}
+    for role in outputs:
+        put(done.path / role, role.encode())
     real, left = getattr(os, step), 2 if step == "fsync" else 0
 
     def full(*arguments):
@@ -256,38 +260,43 @@ def test_outputs_appear_together_or_not_at_all(tmp_path: Path, monkeypatch, step
 
     monkeypatch.setattr(os, step, full)
     with pytest.raises(ResourceError, match="no space left"):
-        write(found, [tmp_path / "kept"], tmp_path / "rejected", tmp_path / "scores")
-    assert os.listdir(tmp_path) == ["a.tsv"]
+        deliver([done], [outputs])
+    assert os.listdir(tmp_path) == ["work"]
     monkeypatch.undo()
-    write(found, [tmp_path / "kept.xz"], tmp_path / "rejected.gz", tmp_path / "scores")
-    assert sorted(os.listdir(tmp_path)) == ["a.tsv", "kept.xz", "rejected.gz", "scores"]
+    deliver([done], [outputs])
+    assert [Path(path).read_text() for path in outputs.values()] == [*outputs]
 
 
 # --- samples ------------------------------------------------------------------------------------
 
 
-@given(st.integers(0, 12), st.integers(0, 15), st.booleans())
-def test_a_sample_is_spread_evenly(tmp_path_factory, count, size, header) -> None:
+@given(st.integers(0, 12), st.integers(0, 9), st.integers(0, 15), st.booleans())
+def test_a_sample_is_spread_evenly(tmp_path_factory, count, other, size, header) -> None:
     place = tmp_path_factory.getbasetemp()
-    lines = [b"s\tt"] * header + [b"%d\tx" % i for i in range(count)]
-    path = put(place / "all.tsv", b"".join(line + b"\n" for line in lines))
-    [copy] = dry_run.sample(Rows(path, bitext_format=BitextFormat(header=header)), size, place)
-    rows = lines_of(Path(copy).read_bytes())
-    assert rows[:header] == lines[:header]
-    chosen = [int(line.split(b"\t")[0]) for line in rows[header:]]
-    assert len(chosen) == min(size, count) and chosen == sorted(set(chosen))
-    if size > 1 and count:
-        assert chosen[0] == 0 and chosen[-1] == count - 1
+    numbers, files = iter(range(count + other)), []
+    for name, own in (("a.tsv", count), ("b.tsv", other)):
+        lines = [b"s\tt"] * header + [b"%d\tx" % next(numbers) for _ in range(own)]
+        files.append([str(put(place / name, b"".join(line + b"\n" for line in lines)))])
+    text = bitexts_of(files, BitextFormat(header=header), place)
+    copies, rows, total = dry_run.sample(text, size, place / "sample")
+    assert (rows, total) == (min(size, count + other), count + other)
+    chosen = []
+    for copy, own in zip(copies, (count, other), strict=True):
+        found = lines_of(Path(copy.files[0].path).read_bytes())
+        assert found[:header] == [b"s\tt"] * header
+        chosen += [int(line.split(b"\t")[0]) for line in found[header:]]
+        assert len(found) - header <= own
+    assert len(chosen) == rows and chosen == sorted(set(chosen))
+    if size > 1 and total:
+        assert chosen[0] == 0 and chosen[-1] == total - 1
 
 
 def test_a_sample_names_the_line_that_is_at_fault(tmp_path: Path) -> None:
-    path = put(tmp_path / "a.tsv", b"a\tb\n" * 9 + b"a\n")
+    files = [[str(put(tmp_path / "a.tsv", b"a\tb\n" * 9 + b"a\n"))]]
     with pytest.raises(CorpusError, match=r"a\.tsv, line 10: column 2"):
-        dry_run.sample(Rows(path), 3, tmp_path)
-    assert (
-        len(dry_run.sample(Rows(path, bitext_format=BitextFormat(on_error="skip")), 3, tmp_path))
-        == 1
-    )
+        dry_run.sample(bitexts_of(files, USUAL_FORMAT, tmp_path), 3, tmp_path / "sample")
+    skipping = bitexts_of(files, BitextFormat(on_error="skip"), tmp_path)
+    assert dry_run.sample(skipping, 3, tmp_path / "sample")[1] == 3
 
 
 @pytest.mark.parametrize(
@@ -296,10 +305,15 @@ def test_a_sample_names_the_line_that_is_at_fault(tmp_path: Path) -> None:
 def test_margins_compare_with_pairs_of_the_text(tmp_path: Path, sizes, rows) -> None:
     """The sample is as large as the filter that wants most, and leaves out half pairs."""
     lines = [f"s{row}\tt{row}\n" if row != 4 else "s4\t \n" for row in range(9)]
-    text = Rows(put(tmp_path / "a.tsv", "".join(lines).encode()))
+    text = put(tmp_path / "a.tsv", "".join(lines).encode())
     margins = [{"name": "margin", "label": f"{size}", "pairs": size} for size in sizes]
-    sample = cleaning.sampled(plan_of(WORDS, *margins), text).context.sample
-    kept = [row for row in rows if row != 4]
-    assert sample == ([f"s{row}" for row in kept], [f"t{row}" for row in kept])
-    plan = plan_of(WORDS, {"name": "margin", "reference": "pairs.tsv"})
-    assert cleaning.sampled(plan, text) == plan
+    workers = Workers(shard_lines=4)
+    with pipeline.text_run("filtering", [[str(text)]], workers=workers) as (run, bitexts):
+        _, [pieces] = cut_all(run, bitexts)
+        sampled = pipeline._sample(run, plan_of(WORDS, *margins), pieces)
+        run.wait()
+        kept = [row for row in rows if row != 4]
+        expected = [f"s{row}" for row in kept], [f"t{row}" for row in kept]
+        assert len(sampled) == 3 and scorers._texts(sampled) == expected
+        plan = plan_of(WORDS, {"name": "margin", "reference": "pairs.tsv"})
+        assert pipeline._sample(run, plan, pieces) == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from decimal import Decimal
 from pathlib import Path
 
@@ -16,9 +15,7 @@ from support.raw_lines import put
 
 from miner.cleaning import funnel
 from miner.cleaning.choice import Choice
-from miner.cleaning.write import write
 from miner.text.formats import BitextFormat
-from miner.text.rows import Rows
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -143,18 +140,17 @@ def test_the_funnel_adds_up(tmp_path_factory, drawn, all_scores) -> None:
         one |= {} if low is None else {"minimum": float(low)}
         tables.append(one | ({} if high is None else {"maximum": float(high)}))
     plan = plan_of(*tables, rank="three")
-    rows = Rows(path, bitext_format=BitextFormat(on_error="skip"), more=plan.columns)
-    found = cleaned(rows, plan, choice=choice, all_scores=all_scores)
+    found = cleaned(path, plan, BitextFormat(on_error="skip"), choice=choice, all_scores=all_scores)
     removed, stages = reference(table, bounds, choice, expensive, all_scores)
     assert [None if r < 0 else found.reasons[r] for r in found.removed.tolist()] == removed
     assert [
         (s.label, s.seen, s.alone, s.removed, s.removed_words, s.left, s.left_words)
         for s in found.stages
     ] == stages
-    record = funnel.as_dict(funnel.summary(found))
+    record = funnel.as_dict(vars(found)["summary"])
     assert record["kept"] + sum(stage.removed for stage in found.stages) == record["rows"]
     assert record["words kept"] == (found.stages[-1].left_words)
-    text = funnel.table(funnel.summary(found))
+    text = funnel.table(vars(found)["summary"])
     assert text.startswith(f"{len(table)} rows: {record['kept']} kept")
     assert all(stage.label in text for stage in found.stages)
     assert ("nothing is kept" in text) == (bool(table) and not record["kept"])
@@ -173,7 +169,7 @@ def test_a_bound_is_inclusive_in_the_scores_own_precision(tmp_path: Path) -> Non
     for row, value in enumerate(values):
         for name in ("minimum", "maximum"):
             plan = plan_of({"name": "cost", "column": 3, name: value})
-            kept = cleaned(Rows(path, more=["3"]), plan).kept
+            kept = cleaned(path, plan).kept
             assert kept[row]
             other = np.float32(value)
             expected = [
@@ -199,7 +195,7 @@ def test_filters_in_any_order_keep_the_same(tmp_path: Path) -> None:
     for shift in range(3):
         for order in (tables[shift:3] + tables[:shift] + tables[3:], [*tables[3:], *tables[:3]]):
             plan = plan_of(*order, rank="good")
-            kept = cleaned(Rows(path, more=plan.columns), plan).kept
+            kept = cleaned(path, plan, lines=170).kept
             expected = kept if expected is None else expected
             np.testing.assert_array_equal(kept, expected)
     assert expected is not None and 0 < expected.sum() < 200
@@ -213,11 +209,8 @@ def test_json_has_all_scores(tmp_path: Path) -> None:
         {"name": "expensive", "column": 4, "label": '100% "expensive"'},
         {"name": "duplicates"},
     )
-    found = cleaned(
-        Rows(path, bitext_format=BitextFormat(on_error="skip"), more=plan.columns), plan
-    )
-    write(found, [os.devnull], None, tmp_path / "scores.jsonl")
-    records = [json.loads(line) for line in (tmp_path / "scores.jsonl").open(encoding="utf-8")]
+    found = cleaned(path, plan, BitextFormat(on_error="skip"), lines=2)
+    records = [json.loads(line) for line in vars(found)["written"][-1].splitlines()]
     assert records == [
         {"cost": 0.5, '100% "expensive"': 7, "duplicates": 0},
         {"cost": 5, '100% "expensive"': None, "duplicates": None},

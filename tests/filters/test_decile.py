@@ -9,8 +9,6 @@ import pytest
 from support.cleaning import cleaned, given_scores, plan_of
 from support.raw_lines import put
 
-from miner.text.rows import Rows
-
 
 @pytest.fixture(scope="module", autouse=True)
 def filters():
@@ -24,7 +22,7 @@ def test_deciles(tmp_path: Path) -> None:
     path = put(tmp_path / "a.tsv", "".join(f"a\tb\t{score}\n" for score in scores).encode())
     for name, sign in (("good", 1), ("expensive", -1)):
         plan = plan_of({"name": name, "column": 3}, {"name": "decile", "of": name})
-        found = cleaned(Rows(path, more=["3"]), plan)
+        found = cleaned(path, plan)
         worst_first = sorted(range(10), key=lambda row: (sign * scores[row], -row))
         expected = [1 + worst_first.index(row) for row in range(10)]
         assert found.scores("decile").tolist() == expected
@@ -32,6 +30,6 @@ def test_deciles(tmp_path: Path) -> None:
     for count in (0, 1, 7, 23):
         path = put(tmp_path / "b.tsv", b"".join(b"a\tb\t%d\n" % i for i in range(count)))
         plan = plan_of({"name": "good", "column": 3}, {"name": "decile", "of": "good"})
-        found = cleaned(Rows(path, more=["3"]), plan)
+        found = cleaned(path, plan)
         expected = [i * 10 // count + 1 for i in range(count)]
         assert found.scores("decile").tolist() == expected

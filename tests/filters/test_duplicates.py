@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from support.cleaning import cleaned, given_scores, plan_of
 from support.raw_lines import put
 
-from miner.filters.duplicates import bare, kept_duplicates, keys, plain
-from miner.filters.filter_types import Batch
+from miner.cleaning.partitions import answers, best_rows, entries
+from miner.filters.duplicates import Duplicates, bare, keys, plain
+from miner.filters.filter_types import Batch, Context
 from miner.text.formats import BitextFormat
-from miner.text.rows import Rows
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -94,11 +94,18 @@ def reference(of: str, pairs) -> list[int]:
 
 
 @given(small, st.sampled_from(["pair", "source", "target", "either"]))
-def test_kept_duplicates_agree_with_the_reference(pairs, of) -> None:
+def test_duplicates_agree_with_the_reference(pairs, of) -> None:
     both = np.array([[s * 9 + t, 100 + s, 200 + t] for s, t, _ in pairs], dtype=np.uint64)
     score = np.array([score for _, _, score in pairs])
     rows = np.arange(len(pairs), dtype=np.int64) * 3 + 5  # the rows between were rejected before
-    found = kept_duplicates(of, both.reshape(-1, 3), score, rows)
+    comparison = Duplicates({"of": of, "exact": False}, Context())
+    keys = comparison.keys(both.reshape(-1, 3))
+    if of == "either":
+        found = comparison.of_all(keys, score, rows)
+    else:
+        sent, _ = entries(keys[:, 0], score, rows, 1)
+        best = answers(keys[:, 0], sent, best_rows([sent])[0])
+        found = comparison.of_best(both, rows, best[:, None], lambda rows: both)
     expected = [-1 if place < 0 else int(rows[place]) for place in reference(of, pairs)]
     assert found.tolist() == expected
 
@@ -113,7 +120,7 @@ def test_the_best_duplicate_is_kept_and_named(tmp_path: Path, header: bool) -> N
         plan = plan_of(
             {"name": "good", "column": 3}, {"name": "duplicates"} | of, rank="good"
         )  # fmt: skip
-        found = cleaned(Rows(path, bitext_format=BitextFormat(header=header), more=["3"]), plan)
+        found = cleaned(path, plan, BitextFormat(header=header), lines=2)
         assert found.kept.tolist() == (found.scores("duplicates") == 0).tolist()
         return (found.scores("duplicates") - header * (found.scores("duplicates") > 0)).tolist()
 
@@ -127,7 +134,7 @@ def test_the_best_duplicate_is_kept_and_named(tmp_path: Path, header: bool) -> N
 
 def test_without_a_score_the_first_duplicate_is_kept(tmp_path: Path) -> None:
     path = put(tmp_path / "a.tsv", b"a\tb\nc\td\na\tb\nA\tb.\n")
-    found = cleaned(Rows(path), plan_of({"name": "duplicates"}))
+    found = cleaned(path, plan_of({"name": "duplicates"}))
     assert found.scores("duplicates").tolist() == [0, 0, 1, 1]
 
 

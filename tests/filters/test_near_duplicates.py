@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tracemalloc
 import unicodedata
 from pathlib import Path
 
@@ -14,11 +13,11 @@ from hypothesis import strategies as st
 from support.cleaning import cleaned, plan_of
 from support.raw_lines import put
 
+from miner.cleaning.partitions import answers, best_rows, entries
 from miner.errors import DependencyError
 from miner.filters.duplicates import plain
-from miner.filters.filter_types import Batch
-from miner.filters.near_duplicates import BAND, HASHES, SHINGLE, signatures, similarities
-from miner.text.rows import Rows
+from miner.filters.filter_types import Batch, Context
+from miner.filters.near_duplicates import BAND, HASHES, SHINGLE, NearDuplicates, signatures
 
 
 def near_reference(table: np.ndarray, score) -> list[float]:
@@ -46,7 +45,13 @@ def test_similarities_agree_with_the_reference(n, seed, scores) -> None:
     noise = generator.random(table.shape) < 0.15
     table = np.where(noise, generator.integers(0, 3, table.shape), table).astype(np.uint32)
     rows = np.arange(n, dtype=np.int64) * 2
-    found = similarities(np.repeat(table, 2, axis=0), np.array(scores[:n]), rows)
+    comparison, rank = NearDuplicates({}, Context()), np.array(scores[:n])
+    keys = comparison.keys(table)
+    best = np.empty(keys.shape, dtype=np.int64)
+    for column in range(keys.shape[1]):
+        sent, starts = entries(keys[:, column], rank, rows, 1)
+        best[:, column] = answers(keys[:, column], sent, best_rows([sent])[0])
+    found = comparison.of_best(table, rows, best, lambda rows: table[rows // 2])
     np.testing.assert_allclose(found, near_reference(table, scores[:n]), atol=1e-12)
 
 
@@ -55,18 +60,6 @@ def test_normal_forms_have_one_signature() -> None:
     sides = [[unicodedata.normalize(form, "Größe é, Ångström")] for form in ("NFC", "NFD")]
     one, other = (signatures(Batch(side, side)) for side in sides)
     np.testing.assert_array_equal(one, other)
-
-
-def test_no_second_table_is_held() -> None:
-    table = np.random.default_rng(0).integers(0, 2**32, (20_000, HASHES), dtype=np.uint32)
-    rows = np.arange(len(table))
-    tracemalloc.start()
-    try:
-        similarities(table, rows / 1.0, rows)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak < 0.75 * table.nbytes
 
 
 def shingles(text: str) -> set[str]:
@@ -100,7 +93,7 @@ def test_near_duplicates_of_a_text(tmp_path: Path, german: list[str], english: l
     near = [f"{line} Ja." for line in lines]
     path = put(tmp_path / "a.tsv", "".join(f"{line}\n" for line in lines + near).encode())
     plan = plan_of({"name": "near_duplicates", "maximum": 0.7})
-    found = cleaned(Rows(path), plan)
+    found = cleaned(path, plan, lines=50)
     assert found.kept[:60].all() and found.kept[60:].sum() <= 6
     assert (found.scores("near_duplicates")[60:] > 0.4).all()
 

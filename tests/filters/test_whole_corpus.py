@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from support.cleaning import cleaned, given_scores, plan_of, written
 from support.raw_lines import put
@@ -9,7 +11,6 @@ from support.raw_lines import put
 from miner.filters.filter_types import GLOBAL, Batch, Comparison, Filter
 from miner.filters.registry import FILTERS
 from miner.text.formats import BitextFormat
-from miner.text.rows import Rows
 
 
 class SameLength(Comparison):
@@ -20,13 +21,17 @@ class SameLength(Comparison):
     def sketch(self, batch: Batch) -> np.ndarray:
         return np.array([[len(text)] for text in batch.source], dtype=np.uint32).reshape(-1, 1)
 
-    def compare(self, sketches: np.ndarray, rank: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        best: dict[int, int] = {}
-        out = np.full(len(rows), -1)
-        for place in np.lexsort((rows, -rank)):
-            first = best.setdefault(int(sketches[rows[place], 0]), int(rows[place]))
-            out[place] = first if first != rows[place] else -1
-        return out
+    def keys(self, sketches: np.ndarray) -> np.ndarray:
+        return sketches.astype(np.uint64)
+
+    def of_best(
+        self,
+        sketches: np.ndarray,
+        rows: np.ndarray,
+        best: np.ndarray,
+        sketches_of: Callable[[np.ndarray], np.ndarray],
+    ) -> np.ndarray:
+        return np.where(best[:, 0] == rows, -1, best[:, 0])
 
 
 def test_a_new_filter_needs_only_a_place_in_the_registry(tmp_path, monkeypatch):
@@ -41,7 +46,7 @@ def test_a_new_filter_needs_only_a_place_in_the_registry(tmp_path, monkeypatch):
     tables = {"name": "good", "column": 3}, {"name": "same_length"}, {"name": "duplicates"}
     with given_scores():
         plan = plan_of(*tables, rank="good")
-        found = cleaned(Rows(path, bitext_format=BitextFormat(header=True), more=["3"]), plan)
+        found = cleaned(path, plan, BitextFormat(header=True), lines=2)
         # Lines are counted with the header.
         assert found.scores("same_length").tolist() == [3, 0, 0, 3, 3]
         [kept], rejected = written(found)

@@ -5,11 +5,12 @@ All share the runs of one module-wide fixture; so these 400 lines stay together.
 
 from __future__ import annotations
 
-import dataclasses
 import importlib.util
 import json
 import re
 import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +19,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miner.cleaning import clean as cleaning
 from miner.cleaning import samples
 from miner.cleaning.choice import Choice
-from miner.cleaning.decide import Cleaned, decide
+from miner.cleaning.decide import Cleaned
+from miner.cleaning.pipeline import Filtered, filter_text, text_run
 from miner.cleaning.plan import Plan, Step, read_plan
-from miner.cleaning.run_checkpoint import Checkpoint
-from miner.cleaning.worker import broken
+from miner.cleaning.scorers import broken
 from miner.errors import DependencyError
 from miner.filters.filter_types import Context
 from miner.reports import cleaning_report
 from miner.reports.threshold_curve import curve_of
-from miner.text.formats import BitextFormat
-from miner.text.rows import Rows
+from miner.tasks.workers import Workers
+from miner.text.formats import USUAL_FORMAT, BitextFormat
 
 pytest.importorskip("bokeh")
 
@@ -57,20 +57,40 @@ def plan_of(tmp_path: Path, text: str, model: Path | str = "default") -> Plan:
     return read_plan(tmp_path / "plan.toml", Context(model=str(model)))
 
 
-def bitext(tmp_path: Path, lines: list[tuple[str, str]]) -> Rows:
+def bitext(tmp_path: Path, lines: list[tuple[str, str]]) -> Path:
     path = tmp_path / "bitext.tsv"
     path.write_text("".join(f"{source}\t{target}\n" for source, target in lines), encoding="utf-8")
-    return Rows(path)
+    return path
 
 
-def run(tmp_path: Path, text: str, model: Path | str = "default", **more: Any) -> Cleaned:
-    rows = more.pop("rows", None) or bitext(tmp_path, pairs())
-    with Checkpoint(tmp_path / "state") as files:
-        return cleaning.clean(rows, plan_of(tmp_path, text, model), files, **more)
+# Runs whose scores are still read.
+_open = ExitStack()
 
 
-def written(tmp_path: Path, found: Cleaned, **more: Any) -> str:
-    cleaning_report.write(tmp_path / "page.html", found, **more)
+@pytest.fixture(scope="module", autouse=True)
+def open_runs() -> Iterator[None]:
+    with _open:
+        yield
+
+
+def run(
+    tmp_path: Path,
+    text: str,
+    model: Path | str = "default",
+    files: tuple[Path, ...] = (),
+    reading: BitextFormat = USUAL_FORMAT,
+    **more: Any,
+) -> Filtered:
+    names = [list(map(str, files or [bitext(tmp_path, pairs())]))]
+    run, bitexts = _open.enter_context(
+        text_run("filtering", names, reading, workers=Workers(shard_lines=50))
+    )
+    plan = plan_of(tmp_path, text, model)
+    return filter_text(run, bitexts, plan, **more)
+
+
+def written(tmp_path: Path, done: Filtered) -> str:
+    cleaning_report.write(tmp_path / "page.html", done)
     return (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
@@ -80,13 +100,18 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def found(place: Path, tiny_model: Path) -> Cleaned:
+def done(place: Path, tiny_model: Path) -> Filtered:
     return run(place, COSINE + LENGTH + RATIO + COPIES, tiny_model)
 
 
 @pytest.fixture(scope="module")
-def page(place: Path, found: Cleaned) -> Path:
-    cleaning_report.write(place / "page.html", found)
+def found(done: Filtered) -> Cleaned:
+    return done.whole()
+
+
+@pytest.fixture(scope="module")
+def page(place: Path, done: Filtered) -> Path:
+    cleaning_report.write(place / "page.html", done)
     return place / "page.html"
 
 
@@ -173,35 +198,37 @@ def test_samples_are_those_nearest_to_the_bounds(found: Cleaned) -> None:
 
 
 @pytest.mark.parametrize("more", ["", "[[filter]]\nname = 'length'\nlabel = 'l'\nmaximum = 8\n"])
-def test_the_curve_equals_runs_with_other_thresholds(tmp_path, tiny_model, more):
-    found = run(tmp_path, COSINE + COPIES + more, tiny_model, all_scores=True)
-    curve = curve_of(found)
-    assert curve is not None and not curve.most
+def test_the_curve_equals_runs_with_other_thresholds(
+    tmp_path: Path, tiny_model: Path, more: str
+) -> None:
+    done = run(tmp_path, COSINE + COPIES + more, tiny_model, all_scores=True)
+    found = done.whole()
+    curve = curve_of(found, done.unbounded())
+    assert not curve.most
     assert (np.diff(curve.kept) >= 0).all() and curve.threshold.tolist() == sorted(
         curve.threshold, reverse=True
     )
     assert curve.kept[curve.now] == found.kept.sum() and curve.threshold[curve.now] == 0.2
-    for place in range(0, len(curve.threshold), 29):
+    for place in range(0, len(curve.threshold), 97):
         plan = found.plan.with_bound(float(curve.threshold[place]))
-        other = Cleaned(found.source, plan, found.local, found.model, found.seconds)
-        decide(other, Choice())
+        other = done._gathered(plan, f"{place}-")
         assert other.kept.sum() == curve.kept[place]
         assert other.words[other.kept].sum() == curve.words[place]
 
 
 def test_a_curve_of_a_cheap_score_warns(tmp_path: Path, tiny_model: Path) -> None:
     text = 'rank = "length_ratio"\n' + RATIO + '[[filter]]\nname = "cosine"\nminimum = 0.2\n'
-    found = run(tmp_path, text, tiny_model)
-    curve = curve_of(found)
-    assert curve is not None and curve.most
+    done = run(tmp_path, text, tiny_model)
+    curve = curve_of(done.whole(), done.unbounded())
+    assert curve.most
     assert (np.diff(curve.threshold) > 0).all()  # lower is better, so that low is strict
     assert curve.threshold[curve.now] == 1.5
-    assert "looked only at pairs" in written(tmp_path, found)
+    assert "looked only at pairs" in written(tmp_path, done)
 
 
-def test_texts_are_fetched_and_cut(tmp_path: Path, found: Cleaned) -> None:
+def test_texts_are_fetched_and_cut(done: Filtered) -> None:
     lines = pairs()
-    texts = samples.texts(found, {3, 0, 92}, 20)
+    texts = samples.texts(done.plan, done.pieces, {3, 0, 92}, 20)
     assert texts[0] == tuple(
         text if len(text) <= 20 else f"{text[:20]}… ({len(text)} characters)" for text in lines[0]
     )
@@ -237,19 +264,22 @@ def test_parts_of_the_page(page: Path, found: Cleaned) -> None:
 def test_text_is_escaped(tmp_path: Path) -> None:
     label = "</script><script>alert(2)</script>"
     plan = LENGTH + f"label = '{label}'\n" + "[[filter]]\nname='longest_word'\n"
-    found = run(tmp_path, plan)
-    text = written(tmp_path, found, names=["<i>name</i>"])
+    odd = tmp_path / "<i>name.tsv"
+    bitext(tmp_path, pairs()).rename(odd)
+    text = written(tmp_path, run(tmp_path, plan, files=(odd,)))
     assert "<script>alert(1)" not in text and "&lt;script&gt;alert(1)" in text
     assert label not in text and "<i>name" not in text and "<b>bold" not in text
 
 
 @pytest.mark.parametrize("text", [LENGTH, COSINE + LENGTH + COPIES])
 @pytest.mark.parametrize("lines", [[], [("", "")], [("a b", "")] * 30])
-def test_pages_without_pairs(tmp_path, tiny_model, text, lines):
-    found = run(tmp_path, text, tiny_model, rows=bitext(tmp_path, lines))
-    said = written(tmp_path, found)
+def test_pages_without_pairs(
+    tmp_path: Path, tiny_model: Path, text: str, lines: list[tuple[str, str]]
+) -> None:
+    done = run(tmp_path, text, tiny_model, files=(bitext(tmp_path, lines),))
+    said = written(tmp_path, done)
     assert "What each filter removed" in said
-    assert ("nothing is kept" in said) == (bool(lines) and not found.kept.any())
+    assert ("nothing is kept" in said) == (bool(lines) and not done.whole().kept.any())
     if "cosine" not in text:
         assert "Nothing ranks the pairs" in said
 
@@ -258,13 +288,10 @@ def test_a_choice_of_the_best_and_rows_that_cannot_be_read(tmp_path, tiny_model)
     path = tmp_path / "bad.tsv"
     lines = [f"{source}\t{target}\n".encode() for source, target in pairs()]
     path.write_bytes(b"".join([*lines, b"one column\n", b"\xff\t\xff\n"]))
-    found = run(
-        tmp_path,
-        COSINE,
-        tiny_model,
-        rows=Rows(path, bitext_format=BitextFormat(on_error="skip")),
-        choice=Choice(top=10),
+    done = run(
+        tmp_path, COSINE, tiny_model, (path,), BitextFormat(on_error="skip"), choice=Choice(top=10)
     )
+    found = done.whole()
     assert found.reasons == ["unreadable", "cosine", "top-n"]
     summaries = samples.summaries(found)
     rows = next(
@@ -278,35 +305,32 @@ def test_a_choice_of_the_best_and_rows_that_cannot_be_read(tmp_path, tiny_model)
     assert choice == "top-n" and rank is not None
     assert rank[around[0].rows[0]] == rank[found.removed == 2].max()
     assert rank[around[1].rows[0]] == rank[found.kept].min()
-    curve = curve_of(found)
-    assert curve is not None and curve.kept[curve.now] == 10
-    said = written(tmp_path, found)
+    curve = curve_of(found, done.unbounded())
+    assert curve.kept[curve.now] == 10
+    said = written(tmp_path, done)
     assert "The best of what it removed" in said and "removed: unreadable" in said
 
 
 def test_two_files_and_json(tmp_path: Path, german_file: Path, english_file: Path) -> None:
-    found = run(tmp_path, LENGTH, rows=Rows(german_file, english_file))
-    assert "tiny.de × tiny.en" in written(tmp_path, found)
-    path = tmp_path / "some.jsonl"
+    done = run(tmp_path, LENGTH, files=(german_file, english_file))
+    assert "tiny.de × tiny.en" in written(tmp_path, done)
+    path = tmp_path / "no\udcffutf8.jsonl"
     records = [{"source": source, "target": target} for source, target in pairs()]
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    rows = Rows(path, bitext_format=BitextFormat(source_column="source", target_column="target"))
-    found = run(tmp_path, LENGTH + COPIES, rows=rows)
-    text = written(tmp_path, found)
-    assert "some.jsonl" in text and "a duplicate of line" in text
-    assert "no?utf8.jsonl" in written(tmp_path, found, names=["no\udcffutf8.jsonl"])
+    text = written(tmp_path, run(tmp_path, LENGTH + COPIES, files=(path,)))
+    assert "no?utf8.jsonl" in text and "a duplicate of line" in text
 
 
 def test_infinite_scores(tmp_path: Path) -> None:
     """Infinite scores are in the outer bar; bounds far off are only named."""
     text = '[[filter]]\nname = "length_ratio"\nslack = 0.0\nmaximum = 1e9\n'
-    found = run(tmp_path, text)
+    found = run(tmp_path, text).whole()
     assert np.isinf(found.scores("length_ratio")).sum() == 0  # no side alone is empty here
     lines = [*pairs(), ("a", ""), ("", "a")]
-    found = run(tmp_path, text, rows=bitext(tmp_path, lines))
-    (one,) = samples.summaries(found)
+    done = run(tmp_path, text, files=(bitext(tmp_path, lines),))
+    (one,) = samples.summaries(done.whole())
     assert one.above >= 2 and one.outside[-1] == 2
-    assert "above" in written(tmp_path, found)
+    assert "above" in written(tmp_path, done)
 
 
 # --- the command --------------------------------------------------------------------------------
@@ -319,7 +343,7 @@ def test_the_command_writes_a_page_or_json(tmp_path, miner):
     code, _, said = miner(*wishes, "-o", tmp_path / "o", "--report", tmp_path / "r.html")
     assert code == 0, said
     assert "length_ratio" in (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert not (tmp_path / "o.state").exists()
+    assert not (tmp_path / "o.work").exists()
     code, _, said = miner(*wishes, "-o", tmp_path / "o", "--report", tmp_path / "r.json")
     assert code == 0 and json.loads((tmp_path / "r.json").read_text())["rows"] == len(pairs())
     code, out, said = miner(*wishes, "--dry-run", 30, "--report", tmp_path / "dry.html")
@@ -349,18 +373,12 @@ PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 @pytest.mark.skipif(PROGRAM is None, reason="no Chromium on this machine")
-def test_the_page_in_a_browser(found: Cleaned, place: Path) -> None:
+def test_the_page_in_a_browser(found: Cleaned, place: Path, tiny_model: Path) -> None:
     playwright = pytest.importorskip("playwright.sync_api")
     # A name that would end a script, if it were not escaped.
     label = "</script><h1>no"
-    steps = [
-        dataclasses.replace(step, label=label) if step.name == "length" else step
-        for step in found.plan.steps
-    ]
-    plan = dataclasses.replace(found.plan, steps=tuple(steps))
-    odd = Cleaned(found.source, plan, found.local, found.model, {**found.seconds, label: 0.0})
-    decide(odd, Choice())
-    cleaning_report.write(place / "odd.html", odd)
+    text = COSINE + LENGTH + f"label = '{label}'\n" + RATIO + COPIES
+    cleaning_report.write(place / "odd.html", run(place, text, tiny_model))
     errors: list[str] = []
     requests: list[str] = []
     location = "Bokeh.documents.map(d => d.get_model_by_name('{}')).find(s => s).location"

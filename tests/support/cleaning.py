@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from miner.cleaning import clean as cleaning
 from miner.cleaning.decide import Cleaned
+from miner.cleaning.pipeline import filter_text, text_run
 from miner.cleaning.plan import Plan, read_plan
-from miner.cleaning.run_checkpoint import Checkpoint
-from miner.cleaning.write import write
 from miner.filters.filter_types import MODEL, Context
 from miner.filters.registry import FILTERS
-from miner.text.rows import Rows
+from miner.progress import Reporter, silent
+from miner.tasks.workers import Workers
+from miner.text.formats import USUAL_FORMAT, BitextFormat
 
 Table = Mapping[str, Any]
 
@@ -41,23 +41,46 @@ def plan_of(*tables: Table, context: Context | None = None, **top: Any) -> Plan:
         return read_plan(path, context)
 
 
-def cleaned(rows: Rows, plan: Plan, **named: Any) -> Cleaned:
-    """Run the filters with a temporary checkpoint; return the result."""
-    with tempfile.TemporaryDirectory() as place, Checkpoint(Path(place) / "checkpoint") as files:
-        return cleaning.clean(rows, plan, files, **named)
+def cleaned(
+    texts: Path | tuple[Path, Path],
+    plan: Plan,
+    reading: BitextFormat = USUAL_FORMAT,
+    *,
+    kept: int = 1,
+    lines: int = 5,
+    threads: int = 1,
+    report: Reporter = silent,
+    **named: Any,
+) -> Cleaned:
+    """Filter a text in small pieces; the result has the bytes of its outputs, and a summary, too.
+
+    ``kept`` is the number of files for the rows kept; the outputs are theirs, of rejected rows, and
+    of all scores.
+    """
+    sides = [str(path) for path in (texts if isinstance(texts, tuple) else (texts,))]
+    workers = Workers(threads=threads, shard_lines=lines)
+    with (
+        tempfile.TemporaryDirectory() as place,
+        text_run("filtering", [sides], reading, workers=workers, report=report) as (run, bitexts),
+    ):
+        roles = ["kept", "kept-1"][:kept] + ["rejected", "scores"]
+        outputs = {role: f"{place}/{role}" for role in roles}
+        filtered = filter_text(run, bitexts, plan, outputs=[outputs], **named)
+        found = filtered.whole()
+        written = [Path(path).read_bytes() for path in outputs.values()]
+        vars(found).update(written=written, summary=filtered.summary)
+        return found
 
 
-def written(found: Cleaned, kept: int = 1) -> tuple[list[bytes], bytes]:
-    """Write the outputs; return those of kept rows and the rejected rows."""
-    with tempfile.TemporaryDirectory() as place:
-        outputs = [Path(place) / f"kept{number}" for number in range(kept)]
-        write(found, outputs, Path(place) / "rejected")
-        return [path.read_bytes() for path in outputs], (Path(place) / "rejected").read_bytes()
+def written(found: Cleaned) -> tuple[list[bytes], bytes]:
+    """Return the outputs of kept rows, and the rejected rows."""
+    *kept, rejected, _ = vars(found)["written"]
+    return kept, rejected
 
 
-def parts(found: Cleaned, kept: int = 1) -> tuple[list[list[bytes]], list[bytes]]:
-    """Write the outputs; return the lines of kept rows, for each file, and the rejected lines."""
-    outputs, rejected = written(found, kept)
+def parts(found: Cleaned) -> tuple[list[list[bytes]], list[bytes]]:
+    """Return the lines of kept rows, for each file, and the rejected lines."""
+    outputs, rejected = written(found)
     return [_split(output) for output in outputs], _split(rejected)
 
 

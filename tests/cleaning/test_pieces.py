@@ -1,9 +1,12 @@
-"""Filtering of many files by shards: equal to `miner filter` of all of them, byte for byte."""
+"""Filters and scores of many files, in pieces: equal to those of one text, byte for byte."""
 
 from __future__ import annotations
 
+import io
 import json
 import random
+import re
+import sys
 import tempfile
 from pathlib import Path
 
@@ -11,11 +14,7 @@ import pytest
 from support.cleaning import given_scores, toml
 from support.commands import Miner, fault, miner, write  # noqa: F401 (fixture)
 
-from miner.errors import ArtifactError
-from miner.shards import object_store
-from miner.shards.bitext_files import BitextFiles
-from miner.shards.filtering_plan import FilteringPlan, Filters
-from miner.text.formats import USUAL_FORMAT
+from miner.tasks import object_store
 from miner.text.output import open_output
 
 SHARDS = ("--backend", "serial", "--work", "work", "--shard-lines", 11, "--threads", 1)
@@ -104,10 +103,9 @@ def test_filters_by_a_model(miner: Miner, german: list[str], english: list[str])
     shown = miner("status", "work")
     assert shown.code == 0 and "best" in shown.out and "tasks done" in shown.out
     fault(
-        miner("filter", "web/*", *SHARDS, "--model", miner.model, "-o", "kept/"),
-        "its plan has other filters",
+        miner("score", "web/*", *SHARDS, "--score", "length", "-o", "s/"),
+        "its plan is of filtering",
     )
-    fault(miner("score", "web/*", *SHARDS, "--score", "length", "-o", "s/"), "not the plan of a")
 
 
 def test_quality_that_is_given(miner: Miner, german: list[str], english: list[str]) -> None:
@@ -138,7 +136,7 @@ def test_two_files(miner: Miner, german: list[str], english: list[str]) -> None:
         assert joined == Path(f"kept.{code}").read_bytes()
     joined = b"".join(Path(f"bad/{name}.de.tsv").read_bytes() for name in "12")
     assert joined == Path("bad.tsv").read_bytes() and joined
-    scored = miner("score", *sides, "--score", "length", *SHARDS[:3], "other", "-o", "scored/")
+    scored = miner("score", *sides, "--score", "length", "-o", "scored/")
     assert scored.code == 0 and "33 rows of 2 files scored" in scored.err, scored.err
     assert sorted(path.name for path in Path("scored").iterdir()) == ["1.de.tsv", "2.de.tsv"]
     write("3.de", "allein")
@@ -146,24 +144,77 @@ def test_two_files(miner: Miner, german: list[str], english: list[str]) -> None:
     assert short.code == 2 and "has 3 files but --target" in short.err
 
 
-def test_what_shards_refuse(miner: Miner) -> None:
+def test_what_is_refused(miner: Miner) -> None:
     write("a.tsv", "a\tb\t1")
-    base = ("filter", "a.tsv", *SHARDS)
     for arguments, words in (
-        (("-o", "out", "--report", "page.html"), "as FILE.json"),
-        (("-o", "out", "--checkpoint", "c"), "leave out --checkpoint"),
-        (("-o", "out", "--dry-run", 5), "without --backend"),
-        ((), "name a directory"),
+        ((), "name one directory"),
         (("-o", "work"), "are both work"),
     ):
-        done = miner(*base, *arguments)
+        done = miner("filter", "a.tsv", *SHARDS, *arguments)
         assert done.code == 2 and words in done.err, done.err
-    given = config({"name": "duplicates", "of": "either"})
-    fault(miner(*base, *given, "-o", "out"), "duplicates: with of = either")
-    files = BitextFiles.of([["a.tsv"]], USUAL_FORMAT, 5)
-    config({"name": "margin", "pairs": 0})
-    with pytest.raises(ArtifactError, match="margin: with pairs = 0"):
-        FilteringPlan.of(files, Filters("filters.toml", model=str(miner.model)))
+    done = miner("score", "*.tsv", "-o", "-")
+    assert done.code == 2 and "name a directory" in done.err
+    Path("more").mkdir()
+    write("more/a.tsv", "a\tb")
+    for command in ("filter", "score"):
+        fault(miner(command, "**/*.tsv", "-o", "out"), "have one name")
+
+
+@pytest.mark.parametrize("backend", ["serial", "processes"])
+def test_all_options_work_on_every_backend(
+    miner: Miner, german: list[str], english: list[str], monkeypatch: pytest.MonkeyPatch, backend
+) -> None:
+    """A dry run, a page, standard input, and filters that take all pairs at once."""
+    pytest.importorskip("bokeh")
+    lines = rows(german, english)
+    write("a.tsv", *lines)
+    margin = {"name": "margin", "pairs": 0, "minimum": 0.5}
+    given = (*config(margin, {"name": "duplicates", "of": "either"}), "--model", miner.model)
+    workers = ("--backend", backend, "--workers", 2)[: 4 if backend == "processes" else 2]
+    pages = []
+    for more, names in (((), ("one", "")), ((*workers, "--shard-lines", 20), ("out", "/a.tsv"))):
+        output, folder = names
+        done = miner("filter", "a.tsv", *given, *more, "-o", output, "--report", "page.html")
+        assert done.code == 0, done.err
+        pages.append((Path(output + folder).read_bytes(), re.sub(r".*seconds.*", "", done.err)))
+        tables = re.findall(r"<td[^>]*>[^<]*line[^<]*</td>", Path("page.html").read_text("utf-8"))
+        pages[-1] += (tables,)
+    assert pages[0][0] == pages[1][0] and pages[0][2] == pages[1][2]
+    typed = io.TextIOWrapper(io.BytesIO(Path("a.tsv").read_bytes()))
+    monkeypatch.setattr(sys, "stdin", typed)
+    done = miner("filter", "-", *given, *workers, "--shard-lines", 20)
+    assert done.code == 0 and done.out.encode() == pages[0][0], done.err
+    done = miner("filter", "a.tsv", *given, *workers, "--shard-lines", 9, "--dry-run", 30)
+    assert done.code == 0 and done.err.startswith("trying 30 of"), done.err
+    assert miner.entries() == ["a.tsv", "filters.toml", "one", "out", "page.html"]
+
+
+SCORES = ("--score", "cosine", "--score", "length", "--score", "margin")
+
+
+def test_scores(miner: Miner, german: list[str], english: list[str]) -> None:
+    lines = [f"{s}\t{t}\tnote" for s, t in zip(german, english, strict=True)]
+    Path("web").mkdir()
+    write("web/1.tsv", *lines[:20])
+    write("web/2.tsv", *lines[20:], "", "only one")
+    with open_output("web/3.tsv.zst") as file:
+        file.writelines(f"{line}\n" for line in lines[5:9])
+    more = (*SCORES, "--model", miner.model, "--on-error", "skip")
+    done = miner("score", "web/*.tsv*", *more, *SHARDS, "-o", "out")
+    assert done.code == 0, done.err
+    assert "66 rows of 3 files scored: out" in done.err
+    assert sorted(path.name for path in Path("out").iterdir()) == ["1.tsv", "2.tsv", "3.tsv.zst"]
+    for path in Path("out").iterdir():
+        alone = miner("score", f"web/{path.name}", *more, "-o", f"alone-{path.name}")
+        assert alone.code == 0, alone.err
+        assert path.read_bytes() == Path(f"alone-{path.name}").read_bytes()
+    before = {path: path.stat().st_mtime_ns for path in Path("work/rate").glob("*/done.json")}
+    done = miner("score", "web/*.tsv*", *more, *SHARDS, "--score-only", "-o", "only")
+    assert done.code == 0, done.err
+    assert before == {path: path.stat().st_mtime_ns for path in before}
+    only = [line.split("\t") for line in Path("only/1.tsv").read_text().splitlines()]
+    rows = Path("out/1.tsv").read_text().splitlines()
+    assert only == [line.split("\t")[3:] for line in rows]
 
 
 def test_object_store(miner: Miner, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,173 @@
+"""Bitexts of a run, and the pieces that tasks read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from miner.errors import CorpusError
+from miner.index.text_files import TextFile, text_files
+from miner.scoring.languages import Identified, identify
+from miner.scoring.verifier import Languages
+from miner.tasks.run import Call, Run
+from miner.tasks.task import Job, Result, hints
+from miner.text.formats import BitextFormat
+from miner.text.lines import display_name
+from miner.text.rows import Rows
+
+# Rows of a piece on one machine, where a kill then loses less than a minute, and on a cluster.
+HERE, ELSEWHERE = 1 << 16, 1_000_000
+# Rows at the head of a text by which its languages are identified.
+HEAD = 1000
+
+
+@dataclass(frozen=True)
+class Bitext:
+    """One file of pairs, or two aligned ones, and how they are read."""
+
+    files: tuple[TextFile, ...]
+    reading: BitextFormat
+
+    @contextmanager
+    def opened(self, more: Sequence[int | str] = (), count: int | None = None) -> Iterator[Rows]:
+        """Yield the rows; errors of the block name the files as the user did.
+
+        ``more`` are further columns. With ``count``, rows are not counted. Raises CorpusError for
+        a file that has changed.
+        """
+        with ExitStack() as stack:
+            source, *target = [stack.enter_context(file.opened()) for file in self.files]
+            yield Rows(
+                source,
+                target[0] if target else None,
+                self.reading,
+                more=more,
+                rewritable=True,
+                count=count,
+            )
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Consecutive rows of a bitext: piece ``number`` of ``of``, each of ``size`` but the last.
+
+    ``first`` is the first of its ``rows``, counted over all bitexts. ``cut`` has its copy, if the
+    bitext has several pieces.
+    """
+
+    bitext: Bitext
+    cut: Result
+    number: int
+    of: int
+    size: int
+    first: int
+    rows: int
+
+    @property
+    def name(self) -> str:
+        """Number of the piece among the tasks of a stage."""
+        return f"{self.cut.name.rpartition('/')[2]}-{self.number:04}"
+
+    @contextmanager
+    def opened(self, more: Sequence[int | str] = ()) -> Iterator[Rows]:
+        """Yield the rows of the piece."""
+        with self.bitext.opened(more, self.rows if self.of == 1 else 0) as rows:
+            if self.of > 1:
+                rows = rows.piece(self.cut.path, self.number, self.size)
+                rows.count = self.rows
+            yield rows
+
+
+def bitexts_of(names: Sequence[Sequence[str]], reading: BitextFormat, copies: Path) -> list[Bitext]:
+    """Return bitexts of one file or two; streams are first copied into the directory ``copies``.
+
+    Raises CorpusError for a file that cannot be read, and ResourceError.
+    """
+    found = []
+    for number, sides in enumerate(names):
+        files = text_files(sides, copies / f"{number}" if number else copies)
+        given = (replace(file, name=display_name(file.name)) for file in files)
+        found.append(Bitext(tuple(given), reading))
+    return found
+
+
+@hints(seconds=5e-6)
+def cut(
+    job: Job, bitext: Bitext, size: int, identify: bool = False, given: Languages = (None, None)
+) -> dict[str, Any]:
+    """Count the rows of a bitext, and copy those of a large one to pieces of ``size`` rows.
+
+    ``identify`` its languages, too, unless they are ``given``.
+    """
+    with bitext.opened() as rows:
+        pieces = rows.cut(size, job.out)
+        rows.inputs.check()
+        found = {"rows": rows.counted(), "pieces": pieces, "header": rows.head is not None}
+    if identify:
+        found["languages"] = [side.seen for side in languages_of([bitext], given)]
+    return found
+
+
+def cut_all(
+    run: Run, bitexts: Sequence[Bitext], **identifying: Any
+) -> tuple[list[Result], list[list[Piece]]]:
+    """Cut all bitexts; return what was found out about each, and its pieces, at least one."""
+    size = run.lines or HERE
+    calls = {
+        f"{number:04}": Call({"bitext": one}, units=sum(file.stamp[0] for file in one.files) / 100)
+        for number, one in enumerate(bitexts)
+    }
+    cuts = run.stage("cut", cut, calls, size=size, **identifying)
+    run.wait()
+    found = []
+    first = 0
+    for bitext, done in zip(bitexts, cuts, strict=True):
+        rows = int(done.value["rows"])
+        of = max(1, -(-rows // size))
+        found.append(
+            [
+                Piece(
+                    bitext, done, number, of, size, first + number * size,
+                    min(size, rows - number * size),
+                )
+                for number in range(of)
+            ]
+        )  # fmt: skip
+        first += rows
+    return cuts, found
+
+
+def languages_of(
+    bitexts: Iterable[Bitext], given: Languages = (None, None)
+) -> tuple[Identified, Identified]:
+    """Identify the languages of both sides of a text, which may be several bitexts, by its head.
+
+    ``given`` are BCP-47 codes that count instead. Raises the errors of `Rows`.
+    """
+    sides: tuple[list[str], list[str]] = [], []
+    for bitext in bitexts:
+        with bitext.opened(count=0) as rows:
+            block = rows.first(HEAD - len(sides[0]))
+            if len(block):  # a file without a line lacks the columns, too
+                texts = rows.layout.texts(block)
+                sides[0].extend(texts.source)
+                sides[1].extend(texts.target)
+        if len(sides[0]) >= HEAD:
+            break
+    source, target = map(identify, sides, given)
+    return source, target
+
+
+def refuse_equal_names(names: Sequence[Sequence[str]]) -> None:
+    """Raise CorpusError for files of different folders with one name: so would their outputs."""
+    seen: dict[str, str] = {}
+    for path in (path for sides in names for path in sides):
+        other = seen.setdefault(Path(path).name, path)
+        if other != path:
+            raise CorpusError(
+                f"{path} and {other} have one name, and so would their outputs; run the command "
+                "on each folder"
+            )

@@ -1,0 +1,262 @@
+"""Stages of a filter that compares all pairs, and of the choice of the best ones.
+
+Each piece sends keys of the pairs that are left. Of the keys of all pieces, partitions find the
+best pairs, or one task finds the place of each pair, or compares all. Then each piece has scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from miner.arrays import create_npy
+from miner.cleaning.bitexts import Piece
+from miner.cleaning.choice import EVERYTHING, Choice, Limits
+from miner.cleaning.decide import (
+    Cleaned,
+    compared_values,
+    decide_alone,
+    decide_compared,
+    to_compare,
+)
+from miner.cleaning.partitions import answers, best_rows, entries, merged, ranked
+from miner.cleaning.plan import Plan, Step
+from miner.filters.filter_types import GLOBAL, MODEL, Comparison
+from miner.tasks.task import Job, Result, hints
+
+
+@dataclass(frozen=True)
+class PieceScores:
+    """Scores that a piece has so far: ``plan`` are the filters that have scored it, with bounds.
+
+    ``checked``, ``rated`` and ``compared`` are the results of cheap filters, of expensive ones, if
+    any, and of each that compares pairs.
+    """
+
+    piece: Piece
+    plan: Plan
+    checked: Result
+    rated: Result | None
+    compared: tuple[Result, ...] = ()
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Processor time that each filter took."""
+        found = [] if self.rated is None else [self.rated.value["seconds"]]
+        return {
+            label: time
+            for one in (self.checked.value["seconds"], *found)
+            for label, time in one.items()
+        }
+
+    def decided(self) -> Cleaned:
+        """Decide on the rows of the piece by these filters."""
+        model = None if self.rated is None else self.rated.array("scores")
+        found = Cleaned(self.plan, self.checked.array("scores"), model, self.seconds)
+        decide_alone(found)
+        for step, one in zip(self.plan.stage(GLOBAL), self.compared, strict=True):
+            decide_compared(found, step, np.asarray(one.array("values")))
+        return found
+
+    def sketches(self, comparison: Comparison, rows: np.ndarray) -> np.ndarray:
+        """Return the sketches of some rows of the piece."""
+        if comparison.field is None:
+            return np.zeros((len(rows), 0))
+        return np.asarray(self.checked.array("scores")[comparison.field[0]][rows])
+
+
+def comparison_of(step: Step, plan: Plan) -> Comparison:
+    """Return the comparison of a whole-corpus filter."""
+    found: Comparison = step.filter.build(step.settings, plan.context)
+    return found
+
+
+@hints(seconds=1e-5, memory=200)
+def send(
+    job: Job, scores: PieceScores, step: Step | None = None, partitions: int = 1
+) -> dict[str, Any]:
+    """Send the pairs of a piece that are left: what a filter, or None the choice, compares of them.
+
+    That are the best pairs of each key, by partition; or all pairs, with their keys or in order.
+    """
+    found = scores.decided()
+    comparison = None if step is None else comparison_of(step, scores.plan)
+    if step is None:
+        rows = np.flatnonzero(found.kept)
+        assert found.rank is not None
+        rank = found.rank[rows]
+    else:
+        rows, rank = to_compare(found, step)
+    everywhere = scores.piece.first + rows
+    job.save(rows=rows)
+    if comparison is None or comparison.by == "place":
+        pairs, order = ranked(rank, everywhere, found.words[rows])
+        job.save(pairs=pairs, order=order)
+        return {}
+    keys = comparison.keys(scores.sketches(comparison, rows))
+    if comparison.by == "all":
+        job.save(keys=keys, rank=rank)
+        return {}
+    for number, column in enumerate(keys.T):
+        best, starts = entries(column, rank, everywhere, partitions)
+        job.save(**{f"entries_{number}": best, f"starts_{number}": starts})
+    return {"columns": keys.shape[1]}
+
+
+@hints(seconds=2e-6, memory=150)
+def best(job: Job, sent: list[Result], partition: int) -> None:
+    """Find the best pairs of the keys of a partition, of all pieces."""
+    for number in range(sent[0].value["columns"]):
+        parts = []
+        for one in sent:
+            starts = one.array(f"starts-{number}")
+            some = one.array(f"entries-{number}")
+            parts.append(np.array(some[starts[partition] : starts[partition + 1]]))
+        rows, starts = best_rows(parts)
+        job.save(**{f"rows_{number}": rows, f"starts_{number}": starts})
+
+
+@hints(seconds=2e-6, memory=150)
+def together(job: Job, sent: list[Result], pieces: list[Piece], step: Step, plan: Plan) -> None:
+    """Compare all pairs at once, by their keys alone."""
+    rows = [piece.first + one.array("rows") for piece, one in zip(pieces, sent, strict=True)]
+    keys, rank = (np.concatenate([one.array(name) for one in sent]) for name in ("keys", "rank"))
+    scores = comparison_of(step, plan).of_all(keys, rank, np.concatenate(rows))
+    job.save(scores=scores, starts=np.cumsum([0, *map(len, rows)]))
+
+
+@hints(seconds=2e-6)
+def order(job: Job, sent: list[Result], choice: Choice = EVERYTHING) -> dict[str, Any]:
+    """Find the place of each pair among all, and how many of them each limit of a choice keeps.
+
+    Memory does not grow with the pairs, which come sorted by piece.
+    """
+    runs = [one.array("pairs") for one in sent]
+    places = [
+        create_npy(job.out / f"places-{number}.npy", np.int64, run.shape)
+        for number, run in enumerate(runs)
+    ]
+    limits = Limits(choice)
+    done = 0
+    for pairs, place, spans in merged(runs):
+        start = 0
+        for own, span in zip(places, spans, strict=True):
+            count = span.stop - span.start
+            own[span] = done + place[start : start + count]
+            start += count
+        done += len(pairs)
+        limits.add(pairs["rank"], pairs["words"])
+    for own in places:
+        own.flush()
+    return {"total": done, "kept": limits.kept}
+
+
+@hints(seconds=1e-5, memory=400)
+def compare(
+    job: Job,
+    scores: PieceScores,
+    step: Step,
+    sent: Result,
+    found: list[Result],
+    index: int,
+    header: bool,
+    pieces: list[Piece],
+    checked: list[Result],
+) -> None:
+    """Score the pairs of a piece by what is found about those of all pieces.
+
+    ``found`` are the results of all partitions, or the one result for all. The piece is its
+    ``index``. With a ``header``, the first row is line 2. All ``pieces`` are ``checked``.
+    """
+    comparison = comparison_of(step, scores.plan)
+    rows = sent.array("rows")
+    if comparison.by == "place":
+        place = places_of(sent, found[0], index)
+        values = comparison.of_places(place, found[0].value["total"])
+    elif comparison.by == "all":
+        starts = found[0].array("starts")
+        values = found[0].array("scores")[starts[index] : starts[index + 1]]
+    else:
+        sketches = scores.sketches(comparison, rows)
+        keys = comparison.keys(sketches)
+        winners = np.empty(keys.shape, dtype=np.int64)
+        for number, column in enumerate(keys.T):
+            parts = []
+            for one in found:
+                starts = one.array(f"starts-{number}")
+                parts.append(one.array(f"rows-{number}")[starts[index] : starts[index + 1]])
+            own = sent.array(f"entries-{number}")
+            winners[:, number] = answers(column, own, np.concatenate(parts))
+        look_up = _sketches_of(comparison, pieces, checked)
+        values = comparison.of_best(sketches, scores.piece.first + rows, winners, look_up)
+    job.save(values=compared_values(step, scores.piece.rows, rows, values, header))
+
+
+def places_of(sent: Result, order: Result, index: int) -> np.ndarray:
+    """Return the places of the pairs of a piece among all, in the order of their rows."""
+    places = order.array(f"places-{index}")
+    out = np.empty(len(places), dtype=np.int64)
+    out[sent.array("order")] = places
+    return out
+
+
+def _sketches_of(
+    comparison: Comparison, pieces: list[Piece], checked: list[Result]
+) -> Callable[[np.ndarray], np.ndarray]:
+    """Return a function that looks up sketches of rows of the whole text."""
+    firsts = np.array([piece.first for piece in pieces])
+    tables: dict[int, np.ndarray] = {}
+
+    def look_up(rows: np.ndarray) -> np.ndarray:
+        # Several pieces may begin at this row; only the last has rows.
+        own = np.searchsorted(firsts, rows, side="right") - 1
+        assert comparison.field is not None
+        name, kind, size = comparison.field
+        out = np.empty((len(rows), size), dtype=kind)
+        for number in np.unique(own).tolist():
+            if number not in tables:
+                tables[number] = checked[number].array("scores")[name]
+            out[own == number] = tables[number][rows[own == number] - pieces[number].first]
+        return out
+
+    return look_up
+
+
+@hints(seconds=1e-6)
+def gather(job: Job, scores: list[PieceScores]) -> dict[str, Any]:
+    """Join the scores of all pieces, without sketches, for a report about the whole text."""
+    rows = sum(one.piece.rows for one in scores)
+    for name in ("checked", "rated") if scores[0].rated is not None else ("checked",):
+        own = [getattr(one, name).array("scores") for one in scores]
+        kinds = own[0].dtype.fields
+        assert kinds is not None
+        names = [field for field in ("state", "tokens", "score") if field in kinds]
+        kept = [(field, kinds[field][0]) for field in names]
+        out = create_npy(job.out / f"{name}.npy", np.dtype(kept), (rows,))
+        done = 0
+        for part in own:
+            for field, _ in kept:
+                out[field][done : done + len(part)] = part[field]
+            done += len(part)
+        out.flush()
+    for level in range(len(scores[0].compared)):
+        values = [one.compared[level].array("values") for one in scores]
+        job.save(**{f"values_{level}": np.concatenate(values)})
+    seconds: dict[str, float] = {}
+    for one in scores:
+        for label, time in one.seconds.items():
+            seconds[label] = seconds.get(label, 0.0) + time
+    return {"seconds": seconds}
+
+
+def whole(gathered: Result, plan: Plan) -> Cleaned:
+    """Decide on all rows of a text by the filters of a plan, whose scores are ``gathered``."""
+    model = gathered.array("rated") if plan.stage(MODEL) else None
+    found = Cleaned(plan, gathered.array("checked"), model, gathered.value["seconds"])
+    decide_alone(found)
+    for level, step in enumerate(plan.stage(GLOBAL)):
+        decide_compared(found, step, gathered.array(f"values-{level}"))
+    return found

@@ -1,0 +1,328 @@
+"""The plan of a filtering, and of a scoring: stages of tasks, for one piece of text or a thousand.
+
+A filtering reads a text in pieces. Cheap filters score every row; expensive ones those that are
+left; some compare all pairs, by their keys alone; then the rows themselves go to their outputs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from miner.cleaning import comparing, stages
+from miner.cleaning.bitexts import ELSEWHERE, HERE, Bitext, Piece, bitexts_of, cut_all, languages_of
+from miner.cleaning.choice import EVERYTHING, Choice
+from miner.cleaning.comparing import PieceScores, comparison_of
+from miner.cleaning.decide import Cleaned, Stage, choose
+from miner.cleaning.funnel import Summary, merged
+from miner.cleaning.outputs import Outputs, deliver, joined, packings
+from miner.cleaning.plan import Plan
+from miner.cleaning.scorers import Scoring, kept_scorers
+from miner.filters.filter_types import GLOBAL, LOCAL, MODEL
+from miner.index.text_files import stamp
+from miner.progress import Reporter, silent
+from miner.scoring.verifier import Languages
+from miner.tasks.run import Call, Run, open_run
+from miner.tasks.task import Result
+from miner.tasks.workers import Workers
+from miner.text.formats import USUAL_FORMAT, BitextFormat
+from miner.text.lines import is_read_once
+from miner.text.remote import is_remote
+
+# Pairs whose keys one task compares.
+PARTITION = 1 << 20
+
+
+def filter_text(
+    run: Run,
+    bitexts: Sequence[Bitext],
+    plan: Plan,
+    *,
+    outputs: Sequence[Outputs] = (),
+    choice: Choice = EVERYTHING,
+    all_scores: bool = False,
+) -> Filtered:
+    """Decide on each row of a text by the filters of a plan, and write it to an output.
+
+    The text is that of all ``bitexts``, one after the other; each has its ``outputs``, or none.
+    Expensive filters score only the rows that cheap ones leave, unless ``all_scores``. The result
+    is the same for any workers, and for pieces of any size.
+
+    Raises the errors of `Rows` and of the filters, and ResourceError.
+    """
+    plan = plan.located()
+    if _lacks_languages(plan):
+        source, target = languages_of(bitexts, plan.context.languages)
+        plan = _identified(plan, (source.seen, target.seen))
+    cuts, of_bitexts = cut_all(run, bitexts)
+    pieces = [piece for own in of_bitexts for piece in own]
+
+    cheap = Scoring.of(plan, (LOCAL, GLOBAL))
+    expensive = Scoring.of(plan, (MODEL,), _sample(run, plan, pieces))
+    _prepare(run, expensive, pieces)
+    checked = run.stage("check", stages.check, _calls(pieces), scoring=cheap)
+    rated: list[Result] = []
+    if expensive.steps:
+        bounds = None if all_scores else plan.stage(LOCAL)
+        calls = _calls(pieces, **({} if all_scores else {"checked": checked}))
+        rated = run.stage("rate", stages.rate, calls, scoring=expensive, bounds=bounds)
+    filtered = Filtered(run, plan, choice, pieces, checked, rated, cuts[0].value["header"])
+    scores = filtered.compared(plan)
+    chosen = {}
+    if choice.any:
+        level = len(plan.stage(GLOBAL))
+        sent = run.stage("send", comparing.send, _calls(pieces, f"{level}-", scores=scores))
+        order = run.task("order", comparing.order, str(level), sent=sent, choice=choice)
+        chosen = {"sent": sent, "order": [order] * len(pieces), "index": range(len(pieces))}
+
+    wanted = outputs or [{}] * len(bitexts)
+    ends = [
+        packings(own, piece)
+        for own, parts in zip(wanted, of_bitexts, strict=True)
+        for piece in parts
+    ]
+    calls = _calls(pieces, scores=scores, packings=ends, **chosen)
+    written = run.stage("write", stages.write, calls, choice=choice)
+    results = joined(run, of_bitexts, written, wanted)
+    run.wait(last=True)
+    deliver(results, wanted)
+    filtered.summary = _summary(plan, choice, written)
+    return filtered
+
+
+def score_text(
+    run: Run,
+    bitexts: Sequence[Bitext],
+    plan: Plan,
+    outputs: Sequence[Outputs],
+    *,
+    only: bool = False,
+) -> dict[str, int]:
+    """Write the rows of each bitext with scores at their ends; ``only``: the scores alone.
+
+    Each bitext is a text of its own. An unreadable row is scored as a pair of empty texts. Returns
+    the numbers of ``rows``, of ``unreadable`` ones and of those with ``replaced`` bytes. Raises the
+    errors of `Rows` and of the filters, and ResourceError.
+    """
+    plan = plan.located()
+    identify = _lacks_languages(plan)
+    cuts, of_bitexts = cut_all(run, bitexts, identify=identify, given=plan.context.languages)
+    written: list[Result] = []
+    for done, pieces, wanted in zip(cuts, of_bitexts, outputs, strict=True):
+        own = _identified(plan, done.value["languages"]) if identify else plan
+        scoring = Scoring.of(own, (LOCAL, MODEL), _sample(run, own, pieces))
+        if not written:
+            _prepare(run, scoring, pieces)
+        rated = run.stage("rate", stages.rate, _calls(pieces), scoring=scoring)
+        ends = [packings(wanted, piece)["scored"] for piece in pieces]
+        calls = _calls(pieces, rated=rated, packing=ends)
+        written += run.stage("write", stages.write_scored, calls, scoring=scoring, only=only)
+    results = joined(run, of_bitexts, written, outputs)
+    run.wait(last=True)
+    deliver(results, outputs)
+    values = [one.value for one in written]
+    return {name: sum(value[name] for value in values) for name in values[0]}
+
+
+@dataclass
+class Filtered:
+    """A text that was filtered: the scores of its ``pieces``, and the ``summary`` of all.
+
+    ``header``: the first row is line 2.
+    """
+
+    run: Run
+    plan: Plan
+    choice: Choice
+    pieces: list[Piece]
+    checked: list[Result]
+    rated: list[Result]
+    header: bool
+    summary: Summary | None = None
+
+    def compared(self, plan: Plan, prefix: str = "") -> list[PieceScores]:
+        """Register the stages that compare all pairs; return the scores of each piece to be.
+
+        ``plan`` has the same filters, perhaps by other bounds, where a ``prefix`` tells them apart.
+        """
+        run, pieces = self.run, self.pieces
+        alone = [step for step in plan.steps if step.filter.stage != GLOBAL]
+        scores = [
+            PieceScores(
+                piece,
+                dataclasses.replace(plan, steps=tuple(alone)),
+                self.checked[number],
+                self.rated[number] if self.rated else None,
+            )
+            for number, piece in enumerate(pieces)
+        ]
+        total = sum(piece.rows for piece in pieces)
+        for level, bounded in enumerate(plan.stage(GLOBAL)):
+            step, name = bounded.unbounded, f"{prefix}{level}"
+            by = comparison_of(step, plan).by
+            count = max(1, -(-total // PARTITION)) if by == "best" else 1
+            sent = run.stage(
+                "send", comparing.send, _calls(pieces, f"{name}-", scores=scores), step=step,
+                partitions=count,
+            )  # fmt: skip
+            size = {"units": float(total), "rows": float(total) / count}
+            if by == "place":
+                found = [run.task("order", comparing.order, name, sent=sent, **size)]
+            elif by == "all":
+                one = {"pieces": pieces, "step": step, "plan": scores[0].plan}
+                found = [run.task("together", comparing.together, name, sent=sent, **one, **size)]
+            else:
+                parts = {
+                    f"{name}-{number:04}": Call({"partition": number}, total / count, total / count)
+                    for number in range(count)
+                }
+                found = run.stage("best", comparing.best, parts, sent=sent)
+            calls = _calls(pieces, f"{name}-", scores=scores, sent=sent, index=range(len(pieces)))
+            values = run.stage(
+                "compare", comparing.compare, calls, step=step, found=found, pieces=pieces,
+                checked=self.checked, header=self.header,
+            )  # fmt: skip
+            scores = [
+                dataclasses.replace(
+                    one,
+                    plan=dataclasses.replace(plan, steps=(*one.plan.steps, bounded)),
+                    compared=(*one.compared, value),
+                )
+                for one, value in zip(scores, values, strict=True)
+            ]
+        return scores
+
+    def whole(self) -> Cleaned:
+        """Return the decisions on all rows of the text, for a report."""
+        found = self._gathered(self.plan, "")
+        if self.choice.any:
+            choose(found, self.choice)
+        return found
+
+    def unbounded(self) -> Cleaned:
+        """Decide again without a bound on the score that ranks, and without a choice.
+
+        A threshold keeps those of the result's pairs that reach it: the best duplicate stays, so
+        that one that is removed for a pair below the threshold is below it, too. This does not hold
+        for filters that are `relative`. Pairs that a cheap bound kept from the expensive filters
+        pass them.
+        """
+        return self._gathered(self.plan.with_bound(None), "free-")
+
+    def _gathered(self, plan: Plan, prefix: str) -> Cleaned:
+        scores = self.compared(plan, prefix)
+        found = self.run.task("gather", comparing.gather, f"{prefix}all", scores=scores)
+        self.run.wait(last=True)
+        return comparing.whole(found, plan)
+
+
+@contextmanager
+def text_run(
+    name: str,
+    files: Sequence[Sequence[str]],
+    reading: BitextFormat = USUAL_FORMAT,
+    *,
+    work: str | Path | None = None,
+    beside: str | Path | None = None,
+    workers: Workers = Workers(),
+    report: Reporter = silent,
+    note: Callable[[str], None] = lambda line: None,
+) -> Iterator[tuple[Run, list[Bitext]]]:
+    """Open a run over bitexts of one file or two each; yield it and the bitexts.
+
+    Standard input and pipes are copied to the work directory. The other arguments are those of
+    :func:`miner.tasks.run.open_run`, which raises; CorpusError for a file that cannot be read.
+    """
+    if workers.shard_lines is None:
+        here = workers.backend in ("serial", "processes")
+        workers = dataclasses.replace(workers, shard_lines=HERE if here else ELSEWHERE)
+    paths = [
+        [path if path == "-" or is_remote(path) else str(Path(path).absolute()) for path in sides]
+        for sides in files
+    ]
+    identity = {
+        "files": paths,
+        "settings of reading": dataclasses.asdict(reading),
+        "--shard-lines": workers.shard_lines,
+    }
+    stamps = {path: stamp(path) for sides in paths for path in sides if not is_read_once(path)}
+    with (
+        kept_scorers(),
+        open_run(
+            work, workers, name, identity, stamps=stamps, beside=beside, report=report, note=note
+        ) as run,
+    ):
+        yield run, bitexts_of(files, reading, run.work / "streams")
+
+
+def _calls(pieces: Sequence[Piece], prefix: str = "", **of_each: Sequence[Any]) -> dict[str, Call]:
+    """Return a task of each piece; ``of_each`` are arguments of which each piece has its own.
+
+    A piece is an argument itself unless its scores hold it.
+    """
+    calls = {}
+    for number, piece in enumerate(pieces):
+        own = {name: values[number] for name, values in of_each.items()}
+        if "scores" not in own:
+            own["piece"] = piece
+        calls[f"{prefix}{piece.name}"] = Call(own, float(piece.rows), float(piece.rows))
+    return calls
+
+
+def _prepare(run: Run, scoring: Scoring, pieces: Sequence[Piece]) -> None:
+    """Let a worker build the filters of a pass, before anything is scored.
+
+    Those that compare with a sample of the text are built later.
+    """
+    steps = tuple(step for step in scoring.steps if not step.filter.sampled)
+    if steps != scoring.steps:
+        scoring = dataclasses.replace(scoring, steps=steps, samples=())
+    if steps:
+        largest = max(piece.rows for piece in pieces)
+        run.task("prepare", stages.prepare, scoring=scoring, largest=largest)
+
+
+def _sample(run: Run, plan: Plan, pieces: Sequence[Piece]) -> list[Result]:
+    """Sample a text, evenly spread, for filters that compare with it; none without such."""
+    wanted = [
+        step.settings["pairs"]
+        for step in plan.steps
+        if step.filter.sampled and not step.settings["reference"]
+    ]
+    if not wanted:
+        return []
+    size = 0 if 0 in wanted else max(wanted)
+    first = pieces[0].first
+    calls = _calls(pieces, first=[piece.first - first for piece in pieces])
+    total = sum(piece.rows for piece in pieces)
+    columns, repair = tuple(plan.columns), plan.repair
+    return run.stage(
+        "sample", stages.sample, calls, size=size, total=total, columns=columns, repair=repair
+    )
+
+
+def _lacks_languages(plan: Plan) -> bool:
+    """Return True if a model scores, and some language is not given."""
+    return bool(plan.stage(MODEL)) and not all(plan.context.languages)
+
+
+def _identified(plan: Plan, seen: Languages) -> Plan:
+    """Return the plan with the languages of the text, ISO 639 codes, which models are told."""
+    source, target = seen
+    context = dataclasses.replace(plan.context, identified=(source, target))
+    return dataclasses.replace(plan, context=context)
+
+
+def _summary(plan: Plan, choice: Choice, written: Sequence[Result]) -> Summary:
+    """Add up the counts of all pieces."""
+    parts = []
+    for one in written:
+        found = one.value
+        steps = tuple(Stage(**stage) for stage in found["stages"])
+        parts.append(Summary(**(found | {"stages": steps})))
+    labels = [*(step.label for step in plan.steps), *(label for label, _ in choice.limits)]
+    return merged(parts, labels)

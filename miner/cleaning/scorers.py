@@ -1,0 +1,261 @@
+"""Scores of rows by filters, block by block.
+
+A task of several threads scores by as many processes, which live until the run ends: to start them
+takes a second, and filters load models.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+
+from miner.cleaning.plan import Plan, Step, content, file_names, libraries
+from miner.errors import MismatchError
+from miner.filters import encoding
+from miner.filters.filter_types import GLOBAL, MODEL, Batch, Comparison, Context, Scorer
+from miner.parallel import Processes, processes
+from miner.tasks.task import Result, fingerprint
+from miner.text.layout import Block, Layout, Texts
+
+# State of a row whose text was repaired, beside those of `miner.text.layout`.
+REPAIRED = 4
+# Rows of a block, which one process scores at a time.
+ROWS = 2048
+# File of a task with the texts of a sample.
+SAMPLE = "texts.json"
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """Filters that score rows in one pass, and everything else that their scores depend on.
+
+    The ``steps`` have no bounds. ``columns`` are those of all filters of the run, ``files`` the
+    digests of models and of files that settings name, ``samples`` tasks that sampled the text.
+    ``first``: the first pass over a text, whose records hold more than scores; ``sketched`` are the
+    whole-corpus filters that it makes sketches for.
+    """
+
+    steps: tuple[Step, ...]
+    context: Context
+    repair: bool
+    columns: tuple[int | str, ...]
+    files: tuple[tuple[str, str | None], ...]
+    libraries: Mapping[str, str]
+    samples: tuple[Result, ...] = ()
+    first: bool = False
+    sketched: tuple[Step, ...] = ()
+
+    @classmethod
+    def of(cls, plan: Plan, stages: Sequence[int], samples: Sequence[Result] = ()) -> Scoring:
+        """Return the pass by the filters of some stages of a plan."""
+        steps = tuple(step.unbounded for step in plan.steps if step.filter.stage in stages)
+        context = plan.context
+        if MODEL not in stages:
+            context = dataclasses.replace(context, model=None, identified=(None, None))
+        first = GLOBAL in stages
+        return cls(
+            tuple(step for step in steps if step.filter.stage != GLOBAL),
+            context,
+            plan.repair,
+            tuple(plan.columns),
+            tuple((name, content(name)) for name in file_names(steps, context)),
+            libraries(steps, plan.repair),
+            tuple(samples),
+            first,
+            tuple(step for step in steps if step.filter.stage == GLOBAL),
+        )
+
+    @property
+    def sketches(self) -> dict[tuple[str, str, int], Comparison]:
+        """The filters whose sketches the pass computes, by `Comparison.field`."""
+        found = (step.filter.build(step.settings, self.context) for step in self.sketched)
+        return {one.field: one for one in found if one.field is not None}
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Record of one row.
+
+        ``state`` of the row (see `miner.text.layout`, and REPAIRED), and ``score``: one for each
+        step, in order. The first pass adds ``tokens`` of both sides, and the `sketches`.
+        """
+        fields: list[tuple[str, str, int]] = [("state", "u1", 1), ("score", "<f4", len(self.steps))]
+        if self.first:
+            fields += [("tokens", "<u4", 2), *self.sketches]
+        return np.dtype([(name, kind, (size,)) for name, kind, size in fields])
+
+    def verify(self) -> None:
+        """Raise MismatchError if a file is another one than when the run began."""
+        for name, digest in self.files:
+            if content(name) != digest:
+                raise MismatchError(
+                    f"{name}: changed since the run began; restore it, or repeat the command"
+                )
+
+
+class Scorers:
+    """The scorers of one pass, ready to score blocks."""
+
+    def __init__(self, scoring: Scoring):
+        scoring.verify()
+        context = scoring.context
+        if scoring.samples:
+            context = dataclasses.replace(context, sample=_texts(scoring.samples))
+        self.scorers: list[Scorer] = [
+            step.filter.build(step.settings, context) for step in scoring.steps
+        ]
+        self.dtype, self.sketches, self.first = scoring.dtype, scoring.sketches, scoring.first
+        self.repair = repairer(scoring.repair)
+        self.columns = list(map(str, scoring.columns))
+
+    def __call__(self, layout: Layout, block: Block) -> tuple[np.ndarray, np.ndarray]:
+        """Return records ``(n,)`` of a block, and the seconds that each step took."""
+        out = np.zeros(len(block), dtype=self.dtype)
+        texts, repaired = repair_texts(layout.texts(block), self.repair)
+        more = list(zip(*texts.more, strict=True)) or [()] * len(self.columns)
+        batch = Batch(texts.source, texts.target, dict(zip(self.columns, more, strict=True)))
+        seconds = np.zeros(len(self.scorers))
+        for column, scorer in enumerate(self.scorers):
+            begun = time.process_time()
+            out["score"][:, column] = scorer(batch)
+            seconds[column] = time.process_time() - begun
+        out["state"][:, 0] = texts.state | np.where(repaired, REPAIRED, 0)
+        if self.first:
+            out["tokens"] = batch.lengths.T
+            for (name, _, _), comparison in self.sketches.items():
+                out[name] = comparison.sketch(batch)
+        return out, seconds
+
+
+def _texts(samples: Sequence[Result]) -> tuple[list[str], list[str]]:
+    """Return the sources and targets of a sample."""
+    source: list[str] = []
+    target: list[str] = []
+    for one in samples:
+        some = json.loads((one.path / SAMPLE).read_text(encoding="utf-8"))
+        source += some[0]
+        target += some[1]
+    return source, target
+
+
+def repairer(wanted: bool) -> Callable[[str], str] | None:
+    """The function that repairs a text, None if it is not ``wanted``."""
+    return encoding.repairer() if wanted else None
+
+
+def repair_texts(texts: Texts, repair: Callable[[str], str] | None) -> tuple[Texts, np.ndarray]:
+    """Repair texts, unless ``repair`` is None; also return a mask of changed rows ``(n,) bool``."""
+    changed = np.zeros(len(texts.source), dtype=bool)
+    if repair is None:
+        return texts, changed
+    sides = [list(map(repair, side)) for side in (texts.source, texts.target)]
+    for new, old in zip(sides, (texts.source, texts.target), strict=True):
+        changed |= np.fromiter((a != b for a, b in zip(new, old, strict=True)), bool, len(new))
+    return dataclasses.replace(texts, source=sides[0], target=sides[1]), changed
+
+
+# Scorers of this process by fingerprint, the last KEPT that were built, and its processes by their
+# number, until the run ends.
+KEPT = 2
+_ready: dict[str, Scorers] = {}
+_pools: dict[int, Processes] = {}
+_open = ExitStack()
+
+
+@contextmanager
+def kept_scorers() -> Iterator[None]:
+    """Keep the scorers, and the processes that score, from task to task of the block."""
+    try:
+        yield
+    finally:
+        _ready.clear()
+        _pools.clear()
+        _open.close()
+
+
+def score_blocks(
+    scoring: Scoring, layout: Layout, blocks: Iterator[Block], threads: int
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield the records of blocks, and the seconds of each step, by ``threads`` processes.
+
+    With 1, this process scores, by one thread; its numbers of threads are restored.
+    """
+    key = _key(scoring)
+    with one_thread():
+        work = ((key, scoring, layout, block) for block in blocks)
+        yield from _pool(threads).in_order(_score, work)
+
+
+def build(scoring: Scoring, threads: int) -> None:
+    """Build the scorers of a pass, which :func:`score_blocks` then finds."""
+    with one_thread():
+        list(_pool(threads).in_order(_build, [(_key(scoring), scoring)]))
+
+
+def _key(scoring: Scoring) -> str:
+    return fingerprint(Scorers, {"scoring": scoring})
+
+
+def _pool(threads: int) -> Processes:
+    if threads == 1:
+        return Processes(None, 1)
+    if threads not in _pools:
+        _pools[threads] = _open.enter_context(processes(threads, _prepare))
+    return _pools[threads]
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let this process use one thread during the block."""
+    import numba
+    from threadpoolctl import threadpool_limits
+
+    before = numba.get_num_threads()
+    try:
+        with threadpool_limits(1):
+            numba.set_num_threads(1)
+            yield
+    finally:
+        numba.set_num_threads(before)
+
+
+def _prepare() -> None:
+    """Make a process ready to score by one thread."""
+    import numba
+    from threadpoolctl import threadpool_limits
+
+    numba.set_num_threads(1)
+    threadpool_limits(1)
+
+
+def _build(work: tuple[str, Scoring]) -> None:
+    key, scoring = work
+    if key not in _ready:
+        for old in [*_ready][: 1 - KEPT]:
+            del _ready[old]
+        _ready[key] = Scorers(scoring)
+
+
+def _score(work: tuple[str, Scoring, Layout, Block]) -> tuple[np.ndarray, np.ndarray]:
+    key, scoring, layout, block = work
+    _build((key, scoring))
+    return _ready[key](layout, block)
+
+
+def broken(steps: Sequence[Step], scores: np.ndarray) -> np.ndarray:
+    """Mask of broken bounds ``(n, len(steps)) bool`` for scores of that shape.
+
+    NaN, a score that was not computed, breaks none. Bounds are compared in float32, as scores are.
+    """
+    out = np.zeros(scores.shape, dtype=bool)
+    for column, step in enumerate(steps):
+        if step.minimum is not None:
+            out[:, column] |= scores[:, column] < np.float32(step.minimum)
+        if step.maximum is not None:
+            out[:, column] |= scores[:, column] > np.float32(step.maximum)
+    return out

@@ -1,0 +1,196 @@
+"""Stages that read the rows of a piece: sample, check, rate, write."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from miner.arrays import create_npy
+from miner.cleaning.bitexts import Piece
+from miner.cleaning.choice import EVERYTHING, Choice
+from miner.cleaning.comparing import PieceScores, places_of
+from miner.cleaning.decide import PART, decide_places
+from miner.cleaning.funnel import summary
+from miner.cleaning.plan import Step
+from miner.cleaning.scorers import (
+    ROWS,
+    SAMPLE,
+    Scoring,
+    broken,
+    build,
+    repair_texts,
+    repairer,
+    score_blocks,
+)
+from miner.cleaning.write import write_rows, write_scores
+from miner.tasks.task import Job, Result, fingerprint, hints, load, record
+from miner.text.layout import REPLACED, UNREADABLE, Block
+from miner.text.rows import Rows, spread_rows
+
+SCORES = "scores.npy"
+
+
+@hints()
+def prepare(job: Job, scoring: Scoring, largest: int) -> None:
+    """Build the filters of a pass, so that a missing library or model is told before the work.
+
+    ``largest`` is the number of rows of the largest piece.
+    """
+    build(scoring, _threads(job, largest))
+
+
+@hints(seconds=5e-6)
+def sample(
+    job: Job,
+    piece: Piece,
+    size: int,
+    total: int,
+    first: int,
+    columns: tuple[int | str, ...],
+    repair: bool,
+) -> None:
+    """Collect the pairs of a piece that are in a sample of a text, without those that lack a side.
+
+    The sample are ``size`` of ``total`` rows, evenly spread, 0 for all. ``first`` is the first row
+    of the piece in the text.
+    """
+    chosen = spread_rows(total, size) - first
+    chosen = chosen[(chosen >= 0) & (chosen < piece.rows)]
+    source, target = [], []
+    mend = repairer(repair)
+    with piece.opened(columns) as rows:
+        for block in rows.chosen(chosen) if len(chosen) else ():
+            texts, _ = repair_texts(rows.layout.texts(block), mend)
+            if texts.source[0].strip() and texts.target[0].strip():
+                source += texts.source
+                target += texts.target
+    (job.out / SAMPLE).write_text(json.dumps((source, target)), encoding="utf-8")
+
+
+@hints(seconds=4e-4)
+def check(job: Job, piece: Piece, scoring: Scoring) -> dict[str, Any]:
+    """Score the rows of a piece by the cheap filters, and make sketches of them."""
+    return _score(job, piece, scoring, None, "checking")
+
+
+@hints(seconds=1e-3)
+def rate(
+    job: Job,
+    piece: Piece,
+    scoring: Scoring,
+    checked: Result | None = None,
+    bounds: Sequence[Step] | None = None,
+) -> dict[str, Any]:
+    """Score the rows of a piece by expensive filters, all or only those within ``bounds``.
+
+    The bounds are those of the cheap filters, which have ``checked`` the piece. Scores that an
+    earlier run has computed with other bounds are used again.
+    """
+    wanted = None
+    if bounds is not None:
+        assert checked is not None
+        wanted = passed(bounds, checked.array("scores"))
+    return _score(job, piece, scoring, wanted, "scoring")
+
+
+@hints(seconds=5e-5)
+def write(
+    job: Job,
+    scores: PieceScores,
+    packings: Mapping[str, str],
+    choice: Choice = EVERYTHING,
+    sent: Result | None = None,
+    order: Result | None = None,
+    index: int = 0,
+) -> dict[str, Any]:
+    """Write the rows of a piece, kept and rejected ones and all scores, and count them.
+
+    ``packings`` are the suffixes by which each output is compressed. With a choice, ``sent`` has
+    the pairs that are left, and ``order`` the place of each among all; the piece is its ``index``.
+    """
+    found = scores.decided()
+    if sent is not None and order is not None:
+        places = places_of(sent, order, index)
+        decide_places(found, choice, sent.array("rows"), places, order.value["kept"])
+    if packings:
+        with scores.piece.opened(scores.plan.columns) as rows:
+            outputs = {role: job.out / f"{role}{end}" for role, end in packings.items()}
+            write_rows(found, rows, outputs, job.report)
+            rows.inputs.check()
+    return asdict(summary(found))
+
+
+@hints(seconds=5e-5)
+def write_scored(
+    job: Job, piece: Piece, scoring: Scoring, rated: Result, only: bool, packing: str
+) -> dict[str, Any]:
+    """Write each row of a piece with its scores at the end; ``only``: scores alone."""
+    table = rated.array("scores")
+    with piece.opened(scoring.columns) as rows:
+        write_scores(table, scoring.steps, rows, job.out / f"scored{packing}", only, job.report)
+        rows.inputs.check()
+    state = table["state"]
+    return {
+        "rows": piece.rows,
+        "unreadable": int(np.count_nonzero(state & UNREADABLE)),
+        "replaced": int(np.count_nonzero(state & REPLACED)),
+    }
+
+
+def passed(steps: Sequence[Step], local: np.ndarray) -> np.ndarray:
+    """Rows that cheap filters leave, ``(n,) bool``."""
+    out = np.empty(len(local), dtype=bool)
+    for start in range(0, len(local), PART):
+        part = local[start : start + PART]
+        bad = broken(steps, part["score"]).any(axis=1) | (part["state"][:, 0] & UNREADABLE > 0)
+        out[start : start + PART] = ~bad
+    return out
+
+
+def _score(
+    job: Job, piece: Piece, scoring: Scoring, wanted: np.ndarray | None, name: str
+) -> dict[str, Any]:
+    """Score the rows ``wanted (n,) bool`` of a piece, None for all; scores of others are NaN."""
+    own = fingerprint(_score, {"piece": piece, "scoring": scoring})
+    table = create_npy(job.out / SCORES, scoring.dtype, (piece.rows,))
+    table["score"] = np.nan
+    todo = np.ones(piece.rows, dtype=bool) if wanted is None else wanted
+    if job.before is not None and record(job.before.parent, job.before.name)["result"]["of"] == own:
+        known = load(job.before / SCORES)
+        there = todo & ~np.isnan(known["score"][:, 0])
+        table[there] = known[there]
+        todo = todo & ~there
+    places, done = np.flatnonzero(todo), 0
+    seconds = np.zeros(len(scoring.steps))
+    if len(places):
+        threads = _threads(job, len(places))
+        with piece.opened(scoring.columns) as rows:
+            for found, time in score_blocks(scoring, rows.layout, _blocks(rows, todo), threads):
+                table[places[done : done + len(found)]] = found
+                done, seconds = done + len(found), seconds + time
+                job.report(name, done, len(places))
+            rows.inputs.check()
+    table.flush()
+    labels = [step.label for step in scoring.steps]
+    return {"of": own, "seconds": dict(zip(labels, seconds.tolist(), strict=True))}
+
+
+def _threads(job: Job, rows: int) -> int:
+    """Return the number of processes to score so many rows by; few are not worth their start."""
+    return job.threads if rows > ROWS else 1
+
+
+def _blocks(rows: Rows, todo: np.ndarray) -> Iterator[Block]:
+    """Yield the rows to score ``(n,) bool``, as many blocks as the text has."""
+    first = 0
+    for block in rows.blocks(ROWS):
+        chosen = np.flatnonzero(todo[first : first + len(block)])
+        first += len(block)
+        if len(chosen) < len(block):
+            # The rest is not consecutive; all of it was read without an error before.
+            block = Block(block.first, [block.raw[i] for i in chosen.tolist()])
+        yield block

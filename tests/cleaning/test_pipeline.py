@@ -1,0 +1,242 @@
+"""Work directories of a filtering: continued after a stop, reused with other bounds, refused."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.cleaning import given_scores, plan_of
+from support.raw_lines import put
+
+from miner.cleaning import plan as plans
+from miner.cleaning import stages
+from miner.cleaning.choice import Choice
+from miner.cleaning.decide import Cleaned
+from miner.cleaning.pipeline import filter_text, score_text, text_run
+from miner.cleaning.plan import Plan
+from miner.cleaning.scorers import Scorers
+from miner.errors import ArtifactError, CorpusError, MismatchError
+from miner.tasks.run import Run
+from miner.tasks.workers import Workers
+from miner.text.formats import BitextFormat
+
+SIZE = 5
+
+
+@pytest.fixture(scope="module", autouse=True)
+def filters():
+    with given_scores():
+        yield
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    scores = np.random.default_rng(5).integers(0, 9, (48, 2)) / 8
+    lines = [f"s{i % 17}\tt{i % 13}\t{one}\t{two}" for i, (one, two) in enumerate(scores.tolist())]
+    return put(tmp_path / "text.tsv", "".join(f"{line}\n" for line in lines).encode())
+
+
+def plan(low: float = 0.2, high: float = 0.9, **more: Any) -> Plan:
+    cost = {"name": "cost", "column": 3, "minimum": low}
+    good = {"name": "good", "column": 4, "maximum": high}
+    return plan_of(cost, good, {"name": "duplicates", "of": "either"} | more)
+
+
+def run(text: Path, work: Path, plan: Plan, output: Path | None = None, **named: Any) -> Cleaned:
+    workers = Workers(shard_lines=SIZE)
+    with text_run("filtering", [[str(text)]], work=work, workers=workers) as (started, bitexts):
+        outputs = [] if output is None else [{"kept": str(output)}]
+        return filter_text(started, bitexts, plan, outputs=outputs, **named).whole()
+
+
+class Counter:
+    """Counts scored rows by pass: the first, and the one of expensive filters."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch):
+        self.rows = {True: 0, False: 0}
+        self.fail: tuple[bool, int] | None = None
+        real = Scorers.__call__
+
+        def look(scorers: Scorers, layout, block):
+            if self.fail == (scorers.first, self.rows[scorers.first] // SIZE):
+                raise KeyboardInterrupt
+            self.rows[scorers.first] += len(block)
+            return real(scorers, layout, block)
+
+        monkeypatch.setattr(Scorers, "__call__", look)
+
+    def again(self) -> None:
+        self.rows, self.fail = {True: 0, False: 0}, None
+
+
+@pytest.fixture
+def counter(monkeypatch: pytest.MonkeyPatch) -> Counter:
+    return Counter(monkeypatch)
+
+
+def same(one: Cleaned, other: Cleaned) -> None:
+    np.testing.assert_array_equal(one.removed, other.removed)
+    for label in ("cost", "good", "duplicates"):
+        np.testing.assert_array_equal(one.scores(label), other.scores(label))
+
+
+def done(work: Path) -> dict[str, int]:
+    return {str(path.parent): path.stat().st_mtime_ns for path in work.glob("*/*/done.json")}
+
+
+def redone(work: Path, before: dict[str, int]) -> set[str]:
+    """Return the kinds of the tasks that were done since."""
+    return {Path(name).parent.name for name, time in done(work).items() if before.get(name) != time}
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("pieces", [0, 1, 4, 9])
+def test_a_run_that_was_stopped_goes_on(text, tmp_path, counter, first, pieces) -> None:
+    everything = {"all_scores": True}
+    expected = run(text, tmp_path / "whole", plan(), **everything)
+    counter.again()
+    counter.fail = first, pieces
+    with pytest.raises(KeyboardInterrupt):
+        run(text, tmp_path / "work", plan(), **everything)
+    counter.again()
+    same(run(text, tmp_path / "work", plan(), **everything), expected)
+    left = 48 - SIZE * pieces
+    assert counter.rows == {True: left if first else 0, False: 48 if first else left}
+    counter.again()
+    same(run(text, tmp_path / "work", plan(), **everything), expected)
+    assert counter.rows == {True: 0, False: 0}
+
+
+def test_other_bounds_reuse_scores(text, tmp_path, counter) -> None:
+    work = tmp_path / "work"
+    run(text, work, plan(0.4))
+    scored = counter.rows[False]
+    assert counter.rows[True] == 48 and 0 < scored < 48
+    for low, high in ((0.4, 0.5), (0.7, 0.9), (0.1, 0.9), (0.0, 1.0)):
+        counter.again()
+        expected = run(text, tmp_path / f"new{low}{high}", plan(low, high))
+        wanted = counter.rows[False]
+        counter.again()
+        same(run(text, work, plan(low, high)), expected)
+        # Only rows that the last bounds had removed.
+        assert counter.rows == {True: 0, False: max(wanted - scored, 0)}
+        scored = wanted
+    counter.again()
+    chosen = run(text, work, plan(0.0, 1.0), choice=Choice(top=3))
+    assert counter.rows == {True: 0, False: 0} and chosen.kept.sum() == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "kinds"),
+    [
+        ({}, set()),
+        ({"output": True}, {"write", "join"}),
+        ({"choice": Choice(top=3)}, {"send", "order", "write"}),
+        ({"plan": {"high": 0.8}}, {"send", "together", "compare", "write"}),
+        ({"plan": {"maximum": 5}}, {"write"}),
+        ({"plan": {"label": "l"}}, {"check", "rate", "send", "together", "compare", "write"}),
+        ({"library": True}, {"check", "rate", "send", "together", "compare", "write"}),
+    ],
+)  # fmt: skip
+def test_what_a_change_redoes(text, tmp_path, monkeypatch, change, kinds) -> None:
+    """Only tasks whose arguments or inputs are others."""
+    work = tmp_path / "work"
+    run(text, work, plan())
+    before = done(work)
+    if "library" in change:
+        monkeypatch.setattr(plans.unicodedata, "unidata_version", "99")
+    output = tmp_path / "out.tsv" if "output" in change else None
+    choice = change.get("choice", Choice())
+    run(text, work, plan(**change.get("plan", {})), output, choice=choice)
+    assert redone(work, before) - {"gather", "prepare"} == kinds
+
+
+def test_other_texts_and_commands_are_refused(text, tmp_path) -> None:
+    work = tmp_path / "work"
+    run(text, work, plan())
+    other = put(tmp_path / "other.tsv", b"a\tb\t1\t1\n")
+    with pytest.raises(MismatchError, match="its plan has other files"):
+        run(other, work, plan())
+    reading = BitextFormat(on_error="skip")
+    workers = Workers(shard_lines=SIZE)
+    with (
+        pytest.raises(MismatchError, match="other settings of reading"),
+        text_run("filtering", [[str(text)]], reading, work=work, workers=workers),
+    ):
+        pass
+    with (
+        pytest.raises(MismatchError, match="its plan is of filtering"),
+        text_run("scoring", [[str(text)]], work=work, workers=workers) as (started, bitexts),
+    ):
+        score_text(started, bitexts, plan(), [{}])
+    put(text, text.read_bytes() + b"s\tt\t1\t1\n")
+    with pytest.raises(CorpusError, match="changed since the plan"):
+        run(text, work, plan())
+    (tmp_path / "mine").mkdir()
+    put(tmp_path / "mine" / "notes.txt", b"mine")
+    with pytest.raises(ArtifactError, match="exists and is no work directory"):
+        run(text, tmp_path / "mine", plan())
+
+
+@pytest.mark.parametrize("phase", [True, False])
+@pytest.mark.parametrize("how", ["replaced", "rewritten", "gone"])
+def test_a_text_that_changes_is_refused(text, tmp_path, monkeypatch, phase, how) -> None:
+    """The file gets another text of as many rows while the run reads: no output appears."""
+    other = b"".join(reversed(text.read_bytes().splitlines(keepends=True)))
+    real, calls = Scorers.__call__, 0
+
+    def change(scorers: Scorers, layout, block):
+        nonlocal calls
+        calls += scorers.first == phase
+        if calls == 3 and how == "replaced":
+            os.replace(put(tmp_path / "other.tsv", other), text)
+        elif calls == 3 and how == "rewritten":
+            text.write_bytes(other)
+        elif calls == 3:
+            text.rename(tmp_path / "elsewhere.tsv")
+        return real(scorers, layout, block)
+
+    monkeypatch.setattr(Scorers, "__call__", change)
+    out = tmp_path / "out.tsv"
+    with pytest.raises(CorpusError, match=r"text\.tsv(: cannot be|:? changed while it was) read"):
+        run(text, tmp_path / "work", plan(), out)
+    assert not out.exists()
+
+
+def test_a_file_that_a_filter_reads_changes(text, tmp_path, monkeypatch) -> None:
+    """Workers score by what the run began with, or fail with one line."""
+    good = put(tmp_path / "good.en", b"this is good\n" * 9)
+    perplexity = plan_of({"name": "perplexity", "references": str(good)})
+    real = Run.wait
+
+    def wait(started: Run, **named: Any) -> None:
+        if "last" in named:
+            good.write_bytes(b"that was bad\n" * 9)
+        real(started, **named)
+
+    monkeypatch.setattr(Run, "wait", wait)
+    with pytest.raises(MismatchError, match=r"good\.en: changed since the run began"):
+        run(text, tmp_path / "work", perplexity)
+
+
+def test_a_full_disk(text, tmp_path, monkeypatch, counter) -> None:
+    expected = run(text, tmp_path / "whole", plan())
+    real, left = stages.create_npy, 3
+
+    def full(path: Path, *arguments: Any) -> Any:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise OSError(28, "No space left on device", os.fspath(path))
+        return real(path, *arguments)
+
+    monkeypatch.setattr(stages, "create_npy", full)
+    with pytest.raises(Exception, match=r"no space left; free some"):
+        run(text, tmp_path / "work", plan())
+    monkeypatch.setattr(stages, "create_npy", real)
+    counter.again()
+    same(run(text, tmp_path / "work", plan()), expected)
+    assert counter.rows[True] == 48 - 3 * SIZE
