@@ -1,4 +1,4 @@
-"""`miner plan`: what a mining by shards would take, by rates measured on a sample."""
+"""`miner plan`: what a mining would take, by rates measured on a sample."""
 
 from dataclasses import replace
 from typing import Any
@@ -8,10 +8,10 @@ import click
 from miner.cli.mined import Output, mining_arguments, read_keep
 from miner.cli.option_types import POSITIVE_COUNT
 from miner.cli.settings_options import Command
-from miner.cli.sharding import Sharding, expanded
+from miner.cli.sharding import expanded
 from miner.encoder.loading import Loading
 from miner.knn.settings import SearchSettings
-from miner.shards.worker_settings import SHARD_LINES
+from miner.tasks.workers import Workers
 
 
 @click.command(
@@ -39,21 +39,19 @@ def plan(
     output: Output,
     work: str | None,
     factory: str,
-    shards: Sharding | None,
+    workers: Workers,
     as_if: int | None,
     **reading: Any,
 ) -> None:
-    """Estimate tasks, time, memory and disk of mining SOURCE and TARGET by shards.
+    """Estimate tasks, time, memory and disk of mining SOURCE and TARGET.
 
     Takes the arguments of 'miner mine' and writes nothing. It counts the lines, mines a sample of
     each side with one thread to measure the rates of this machine, and multiplies.
     """
     from miner.cli.progress_bars import Progress
     from miner.machine import thread_count
+    from miner.mining.cost import Planner
     from miner.mining.mine import load_encoder
-    from miner.mining.search import pairs_for_hybrid
-    from miner.shards import cost
-    from miner.shards.rates import calibrated
     from miner.text.corpus import Reader
     from miner.text_table import aligned
 
@@ -61,9 +59,7 @@ def plan(
     if ["-"] in texts:
         raise click.UsageError("a plan reads the files twice, and standard input only once")
     settings, wanted = replace(settings, languages=languages), read_keep(keep, output)
-    encoder = load_encoder(model, settings, loading)
-    model_verifies = encoder.model is not None and encoder.model.verifier is not None
-    verifying = settings.rank != "margin" and model_verifies
+    planner = Planner(load_encoder(model, settings, loading), settings, wanted, reading)
     with Progress("files") as report:
         lines = []
         for side in texts:
@@ -73,13 +69,9 @@ def plan(
                 counts.append(Reader(path, **reading).count())
             lines.append(sum(counts))
         sizes = (lines[0], lines[1]) if as_if is None else (as_if, as_if)
-        least = pairs_for_hybrid(settings, verifying)
-        hybrid = least is not None and sizes[0] * sizes[1] >= least
-        rates = calibrated(texts, encoder, wanted, settings, hybrid=hybrid, **reading)
-    size = SHARD_LINES if shards is None else shards.shard_lines
-    workers = (shards and shards.workers) or thread_count()
-    k = cost.neighbors(settings, verifying)
-    found = cost.costs(sizes, (len(texts[0]), len(texts[1])), size, k, rates)
+        rates = planner.measured(texts, hybrid=planner.hybrid(sizes))
+    workers = replace(workers, memory=workers.memory or settings.memory)
+    found = planner.costs(sizes, (len(texts[0]), len(texts[1])), workers, rates)
     rows = [("tasks", "number", "core-hours", "on disk", "read", "memory of one")]
     for entry in found:
         hours = f"{entry.core_seconds / 3600:,.3f}"
@@ -87,15 +79,15 @@ def plan(
         memory = f"{entry.memory / 1e9:,.1f} GB"
         rows.append((entry.kind, f"{entry.tasks:,}", hours, on_disk, read, memory))
     click.echo("\n".join(aligned(rows)))
+    slots = workers.workers or thread_count()
     total = sum(entry.core_seconds for entry in found) / 3600
-    alone = sum(
-        entry.core_seconds / min(workers, entry.tasks) / 3600 for entry in found if entry.tasks
-    )
+    alone = sum(entry.core_seconds / min(slots, entry.tasks) / 3600 for entry in found)
     most = max(found, key=lambda entry: entry.core_seconds)
     largest = max(found, key=lambda entry: entry.disk)
+    parts = next(entry.tasks for entry in found if entry.kind == "part")
     click.echo(
-        f"{sizes[0]:,} x {sizes[1]:,} lines in shards of {size:,}: {total:,.2f} core-hours, "
-        f"{alone:,.2f} hours on {workers:,} workers, "
+        f"{sizes[0]:,} x {sizes[1]:,} lines in {parts:,} parts: {total:,.2f} core-hours, "
+        f"{alone:,.2f} hours on {slots:,} workers, "
         f"{sum(entry.disk for entry in found) / 1e9:,.1f} GB on disk, "
         f"{sum(entry.read for entry in found) / 1e9:,.1f} GB read"
     )

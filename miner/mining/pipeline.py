@@ -6,16 +6,18 @@ end: the estimate of precision, the threshold, and the output.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
+from operator import mul
 
 import numpy as np
 
 from miner.encoder.entries import Entry
-from miner.errors import ResourceError
 from miner.index.build import LINES
 from miner.index.index import Index
-from miner.knn import clusters, hybrid
+from miner.knn import clusters
+from miner.knn.hybrid import number_of_clusters
 from miner.knn.neighbors import Neighbors
 from miner.knn.settings import SearchSettings
 from miner.mining import hybrid_stages, score_stages, search_stages
@@ -30,7 +32,7 @@ from miner.mining.search import pairs_for_hybrid
 from miner.mining.search_stages import DrawnDecoys, Means
 from miner.mining.sides import Part, Scorer, Side, prepare
 from miner.names import SIDES
-from miner.precision.decoys import DecoyPairs, Decoys
+from miner.precision.decoys import DECOYS, DecoyPairs, Decoys
 from miner.precision.decoys import joined as joined_decoys
 from miner.precision.search_result import Search
 from miner.scoring.languages import Identified
@@ -45,6 +47,10 @@ from miner.tasks.task import Result
 HYBRID_LINES = 1 << 20
 # Memory of a sentence of a part in the stages that hold most, with room for as much again.
 ROW = 2400
+# Time to merge one list into a longer one, as a share of the time to rank a list exactly; to look at
+# one target while decoys are chosen, of the time to encode a decoy; to ask a further part by tokens,
+# of the time of a query; to round a vector and count its tokens, in products of two vectors.
+MERGE, PASS, ASKED, ROUNDED = 0.03, 0.1, 0.15, 6000
 # Memory of a sentence of either side while pairs are matched.
 MATCHED = score_stages.match.hints.memory  # type: ignore[attr-defined]
 
@@ -78,7 +84,7 @@ def mine(
     if hybrid_from is None and not compressed:
         hybrid_from = pairs_for_hybrid(settings, verifier is not None)
     sizes = len(indexes[0][0]), len(indexes[1][0])
-    _require_memory(run, sum(sizes))
+    run.require(MATCHED * sum(sizes), f"{sum(sizes)} sentences")
     large = hybrid_from is not None and sizes[0] * sizes[1] >= hybrid_from
     usual = min(HYBRID_LINES if large else LINES, max(1 << 12, run.memory // ROW))
     engine = "fused" if settings.engine in ("auto", "hybrid") else settings.engine
@@ -99,7 +105,8 @@ def mine(
         chosen = run.task(
             "decoys",
             search_stages.decoys,
-            units=sides[1].size,
+            units=PASS * sides[1].size + DECOYS,
+            rows=sides[1].size,
             sides=sides,
             scorer=scorer,
             given=given,
@@ -148,16 +155,6 @@ def mine(
     )
 
 
-def _require_memory(run: Run, size: int) -> None:
-    """Refuse, before any work, memory that is too little to match the pairs."""
-    least = int(MATCHED * size)
-    if least > run.memory:
-        raise ResourceError(
-            f"--memory {run.memory >> 20}M is too little for {size} sentences: give at least "
-            f"{(least >> 20) + 1}M, or split the corpus"
-        )
-
-
 def _each(
     parts: Sequence[Part], side: int | None = None, cost: float = 1.0, *, bare: bool = False
 ) -> dict[str, Call]:
@@ -174,12 +171,12 @@ def _each(
     }
 
 
-def _pairs_of_parts(sides: Sides, cost: float) -> dict[str, Call]:
-    """Return a call for each block, part x part: ``cost`` units for each pair of vectors."""
+def _pairs_of_parts(sides: Sides, cost: Callable[[int, int], float]) -> dict[str, Call]:
+    """Return a call for each block, part x part: ``cost`` returns its units by its sizes."""
     return {
         f"{source.number:04}-{target.number:04}": Call(
             {"parts": (source.bare, target.bare)},
-            source.size * target.size * cost,
+            cost(source.size, target.size),
             max(source.size, target.size),
         )
         for source in sides[0].parts
@@ -192,7 +189,7 @@ def _blocks(run: Run, sides: Sides, k: int, engine: str) -> list[Result]:
     return run.stage(
         "search",
         search_stages.search,
-        _pairs_of_parts(sides, 1.0),
+        _pairs_of_parts(sides, mul),
         sides=(sides[0].unread, sides[1].unread),
         k=k,
         engine=engine,
@@ -203,11 +200,13 @@ def _hybrid_blocks(run: Run, sides: Sides, scorer: Scorer | None, k: int) -> lis
     """Register the comparison of few pairs, and the stages that say which."""
     vectors = sides[0].unread, sides[1].unread
     left, right = (sum(part.size for part in side.parts) for side in sides)
-    number = hybrid.number_of_clusters((left, right))
+    number = number_of_clusters((left, right))
+    counts = len(sides[0].parts), len(sides[1].parts)
     learned = run.task(
         "centroids",
         hybrid_stages.centroids,
         units=float(clusters.ROUNDS * clusters.SAMPLED) * number**2,
+        rows=number,
         sides=vectors,
         digests=[side.digests for side in sides],
         number_of_clusters=number,
@@ -216,7 +215,7 @@ def _hybrid_blocks(run: Run, sides: Sides, scorer: Scorer | None, k: int) -> lis
         run.stage(
             "assign",
             hybrid_stages.assign,
-            _each(own.parts, side, 6000 + number),
+            _each(own.parts, side, ROUNDED + number),
             side=side,
             vectors=vectors[side],
             centroids=learned,
@@ -231,7 +230,7 @@ def _hybrid_blocks(run: Run, sides: Sides, scorer: Scorer | None, k: int) -> lis
             run.stage(
                 "retrieve",
                 hybrid_stages.retrieve,
-                _each(own.parts, side),
+                _each(own.parts, side, 1 + ASKED * counts[1 - side]),
                 vectors=(vectors[side], vectors[1 - side]),
                 others=sides[1 - side].parts,
                 assigned=assigned[1 - side],
@@ -242,7 +241,7 @@ def _hybrid_blocks(run: Run, sides: Sides, scorer: Scorer | None, k: int) -> lis
     return run.stage(
         "hybrid",
         hybrid_stages.block,
-        _pairs_of_parts(sides, 2 * hybrid.PROBES / number),
+        _pairs_of_parts(sides, partial(hybrid_stages.products, number, counts)),
         sides=vectors,
         assigned=assigned,
         retrieved=retrieved,
@@ -257,7 +256,7 @@ def _lists(
     width = len(sides[1].parts)
     merged: list[list[Result]] = []
     for side, own in enumerate(sides):
-        calls = _each(own.parts, side, bare=True)
+        calls = _each(own.parts, side, 1 + MERGE * len(sides[1 - side].parts), bare=True)
         for row, (name, call) in enumerate(list(calls.items())):
             kept = blocks[row::width] if side else blocks[row * width : (row + 1) * width]
             calls[name] = replace(call, arguments={**call.arguments, "blocks": kept})

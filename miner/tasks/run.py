@@ -109,10 +109,11 @@ class Run:
         number: str = "all",
         *,
         units: float = 1.0,
+        rows: float | None = None,
         **arguments: Any,
     ) -> Result:
         """Register one task, as :meth:`stage` does."""
-        [found] = self.stage(kind, function, {number: Call(arguments, units)})
+        [found] = self.stage(kind, function, {number: Call(arguments, units, rows)})
         return found
 
     def wait(self, *, last: bool = False) -> None:
@@ -177,6 +178,14 @@ class Run:
                 self._tell()
         if fault is not None:
             raise fault
+
+    def require(self, memory: float, what: str) -> None:
+        """Raise ResourceError unless a task may take so much memory, as ``what`` do."""
+        if int(memory) > self.memory:
+            raise ResourceError(
+                f"--memory {self.memory >> 20}M is too little for {what}: give at least "
+                f"{(int(memory) >> 20) + 1}M, or split the corpus"
+            )
 
     def _order(self, task: Task) -> Order:
         return Order(self.address, task, self.memory, self.threads, self.kept)

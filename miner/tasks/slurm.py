@@ -17,15 +17,13 @@ from typing import Any
 from miner.errors import ResourceError
 from miner.libraries import library
 from miner.tasks.order import Order, execute
-from miner.tasks.task import Task, hints_of
+from miner.tasks.task import Task, hints_of, memory_of
 from miner.text.output import one_line
 
 # Seconds between two looks for results, and between two looks at the queue of Slurm.
 PAUSE, LOOK = 0.5, 15.0
 # Jobs of an array for each worker, and in all: Slurm takes 1,001 where nothing else is configured.
 ROUNDS, ARRAY = 4, 1000
-# Memory of a process with the libraries and the model that ships, in bytes.
-BASE = 500 << 20
 # Times the estimate that is asked for: other machines are slower, and their disks are shared.
 ROOM = 8
 # Minutes that a task may take at least, and a task of which nothing is known.
@@ -120,7 +118,7 @@ def need(task: Task, memory: int) -> tuple[int, int]:
     ``memory`` are the bytes that the task may allocate for blocks.
     """
     found = hints_of(task.function)
-    size = BASE + found.memory * task.rows + (memory if found.searches else 0)
+    size = memory_of(task.function, task.rows) + (memory if found.searches else 0)
     minutes = math.ceil(ROOM * found.seconds * task.units / 60) if found.seconds else UNKNOWN
     return math.ceil(1.25 * size / (1 << 30)), max(MINUTES, minutes)
 

@@ -37,6 +37,8 @@ DONE = "done.json"
 RUNNING, FAILED = "running", "failed"
 # Mark of a temporary directory.
 PARTIAL = ".partial"
+# Memory of a process with the libraries and the model that ships, in bytes.
+BASE = 500 << 20
 # Where Linux tells one start of the machine from another.
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
@@ -159,6 +161,11 @@ def hints_of(function: Function) -> Hints:
     """Return the hints of a task's function; none by default."""
     found: Hints = getattr(function, "hints", Hints())
     return found
+
+
+def memory_of(function: Function, rows: float) -> float:
+    """Return the memory of a task of so many rows in bytes, without blocks of a search."""
+    return BASE + hints_of(function).memory * rows
 
 
 @dataclass(frozen=True)

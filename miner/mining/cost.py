@@ -1,0 +1,344 @@
+"""Cost of a mining: the pipeline registers its tasks, and the rates of a small mining multiply.
+
+A plan runs nothing: a :class:`Ledger` stands in for the run, and adds up the tasks of each kind with
+their units and rows. A sample of the text is mined with one thread, and registered as well: what a
+unit, or a row, costs there, it costs in the plan.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Any, cast
+
+from miner.encoder.entries import Entry, lent
+from miner.encoder.sentence_encoder import SentenceEncoder
+from miner.index.build import Text, index_texts
+from miner.index.duplicates import HASHED
+from miner.index.index import Index
+from miner.index.text_files import TextFile
+from miner.knn import clusters, hybrid
+from miner.knn.engines import Int8Engine
+from miner.knn.settings import SearchSettings
+from miner.mining import pipeline
+from miner.mining.exchange import LISTED, RIVAL
+from miner.mining.keep import Keep
+from miner.mining.mine import chosen_verifier
+from miner.mining.search import pairs_for_hybrid
+from miner.names import SIDES
+from miner.precision.decoys import DECOYS
+from miner.scoring.languages import Identified
+from miner.scoring.verifier import Verifier
+from miner.tasks.run import Call, Run, open_run
+from miner.tasks.task import DONE, Function, Result, memory_of
+from miner.tasks.workers import Workers
+from miner.text.corpus import Reader
+from miner.text.durable import scratch_directory
+from miner.text.output import open_output
+
+# Sentences of each side that rates are measured on, in parts of PART.
+SAMPLE, PART = 8192, 4096
+# Kinds of task that write as much for any number of sentences.
+CONSTANT = "probe", "decoys", "recall"
+# Bytes of a place in a neighbour list, and of a candidate among the logits of a part; of what is
+# looked up for a candidate: the mean of its target's list, then also its nearest and best logits.
+NEIGHBOR, LOGIT, MEAN, TARGET = 12, 16, 4, 36
+LANGUAGES = Identified(()), Identified(())
+
+Paths = Sequence[str | Path]
+
+
+@dataclass
+class Registered:
+    """Tasks of one kind: how many, their units and rows in all, and the memory of the largest."""
+
+    tasks: int = 0
+    units: float = 0.0
+    rows: float = 0.0
+    memory: float = 0.0
+
+    def add(self, function: Function, call: Call) -> None:
+        self.tasks += 1
+        self.units += call.units
+        rows = call.units if call.rows is None else call.rows
+        self.rows += rows
+        self.memory = max(self.memory, memory_of(function, rows))
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Cost of the tasks of one kind: core-seconds, bytes that they write and read in all.
+
+    ``memory`` is that of one task, in bytes. A vector or list that is read out of order counts with
+    its own size, not with that of a page.
+    """
+
+    kind: str
+    tasks: int
+    core_seconds: float
+    disk: float
+    read: float
+    memory: float
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Core-seconds and bytes on disk of each kind of task in a sample, and what was registered.
+
+    ``decoys`` is what the task said that chose them; it names an ``error`` where there are none.
+    """
+
+    seconds: Mapping[str, float]
+    disk: Mapping[str, float]
+    registered: Mapping[str, Registered]
+    decoys: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class _Expected(Result):
+    """The result of a task that is not done; ``found`` is the value that it is expected to have."""
+
+    found: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def value(self) -> dict[str, Any]:
+        return {**self.found}
+
+
+class _Planned(Exception):
+    """All tasks are registered."""
+
+
+class Ledger(Run):
+    """A run that does nothing: it counts the tasks of a pipeline."""
+
+    def __init__(self, workers: Workers, values: Mapping[str, Mapping[str, Any]]):
+        means = workers.means
+        self.work, self.address, self.kept = Path(), "", False
+        self.memory, self.threads, self.lines = means["memory"], 1, workers.shard_lines
+        self.kinds: dict[str, Registered] = {}
+        self._values = values
+
+    def stage(
+        self, kind: str, function: Function, calls: Mapping[str, Call], **shared: Any
+    ) -> list[Result]:
+        own = self.kinds.setdefault(kind, Registered())
+        for call in calls.values():
+            own.add(function, call)
+        if kind == "read":  # the stamps of expected files are their sentences
+            sizes = (call.arguments["file"].stamp[0] for call in calls.values())
+            return [_Expected("", kind, "", {"rows": size}) for size in sizes]
+        if kind == "part":
+            spans = (call.arguments["span"] for call in calls.values())
+            return [
+                _Expected("", kind, "", {"size": end - start, "digest": ""}) for start, end in spans
+            ]
+        return [_Expected("", kind, "", self._values.get(kind, {}))] * len(calls)
+
+    def wait(self, *, last: bool = False) -> None:
+        if last:
+            raise _Planned
+
+    def require(self, memory: float, what: str) -> None:
+        """Require nothing: the plan says how much memory there must be."""
+
+
+class _Expectation:
+    """Stands in for an index of so many sentences."""
+
+    compressed = False
+    meta: Mapping[str, Any] = {"digest": ""}
+
+    def __init__(self, size: int):
+        self._size = size
+
+    def __len__(self) -> int:
+        return self._size
+
+
+@dataclass(frozen=True)
+class Planner:
+    """A mining to be planned: its encoder, settings, and keep; ``reading`` is of the text."""
+
+    encoder: SentenceEncoder
+    settings: SearchSettings = SearchSettings()
+    keep: Keep = Keep()
+    reading: Mapping[str, Any] = field(default_factory=dict)
+
+    def hybrid(self, sizes: tuple[int, int]) -> bool:
+        """Return True if so many sentences are searched by the hybrid engine."""
+        least = pairs_for_hybrid(self.settings, self._verifier is not None)
+        return least is not None and sizes[0] * sizes[1] >= least
+
+    def measured(self, texts: tuple[Paths, Paths], *, hybrid: bool) -> Rates:
+        """Measure rates by mining the heads of both sides, twice: loops are compiled the first time.
+
+        Raises the errors of :func:`miner.mining.mine.mine`.
+        """
+        with scratch_directory() as place:
+            heads, sizes = [], []
+            for name, paths in zip(SIDES, texts, strict=True):
+                blocks = (block for path in paths for block in Reader(path, **self.reading))
+                sentences = (text for block in blocks for text in block.sentences)
+                lines = [f"{text}\n" for text in islice(sentences, SAMPLE)]
+                with open_output(place / name) as file:
+                    file.writelines(lines)
+                heads.append(place / name)
+                sizes.append(len(lines))
+            for work in (place / "warm", place / "work"):
+                self._mined(heads, work, hybrid)
+            seconds: dict[str, float] = {}
+            disk: dict[str, float] = {}
+            decoys: dict[str, Any] = {"error": "none"}
+            for path in (place / "work").glob(f"*/*/{DONE}"):
+                kind, record = path.parent.parent.name, json.loads(path.read_text("utf-8"))
+                seconds[kind] = seconds.get(kind, 0.0) + record["core seconds"]
+                disk[kind] = disk.get(kind, 0.0) + sum(record["files"].values())
+                decoys = record["result"] if kind == "decoys" else decoys
+        rates = Rates(seconds, disk, {}, decoys)
+        workers = Workers(shard_lines=PART)
+        made = self._registered((sizes[0], sizes[1]), (1, 1), workers, rates, hybrid)
+        return replace(rates, registered=made.kinds)
+
+    def costs(
+        self,
+        sizes: tuple[int, int],
+        files: tuple[int, int],
+        workers: Workers,
+        rates: Rates,
+    ) -> list[Cost]:
+        """Return the cost of mining so many sentences in so many files, in order of the tasks."""
+        hybrid = "hybrid" in rates.registered
+        kinds = self._registered(sizes, files, workers, rates, hybrid).kinds
+        disk = {}
+        for kind in kinds:
+            grown = kinds[kind].rows / max(1.0, rates.registered[kind].rows)
+            disk[kind] = rates.disk.get(kind, 0.0) * (1.0 if kind in CONSTANT else grown)
+        read = self._read(sizes, kinds, rates, disk)
+        return [
+            Cost(
+                kind,
+                own.tasks,
+                rates.seconds.get(kind, 0.0) * own.units / max(1.0, rates.registered[kind].units),
+                disk[kind],
+                read.get(kind, 0.0),
+                own.memory,
+            )
+            for kind, own in kinds.items()
+        ]
+
+    def _mined(self, heads: Sequence[Path], work: Path, hybrid: bool) -> None:
+        """Mine the heads of both sides with one thread; all results stay in ``work``."""
+        own = replace(self.settings, threads=1)
+        sides = [self.encoder.on_side(name) for name in SIDES]
+        workers = Workers(threads=1, shard_lines=PART, memory=own.memory)
+        with lent(*sides, self.encoder), open_run(work, workers, "a plan", {}) as run:
+            texts = [Text.of(run, i, [heads[i]], sides[i]) for i in range(2)]
+            self._stages(run, texts, lambda task, side: Index.open(task.path).verify(), hybrid)
+
+    def _registered(
+        self,
+        sizes: tuple[int, int],
+        files: tuple[int, int],
+        workers: Workers,
+        rates: Rates,
+        hybrid: bool,
+    ) -> Ledger:
+        """Register the tasks of a mining of so many sentences, divided among so many files."""
+        ledger = Ledger(workers, {"probe": {"engine": "", "hybrid": hybrid}, "decoys": rates.decoys})
+        texts = []
+        for i, (name, size, number) in enumerate(zip(SIDES, sizes, files, strict=True)):
+            encoder = self.encoder.on_side(name)
+            edges = [size * part // number for part in range(number + 1)]
+            own = [
+                TextFile("", (end - start, 0), "")
+                for start, end in zip(edges, edges[1:], strict=False)
+            ]
+            texts.append(Text(name, own, Entry.of(encoder), encoder.dimension))
+        with suppress(_Planned):
+            self._stages(
+                ledger, texts, lambda task, side: cast(Index, _Expectation(sizes[side])), hybrid
+            )
+        return ledger
+
+    def _stages(
+        self, run: Run, texts: list[Text], opened: Callable[[Result, int], Index], hybrid: bool
+    ) -> None:
+        """Take text through the whole pipeline."""
+        verifier = self._verifier
+        made = index_texts(run, texts, {} if isinstance(run, Ledger) else dict(self.reading))
+        run.wait()
+        given = None if self.keep.decoys is None else tuple(self.keep.decoys)
+        pipeline.mine(
+            run,
+            [(opened(task, side), task) for side, task in enumerate(made)],
+            self.settings,
+            verifier,
+            LANGUAGES,
+            estimating=verifier is not None and self.keep.estimate,
+            given=given,
+            hybrid_from=0 if hybrid else None,
+        )
+
+    def _read(
+        self,
+        sizes: tuple[int, int],
+        kinds: Mapping[str, Registered],
+        rates: Rates,
+        disk: Mapping[str, float],
+    ) -> dict[str, float]:
+        """Return the bytes that all tasks of each kind read, given what each kind writes."""
+        n, m = map(float, sizes)
+        left = kinds["score"].tasks
+        right = kinds["merge"].tasks - left
+        both, shards = n + m, n * right + m * left
+        k, rounds = self._neighbors, 1 + len(rates.decoys.get("sizes", ()))
+        vector, dimension = 2.0 * self.encoder.dimension, self.encoder.dimension
+        tokens = disk["part"] / max(1.0, both)
+        number = hybrid.number_of_clusters(sizes)
+        sampled = min(clusters.SAMPLED * number, both)
+        lists, places = k * NEIGHBOR, float(LISTED.itemsize) * k * m
+        candidates = 2.0 * k * n  # pairs of both directions, at most
+        code = dimension + 8 + 4 * (1 + hybrid.PROBES)
+        return {
+            "read": disk["read"],
+            "encode": disk["read"],
+            "duplicates": float(HASHED.itemsize) * both,
+            "index": disk["read"] + disk["encode"] + disk["duplicates"],
+            "part": disk["read"] + vector * both,
+            "text": disk["part"],
+            "decoys": tokens * m,
+            "search": vector * shards,
+            "centroids": vector * sampled,
+            "assign": (vector + tokens) * both + 2 * vector * number * (left + right),
+            # Tokens of all parts of the other side; codes, clusters, and what tokens found.
+            "retrieve": tokens * (both + shards),
+            "hybrid": (code + 4 * hybrid.RETRIEVED) * shards,
+            "recall": vector * both,
+            "against": vector * (n + DECOYS * left),
+            # Each candidate's vector is read again, to rank it exactly.
+            "merge": disk.get("search", disk.get("hybrid", 0.0))
+            + vector * both * (1 + k + Int8Engine.slack),
+            "lists": disk["merge"],
+            "contest": disk.get("rivals", 0.0),
+            "match": disk["score"],
+            # A part of either side reads what the other side's parts wrote for it.
+            "verify": (lists * n + MEAN * candidates) * rounds + places + tokens * (n + candidates),
+            "score": (lists * n + (LOGIT + TARGET) * candidates) * rounds + places,
+            "rivals": RIVAL.itemsize * candidates * rounds,
+            "features": tokens * 2 * n + LOGIT * candidates * rounds,
+        }
+
+    @cached_property
+    def _verifier(self) -> Verifier | None:
+        return chosen_verifier(self.encoder, self.settings)[0]
+
+    @property
+    def _neighbors(self) -> int:
+        rank = "margin" if self._verifier is None else "probability"
+        return replace(self.settings, rank=rank).neighbors

@@ -1,0 +1,69 @@
+"""The plan of a mining: tasks as the pipeline registers them, at the rates of a sample."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import miner
+from miner.encoder.encoder import Encoder
+from miner.mining.cost import PART, Cost, Planner, Rates
+from miner.tasks.task import BASE
+from miner.tasks.workers import Workers
+
+DEMO = Path(miner.__file__).parent / "demo"
+FILES = [DEMO / "demo.de"], [DEMO / "demo.en"]
+MILLION = 1_000_000
+
+
+@pytest.fixture(scope="module")
+def planner() -> Planner:
+    return Planner(Encoder.load("default"), reading={"format": "plain"})
+
+
+@pytest.fixture(scope="module")
+def rates(planner: Planner) -> dict[bool, Rates]:
+    """Rates of both engines."""
+    return {hybrid: planner.measured(FILES, hybrid=hybrid) for hybrid in (False, True)}
+
+
+def costs(planner: Planner, rates: Rates, lines: int, part: int = MILLION) -> dict[str, Cost]:
+    found = planner.costs((lines, lines), (1, 1), Workers(shard_lines=part), rates)
+    return {cost.kind: cost for cost in found}
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_a_plan_of_the_sample_is_the_sample(
+    planner: Planner, rates: dict[bool, Rates], hybrid: bool
+) -> None:
+    found = costs(planner, rates[hybrid], 400, PART)
+    assert found.keys() == rates[hybrid].seconds.keys()
+    for kind, cost in found.items():
+        assert cost.core_seconds == pytest.approx(rates[hybrid].seconds[kind]), kind
+        assert cost.disk == pytest.approx(rates[hybrid].disk[kind]), kind
+    assert found["search" if not hybrid else "hybrid"].tasks == 1
+
+
+def test_parts(planner: Planner, rates: dict[bool, Rates]) -> None:
+    found = costs(planner, rates[False], 5 * MILLION, 2 * MILLION)
+    assert [found[kind].tasks for kind in ("read", "part", "search", "verify")] == [2, 6, 9, 3]
+    fewer = costs(planner, rates[False], 5 * MILLION, 5 * MILLION)
+    # Lists of more blocks take more space, and are read again.
+    for kind, what in (("search", "disk"), ("search", "read"), ("merge", "read")):
+        assert getattr(found[kind], what) > 1.2 * getattr(fewer[kind], what)
+    assert found["match"].memory == fewer["match"].memory > 190 * 10 * MILLION
+    assert found["verify"].memory < fewer["verify"].memory
+
+
+def test_the_hybrid_engine_grows_less(planner: Planner, rates: dict[bool, Rates]) -> None:
+    few, many = (costs(planner, rates[True], n) for n in (MILLION, 64 * MILLION))
+    for kind, most in (("assign", 8), ("retrieve", 16), ("hybrid", 32), ("recall", 1)):
+        grown = many[kind].core_seconds / few[kind].core_seconds
+        assert 64 * 0.99 < grown < 64 * most * 1.01, kind
+    # A block holds no more; the sample of the centroids grows with the root.
+    assert many["hybrid"].memory == few["hybrid"].memory
+    assert 4 < (many["centroids"].memory - BASE) / (few["centroids"].memory - BASE) < 9
+    few, many = (costs(planner, rates[False], n) for n in (MILLION, 64 * MILLION))
+    assert many["search"].core_seconds == pytest.approx(64**2 * few["search"].core_seconds)
+    assert planner.hybrid((MILLION, MILLION)) and not planner.hybrid((1000, 1000))
