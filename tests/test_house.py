@@ -68,7 +68,6 @@ ORDER = (
     "mining",
     "filters",
     "cleaning",
-    "shards",
     "datasets",
     "evaluation",
     "analysis",
