@@ -12,19 +12,21 @@ Examples:
 def status(directory: str) -> None:
     """Show the tasks of a run in its work directory DIR.
 
-    Lists them by kind: done, running and failed, with their mean time and largest memory; then the
-    rate, the time left with the workers that run now, and the last error of each failed task.
+    Lists them by kind: done, done by the last run, running and failed, with their mean time and
+    largest memory; then the rate, the time left with the workers that run now, and the last error
+    of each failed task.
     """
     from miner.tasks.status import status as read_status
     from miner.text_table import aligned
 
     found = read_status(directory)
-    rows = [("tasks", "done", "running", "failed", "mean time", "peak memory")]
+    rows = [("tasks", "done", "new", "running", "failed", "mean time", "peak memory")]
     for kind in found.kinds:
         done, running, failed = f"{kind.done:,} of {kind.total:,}", kind.running, kind.failed
         seconds = f"{kind.seconds:.1f} s" if kind.done else ""
         peak = f"{kind.peak >> 20:,} MB" if kind.peak else ""
-        rows.append((kind.name, done, str(running or ""), str(failed or ""), seconds, peak))
+        counts = (str(count or "") for count in (kind.new, running, failed))
+        rows.append((kind.name, done, *counts, seconds, peak))
     click.echo("\n".join(aligned(rows)))
     finished = sum(kind.done for kind in found.kinds)
     total = sum(kind.total for kind in found.kinds)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -82,6 +83,7 @@ class Run:
         )
         self.report, self.note = report, note
         self._backend = backend
+        self._begun = time.time()
         self._tasks: dict[str, Task] = {}
         self._done: set[str] = set()
 
@@ -194,9 +196,13 @@ class Run:
         self.report(self.name, len(self._done), len(self._tasks))
 
     def _list_tasks(self, store: ObjectStore | None, last: bool) -> None:
-        listed = {task.name: task.fingerprint for task in self._tasks.values()}
+        content = {
+            "begun": self._begun,
+            "known": last,
+            "tasks": {task.name: task.fingerprint for task in self._tasks.values()},
+        }
         with atomic_file(self.work / TASKS) as temporary:
-            temporary.write_text(json.dumps({"known": last, "tasks": listed}), encoding="utf-8")
+            temporary.write_text(json.dumps(content), encoding="utf-8")
         if store is not None:
             store.push(TASKS)
 

@@ -21,14 +21,16 @@ RECENT = 600.0
 
 @dataclass(frozen=True)
 class Kind:
-    """Tasks of one kind: how many there are, and the means over those that are done.
+    """Tasks of one kind: how many there are, and the means over the finished ones.
 
-    ``seconds`` is the mean duration, ``peak`` the largest memory in bytes.
+    ``new`` ones were done by the last run, the others before. ``seconds`` is the mean duration,
+    ``peak`` the largest memory in bytes.
     """
 
     name: str
     total: int
     done: int
+    new: int
     running: int
     failed: int
     seconds: float
@@ -66,7 +68,7 @@ def status(work: str | Path) -> Status:
 
 def _status(work: Path) -> Status:
     read_identity(work)
-    listed: dict[str, Any] = {"known": False, "tasks": {}}
+    listed: dict[str, Any] = {"begun": 0.0, "known": False, "tasks": {}}
     with suppress(OSError):
         listed = json.loads((work / TASKS).read_text(encoding="utf-8"))
     tasks: dict[str, str] = listed["tasks"]
@@ -85,7 +87,8 @@ def _status(work: Path) -> Status:
             sum(entry.startswith(f"{kind}/") for entry in part) for part in (running, failed)
         )
         peak = max((int(entry["peak"]) for entry in done), default=0)
-        kinds.append(Kind(kind, len(own), len(done), started, broken, mean, peak))
+        new = sum(entry["at"] >= listed["begun"] for entry in done)
+        kinds.append(Kind(kind, len(own), len(done), new, started, broken, mean, peak))
     now = time.time()
     recent = [entry["at"] for entry in records.values() if now - entry["at"] < RECENT]
     span = now - min(recent) if recent else 0.0
