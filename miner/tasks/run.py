@@ -294,7 +294,8 @@ def _check_own(place: Path) -> None:
     """Raise ArtifactError for a directory of somebody else."""
     if place.exists() and not (place / PLAN).exists():
         others = {path.name for path in place.iterdir()} if place.is_dir() else {place.name}
-        if others - OTHERS:
+        # A run may have been killed while it wrote the plan.
+        if any(not name.startswith(f".{PLAN}.") for name in others - OTHERS):
             raise ArtifactError(
                 f"{place}: exists and is no work directory (no {PLAN} in it); name another place, "
                 "or remove it"
