@@ -53,4 +53,4 @@ def execute(order: Order, report: Reporter = silent) -> dict[str, Any]:
             report=report,
         )
     except MinerError as error:
-        return {"error": str(error), "type": type(error).__name__}
+        return {"error": str(error), "type": type(error).__name__, "details": vars(error)}

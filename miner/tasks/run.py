@@ -372,4 +372,5 @@ def _error(record: dict[str, Any]) -> MinerError:
         found: MinerError = kind(record["error"])
     except TypeError:
         return MinerError(record["error"])
+    vars(found).update(record["details"])
     return found

@@ -176,6 +176,9 @@ def test_other_texts_and_commands_are_refused(text, tmp_path) -> None:
     with pytest.raises(CorpusError, match="changed since the plan"):
         run(text, work, plan())
     (tmp_path / "mine").mkdir()
+    put(tmp_path / "mine" / f".plan.json.{2**22}.partial", b"{")  # a run killed at its beginning
+    run(text, tmp_path / "mine", plan())
+    (tmp_path / "mine" / "plan.json").unlink()
     put(tmp_path / "mine" / "notes.txt", b"mine")
     with pytest.raises(ArtifactError, match="exists and is no work directory"):
         run(text, tmp_path / "mine", plan())

@@ -11,10 +11,12 @@ import pytest
 from click.testing import CliRunner
 
 from miner.cleaning.plan import Plan, Step, default_plan, read_plan, scores_plan
+from miner.cleaning.scorers import Scoring
 from miner.cli import cli
 from miner.errors import ArtifactError
 from miner.filters.filter_types import GLOBAL, LOCAL, MODEL, Context
 from miner.filters.registry import FILTERS
+from miner.tasks.task import fingerprint
 
 KNOWN = Context("de", "en")
 
@@ -216,6 +218,11 @@ def test_the_defaults(tmp_path: Path) -> None:
 # --- what scores depend on ----------------------------------------------------------------------
 
 
+def scored_by(plan: Plan) -> str:
+    """Return the fingerprint of the scores of a plan, by filters of all stages."""
+    return fingerprint(Scoring, {"scoring": Scoring.of(plan.located(), (LOCAL, MODEL, GLOBAL))})
+
+
 def test_the_fingerprint_is_of_scores(tmp_path: Path, tiny_model: Path, monkeypatch) -> None:
     model = tmp_path / "model"
     shutil.copytree(tiny_model, model)
@@ -224,15 +231,15 @@ def test_the_fingerprint_is_of_scores(tmp_path: Path, tiny_model: Path, monkeypa
         "model = 'model'\n[[filter]]\nname = 'cosine'\nminimum = 0.1\n"
         "[[filter]]\nname = 'perplexity'\nreferences = 'good.txt'\n"
     )
-    before = plan(tmp_path, text).fingerprint()
-    assert plan(tmp_path, text.replace("0.1", "0.5")).fingerprint() == before
+    before = scored_by(plan(tmp_path, text))
+    assert scored_by(plan(tmp_path, text.replace("0.1", "0.5"))) == before
     monkeypatch.chdir(tmp_path)
-    assert read_plan("filters.toml", KNOWN).fingerprint() == before
-    assert plan(tmp_path, text + "sentences = 5").fingerprint() != before
-    assert plan(tmp_path, "repair = true\n" + text).fingerprint() != before
-    assert plan(tmp_path, text, Context("de", "fr")).fingerprint() != before
+    assert scored_by(read_plan("filters.toml", KNOWN)) == before
+    assert scored_by(plan(tmp_path, text + "sentences = 5")) != before
+    assert scored_by(plan(tmp_path, "repair = true\n" + text)) != before
+    assert scored_by(plan(tmp_path, text, Context("de", "fr"))) != before
     os.utime(tmp_path / "good.txt", (1, 1))
-    assert plan(tmp_path, text).fingerprint() == before
+    assert scored_by(plan(tmp_path, text)) == before
 
 
 def test_the_fingerprint_follows_the_content_of_files(
@@ -244,7 +251,7 @@ def test_the_fingerprint_follows_the_content_of_files(
         "model = 'model'\n[[filter]]\nname = 'cosine'\n"
         "[[filter]]\nname = 'perplexity'\nreferences = 'good.txt'\n"
     )
-    found = [plan(tmp_path, text).fingerprint()]
+    found = [scored_by(plan(tmp_path, text))]
     for content, source in (
         ("a b c\n", tiny_model),
         ("a b d\n", tiny_model),
@@ -255,7 +262,7 @@ def test_the_fingerprint_follows_the_content_of_files(
         shutil.copytree(source, model)
         for file in (reference, *model.iterdir()):
             os.utime(file, (1, 1))
-        found.append(plan(tmp_path, text).fingerprint())
+        found.append(scored_by(plan(tmp_path, text)))
     assert len(set(found)) == 4
 
 

@@ -79,7 +79,7 @@ def test_all_inputs_and_outputs_agree(clean, noisy: Path, monkeypatch) -> None:
     ]
     clean(put(Path("a.jsonl"), b"\n".join(json_lines)), "-o", "out.jsonl")
     assert read("out.jsonl") == [json_lines[lines.index(line)] for line in joined]
-    assert not [name for name in os.listdir() if "checkpoint" in name or "partial" in name]
+    assert not [name for name in os.listdir() if "work" in name or "partial" in name]
 
 
 def test_texts_of_no_rows(clean, miner) -> None:
@@ -164,7 +164,7 @@ def test_the_default_filters(miner, knowing_model, noisy: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "give one BITEXT, or --source and --target"),
+        ((), "give one BITEXT, in quotes if it is a pattern, or --source and --target"),
         (("a.tsv", "b.tsv"), "give one BITEXT"),
         (("a.tsv", "--source", "a.tsv"), "give either BITEXT"),
         (("--source", "a.tsv"), "give either BITEXT"),
@@ -182,7 +182,7 @@ def test_the_default_filters(miner, knowing_model, noisy: Path) -> None:
             ("--source", "a.tsv", "--target", "a.tsv", "-o", "x", "x"),
             "-o and the second file of -o",
         ),
-        (("a.tsv", "-o", "x", "--checkpoint", "x"), "-o and --checkpoint are both x"),
+        (("a.tsv", "-o", "x", "--work", "x"), "-o and --work are both x"),
         (("a.tsv", "--top-n", "many"), "'many' is not a count"),
         (("a.tsv", "--target-precision", "1"), "is not between 0 and 1"),
         (("a.tsv", "--source-lang", "German!"), "is no language code"),
@@ -213,7 +213,7 @@ def test_usage(miner, arguments, words) -> None:
         (("a.tsv", "--report", "none/x"), "none/x: cannot be written: no such directory"),
         (("a.tsv", "--config", "missing.toml"), "missing.toml: cannot be read: No such file"),
         (("a.tsv", "--model", "none"), "none"),
-        (("a.tsv", "-o", "x", "--checkpoint", "taken"), "taken: exists and is not the checkpoint"),
+        (("a.tsv", "-o", "x", "--work", "taken"), "taken: exists and is no work directory"),
         (("--source", "a.tsv", "--target", "b"), "a.tsv has 1 lines but b has 2"),
         (("b", "-o", "x"), "b, line 1: column 2 is asked for, 1 found"),
         (("cut.gz", "-o", "x"), "cut.gz: damaged after line"),
@@ -256,7 +256,7 @@ def test_counts_to_keep_are_scaled_in_a_dry_run(clean, noisy: Path) -> None:
 def test_a_directory_is_no_output(miner, noisy: Path) -> None:
     Path("there").mkdir()
     code, _, err = miner("filter", noisy, *COLUMNS, "-o", "there")
-    assert code == 1 and "it is a directory" in err and not Path("there.checkpoint").exists()
+    assert code == 1 and "it is a directory" in err and not Path("there.work").exists()
 
 
 def test_a_language_that_nobody_knows(miner, noisy: Path) -> None:

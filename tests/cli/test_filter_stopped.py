@@ -8,8 +8,8 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
-from contextlib import ExitStack
 from pathlib import Path
 
 import psutil
@@ -20,9 +20,8 @@ from support.cleaning import given_scores, toml
 from support.commands import MINER
 from support.raw_lines import hard, lines_of, put
 
-from miner.cleaning import plan, worker, write
-from miner.cleaning.run_checkpoint import Checkpoint
-from miner.errors import ResourceError
+from miner.cleaning.pipeline import text_run
+from miner.cleaning.scorers import Scorers
 
 RULES = ({"name": "length", "maximum": 12}, {"name": "cosine", "minimum": 0.3})
 
@@ -50,154 +49,135 @@ def typed(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
 @pytest.mark.skipif(os.name != "posix", reason="needs signals")
 @pytest.mark.parametrize(
     ("stop", "group", "phase"),
-    [(signal.SIGTERM, False, "local"), (signal.SIGTERM, True, "model")],
+    [(signal.SIGTERM, True, "check"), (signal.SIGTERM, False, "rate"), (signal.SIGKILL, 0, "rate")],
 )
-def test_a_signal_leaves_only_the_checkpoint(
+def test_a_signal_leaves_only_the_work_directory(
     miner, german, english, knowing_model: Path, place: Path, monkeypatch, stop, group, phase
 ) -> None:
     """No process, no temporary file, no part of an output; the repeated run continues."""
     put(place / "big.tsv", pairs(german, english, 30_000))
     (place / "tmp").mkdir()
     words = f"filter - --config rules.toml --threads 2 --model {knowing_model} -o out --rejected no"
+    words += " --shard-lines 5000"
     with open("big.tsv", "rb") as data:
         running = subprocess.Popen(
             [*MINER, *words.split()], stdin=data, stderr=subprocess.PIPE, start_new_session=True,
             env={**os.environ, "TMPDIR": str(place / "tmp")},
         )  # fmt: skip
     deadline = time.monotonic() + 300
-    while not any(path.stat().st_size for path in place.glob(f"out.checkpoint/{phase}*.sums")):
+    while not any(place.glob(f"out.work/{phase}/*/done.json")):
         assert running.poll() is None and time.monotonic() < deadline
         time.sleep(0.002)
     children = psutil.Process(running.pid).children(recursive=True)
-    assert len(children) >= 2 and os.listdir("tmp")
+    assert len(children) >= 2
     if group:
         os.killpg(running.pid, stop)
     else:
         running.send_signal(stop)
     err = running.communicate(timeout=60)[1].decode()
-    assert running.returncode == 130, err
-    assert "Traceback" not in err and "interrupted; to go on, repeat: miner filter -" in err
+    if stop == signal.SIGTERM:
+        assert running.returncode == 130, err
+        assert "Traceback" not in err and "interrupted; to go on, repeat: miner filter -" in err
+        assert os.listdir("tmp") == []
+        assert sorted(os.listdir()) == ["big.tsv", "out.work", "rules.toml", "tmp"]
     assert not psutil.wait_procs(children, timeout=10)[1]
-    assert os.listdir("tmp") == []
-    assert sorted(os.listdir()) == ["big.tsv", "out.checkpoint", "rules.toml", "tmp"]
     scored = 0
-    real = worker.Scoring.__call__
+    real = Scorers.__call__
 
-    def count(scorer: worker.Scoring, block):
+    def count(scorers: Scorers, layout, block):
         nonlocal scored
         scored += len(block)
-        return real(scorer, block)
+        return real(scorers, layout, block)
 
-    monkeypatch.setattr(worker.Scoring, "__call__", count)
+    monkeypatch.setattr(Scorers, "__call__", count)
     typed(monkeypatch, (place / "big.tsv").read_bytes())
-    arguments = words.replace("--threads 2", "--threads 1").split()
-    code, _, err = miner(*arguments)
-    assert code == 0 and "going on," in err and "anew" not in err
+    code, _, err = miner(*words.replace("--threads 2", "--threads 1").split())
+    assert code == 0, err
     # All rows are scored by length, about 30,000 x 5 / 6 by the cosine; some are there already.
-    assert scored <= (60_000 - 2048 if phase == "local" else 30_000)
+    assert 0 < scored <= (60_000 - 5000 if phase == "check" else 30_000)
     assert sorted(os.listdir()) == ["big.tsv", "no", "out", "rules.toml", "tmp"]
     kept, rejected = (len(lines_of(Path(name).read_bytes())) for name in ("out", "no"))
     assert kept + rejected == 30_000
+    whole = miner("filter", "big.tsv", *words.split()[2:-2], "-o", "whole")
+    assert whole[0] == 0 and Path("whole").read_bytes() == Path("out").read_bytes()
 
 
 def test_standard_input_resumes(miner, german, english, knowing_model, monkeypatch) -> None:
-    """The key of a checkpoint is the content, not the place of the copy of standard input."""
+    """The same text is recognised, wherever it comes from."""
     data = pairs(german, english, 500)
     arguments = ("filter", "-", "--config", "rules.toml", "--model", knowing_model, "--threads", 1,
-                 "--checkpoint", "scores", "-o", "out")  # fmt: skip
+                 "--work", "scores", "-o", "out")  # fmt: skip
     typed(monkeypatch, data)
     code, _, err = miner(*arguments)
     assert code == 0, err
     expected = Path("out").read_bytes()
     with monkeypatch.context() as patch:
-        patch.setattr(worker, "Scoring", None)  # nothing may be scored
+        patch.setattr(Scorers, "__call__", None)  # nothing may be scored
         typed(patch, data)
         code, _, err = miner(*arguments)
         assert (code, Path("out").read_bytes()) == (0, expected), err
-        # The same text from a file, too.
-        put(Path("again.tsv"), data)
-        assert miner("filter", "again.tsv", *arguments[2:])[0] == 0
     typed(monkeypatch, data + b"a\tb\n")
     code, _, err = miner(*arguments)
-    assert code == 1 and "scores: holds the scores of another text" in err
+    assert code == 0 and Path("out").read_bytes() != expected or b"a\tb\n" not in expected
 
 
 def test_two_runs_at_once(miner, knowing_model) -> None:
     """The second one says who is at work, and leaves the first one alone."""
     put(Path("a.tsv"), b"a\tb\n")
     pytest.importorskip("fcntl")
-    with Checkpoint("out.checkpoint") as files:
-        files.begin({})
-        before = sorted(os.listdir("out.checkpoint"))
+    with text_run("filtering", [["a.tsv"]], beside="out"):
+        before = sorted(os.listdir("out.work"))
         code, out, err = miner("filter", "a.tsv", "--config", "rules.toml", "-o", "out",
                                "--model", knowing_model)  # fmt: skip
         assert (code, out, err.count("\n")) == (1, "", 1)
-        held = rf"miner: error: out\.checkpoint: held by process {os.getpid()} on \S+ since "
-        assert re.match(held, err)
-        assert sorted(os.listdir("out.checkpoint")) == before and not Path("out").exists()
-
-
-def test_a_run_holds_its_checkpoint_while_it_writes(miner, monkeypatch) -> None:
-    """Its outputs come from the scores there, which another run would remove."""
-    pytest.importorskip("fcntl")
-    put(Path("a.tsv"), b"a\tb\n")
-    Path("rules.toml").write_text(toml(RULES[:1], {}), encoding="utf-8")
-    real, refused = write.write, []
-
-    def writing(*arguments, **named):
-        with pytest.raises(ResourceError, match="held by process") as error:
-            Checkpoint("out.checkpoint")
-        refused.append(error)
-        return real(*arguments, **named)
-
-    monkeypatch.setattr(write, "write", writing)
-    assert miner("filter", "a.tsv", "--config", "rules.toml", "-o", "out")[0] == 0
-    assert len(refused) == 1 and sorted(os.listdir()) == ["a.tsv", "out", "rules.toml"]
+        assert re.match(rf"miner: error: .*out\.work: held by process {os.getpid()} on \S+ ", err)
+        assert sorted(os.listdir("out.work")) == before and not Path("out").exists()
 
 
 @pytest.mark.parametrize("held", [False, True])
-def test_an_error_of_the_text_removes_no_files_of_others(miner, held) -> None:
-    """Neither a directory of the user's nor the checkpoint of a process at work."""
-    pytest.importorskip("fcntl")
-    put(Path("a.tsv"), b"\xff\tb\n")
-    Path("rules.toml").write_text(toml(({"name": "margin"},), {}), encoding="utf-8")
-    with ExitStack() as stack:
-        if held:
-            stack.enter_context(Checkpoint("out.checkpoint")).begin({})
-        else:
-            os.mkdir("out.checkpoint")
-            put(Path("out.checkpoint/mine.txt"), b"mine")
-        before = os.listdir("out.checkpoint")
-        code, _, err = miner("filter", "a.tsv", "--config", "rules.toml", "-o", "out")
-        assert code == 1 and ("held by" if held else "not the checkpoint of a filter run") in err
-        assert os.listdir("out.checkpoint") == before and not Path("out").exists()
-
-
-def test_an_error_of_the_text_removes_the_checkpoint(miner) -> None:
+def test_an_error_of_the_text_removes_only_its_own_directory(miner, held) -> None:
+    """The directory of the run goes, since a corrected text has other scores."""
     put(Path("a.tsv"), b"a\tb\n" * 5000 + b"\xff\tb\n")
     Path("rules.toml").write_text(toml(RULES[:1], {}), encoding="utf-8")
+    if held:
+        os.mkdir("out.work")
+        put(Path("out.work/mine.txt"), b"mine")
     code, _, err = miner("filter", "a.tsv", "--config", "rules.toml", "-o", "out")
-    assert code == 1 and "line 5001" in err
-    assert sorted(os.listdir()) == ["a.tsv", "rules.toml"]
+    assert code == 1 and ("is no work directory" if held else "line 5001") in err
+    assert sorted(os.listdir()) == ["a.tsv", *["out.work"] * held, "rules.toml"]
 
 
-# --- inputs, models and libraries that change ---------------------------------------------------
+def test_no_directory_beside_a_device_or_a_pipe(miner, german, english) -> None:
+    put(Path("a.tsv"), pairs(german, english, 60))
+    Path("rules.toml").write_text(toml(RULES[:1], {}), encoding="utf-8")
+    os.mkfifo("pipe")
+    lines: list[bytes] = []
+    reader = threading.Thread(target=lambda: lines.append(Path("pipe").read_bytes()))
+    reader.start()
+    done = miner("filter", "a.tsv", "--config", "rules.toml", "-o", "pipe", "--rejected",
+                 "/dev/null", "--scores-jsonl", "/dev/null")  # fmt: skip
+    reader.join(timeout=30)
+    assert done[0] == 0 and lines[0].count(b"\n") > 20
+    assert sorted(os.listdir()) == ["a.tsv", "pipe", "rules.toml"]
+
+
+# --- inputs and models that change --------------------------------------------------------------
 
 
 @pytest.mark.parametrize("how", ["replaced", "rewritten"])
 def test_an_input_that_changes_is_an_error(miner, german, english, monkeypatch, how) -> None:
     put(Path("a.tsv"), pairs(german, english, 50))
     other = put(Path("other.tsv"), pairs(german[::-1], english[::-1], 50)).read_bytes()
-    real = worker.Scoring.__call__
+    real = Scorers.__call__
 
-    def change(scorer: worker.Scoring, block):
+    def change(scorers: Scorers, layout, block):
         if how == "replaced":
             os.replace("other.tsv", "a.tsv")
         else:
             Path("a.tsv").write_bytes(other)
-        return real(scorer, block)
+        return real(scorers, layout, block)
 
-    monkeypatch.setattr(worker.Scoring, "__call__", change)
+    monkeypatch.setattr(Scorers, "__call__", change)
     Path("rules.toml").write_text(toml(RULES[:1], {}), encoding="utf-8")
     code, out, err = miner("filter", "a.tsv", "--config", "rules.toml", "-o", "out", "--rejected",
                            "bad", "--scores-jsonl", "scores", "--report", "r.json")  # fmt: skip
@@ -218,22 +198,6 @@ def test_the_model_of_the_command_line_goes_first(miner, knowing_model, place) -
     )
     assert by_file == by_name != default
     assert default == miner("score", "a.tsv", "--score", "cosine", "--score-only")[1]
-
-
-def test_another_version_of_a_library_scores_again(miner, monkeypatch) -> None:
-    """With a note, and also in a checkpoint that the user keeps."""
-    pytest.importorskip("ftfy")
-    put(Path("a.tsv"), b"a\tb\n" * 3)
-    Path("rules.toml").write_text(toml(({"name": "encoding"},), {}), encoding="utf-8")
-    command = ("filter", "a.tsv", "--config", "rules.toml", "--checkpoint", "scores", "-o", "out")
-    assert miner(*command)[0] == 0
-    assert "anew" not in miner(*command)[2]
-    real = plan.version
-    monkeypatch.setattr(plan, "version", lambda name: {"ftfy": "0.1"}.get(name) or real(name))
-    code, _, err = miner(*command)
-    assert code == 0
-    assert re.match(r"scores holds the scores of ftfy \S+ \(now 0\.1\); starting anew\n", err)
-    assert "anew" not in miner(*command)[2]
 
 
 # --- every line is accounted for ----------------------------------------------------------------

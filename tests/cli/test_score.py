@@ -14,14 +14,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from support.raw_lines import hard, lines_of, put
 
-from miner.cleaning import score_rows as scoring
+from miner.cleaning import stages as scoring
+from miner.cleaning.pipeline import score_text, text_run
 from miner.cleaning.plan import scores_plan
 from miner.encoder.encoder import Encoder
 from miner.filters.filter_types import Context
 from miner.scoring.quality import Quality
+from miner.tasks.workers import Workers
 from miner.text.compression import codec
 from miner.text.formats import BitextFormat
-from miner.text.rows import Rows
 
 
 @pytest.fixture
@@ -163,10 +164,14 @@ def test_standard_input_and_pipes(score, miner, german_file, english_file, tmp_p
 def test_a_line_for_each_line(tmp_path: Path, data: bytes) -> None:
     path = put(tmp_path / "whatever.tsv", data)
     plan = scores_plan(["length", "length_ratio"], Context())
+    workers = Workers(shard_lines=3)
     for on_error in ("skip", "replace"):
-        rows = Rows(path, bitext_format=BitextFormat(on_error=on_error))
+        reading = BitextFormat(on_error=on_error)
         try:
-            scoring.write(rows, plan, tmp_path / "out")
+            for name in ("out", "only"):
+                with text_run("scoring", [[str(path)]], reading, workers=workers) as (run, bitexts):
+                    outputs = [{"scored": str(tmp_path / name)}]
+                    score_text(run, bitexts, plan, outputs, only=name == "only")
         except Exception as error:
             assert on_error == "replace" and "column 2" in str(error)
             continue
@@ -175,7 +180,6 @@ def test_a_line_for_each_line(tmp_path: Path, data: bytes) -> None:
         if on_error == "replace":
             expected = [line.decode("utf-8", "replace").encode() for line in expected]
         assert [line.rsplit(b"\t", 2)[0] for line in found] == expected
-        scoring.write(rows, plan, tmp_path / "only", only=True)
         only = (tmp_path / "only").read_bytes().split(b"\n")[:-1]
         assert only == [b"\t".join(line.rsplit(b"\t", 2)[1:]) for line in found]
 
