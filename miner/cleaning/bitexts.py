@@ -105,7 +105,11 @@ def cut(
     with bitext.opened() as rows:
         pieces = rows.cut(size, job.out)
         rows.inputs.check()
-        found = {"rows": rows.counted(), "pieces": pieces, "header": rows.head is not None}
+        found: dict[str, Any] = {
+            "rows": rows.counted(),
+            "pieces": pieces,
+            "header": rows.head is not None,
+        }
     if identify:
         found["languages"] = [side.seen for side in languages_of([bitext], given)]
     return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +90,7 @@ def filter_text(
     results = joined(run, of_bitexts, written, wanted)
     run.wait(last=True)
     deliver(results, wanted)
-    filtered.summary = _summary(plan, choice, written)
+    filtered.written = written
     return filtered
 
 
@@ -130,7 +130,7 @@ def score_text(
 
 @dataclass
 class Filtered:
-    """A text that was filtered: the scores of its ``pieces``, and the ``summary`` of all.
+    """A text that was filtered: what tasks of each of its ``pieces`` have left.
 
     ``header``: the first row is line 2.
     """
@@ -142,7 +142,18 @@ class Filtered:
     checked: list[Result]
     rated: list[Result]
     header: bool
-    summary: Summary | None = None
+    written: list[Result] = field(default_factory=list)
+
+    @property
+    def summary(self) -> Summary:
+        """Counts of all pieces."""
+        parts = []
+        for one in self.written:
+            found = one.value
+            steps = tuple(Stage(**stage) for stage in found["stages"])
+            parts.append(Summary(**(found | {"stages": steps})))
+        labels = [step.label for step in self.plan.steps]
+        return merged(parts, [*labels, *(label for label, _ in self.choice.limits)])
 
     def compared(self, plan: Plan, prefix: str = "") -> list[PieceScores]:
         """Register the stages that compare all pairs; return the scores of each piece to be.
@@ -173,7 +184,7 @@ class Filtered:
             if by == "place":
                 found = [run.task("order", comparing.order, name, sent=sent, **size)]
             elif by == "all":
-                one = {"pieces": pieces, "step": step, "plan": scores[0].plan}
+                one: dict[str, Any] = {"pieces": pieces, "step": step, "plan": scores[0].plan}
                 found = [run.task("together", comparing.together, name, sent=sent, **one, **size)]
             else:
                 parts = {
@@ -259,7 +270,9 @@ def text_run(
         yield run, bitexts_of(files, reading, run.work / "streams")
 
 
-def _calls(pieces: Sequence[Piece], prefix: str = "", **of_each: Sequence[Any]) -> dict[str, Call]:
+def _calls(
+    pieces: Sequence[Piece], prefix: str = "", /, **of_each: Sequence[Any]
+) -> dict[str, Call]:
     """Return a task of each piece; ``of_each`` are arguments of which each piece has its own.
 
     A piece is an argument itself unless its scores hold it.
@@ -315,14 +328,3 @@ def _identified(plan: Plan, seen: Languages) -> Plan:
     source, target = seen
     context = dataclasses.replace(plan.context, identified=(source, target))
     return dataclasses.replace(plan, context=context)
-
-
-def _summary(plan: Plan, choice: Choice, written: Sequence[Result]) -> Summary:
-    """Add up the counts of all pieces."""
-    parts = []
-    for one in written:
-        found = one.value
-        steps = tuple(Stage(**stage) for stage in found["stages"])
-        parts.append(Summary(**(found | {"stages": steps})))
-    labels = [*(step.label for step in plan.steps), *(label for label, _ in choice.limits)]
-    return merged(parts, labels)

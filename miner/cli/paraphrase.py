@@ -206,8 +206,9 @@ def _filtered(
             text_run("filtering", [[str(raw)]], workers=workers, report=report) as (run, bitexts),
         ):
             found = filter_text(run, bitexts, plan, outputs=[outputs])
-        say(funnel.table(found.summary))
-        facts = funnel.as_dict(found.summary)
+            summary = found.summary
+        say(funnel.table(summary))
+        facts = funnel.as_dict(summary)
         kept = read_bitext(output, None, BitextFormat(format="tsv"))
         both = list(zip(kept.source, kept.target, strict=True))
         return {"funnel": facts, "kept": work.statistics(both)}
