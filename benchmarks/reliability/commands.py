@@ -64,7 +64,7 @@ COMMANDS = {
         ),
         Command(
             "filter",
-            "filter ../in/bitext.tsv --source-lang de --target-lang en --checkpoint state"
+            "filter ../in/bitext.tsv --source-lang de --target-lang en --work state"
             " -o clean.tsv --rejected bad.tsv",
             ("clean.tsv", "bad.tsv"),
         ),

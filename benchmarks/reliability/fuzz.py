@@ -81,9 +81,9 @@ READERS = (
         "search a b --rank margin --checkpoint search.h5 -o out.tsv",
     ),
     Reader(
-        "filter checkpoint",
-        ("state/*",),
-        "filter pairs.tsv --config rules.toml --checkpoint state -o out.tsv",
+        "filter work",
+        ("state/plan.json",),
+        "filter pairs.tsv --config rules.toml --work state -o out.tsv",
     ),
     Reader("gold", ("gold.tsv",), "evaluate mined scored.tsv gold.tsv"),
     Reader("scored", ("scored.tsv",), "evaluate mined scored.tsv gold.tsv"),
@@ -145,7 +145,7 @@ def build_seeds(place: Path) -> None:
         "index text.txt --model model -o a",
         "index other.txt --model model -o b",
         "search a b --rank margin --checkpoint search.h5 -o first.tsv",
-        "filter pairs.tsv --config rules.toml --checkpoint state -o second.tsv",
+        "filter pairs.tsv --config rules.toml --work state -o second.tsv",
     ):
         code, err, _, _ = forked(line.split(), place, LIMIT)
         if code:
