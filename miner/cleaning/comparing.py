@@ -78,9 +78,10 @@ def comparison_of(step: Step, plan: Plan) -> Comparison:
 def send(
     job: Job, scores: PieceScores, step: Step | None = None, partitions: int = 1
 ) -> dict[str, Any]:
-    """Send the pairs of a piece that are left: what a filter, or None the choice, compares of them.
+    """Send what a filter compares of the pairs of a piece that are left.
 
-    That are the best pairs of each key, by partition; or all pairs, with their keys or in order.
+    A filter compares the best pairs of each key, by partition, or all pairs with their keys, or all
+    in order of their rank. So does the choice of the best, without a ``step``.
     """
     found = scores.decided()
     comparison = None if step is None else comparison_of(step, scores.plan)

@@ -17,7 +17,6 @@ ARTIFACTS = {
     "config.json": "a model",
     "meta.json": "an index",
     "state.json": "a checkpoint",
-    "checkpoint.json": "a checkpoint",
 }
 FORMAT = "bitext-miner"
 
