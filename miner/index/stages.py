@@ -58,7 +58,6 @@ def encode(job: Job, read: Result, start: int, end: int, model: Entry, dtype: st
         done += len(block)
         release_pages(vectors)  # they go to disk, and count no longer as this process's
         job.report("encoding", done, end - start)
-    vectors.flush()
     job.save(hashes=hashed(part_hashes(read.path)[start:end]))
 
 

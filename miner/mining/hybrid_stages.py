@@ -30,7 +30,6 @@ from miner.scoring import search_recall
 from miner.scoring.verification import release
 from miner.tasks.task import Job, Result, hints
 
-
 # Times of a block, as numbers of products of two vectors: to compare a pair that tokens found, which
 # may lie anywhere; to begin with a cluster; to pack a vector for each cluster that it probes; to
 # fill its list. Measured on 36,000 lines.
@@ -63,7 +62,6 @@ def assign(
     own_vectors = vectors.part(part.span)
     codes = create_npy(job.out / "codes.npy", np.int8, Codes.shape(own_vectors))
     made = Codes.of(own_vectors, codes, job.threads, BLOCK)
-    codes.flush()
     job.save(scale=made.scale, correction=made.correction)
     own, probing = clusters.grouped(
         own_vectors,
@@ -210,7 +208,7 @@ def _bytes(lists: Lists) -> int:
 
 def _tokens(part: Part) -> SideTokens:
     assert part.text is not None
-    text = load_text(part.text.path)
+    text = load_text(part.text)
     return SideTokens(text.ids, text.offsets)
 
 

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from miner.arrays import create_npy
 from miner.knn.neighbors import Neighbors
 from miner.mining.exchange import Places, rival_parts
 from miner.mining.search_stages import DrawnDecoys
@@ -115,7 +114,7 @@ class SourcePart:
     def text(self) -> PreparedText:
         """Token ids of the part's sources."""
         assert self.part.text is not None
-        return load_text(self.part.text.path)
+        return load_text(self.part.text)
 
     def rounds(self) -> list[Round]:
         return [Round(self, number) for number in self.found.rounds]
@@ -175,8 +174,7 @@ class Round:
     def decoy_text(self) -> PreparedText:
         decoys = self.part.found.decoys
         assert decoys is not None
-        found = decoys.decoys.read()
-        return found.text.take(found.draws[self.number - 1])
+        return decoys.decoys.text(self.number - 1)
 
     def logits_of(self, source_row: np.ndarray, target_row: np.ndarray) -> np.ndarray:
         """Compute the logits of the pair features of candidates with targets."""
@@ -276,14 +274,7 @@ def rivals(job: Job, found: Found, part: Part, verified: list[Result]) -> None:
 def contest(job: Job, found: Found, parts: list[Result]) -> None:
     """Join the best logits of all targets."""
     for number in found.rounds:
-        arrays = [task.array(f"{number}-best") for task in parts]
-        shape = sum(map(len, arrays)), 3
-        joined = create_npy(job.out / f"{number}-best.npy", np.float64, shape)
-        done = 0
-        for best in arrays:
-            joined[done : done + len(best)] = best
-            done += len(best)
-        joined.flush()
+        job.join(f"{number}-best", (task.array(f"{number}-best") for task in parts))
 
 
 @hints(seconds=6e-5, memory=1300)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from miner.arrays import create_npy
 from miner.errors import MinerError
 from miner.kernels.blocks import merge_lists
 from miner.knn.engines import Engine, Float32Engine, Int8Engine, choose_engine
@@ -26,6 +25,7 @@ from miner.precision import decoys as choice
 from miner.precision.decoys import Decoys
 from miner.scoring.listed import two_nearest
 from miner.scoring.margin import neighborhood_mean
+from miner.scoring.pair_features import PreparedText
 from miner.tasks.task import Job, Result, hints
 
 # Rows of lists that are joined at a time.
@@ -66,12 +66,18 @@ class DrawnDecoys:
     engines: tuple[str, ...]
     alike: float
 
+    def text(self, draw: int) -> PreparedText:
+        """Return the token ids of the decoys of one draw."""
+        first = sum(self.sizes[:draw])
+        rows = self.task.array("draws")[first : first + self.sizes[draw]]
+        return load_text(self.task).take(rows)
+
     def read(self) -> Decoys:
-        """Read the decoys."""
+        """Read the decoys of all draws, with their sentences."""
         draws = np.split(self.task.array("draws"), np.cumsum(self.sizes)[:-1])
         place = self.task.path
         sentences = json.loads((place / SENTENCES).read_text("utf-8"))
-        return Decoys(sentences, load_text(place), draws, self.alike)
+        return Decoys(sentences, load_text(self.task), draws, self.alike)
 
     def vectors(self, draw: int) -> VectorSet:
         """Return the vectors of the decoys of one draw."""
@@ -227,28 +233,19 @@ def lists(job: Job, parts: list[Result]) -> None:
 
     What scores need of each list is written apart: its mean and its two nearest.
     """
-    found = [(part.array("similarity"), part.array("row")) for part in parts]
-    size, k = sum(len(row) for _, row in found), found[0][1].shape[1]
-    shapes: tuple[tuple[str, Any, tuple[int, ...]], ...] = (
-        ("similarity", np.float32, (size, k)),
-        ("row", np.int64, (size, k)),
-        ("mean", np.float32, (size,)),
-        ("nearest", np.float32, (size, 2)),
-    )
-    similarity, row, mean, nearest = (
-        create_npy(job.out / f"{name}.npy", dtype, shape) for name, dtype, shape in shapes
-    )
-    done = 0
-    for values, rows in found:
-        for start in range(0, len(rows), BLOCK):
-            part = Neighbors(values[start : start + BLOCK], rows[start : start + BLOCK])
-            place = slice(done, done + len(part))
-            similarity[place], row[place] = part.similarity, part.row
-            mean[place] = neighborhood_mean(part)
-            nearest[place] = two_nearest(part, np.arange(len(part)))
-            done += len(part)
-        release_pages(values)
-        release_pages(rows)
+    job.join("similarity", (part.similarity for part in _list_blocks(parts)))
+    job.join("row", (part.row for part in _list_blocks(parts)))
+    job.join("mean", (neighborhood_mean(part) for part in _list_blocks(parts)))
+    job.join("nearest", (two_nearest(part, np.arange(len(part))) for part in _list_blocks(parts)))
+
+
+def _list_blocks(parts: list[Result]) -> Iterator[Neighbors]:
+    """Yield the neighbour lists of all parts, block by block; at least one."""
+    for part in parts:
+        similarity, row = part.array("similarity"), part.array("row")
+        for start in range(0, max(1, len(row)), BLOCK):
+            yield Neighbors(similarity[start : start + BLOCK], row[start : start + BLOCK])
+        release_pages(similarity)
 
 
 @hints(seconds=2e-5)
@@ -271,20 +268,9 @@ def decoy_lists(
         blocks = [task.array(f"{draw}-backward") for task in against]
         found = _settled(job, decoys.vectors(draw), base, blocks, k, engine)
         save_neighbors(job, f"{draw}-", found)
-        more = {"mean": neighborhood_mean(found)}
-        more["nearest"] = two_nearest(found, np.arange(len(found)))
-        for column, values in more.items():
-            _append(job, f"{draw}-{column}", targets.array(column), values)
-
-
-def _append(job: Job, name: str, whole: np.ndarray, more: np.ndarray) -> None:
-    """Write an array, mapped from disk, with further rows at its end."""
-    shape = len(whole) + len(more), *whole.shape[1:]
-    rows = create_npy(job.out / f"{name}.npy", whole.dtype, shape)
-    for start in range(0, len(whole), BLOCK):
-        rows[start : start + BLOCK][: len(whole) - start] = whole[start : start + BLOCK]
-    rows[len(whole) :] = more
-    rows.flush()
+        nearest = two_nearest(found, np.arange(len(found)))
+        job.join(f"{draw}-mean", [targets.array("mean"), neighborhood_mean(found)])
+        job.join(f"{draw}-nearest", [targets.array("nearest"), nearest])
 
 
 def _settled(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from pathlib import Path
@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from miner.arrays import create_npy
 from miner.encoder.encoder import Encoder
 from miner.encoder.entries import Entry
 from miner.index.build import cut
@@ -26,7 +25,7 @@ from miner.scoring.pair_features import PreparedText
 from miner.scoring.verification import prepare_texts
 from miner.scoring.verifier import Languages, Verifier, verifier_of
 from miner.tasks.run import Call, Run
-from miner.tasks.task import Job, Result, hints, load
+from miner.tasks.task import Job, Result, hints
 
 TEXT = tuple(field.name for field in fields(PreparedText))
 Span = tuple[int, int]
@@ -115,7 +114,7 @@ class Side:
     def prepared(self) -> PreparedText:
         """Map the token ids of all sentences."""
         assert self.text is not None
-        return load_text(self.text.path)
+        return load_text(self.text)
 
 
 @dataclass(frozen=True)
@@ -265,16 +264,15 @@ def join_text(job: Job, parts: list[Result]) -> None:
         found = [part.array(file) for part in parts]
         if name.endswith("offsets"):
             counts = [np.diff(offsets) for offsets in found]
-            np.save(job.out / f"{file}.npy", offsets_of(np.concatenate(counts)))
-            continue
-        joined = create_npy(job.out / f"{file}.npy", found[0].dtype, (sum(map(len, found)),))
-        done = 0
-        for values in found:
-            joined[done : done + len(values)] = values
-            done += len(values)
-            release_pages(values)
-            release_pages(joined)
-        joined.flush()
+            found = [offsets_of(np.concatenate(counts))]
+        job.join(file, _released(found))
+
+
+def _released(arrays: list[np.ndarray]) -> Iterator[np.ndarray]:
+    """Yield mapped arrays, whose pages go once they are written."""
+    for array in arrays:
+        yield array
+        release_pages(array)
 
 
 def save_text(job: Job, text: PreparedText) -> None:
@@ -282,9 +280,9 @@ def save_text(job: Job, text: PreparedText) -> None:
     job.save(**{f"text-{name}": getattr(text, name) for name in TEXT})
 
 
-def load_text(directory: Path) -> PreparedText:
-    """Map prepared text into memory."""
-    return PreparedText(*(load(directory / f"text-{name.replace('_', '-')}.npy") for name in TEXT))
+def load_text(task: Result) -> PreparedText:
+    """Map the prepared text of a task into memory."""
+    return PreparedText(*(task.array(f"text-{name.replace('_', '-')}") for name in TEXT))
 
 
 @lru_cache(maxsize=4)

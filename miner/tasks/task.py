@@ -16,7 +16,7 @@ import shutil
 import socket
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import lru_cache
@@ -33,6 +33,10 @@ from miner.text.output import atomic_file
 from miner.text.remote import is_remote
 
 DONE = "done.json"
+# File of the small arrays of a result, and of their types, shapes and places there.
+ARRAYS, PLACES = "arrays.bin", "arrays.json"
+# Bytes at a multiple of which each begins.
+ALIGNED = 64
 # Directories of the work directory for files about tasks: one for each that runs, or has failed.
 RUNNING, FAILED = "running", "failed"
 # Mark of a temporary directory.
@@ -84,8 +88,12 @@ class Result:
         return record(Path(self.work), self.name)
 
     def array(self, name: str) -> np.ndarray:
-        """Map an array of the result into memory."""
-        return load(self.path / f"{name}.npy")
+        """Map an array of the result into memory; its pages are copied if they are written to."""
+        path = self.path
+        if name not in (places := _places(path, self.fingerprint)):
+            return load(path / f"{name}.npy")
+        dtype, shape, start, end = places[name]
+        return _mapped(path / ARRAYS, self.fingerprint)[start:end].view(dtype).reshape(shape)
 
     def place(self) -> Result:
         """Return the same result as a place only, so that its content decides nothing.
@@ -182,11 +190,25 @@ class Job:
     threads: int
     before: Path | None = None
     report: Reporter = silent
+    # Place of each array in the file of all.
+    places: dict[str, Any] = field(default_factory=dict)
 
     def save(self, **arrays: np.ndarray) -> None:
-        """Write arrays, each into a file of its name."""
+        """Write arrays to the one file of all, for :meth:`Result.array`: a task may have many."""
         for name, array in arrays.items():
-            np.save(self.out / f"{name.replace('_', '-')}.npy", array)
+            self.join(name.replace("_", "-"), [array])
+
+    def join(self, name: str, parts: Iterable[np.ndarray]) -> None:
+        """Write the rows of all ``parts``, at least one, as one array of the file of all."""
+        with open(self.out / ARRAYS, "ab") as file:
+            file.write(bytes(-file.tell() % ALIGNED))
+            start, rows = file.tell(), 0
+            for part in parts:
+                file.write(np.require(part, requirements="C").data)
+                rows += len(part)
+            shape = rows, *part.shape[1:]
+            kind = np.lib.format.dtype_to_descr(part.dtype)
+            self.places[name] = kind, shape, start, file.tell()
 
 
 def perform(
@@ -218,6 +240,8 @@ def perform(
         before = final if _is_whole(work, task.name) else None
         job = Job(temporary, memory, threads, before, report)
         value = task.function(job, **task.arguments) or {}
+        if job.places:
+            (temporary / PLACES).write_text(json.dumps(job.places), encoding="utf-8")
         found = {
             "fingerprint": task.fingerprint,
             "files": {path.name: path.stat().st_size for path in sorted(temporary.iterdir())},
@@ -290,10 +314,35 @@ def _is_whole(work: Path, name: str) -> bool:
 
 
 def load(path: Path) -> np.ndarray:
-    """Map an array into memory. Its pages are copied if they are written to, the file is not."""
+    """Map an array into memory. Its pages are copied if they are written to, the file is not.
+
+    A read-only array would be another type to numba, which compiles loops for each.
+    """
     array = np.load(path, mmap_mode="c", allow_pickle=False)
     assert isinstance(array, np.ndarray)
     return array
+
+
+@lru_cache(maxsize=64)
+def _places(path: Path, fingerprint: str) -> dict[str, Any]:
+    """Read the places of the arrays of a result: type, shape, start and end of each."""
+    try:
+        found = json.loads((path / PLACES).read_text(encoding="utf-8"))
+    except OSError:
+        return {}
+    return {name: (_dtype(kind), *others) for name, (kind, *others) in found.items()}
+
+
+def _dtype(kind: Any) -> np.dtype:
+    """Return the type that JSON has made lists of."""
+    fields = kind if isinstance(kind, str) else [(name, part) for name, part in kind]
+    return np.dtype(fields)
+
+
+@lru_cache(maxsize=64)
+def _mapped(path: Path, fingerprint: str) -> np.ndarray:
+    """Map the file of the arrays of a result."""
+    return np.memmap(path, np.uint8, "c") if path.stat().st_size else np.empty(0, np.uint8)
 
 
 @lru_cache
