@@ -10,7 +10,8 @@ import pytest
 import miner
 from miner.encoder.encoder import Encoder
 from miner.index.index import Index
-from miner.mining.search import run, verifier_for
+from miner.mining.mine import run
+from miner.mining.search import verifier_for
 from miner.precision.estimate import Estimate, calibrate
 from miner.precision.search_result import Search
 

@@ -18,7 +18,8 @@ from miner.index.index import Index
 from miner.index.store import Store
 from miner.knn.neighbors import Neighbors
 from miner.knn.settings import SearchSettings
-from miner.mining.search import run, verifier_for
+from miner.mining.mine import run
+from miner.mining.search import verifier_for
 from miner.precision import decoys
 from miner.precision import estimate as precision
 from miner.precision.decoys import _alike, merged_lists

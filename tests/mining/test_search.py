@@ -18,7 +18,7 @@ from miner.index.index import Index
 from miner.knn import knn_search
 from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
-from miner.mining.search import search
+from miner.mining.mine import search
 from miner.names import MARGINS, RETRIEVALS
 from miner.scoring.pairs import Pairs, each_duplicate
 from miner.text.words import plain_form

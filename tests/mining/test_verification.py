@@ -20,7 +20,8 @@ from miner.encoder.tokenizer import Tokenizer
 from miner.errors import ArtifactError, MismatchError, ResourceError
 from miner.index.index import Index
 from miner.knn.settings import SearchSettings
-from miner.mining.search import run, search, verifier_for
+from miner.mining.mine import run, search
+from miner.mining.search import verifier_for
 from miner.scoring import verification
 from miner.scoring.logistic import sigmoid
 from miner.scoring.pair_features import PAIR_FEATURES, PreparedText, prepare
