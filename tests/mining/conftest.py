@@ -26,7 +26,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Search:
         Index.build(encoder, DEMO / name, work / name, format="plain")
         for name in ("demo.de", "demo.en")
     ]
-    return run(sides[0], sides[1], verifier_for(sides[0], "probability", encoder))
+    return run(sides[0], sides[1], verifier_for(sides[0], "probability", encoder), estimating=True)
 
 
 @pytest.fixture(scope="session")
