@@ -18,6 +18,7 @@ import pytest
 import sentencepiece
 from support.downloads import get, server, unchecked  # noqa: F401 (fixtures)
 from support.kernel_locks import compile_in_turn
+from support.mined_corpus import Corpus
 from support.tiny import DATA, sentences
 
 from miner.cli import main
@@ -298,6 +299,25 @@ def encoder(tiny_model: Path) -> Encoder:
 def indexes(encoder, german_file, english_file, tmp_path_factory):
     """Indexes of the small text, German and English; tests must not change them."""
     return both_sides(encoder, german_file, english_file, tmp_path_factory.mktemp("indexes"))
+
+
+@pytest.fixture(scope="session")
+def corpus(
+    verifying_model: Path,
+    german: list[str],
+    english: list[str],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Corpus:
+    """Texts of several files, with repeats, empty lines, and a file without lines."""
+    place = tmp_path_factory.mktemp("corpus")
+    parts = {
+        "a.de": german[:20], "b.de": ["", *german[20:], german[3], "Unbekannt 漢字"], "c.de": [],
+        "a.en": [*english[40:], english[50].upper()], "b.en": [*english[:40], english[0]],
+    }  # fmt: skip
+    for name, lines in parts.items():
+        (place / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    texts = [str(place / name) for name in parts]
+    return Corpus((texts[:3], texts[3:]), Encoder.load(verifying_model, threads=2))
 
 
 @pytest.fixture

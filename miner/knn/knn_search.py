@@ -37,8 +37,6 @@ BLOCK = 16_384
 LEAST_BLOCK = 256
 # Pairs of sentences up to which float32 products take no longer than probing the int8 engine.
 SMALL = 1 << 23
-# Pairs of sentences from which on the hybrid engine is worth its preparation.
-HYBRID = 1 << 30
 # A compressed index is asked for this many times k candidates, to be reranked exactly.
 REFINE = 8
 

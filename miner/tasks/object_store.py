@@ -21,6 +21,7 @@ from typing import Any
 
 from miner.errors import ArtifactError, DependencyError, MinerError, ResourceError, resource_error
 from miner.libraries import library
+from miner.progress import Reporter, silent
 from miner.tasks.task import DONE, FAILED, PARTIAL, RUNNING, Task, perform, record
 from miner.text import durable
 from miner.text.output import atomic_file, one_line
@@ -138,7 +139,9 @@ class ObjectStore:
 
     # --- workers ---------------------------------------------------------------------------------
 
-    def perform(self, task: Task, *, memory: int, threads: int) -> dict[str, Any]:
+    def perform(
+        self, task: Task, *, memory: int, threads: int, report: Reporter = silent
+    ) -> dict[str, Any]:
         """Do a task as :func:`miner.tasks.task.perform` and upload its result."""
         self.fetch_records([*task.inputs, task.name])
         if self.stands(task):
@@ -146,7 +149,9 @@ class ObjectStore:
         note = task.name.replace("/", " ")
         self._write(f"{RUNNING}/{note}", b"{}")
         try:
-            made = perform(self.cache, task, memory=memory, threads=threads, durably=True)
+            made = perform(
+                self.cache, task, memory=memory, threads=threads, durably=True, report=report
+            )
             found = self._upload(task.name, made)
         except MinerError:
             with suppress(OSError, MinerError):

@@ -42,8 +42,9 @@ def execute(order: Order, report: Reporter = silent) -> dict[str, Any]:
                 "install one version everywhere"
             )
         if is_remote(order.work):
-            store = open_store(order.work)
-            return store.perform(order.task, memory=order.memory, threads=order.threads)
+            return open_store(order.work).perform(
+                order.task, memory=order.memory, threads=order.threads, report=report
+            )
         return perform(
             Path(order.work),
             order.task,

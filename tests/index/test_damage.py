@@ -20,7 +20,7 @@ from miner.encoder.encoder import Encoder
 from miner.errors import ArtifactError
 from miner.index.index import ANN, META, Index
 from miner.index.store import EMBEDDINGS, IDS, SENTENCES
-from miner.mining.search import search
+from miner.mining.mine import search
 
 
 def test_a_build_replaces_an_older_index(

@@ -15,7 +15,7 @@ from miner.index import faiss
 from miner.index.index import Index
 from miner.knn.engines import search_device
 from miner.knn.settings import SearchSettings
-from miner.mining.search import search
+from miner.mining.mine import search
 
 
 def installed(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:

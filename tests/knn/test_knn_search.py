@@ -32,7 +32,7 @@ from miner.knn import settle as settling
 from miner.knn.knn_search import nearest_both
 from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
-from miner.mining.search import search
+from miner.mining.mine import search
 
 # --- kernels ------------------------------------------------------------------------------------
 
@@ -167,7 +167,7 @@ def test_empty_sides(kind: str, empty: str) -> None:
 
 def test_k_must_be_positive() -> None:
     vectors = side(units(np.random.default_rng(7), 4, 8))
-    with pytest.raises(ValueError, match="k is 0"):
+    with pytest.raises(ValueError, match="k = 0 is out of range"):
         nearest_both(vectors, vectors, searching(0))
 
 

@@ -10,7 +10,8 @@ import pytest
 import miner
 from miner.encoder.encoder import Encoder
 from miner.index.index import Index
-from miner.mining.search import run, verifier_for
+from miner.mining.mine import run
+from miner.mining.search import verifier_for
 from miner.precision.estimate import Estimate, calibrate
 from miner.precision.search_result import Search
 
@@ -25,7 +26,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Search:
         Index.build(encoder, DEMO / name, work / name, format="plain")
         for name in ("demo.de", "demo.en")
     ]
-    return run(sides[0], sides[1], verifier_for(sides[0], "probability", encoder))
+    return run(sides[0], sides[1], verifier_for(sides[0], "probability", encoder), estimating=True)
 
 
 @pytest.fixture(scope="session")

@@ -35,7 +35,7 @@ def test_memory_is_bounded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A search of 53,000 sentences allocates at most 1.25 times its bound."""
-    monkeypatch.setattr("miner.mining.search.memory_budget", lambda size: size)
+    monkeypatch.setattr("miner.tasks.workers.memory_budget", lambda size=1 << 30: size)
     encoder, keep = Encoder.load(verifying_model, 2), Keep(decoys=mixed(english, 2000, 1))
 
     sides = []
@@ -63,10 +63,10 @@ def test_memory_is_bounded(
 def test_too_little_memory_is_refused_at_once(
     verifying: tuple[Index, Index], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Too little memory for the estimate is refused before the search, in one line."""
-    monkeypatch.setattr("miner.scoring.verification.WORK_BYTES", 1 << 20)
+    """Too little memory to match the pairs is refused before any work, in one line."""
+    monkeypatch.setattr("miner.mining.pipeline.MATCHED", 1 << 20)
     with pytest.raises(
-        ResourceError, match=r"^--memory 64M is too little for 120 .*M, or"
+        ResourceError, match=r"^--memory 64M is too little for 120 .*at least 121M, or"
     ) as error:
         mine(*verifying, keep=Keep(), settings=SearchSettings(memory=64 << 20))
     assert "\n" not in str(error.value)

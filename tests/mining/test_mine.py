@@ -34,16 +34,25 @@ def test_indexes_and_texts_give_the_same(
     assert (tmp_path / "source").is_dir() and (tmp_path / "target").is_dir()
 
 
-def test_temporary_indexes_live_as_long_as_the_pairs(
-    verifying: tuple[Index, Index], german_file: Path, english_file: Path, tmp_path: Path
-) -> None:
-    pairs = miner.mine(german_file, english_file, encoder=verifying[0].model_name).pairs
-    place = pairs.source.path
-    assert place.is_dir()
+def test_pairs_outlive_the_temporary_directory(
+    verifying: tuple[Index, Index], german: list[str], english: list[str], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    for name, lines in (("de", german), ("en", english)):
+        ids = "".join(f"x{i}\t{line}\n" for i, line in enumerate(lines))
+        (tmp_path / name).write_text(ids, encoding="utf-8")
+    texts = tmp_path / "de", tmp_path / "en"
+    found = miner.mine(*texts, encoder=verifying[0].model_name, format="bucc")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["de", "en"]
+    pairs = found.all_pairs
     pairs.write(tmp_path / "pairs.tsv")
+    pairs.write(tmp_path / "ids.tsv", ids=True)
+    pairs.write(tmp_path / "pairs.parquet")
     assert len((tmp_path / "pairs.tsv").read_text(encoding="utf-8").splitlines()) == len(pairs)
-    del pairs
-    assert not place.exists()
+    assert "\tx17\t" in (tmp_path / "ids.tsv").read_text(encoding="utf-8")
+    assert found.search.source_text is not None
+    assert len(found.search.source_text.ids) > 60
 
 
 def test_how_much_is_kept(verifying: tuple[Index, Index]) -> None:

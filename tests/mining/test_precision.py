@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,21 +12,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from miner.encoder.encoder import Encoder
-from miner.encoder.tokenizer import Tokenizer
 from miner.errors import ResourceError
 from miner.index.index import Index
-from miner.index.store import Store
 from miner.knn.neighbors import Neighbors
 from miner.knn.settings import SearchSettings
-from miner.mining.search import run, verifier_for
+from miner.mining.mine import run
+from miner.mining.search import verifier_for
 from miner.precision import decoys
 from miner.precision import estimate as precision
 from miner.precision.decoys import _alike, merged_lists
 from miner.precision.estimate import Estimate, calibrate, counted_wrong, expected_wrong, rounded
 from miner.precision.search_result import Search
-from miner.scoring.pair_features import PreparedText, TokenTable, prepare
+from miner.scoring.pair_features import prepare
 from miner.scoring.pairs import Pairs
 from miner.scoring.verifier import FEATURES, Verifier
+
+
+def competing(sides: tuple[Index, Index], pool: Sequence[str] | None = None) -> Search:
+    """Search with decoys: of the model, or these sentences."""
+    return run(*sides, verifier_for(sides[0]), estimating=True, decoys=pool)
+
+
+def guessed(sides: tuple[Index, Index], pool: Sequence[str] | None = None) -> Estimate:
+    return calibrate(competing(sides, pool), pool)[1]
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 300))
@@ -127,10 +135,10 @@ def test_the_demo_has_near_copies(calibrated_demo: tuple[Search, Estimate]) -> N
 
 
 def test_targets_cannot_be_the_decoys(verifying: tuple[Index, Index], english: list[str]) -> None:
-    found = run(*verifying, verifier_for(verifying[0]))
+    found = competing(verifying)
     assert any("pairs to judge by" in doubt for doubt in calibrate(found)[1].doubts)
     with pytest.raises(ResourceError, match="only 0 decoys.*no targets"):
-        calibrate(found, english)
+        guessed(verifying, english)
 
 
 def rows(pairs: Pairs, score: np.ndarray) -> Iterator[tuple[int, int, float, list[float]]]:
@@ -145,10 +153,7 @@ def rows(pairs: Pairs, score: np.ndarray) -> Iterator[tuple[int, int, float, lis
     )
 
 
-def test_without_a_refit_the_order_is_the_models(
-    demo: Search, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(decoys, "DRAWS", 8)
+def test_without_a_refit_the_order_is_the_models(demo: Search) -> None:
     calibrated, guess = calibrate(demo, refitting=False)
     assert (calibrated.pairs.source_row == demo.pairs.source_row).all() and not guess.notes
     assert calibrated.pairs.raw_score is not None
@@ -164,44 +169,11 @@ def test_scores_do_not_depend_on_threads(
     assert (one.pairs.score == calibrated_demo[0].pairs.score).all()
 
 
-def test_only_decoys_are_scored_anew(
-    verifying: tuple[Index, Index], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Neither logits of the search's own candidates nor their texts are computed again."""
-    found = run(*verifying, verifier_for(verifying[0]))
-    _, expected = calibrate(found)
-    against: list[PreparedText] = []
-    prepared: list[list[str]] = []
-    features, preparing = TokenTable.pair_features, decoys.prepare
-
-    def scored(
-        self: TokenTable, source: PreparedText, target: PreparedText, *rows: np.ndarray
-    ) -> np.ndarray:
-        against.append(target)
-        return features(self, source, target, *rows)
-
-    def counted(tokenizer: Tokenizer, sentences: list[str], threads: int) -> PreparedText:
-        prepared.append(sentences)
-        return preparing(tokenizer, sentences, threads)
-
-    def refused(*arguments: object) -> None:
-        pytest.fail("vectors are scanned, or an index is read, again")
-
-    monkeypatch.setattr(TokenTable, "pair_features", scored)
-    monkeypatch.setattr(decoys, "prepare", counted)
-    monkeypatch.setattr(Store, "distinct", refused)
-    monkeypatch.setattr(Index, "ann", refused)
-    _, again = calibrate(found)
-    assert len(against) >= 2 and not any(text is found.target_text for text in against)
-    assert len(prepared) == 1 and len(set(prepared[0])) == len(prepared[0])
-    np.testing.assert_array_equal(again.q_value, expected.q_value)
-
-
 def test_only_decoys_like_the_targets_are_used(
     verifying: tuple[Index, Index], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Decoys of the model that do not resemble the targets are dropped; given ones are kept."""
-    found = run(*verifying, verifier_for(verifying[0]))
+    found = competing(verifying)
     assert found.verifier is not None
     pool = found.verifier.encoder.model.read_decoys()
 
@@ -211,21 +183,20 @@ def test_only_decoys_like_the_targets_are_used(
         return np.arange(len(usable)) < 510
 
     monkeypatch.setattr(decoys, "_alike", alike)
-    assert calibrate(found)[1].decoys == 510
-    assert calibrate(found, pool)[1].decoys > 510
+    assert guessed(verifying).decoys == 510 and guessed(verifying, pool).decoys > 510
 
 
 def test_translations_among_the_decoys_are_dropped(
     verifying: tuple[Index, Index], english: list[str]
 ) -> None:
     """Near-copies of targets are as good as these; the estimate must not collapse over them."""
-    found = run(*verifying, verifier_for(verifying[0]))
+    found = competing(verifying)
     assert found.verifier is not None
     pool = found.verifier.encoder.model.read_decoys()
-    _, clean = calibrate(found, pool)
+    clean = guessed(verifying, pool)
     assert clean.dropped == 0
     near = [f"{word} {sentence}" for word in ("und", "the", "a") for sentence in english]
-    _, guess = calibrate(found, pool + near)
+    guess = guessed(verifying, [*pool, *near])
     assert guess.dropped > 40 and any("were dropped" in doubt for doubt in guess.doubts)
     threshold = guess.threshold(0.9)
     assert threshold is not None and guess.count(threshold) >= 30
@@ -234,7 +205,7 @@ def test_translations_among_the_decoys_are_dropped(
 
 def test_targets_are_no_decoys(verifying: tuple[Index, Index], english: list[str]) -> None:
     """Decoys with the token ids of a target never compete, however they are written."""
-    found = run(*verifying, verifier_for(verifying[0]))
+    found = competing(verifying)
     assert found.verifier is not None and found.target_text is not None
     spaced = [sentence.replace(" ", "   ") for sentence in english]
     pool = found.verifier.prepare([*spaced, *english, "something else", ""])
@@ -245,7 +216,7 @@ def test_targets_are_no_decoys(verifying: tuple[Index, Index], english: list[str
 def test_unlike_decoys_are_doubted(
     verifying: tuple[Index, Index], factor: float, doubted: bool
 ) -> None:
-    found = run(*verifying, verifier_for(verifying[0]))
+    found = competing(verifying)
     doubts = precision.doubts_of(found, factor)
     assert any("poor matches" in doubt for doubt in doubts) == doubted
 
@@ -254,7 +225,7 @@ def test_unlike_decoys_are_doubted(
 def test_near_copies_are_doubted(
     verifying: tuple[Index, Index], lead: float, doubted: bool
 ) -> None:
-    found = run(*verifying, verifier_for(verifying[0]))
+    found = competing(verifying)
     features = found.pairs.features
     assert features is not None
     features = features.copy()
@@ -266,7 +237,7 @@ def test_near_copies_are_doubted(
 
 def test_few_matched_decoys_are_counted(verifying: tuple[Index, Index]) -> None:
     """Hardly a decoy takes a source from its translation: scores stay the model's own."""
-    found = run(*verifying, verifier_for(verifying[0]))
+    found = competing(verifying)
     calibrated, guess = calibrate(found)
     assert guess.matched < precision.FEWEST_MATCHED
     assert (calibrated.pairs.score == found.pairs.score).all()
@@ -286,14 +257,15 @@ def test_no_more_decoys_are_used_than_the_limit(
     verifying: tuple[Index, Index], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(decoys, "DECOYS", 520)
-    assert calibrate(run(*verifying, verifier_for(verifying[0])))[1].decoys == 520
+    assert guessed(verifying).decoys == 520
 
 
 def test_decoys_without_known_tokens_do_not_count(verifying: tuple[Index, Index]) -> None:
-    found = run(*verifying, verifier_for(verifying[0]))
+    found = competing(verifying)
     assert found.verifier is not None
     pool = found.verifier.encoder.model.read_decoys()
-    assert calibrate(found, [*pool, "", "漢字", "語"])[1].decoys == calibrate(found, pool)[1].decoys
+    more = guessed(verifying, [*pool, "", "漢字", "語"])
+    assert more.decoys == guessed(verifying, pool).decoys
 
 
 def test_decoys_are_in_the_language_of_the_targets(verifying: tuple[Index, Index]) -> None:
@@ -304,8 +276,8 @@ def test_decoys_are_in_the_language_of_the_targets(verifying: tuple[Index, Index
     def chosen(by_language: dict[str, list[str]], language: str | None = None) -> int:
         model = replace(encoder.model, decoys=by_language, decoys_digest=None)
         settings = SearchSettings(languages=(None, language))
-        found = run(*verifying, Verifier(Encoder(model)), settings)
-        return sum(map(len, decoys.choose(found).draws))
+        found = run(*verifying, Verifier(Encoder(model)), settings, estimating=True)
+        return calibrate(found)[1].decoys
 
     assert chosen({"en": pool}) == chosen({"": pool}) == chosen({"de": pool}, "de") >= 500
     with pytest.raises(ResourceError, match=r"no decoys in English \(en\); give .*--decoys FILE"):
@@ -327,7 +299,7 @@ def test_too_few_targets_are_not_estimated(
     encoder = Encoder.load(verifying[0].model_name)
     few = Index.build(encoder, tmp_path / "few", tmp_path / "few.index")
     with pytest.raises(ResourceError, match="only 3 different targets"):
-        calibrate(run(verifying[0], few, verifier_for(few)))
+        guessed((verifying[0], few))
 
 
 def test_a_precision_that_is_met_exactly() -> None:

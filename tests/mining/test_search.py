@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import unicodedata
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,14 +15,10 @@ from miner.errors import MismatchError, ResourceError
 from miner.index.index import Index
 from miner.knn import knn_search
 from miner.knn.settings import SearchSettings
-from miner.knn.vector_set import VectorSet
-from miner.mining.search import search
+from miner.mining.mine import search
 from miner.names import MARGINS, RETRIEVALS
 from miner.scoring.pairs import Pairs, each_duplicate
 from miner.text.words import plain_form
-
-# The package's name `search` is the function.
-searching = importlib.import_module("miner.mining.search")
 
 
 def same(one: Pairs, other: Pairs) -> None:
@@ -103,8 +97,7 @@ def test_unknown_names(indexes: tuple[Index, Index], setting: str) -> None:
 
 @pytest.mark.parametrize(
     "settings",
-    [{"threads": 1}, {"threads": 3}, {"memory": 64 << 20}, {"memory": 1 << 40}, {"block": 256},
-     {"block": 5}],
+    [{"threads": 1}, {"threads": 3}, {"memory": 64 << 20}, {"memory": 1 << 40}, {"block": 5}],
     ids=str,
 )  # fmt: skip
 def test_pairs_do_not_depend_on_the_machine(
@@ -129,7 +122,7 @@ def test_k_above_the_corpus(indexes: tuple[Index, Index]) -> None:
 
 def test_too_little_memory(indexes: tuple[Index, Index]) -> None:
     with pytest.raises(ResourceError, match="--memory"):
-        mine(*indexes, memory=1 << 20)
+        mine(*indexes, memory=1 << 10)
 
 
 def test_compressed_indexes(build: Build, german: list[str], english: list[str]) -> None:
@@ -139,34 +132,6 @@ def test_compressed_indexes(build: Build, german: list[str], english: list[str])
     assert len(found) > 30
     mixed = mine(flat.source, compressed.target)
     assert len(set(rows(flat)) & set(rows(mixed))) > 40
-
-
-def test_the_hybrid_engine_finds_the_pairs(
-    indexes: tuple[Index, Index], pairs: Pairs, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(knn_search, "HYBRID", 0)
-    settings = SearchSettings(device="cpu", threads=2, engine="hybrid")
-    for verifier in (searching.verifier_for(indexes[0]), None):
-        found = searching.run(*indexes, verifier, settings)
-        assert len(set(rows(found.pairs)) & set(rows(pairs))) > 0.8 * len(pairs)
-        assert found.recall.forward > 0.5 and found.recall.backward > 0.5
-        assert 0 <= found.recall.found <= found.recall.likely <= 8 * 2 * len(indexes[0])
-        assert "recall of neighbours" in str(found.recall)
-
-
-def test_auto_is_hybrid_for_very_large_corpora(monkeypatch: pytest.MonkeyPatch) -> None:
-    left, right = (VectorSet(np.ones((n, 2), np.float16), np.arange(n)) for n in (20, 30))
-    compressed = VectorSet(left.vectors, left.rows, object())
-    choose, auto = searching.chosen_engine, SearchSettings(device="cpu")
-    assert auto.engine == "auto" and choose(left, right, auto, True) == "fused"
-    monkeypatch.setattr(searching, "LARGE", 600)
-    assert choose(left, right, auto, True) == "hybrid"
-    assert choose(left, right, replace(auto, engine="faiss"), True) == "faiss"
-    assert choose(left, right, auto, False) == "fused"
-    assert choose(left, right, replace(auto, exact=True), True) == "fused"
-    assert choose(compressed, right, auto, True) == "fused"
-    monkeypatch.setattr(searching, "search_device", lambda device, engine: "cuda")
-    assert choose(left, right, replace(auto, device="auto"), True) == "fused"
 
 
 def test_two_models(

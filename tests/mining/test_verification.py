@@ -20,7 +20,8 @@ from miner.encoder.tokenizer import Tokenizer
 from miner.errors import ArtifactError, MismatchError, ResourceError
 from miner.index.index import Index
 from miner.knn.settings import SearchSettings
-from miner.mining.search import run, search, verifier_for
+from miner.mining.mine import run, search
+from miner.mining.search import verifier_for
 from miner.scoring import verification
 from miner.scoring.logistic import sigmoid
 from miner.scoring.pair_features import PAIR_FEATURES, PreparedText, prepare
@@ -31,7 +32,7 @@ from miner.scoring.verifier import FEATURES, Verifier
 def test_more_targets_and_decoys_than_rows_count_are_refused() -> None:
     blocks: Any = SimpleNamespace(backward=range(2**31), spans=lambda size: [])
     with pytest.raises(ResourceError, match="^2,147,483,648 targets and decoys.*split the corpus$"):
-        verification.choose_by_probability(blocks, "max", None, None, 1 << 30)  # type: ignore[arg-type]
+        verification.candidate_logits(blocks, None, 1 << 30)  # type: ignore[arg-type]
 
 
 def test_probability_ranks_where_there_is_a_verifier(

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from miner.index.index import Index
-from miner.mining.search import run, verifier_for
+from miner.mining.mine import run
+from miner.mining.search import verifier_for
 from miner.precision.estimate import Estimate, calibrate
 from miner.precision.search_result import Search
 from miner.reports.search_report import write

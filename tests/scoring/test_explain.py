@@ -7,7 +7,8 @@ import pytest
 
 from miner.index.index import Index
 from miner.kernels.tokens import MATCHED
-from miner.mining.search import run, verifier_for
+from miner.mining.mine import run
+from miner.mining.search import verifier_for
 from miner.precision.search_result import Search
 from miner.scoring.explain import TRANSLATED, explain, match
 

@@ -11,7 +11,7 @@ import pytest
 from miner.encoder.encoder import Encoder
 from miner.index.index import Index
 from miner.knn.settings import SearchSettings
-from miner.mining.search import search
+from miner.mining.mine import search
 from miner.scoring.pairs import Pairs
 
 Build = Callable[..., Index]

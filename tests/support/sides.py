@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from hypothesis import HealthCheck, settings
-from miner.knn.search_checkpoint import Checkpoint
 
 from miner.knn.knn_search import nearest_both
 from miner.knn.neighbors import Neighbors
@@ -75,14 +74,13 @@ def nearest(
     source: VectorSet,
     target: VectorSet,
     k: int,
-    checkpoint: Checkpoint | None = None,
     **settings: Any,
 ) -> tuple[Neighbors, Neighbors]:
     """Search with the engine ``kind`` of `ALL`."""
     report = settings.pop("report", silent)
     engine, exact = ("faiss" if kind == "faiss" else "fused"), kind == "float32"
     wishes = searching(k, engine=engine, exact=exact, **settings)
-    return nearest_both(source, target, wishes, report, checkpoint)
+    return nearest_both(source, target, wishes, report)
 
 
 def check(kind: str, source: VectorSet, target: VectorSet, k: int, **settings: Any) -> None:

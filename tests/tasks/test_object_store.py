@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sys
 import tempfile
@@ -13,22 +12,30 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from miner.shards.object_store import ObjectStore, open_store
-from miner.shards.status import status
-from miner.shards.task import DONE, Task
-from miner.shards.workers import Workers
-from support.sharded import Corpus, same
+from support.mined_corpus import Corpus, same
+from support.stages import Numbers, pipeline
 
-from miner.errors import ArtifactError, CorpusError, DependencyError, ResourceError
+from miner.errors import (
+    ArtifactError,
+    CorpusError,
+    DependencyError,
+    MismatchError,
+    ResourceError,
+)
 from miner.knn.settings import SearchSettings
 from miner.mining.mine import Mined
-from miner.shards import object_store, work
-from miner.shards import run_tasks as runner
+from miner.tasks import backends, object_store, order
+from miner.tasks.object_store import open_store
+from miner.tasks.run import open_run
+from miner.tasks.status import status
+from miner.tasks.task import DONE
+from miner.tasks.workers import Workers
 from miner.text.lines import read_lines
 from miner.text.patterns import matching
 
 fsspec = pytest.importorskip("fsspec")
 MARGIN = SearchSettings(rank="margin")
+USUAL = Numbers()
 
 
 @pytest.fixture(autouse=True)
@@ -43,6 +50,11 @@ def forget(url: str) -> None:
     """Let the next run be that of another machine."""
     shutil.rmtree(open_store(url).cache)
     object_store._stores.clear()
+
+
+def add_up(url: str, numbers: Numbers = USUAL) -> int:
+    with open_run(url, Workers(), "adding", {"numbers": 3}) as run:
+        return pipeline(run, numbers)
 
 
 def uploaded(corpus: Corpus, store: Any, url: str) -> tuple[list[str], list[str]]:
@@ -63,48 +75,51 @@ def named(found: Mined, corpus: Corpus) -> Mined:
     return replace(found, all_pairs=replace(pairs, source=sides[0], target=sides[1]))
 
 
-def test_equal_and_resumed(corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    url, expected = "memory://work", corpus.whole(MARGIN)
+def records(url: str) -> dict[str, bytes]:
+    """Return the records of all results in a store of memory."""
+    return {path: store.getvalue() for path, store in fsspec.filesystem("memory").store.items()
+            if path.startswith(url.removeprefix("memory:/")) and path.endswith(DONE)}  # fmt: skip
+
+
+def test_equal_and_resumed(corpus: Corpus, tmp_path: Path) -> None:
+    url, expected = "memory://work", corpus.whole(settings=MARGIN)
 
     def stop(stage: str, done: int, total: int | None) -> None:
-        if done == 12:
+        if stage == "searching":
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        corpus.shards(url, settings=MARGIN, report=stop)
+        corpus.mine(url, settings=MARGIN, report=stop)
     forget(url)
-    counts: list[int] = []
-    found = corpus.shards(
-        url, settings=MARGIN, report=lambda stage, done, total: counts.append(done)
-    )
-    assert same(found, expected, tmp_path / "first")
-    assert 12 in counts and 3 not in counts
+    before = records(url)
+    assert not status(url).known and len(before) > 10
+    assert same(corpus.mine(url, settings=MARGIN), expected, tmp_path / "first")
+    assert before.items() < records(url).items()
     shown = status(url)
     assert shown.known and not shown.errors
     assert [kind.done for kind in shown.kinds] == [kind.total for kind in shown.kinds]
     # Another machine has nothing to do, and fetches what it needs.
     forget(url)
-    given: list[Task] = []
-    monkeypatch.setattr(runner, "Order", lambda work, task, *rest: given.append(task))
-    assert same(corpus.shards(url, settings=MARGIN), expected, tmp_path / "second")
-    assert not given
+    before = records(url)
+    assert same(corpus.mine(url, settings=MARGIN), expected, tmp_path / "second")
+    assert records(url) == before
 
 
 def test_each_task_on_a_machine_of_its_own(
     corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fresh(url: str) -> ObjectStore:
-        monkeypatch.setattr(tempfile, "tempdir", tempfile.mkdtemp(dir=tmp_path))
-        store = ObjectStore(url)
-        object_store._stores[store.cache] = store
-        return store
+    def execute(*given: Any) -> dict[str, Any]:
+        with monkeypatch.context() as patch:
+            patch.setattr(tempfile, "tempdir", tempfile.mkdtemp(dir=tmp_path))
+            patch.setattr(object_store, "_stores", {})
+            return order.execute(*given)
 
-    monkeypatch.setattr(work, "open_store", fresh)
-    found = corpus.shards("memory://fresh", 40, settings=MARGIN)
-    assert same(found, corpus.whole(MARGIN), tmp_path / "compared")
+    monkeypatch.setattr(backends, "execute", execute)
+    found = corpus.mine("memory://fresh", 40, settings=MARGIN)
+    assert same(found, corpus.whole(settings=MARGIN), tmp_path / "compared")
 
 
-def test_records_are_written_last(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_records_are_written_last(monkeypatch: pytest.MonkeyPatch) -> None:
     url = "memory://last"
     written: list[str] = []
     store = open_store(url)
@@ -115,27 +130,53 @@ def test_records_are_written_last(corpus: Corpus, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(
         store._fs, "put_file", lambda local, path: (written.append(path), put(local, path))
     )
-    corpus.shards(url, 1000, settings=MARGIN)
-    own = [path for path in written if "/search/0000-0000/" in path]
-    assert len(own) == 3 and own[-1].endswith(DONE)
-    at = json.loads(store._fs.cat_file(own[-1]))["at"]
-    assert all(f"/{at}/" in path for path in own[:-1])
+    assert add_up(url) == 36
+    own = [path for path in written if "/add/1/" in path]
+    assert len(own) == 2 and own[-1].endswith(DONE)
+    assert f"/{json.loads(store._fs.cat_file(own[-1]))['at']}/" in own[0]
     # A file that is gone is named; its result is made again without its record.
     forget(url)
-    store._fs.rm_file(next(path for path in own if path.endswith("forward.npy")))
-    store._fs.rm_file(next(path for path in written if "merge/source" in path and DONE in path))
-    with pytest.raises(ArtifactError, match=r"memory://last/search/0000-0000: .* is missing"):
-        corpus.shards(url, 1000, settings=MARGIN)
+    store._fs.rm_file(own[0])
+    with pytest.raises(ArtifactError, match=r"memory://last/add/1: .* is missing.*delete its done"):
+        add_up(url, Numbers(scale=2))
     store._fs.rm_file(own[-1])
     forget(url)
-    assert len(corpus.shards(url, 1000, settings=MARGIN).all_pairs)
+    assert add_up(url, Numbers(scale=2)) == 72
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"files": {"../../../evil.npy": 1}},
+        {"files": {"/tmp/evil.npy": 1}},
+        {"files": {".ssh": 1}},
+        {"files": 3},
+        {"at": "../../../evil"},
+        {"at": None},
+        {"fingerprint": None},
+    ],
+    ids=str,
+)
+def test_a_record_with_evil_names(tmp_path: Path, change: dict[str, Any]) -> None:
+    """Others may write to a bucket: no name in a record leads out of the cache."""
+    url, path = "memory://evil", "/evil/add/1/done.json"
+    assert add_up(url) == 36
+    store = fsspec.filesystem("memory")
+    store.pipe_file(path, json.dumps(json.loads(store.cat_file(path)) | change).encode())
+    store.pipe_file("/evil/..add/1/done.json", b"{}")  # no name of a task: left alone
+    forget(url)
+    with pytest.raises(ArtifactError, match="memory://evil/add/1/done.json: not the record of a"):
+        add_up(url)
+    assert not list(tmp_path.rglob("*evil*"))
+    store.rm_file(path)
+    assert add_up(url) == 36
 
 
 def test_processes(corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     url = f"file://{tmp_path}/store"
-    found = corpus.shards(url, 1000, Workers("processes", 2), settings=MARGIN)
-    assert same(found, corpus.whole(MARGIN), tmp_path / "compared")
+    found = corpus.mine(url, 1000, Workers("processes", 2), settings=MARGIN)
+    assert same(found, corpus.whole(settings=MARGIN), tmp_path / "compared")
 
 
 def test_texts_in_a_store(corpus: Corpus, tmp_path: Path) -> None:
@@ -143,18 +184,18 @@ def test_texts_in_a_store(corpus: Corpus, tmp_path: Path) -> None:
     texts = uploaded(corpus, store, "memory://texts")
     assert matching("memory://texts/*.en") == [f"memory:///texts/{name}.en" for name in "ab"]
     remote, work = replace(corpus, texts=texts), tmp_path / "work"
-    found = remote.shards(work, 1000, settings=MARGIN)
-    assert same(named(found, corpus), corpus.whole(MARGIN), tmp_path / "compared")
+    found = remote.mine(work, 1000, settings=MARGIN)
+    assert same(named(found, corpus), corpus.whole(settings=MARGIN), tmp_path / "compared")
     assert [source.path for source in found.pairs.source.sources] == texts[0]
     store.pipe_file("/texts/a.de", b"Der Hund bellt.\n")
     with pytest.raises(CorpusError, match=r"memory://texts/a\.de: changed since the plan in"):
-        remote.shards(work, 1000, settings=MARGIN)
+        remote.mine(work, 1000, settings=MARGIN)
     store.pipe_file("/texts/a.de", b"\xff\n")
     with pytest.raises(CorpusError, match=r"^memory://texts/a\.de, line 1, .*is not UTF-8"):
-        remote.shards(tmp_path / "other", 1000, settings=MARGIN)
+        remote.mine(tmp_path / "other", 1000, settings=MARGIN)
     store.rm_file("/texts/a.de")
     with pytest.raises(CorpusError, match=r"memory://texts/a\.de: cannot be read \("):
-        remote.shards(work, 1000, settings=MARGIN)
+        remote.mine(work, 1000, settings=MARGIN)
     with pytest.raises(CorpusError, match="no file has such a name"):
         matching("memory://texts/*.fr")
     with pytest.raises(CorpusError, match="only mine, index and encode by shards read from"):
@@ -163,22 +204,29 @@ def test_texts_in_a_store(corpus: Corpus, tmp_path: Path) -> None:
 
 def test_what_is_refused(corpus: Corpus, tmp_path: Path) -> None:
     with pytest.raises(ResourceError, match="--backend slurm needs a directory that all nodes"):
-        corpus.shards("memory://slurm", workers=Workers("slurm"))
+        corpus.mine("memory://slurm", workers=Workers("slurm"))
     with pytest.raises(ResourceError, match=r"nothing://x: the object store cannot be used"):
-        corpus.shards("nothing://x")
-    path = tmp_path / "more.de"
-    path.write_text("Der Hund bellt.\n", encoding="utf-8")
-    grown = Corpus(([*corpus.texts[0], str(path)], corpus.texts[1]), corpus.encoder)
-    grown.shards("memory://plan", 1000, settings=MARGIN)
-    os.utime(path, (1, 1))
-    with pytest.raises(CorpusError, match=r"changed since the plan in memory://plan was made"):
-        grown.shards("memory://plan", 1000, settings=MARGIN)
+        add_up("nothing://x")
+    path = tmp_path / "more"
+    path.touch()
+    with open_run("memory://plan", Workers(), "adding", {}, stamps={str(path): (0, 1)}) as run:
+        pipeline(run)
+    for stamps, name, said in (
+        ({str(path): (0, 2)}, "adding", "changed since the plan in memory://plan was made"),
+        ({}, "filtering", "^memory://plan: its plan is of adding; name another --work"),
+    ):
+        again = open_run("memory://plan", Workers(), name, {}, stamps=stamps)
+        with pytest.raises((CorpusError, MismatchError), match=said), again:
+            pass
+    first, second = (open_run("memory://plan", Workers(), "adding", {}) for _ in range(2))
+    with first, pytest.raises(ResourceError, match="held by process"), second:
+        pass
 
 
 def test_missing_extra(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "s3fs", None)
     with pytest.raises(DependencyError, match=r"--work s3://b/w needs s3fs.*bitext-miner\[s3\]"):
-        corpus.shards("s3://b/w")
+        corpus.mine("s3://b/w")
 
 
 def test_s3(corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,16 +243,16 @@ def test_s3(corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
         with pytest.raises(ResourceError, match="s3://none/work: the object store cannot be used"):
-            corpus.shards("s3://none/work", 1000, settings=MARGIN)
+            corpus.mine("s3://none/work", 1000, settings=MARGIN)
         object_store._stores.clear()
         fsspec.filesystem("s3").mkdir("bucket")
         url = "s3://bucket/work"
         texts = uploaded(corpus, fsspec.filesystem("s3"), "s3://bucket/texts")
         assert [*matching("s3://bucket/texts/*.de")] == texts[0]
         remote = replace(corpus, texts=texts)
-        found = remote.shards(url, 1000, Workers("processes", 2), settings=MARGIN)
-        assert same(named(found, corpus), corpus.whole(MARGIN), tmp_path / "compared")
+        found = remote.mine(url, 1000, Workers("processes", 2), settings=MARGIN)
+        assert same(named(found, corpus), corpus.whole(settings=MARGIN), tmp_path / "compared")
         forget(url)
-        assert same(remote.shards(url, 1000, settings=MARGIN), found, tmp_path / "again")
+        assert same(remote.mine(url, 1000, settings=MARGIN), found, tmp_path / "again")
     finally:
         server.stop()

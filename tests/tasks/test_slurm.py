@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from miner.shards.shard_plan import Plan
-from miner.shards.slurm_jobs import Slurm
-from miner.shards.task import Task
-from miner.shards.work import Order
+from support.stages import Named, add, read
 
 from miner.errors import ResourceError
-from miner.mining.mine import Mined
-from miner.shards import needs as estimates
-from miner.shards import slurm_jobs
-from miner.shards.needs import UNKNOWN, needs
+from miner.mining.search_stages import search
+from miner.tasks import slurm as jobs
+from miner.tasks.order import Order
+from miner.tasks.slurm import MINUTES, ROOM, UNKNOWN, Slurm, need
+from miner.tasks.task import Task, hints_of
 
 GB = 1 << 30
 
@@ -56,23 +53,26 @@ class Executor:
 
 
 @pytest.fixture
-def slurm(finished: tuple[Path, Mined], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Slurm:
+def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Slurm:
     errors = SimpleNamespace(UncompletedJobError=KeyError, FailedJobError=ValueError)
     core = SimpleNamespace(utils=errors)
     module = SimpleNamespace(core=core, AutoExecutor=lambda folder: Executor(tmp_path / "jobs"))
     monkeypatch.setitem(sys.modules, "submitit", module)
-    monkeypatch.setattr(slurm_jobs, "LOOK", 0.0)
-    monkeypatch.setattr(slurm_jobs, "PAUSE", 0.01)
-    return Slurm(1, finished[0], GB, 1)
+    monkeypatch.setattr(jobs, "LOOK", 0.0)
+    monkeypatch.setattr(jobs, "PAUSE", 0.01)
+    return Slurm(1, tmp_path, 1)
 
 
 def orders(number: int) -> list[Order]:
-    return [Order("", Task(f"search/{i:04}-0000"), GB, 1) for i in range(number)]
+    return [
+        Order("", Task(f"search/{i:04}-0000", search, {}, 1.0, 1000.0), GB, 1, durably=True)
+        for i in range(number)
+    ]
 
 
 def test_job_that_leaves_the_queue(slurm: Slurm, monkeypatch: pytest.MonkeyPatch) -> None:
     looks = iter([None, {"7_1"}, {"8"}, {"8"}])
-    monkeypatch.setattr(slurm_jobs, "_queue", lambda: next(looks))
+    monkeypatch.setattr(jobs, "_queue", lambda: next(looks))
     slurm.submit(orders(6))
     whole = slurm.results()
     assert len(whole) == 4 and all(record == {} for _, record in whole)
@@ -94,15 +94,13 @@ def test_what_a_job_asks_for(slurm: Slurm) -> None:
         slurm.submit(orders(1))
 
 
-def test_estimates(finished: tuple[Path, Mined], monkeypatch: pytest.MonkeyPatch) -> None:
-    work, _ = finished
-    plan = replace(Plan.read(work), shard_lines=1_000_000)
-    monkeypatch.setattr(estimates, "_sizes", lambda plan, work: (10_000_000, 10_000_000))
-    found = {kind: needs(plan, work, kind, GB, False) for kind in ("read", "search", "match")}
-    assert found["search"].minutes > 8 * 1e12 * 8e-9 / 60 > 8 * 60
-    assert found["match"].memory > 190 * 20_000_000
-    assert found["read"].memory < found["search"].memory
-    assert needs(plan, work, "encode", GB, True).minutes == UNKNOWN
-    assert needs(plan, work, "another", GB, False).minutes == UNKNOWN
-    monkeypatch.undo()
-    assert needs(plan, work / "none", "read", GB, False).minutes == estimates.MINUTES
+def test_needs() -> None:
+    """Memory in GB and minutes, by the hints of a task's function, with room above them."""
+    reading = Task("read/0", read, {"value": Named(1, "")}, units=100, rows=4096)
+    assert need(reading, GB) == (6, ROOM * 100 * 100 / 60 // 1 + 1)
+    adding = Task("add/0", add, {"more": 1}, units=100, rows=4096)
+    assert hints_of(add).seconds == 0 and need(adding, GB) == (1, UNKNOWN)
+    few = Task("search/0", search, {}, units=1e6, rows=1000)
+    many = Task("search/0", search, {}, units=1e12, rows=1_000_000)
+    assert need(few, GB) == (2, MINUTES) and need(few, 4 * GB)[0] == 6
+    assert need(many, GB)[0] == 3 and need(many, GB)[1] > 8 * 1e12 * 8e-9 / 60

@@ -1,0 +1,377 @@
+"""The plan of a mining: one result in whatever parts and after whatever deaths, work done once."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.mined_corpus import Corpus, Tasks, same
+
+from miner.encoder.encoder import Encoder
+from miner.errors import ArtifactError, CorpusError, MinerError, MismatchError, ResourceError
+from miner.index.index import Index
+from miner.knn import hybrid, knn_search
+from miner.knn.settings import SearchSettings
+from miner.mining import hybrid_stages, search
+from miner.mining.keep import Keep
+from miner.mining.mine import Mined, mine
+from miner.mining.search import pairs_for_hybrid
+from miner.tasks.task import RUNNING, notes
+from miner.tasks.workers import Workers
+
+HYBRID = SearchSettings(engine="hybrid")
+FAST = Keep(estimate=False)
+# Kinds of task that depend on the languages.
+SCORED = {"decoys", "against", "verify", "rivals", "contest", "score", "lists", "match", "features"}
+
+
+@pytest.fixture(scope="session")
+def expected(corpus: Corpus) -> Mined:
+    found = corpus.whole()
+    assert len(found.all_pairs) > 40 and found.estimate is not None
+    return found
+
+
+@pytest.fixture(scope="session")
+def finished(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Work directory of a finished mining, which tests must copy before they change it."""
+    work = tmp_path_factory.mktemp("finished") / "work"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(knn_search, "SMALL", 0)  # as all tests here
+        corpus.mine(work)
+    return work
+
+
+# --- parts --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lines", [1000, 25, 17])
+@pytest.mark.parametrize("kept", [True, False])
+def test_parts_of_any_size(
+    corpus: Corpus, expected: Mined, tmp_path: Path, lines: int, kept: bool
+) -> None:
+    found = corpus.mine(tmp_path / "work" if kept else None, lines)
+    assert same(found, expected, tmp_path / "compared")
+    assert found.estimate is not None and expected.estimate is not None
+    assert found.estimate.matched == expected.estimate.matched
+
+
+@pytest.mark.parametrize(
+    ("settings", "keep", "more"),
+    [
+        (SearchSettings(rank="margin", margin="distance", retrieval="intersection"), Keep(), {}),
+        (SearchSettings(rank="margin"), Keep(target_precision=0.5), {}),
+        (SearchSettings(duplicates="each", k=3, exact=True), replace(FAST, threshold=0.1), {}),
+        (SearchSettings(engine="faiss", retrieval="backward"), Keep(refit=False), {}),
+        (SearchSettings(), Keep(decoys=["one", "two"], top_n=5), {}),
+        (SearchSettings(), Keep(), {"factory": "SQ8"}),
+        (SearchSettings(), FAST, {"workers": Workers("processes", 2)}),
+    ],
+    ids=str,
+)
+def test_settings(
+    corpus: Corpus, tmp_path: Path, settings: SearchSettings, keep: Keep, more: dict[str, Any]
+) -> None:
+    def attempt(way: Any, **given: Any) -> Mined | str:
+        try:
+            found: Mined = way(settings=settings, keep=keep, **given)
+            return found
+        except MinerError as error:
+            return str(error)
+
+    wanted = attempt(corpus.whole, **{key: more[key] for key in more if key != "workers"})
+    found = attempt(corpus.mine, **more)
+    if isinstance(wanted, str) or isinstance(found, str):
+        assert found == wanted and "decoys" in str(found)
+    else:
+        assert same(found, wanted, tmp_path)
+
+
+def test_vectors_from_elsewhere(corpus: Corpus, tmp_path: Path) -> None:
+    """Indexes without a model: searched in parts, which they also are where text was added."""
+    random = np.random.default_rng(1)
+    made = []
+    for name, size in (("a", 70), ("b", 50)):
+        (tmp_path / name).write_text("".join(f"{name} {i}\n" for i in range(size)))
+        np.save(tmp_path / f"{name}.npy", random.normal(size=(size, 12)).astype(np.float32))
+        made.append(
+            Index.build_from_vectors(
+                tmp_path / f"{name}.npy", tmp_path / name, tmp_path / f"{name}.i"
+            )
+        )
+    wanted = mine(*made, keep=Keep(threshold=0.0))
+    for lines in (13, 60):
+        found = mine(*made, keep=Keep(threshold=0.0), workers=Workers(shard_lines=lines))
+        assert same(found, wanted, tmp_path / "compared")
+
+
+# --- stops --------------------------------------------------------------------------------------
+
+
+def test_a_stopped_run_goes_on(corpus: Corpus, expected: Mined, tmp_path: Path) -> None:
+    steps = iter(range(1 << 20))
+
+    def stop(stage: str, done: int, total: int | None) -> None:
+        if stage == "searching" and next(steps) == 4:
+            raise KeyboardInterrupt
+
+    work = tmp_path / "work"
+    with pytest.raises(KeyboardInterrupt):
+        corpus.mine(work, report=stop)
+    tasks = Tasks(work)
+    before = set(Tasks(work)._seen)
+    assert sum(name.startswith("search/") for name in before) == 4
+    assert same(corpus.mine(work), expected, tmp_path / "compared")
+    assert not before & set(tasks.new())
+    # Nothing is left to do.
+    assert same(corpus.mine(work), expected, tmp_path / "compared") and not tasks.new()
+
+
+@pytest.mark.parametrize("kind", ["search", "hybrid"])
+def test_processes_of_which_one_is_killed(
+    corpus: Corpus, tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "HYBRID", 0)
+    said: list[str] = []
+    killed: list[int] = []
+    work = tmp_path / "work"
+    settings = HYBRID if kind == "hybrid" else SearchSettings()
+
+    def report(stage: str, done: int, total: int | None) -> None:
+        running = [note for name, note in notes(work, RUNNING).items() if name.startswith(kind)]
+        if not killed and running:
+            killed.append(running[0]["pid"])
+            os.kill(killed[0], signal.SIGKILL)
+
+    found = corpus.mine(
+        work, 13, Workers("processes", 2), settings=settings, keep=FAST, report=report,
+        note=said.append,
+    )  # fmt: skip
+    assert killed and any("its worker died; trying again" in line for line in said)
+    assert same(found, corpus.whole(settings=settings, keep=FAST), tmp_path)
+
+
+# --- what is done again -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "redone"),
+    [
+        ({"retrieval": "intersection"}, {"match", "features"}),
+        ({"languages": ("fr", None)}, SCORED),
+        ({"languages": ("de", None)}, set()),  # as identified
+        ({"rank": "margin", "k": 8}, {"part", "probe", "score", "match"}),
+        ({"duplicates": "each"}, set()),
+        ({"keep": Keep(top_n=3)}, set()),
+        ({"keep": Keep(refit=False)}, set()),
+        ({"k": 5}, SCORED | {"probe", "search", "merge"}),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_changed_setting_searches_no_block_again(
+    corpus: Corpus, finished: Path, tmp_path: Path, change: dict[str, Any], redone: set[str]
+) -> None:
+    """Each redoes these kinds of task; k alone searches again."""
+    work = tmp_path / "work"
+    shutil.copytree(finished, work)
+    settings, keep = dict(change), change.get("keep", Keep())
+    settings.pop("keep", None)
+    given = {"settings": SearchSettings(**settings), "keep": keep}
+    # Results name the directory that they are in.
+    corpus.mine(work)
+    tasks = Tasks(work)
+    found = corpus.mine(work, **given)
+    assert set(tasks.kinds()) == redone
+    assert same(found, corpus.whole(**given), tmp_path / "compared")
+
+
+def test_a_changed_margin_searches_no_block_again(corpus: Corpus, tmp_path: Path) -> None:
+    given = [
+        {"settings": SearchSettings(rank="margin", margin=margin), "keep": FAST}
+        for margin in ("ratio", "distance")
+    ]
+    corpus.mine(tmp_path / "work", **given[0])
+    tasks = Tasks(tmp_path / "work")
+    found = corpus.mine(tmp_path / "work", **given[1])
+    assert set(tasks.kinds()) == {"score", "match"}
+    assert same(found, corpus.whole(**given[1]), tmp_path / "compared")
+
+
+@pytest.mark.parametrize("first", [(35, 25), (60, 40)])
+def test_only_new_text_is_compared(
+    corpus: Corpus, german: list[str], english: list[str], tmp_path: Path, first: tuple[int, int]
+) -> None:
+    """Text that is added to an index is a part of its own: blocks of old parts stand."""
+
+    def lines(name: str, lines: list[str]) -> Path:
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        return tmp_path / name
+
+    sides, work = [], tmp_path / "work"
+    for name, text, size in zip("ab", (german, english), first, strict=True):
+        old = lines(f"{name}1", text[:size])
+        sides.append(Index.build(corpus.encoder, old, tmp_path / name))
+    mine(*sides, work=work, keep=FAST)
+    tasks = Tasks(work)
+    grown = [
+        index.add(corpus.encoder, lines(f"{name}2", text[size:]))
+        for index, name, text, size in zip(sides, "ab", (german, english), first, strict=True)
+        if size < 60
+    ]
+    grown = [*sides[: 2 - len(grown)], *grown]
+    found = mine(*grown, work=work, keep=FAST)
+    assert [name for name in tasks.new() if name.startswith("search/")] == (
+        ["search/0000-0001", "search/0001-0000", "search/0001-0001"]
+        if first[0] < 60
+        else ["search/0000-0001"]
+    )
+    whole = [Index.build(corpus.encoder, lines(f"{name}3", text), tmp_path / f"{name}3.i")
+             for name, text in zip("ab", (german, english), strict=True)]  # fmt: skip
+    wanted = mine(*whole, keep=FAST)
+    for name in ("score", "source_row", "target_row", "cosine", "forward_rank", "features"):
+        np.testing.assert_array_equal(
+            getattr(found.all_pairs, name), getattr(wanted.all_pairs, name)
+        )
+
+
+# --- what a work directory refuses --------------------------------------------------------------
+
+
+def test_input_that_changes(corpus: Corpus, tmp_path: Path) -> None:
+    path = tmp_path / "more.de"
+    path.write_text("Der Hund bellt.\n", encoding="utf-8")
+    grown = replace(corpus, texts=([*corpus.texts[0], str(path)], corpus.texts[1]))
+    work = tmp_path / "work"
+    grown.mine(work, keep=FAST)
+    os.utime(path, (1, 1))
+    with pytest.raises(CorpusError, match=r"more\.de: changed since the plan in .* was made"):
+        grown.mine(work)
+    path.unlink()
+    with pytest.raises(CorpusError, match=r"more\.de: cannot be read: No such file"):
+        grown.mine(work)
+    with pytest.raises(MismatchError, match="its plan has other source files; restore them"):
+        corpus.mine(work)
+
+
+def test_another_plan(corpus: Corpus, finished: Path, tmp_path: Path, tiny_model: Path) -> None:
+    for way, words in (
+        (lambda: corpus.mine(finished, 30), "its plan has other --shard-lines"),
+        (lambda: corpus.mine(finished, header=True), "its plan has other settings of reading"),
+        (
+            lambda: replace(corpus, encoder=Encoder.load(tiny_model)).mine(finished),
+            "its plan has other models",
+        ),
+        (
+            lambda: mine(*[Index.open(finished / name) for name in ("source", "target")],
+                         work=finished),
+            "its plan is of mining; name another --work",
+        ),
+    ):  # fmt: skip
+        with pytest.raises(MismatchError, match=words):
+            way()
+
+
+def test_an_index_that_this_mining_has_not_made(corpus: Corpus, tmp_path: Path) -> None:
+    Index.build(corpus.encoder, corpus.texts[0], tmp_path / "source")
+    with pytest.raises(ArtifactError, match=r"source: was not made by this command.*another --wor"):
+        corpus.mine(tmp_path)
+    assert len(Index.open(tmp_path / "source")) == 62
+    assert [path.name for path in tmp_path.iterdir()] == ["source"]
+
+
+# --- the hybrid search --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Search small corpora by hybrid, too."""
+    monkeypatch.setattr(search, "HYBRID", 0)
+
+
+@pytest.fixture
+def few(always: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Probe and retrieve so few that pairs are missed, with several steps of queries."""
+    monkeypatch.setattr(hybrid, "PROBES", 2)
+    monkeypatch.setattr(hybrid, "RETRIEVED", 3)
+    monkeypatch.setattr(hybrid, "QUERIES", 8)
+
+
+@pytest.mark.parametrize("rank", ["probability", "margin"])
+@pytest.mark.parametrize("lines", [25, 13])
+def test_hybrid_parts(few: None, corpus: Corpus, tmp_path: Path, rank: str, lines: int) -> None:
+    """Equal for any parts, threads and memory, by clusters alone, too."""
+    given = {"settings": replace(HYBRID, rank=rank), "keep": FAST}
+    wanted = corpus.whole(**given)
+    assert wanted.search.recall is not None and wanted.search.recall.forward < 1
+    assert wanted.search.settings.engine == "hybrid"
+    tasks = Tasks(tmp_path / "work")
+    with pytest.MonkeyPatch.context() as patch:
+        if lines == 13:  # codes stay in their files
+            room = hybrid_stages.Room
+            patch.setattr(hybrid_stages, "Room", lambda left: room(0))
+        found = corpus.mine(tmp_path / "work", lines, **given)
+    assert same(found, wanted, tmp_path / "compared")
+    assert found.search.recall == wanted.search.recall
+    assert any("hybrid engine" in note for note in found.notes)
+    kinds = tasks.kinds()
+    assert "search" not in kinds and kinds["hybrid"] == kinds["assign"] ** 2 / 4
+    assert kinds.get("retrieve", 0) == (kinds["assign"] if rank == "probability" else 0)
+
+
+def test_hybrid_of_all_clusters_is_exhaustive(
+    always: None, corpus: Corpus, expected: Mined, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hybrid, "PROBES", 1000)
+    found = corpus.mine(None, 25, settings=HYBRID)
+    assert found.search.recall is not None and found.search.recall.forward == 1
+    for name in ("score", "source_row", "target_row"):
+        np.testing.assert_array_equal(
+            getattr(found.all_pairs, name), getattr(expected.all_pairs, name)
+        )
+
+
+def test_tokens_find_what_clusters_miss(few: None, corpus: Corpus) -> None:
+    recall = [
+        corpus.whole(settings=replace(HYBRID, rank=rank, k=4), keep=FAST).search.recall
+        for rank in ("margin", "probability")
+    ]
+    assert recall[0] is not None and recall[1] is not None
+    assert 0.2 < recall[0].forward < recall[1].forward
+    assert 0.2 < recall[0].backward < recall[1].backward
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (1, 9), (40, 3)])
+def test_hybrid_of_small_sides(
+    always: None, corpus: Corpus, german: list[str], english: list[str], tmp_path: Path,
+    sizes: tuple[int, int],
+) -> None:  # fmt: skip
+    """Fewer sentences than clusters, than neighbours, or than either."""
+    for name, text, size in zip("ab", (german, english), sizes, strict=True):
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in text[:size]), "utf-8")
+    found = mine(tmp_path / "a", tmp_path / "b", encoder=corpus.encoder, settings=HYBRID, keep=FAST)
+    assert found.search.settings.engine == "hybrid" and len(found.all_pairs) >= 1
+    for lists, most in ((found.search.forward, sizes[1]), (found.search.backward, sizes[0])):
+        for row in lists.row:
+            chosen = row[row >= 0].tolist()
+            assert len(set(chosen)) == len(chosen) <= min(8, most)
+
+
+def test_when_the_search_is_hybrid(monkeypatch: pytest.MonkeyPatch) -> None:
+    auto = SearchSettings(device="cpu")
+    assert pairs_for_hybrid(auto, True) == search.LARGE
+    assert pairs_for_hybrid(HYBRID, False) == search.HYBRID
+    for settings in ({"engine": "faiss"}, {"engine": "fused"}, {"exact": True}):
+        assert pairs_for_hybrid(replace(auto, **settings), True) is None  # type: ignore[arg-type]
+    assert pairs_for_hybrid(auto, False) is None
+    monkeypatch.setattr(search, "search_device", lambda device, engine: "cuda")
+    assert pairs_for_hybrid(SearchSettings(), True) is None
+    with pytest.raises(ResourceError, match="hybrid runs on processors"):
+        pairs_for_hybrid(replace(HYBRID, device="cuda"), True)
+    with pytest.raises(ResourceError, match="is not exact"):
+        pairs_for_hybrid(replace(HYBRID, exact=True), True)

@@ -1,0 +1,73 @@
+"""A corpus of several files, mined in any way, and the comparison of two results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from miner.encoder.encoder import Encoder
+from miner.mining.mine import Mined, mine
+from miner.tasks.task import DONE
+from miner.tasks.workers import Workers
+
+MEANS = 256 << 20
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Two texts of several files, with repeats across them, and their encoder."""
+
+    texts: tuple[list[str], list[str]]
+    encoder: Encoder
+
+    def mine(
+        self,
+        work: str | Path | None = None,
+        lines: int | None = 25,
+        workers: Workers = Workers(),
+        **more: Any,
+    ) -> Mined:
+        """Mine in parts of so many lines, in the directory ``work`` or a temporary one."""
+        own = replace(workers, memory=MEANS, threads=1, shard_lines=lines)
+        return mine(*self.texts, encoder=self.encoder, work=work, workers=own, **more)
+
+    def whole(self, **more: Any) -> Mined:
+        """Mine in one part, as without any option."""
+        return mine(*self.texts, encoder=self.encoder, **more)
+
+
+def same(found: Mined, wanted: Mined, place: Path) -> bool:
+    """All columns of all pairs, the threshold, the table and the words about them agree."""
+    place.mkdir(exist_ok=True)
+    found.all_pairs.write(place / "found.parquet")
+    wanted.all_pairs.write(place / "wanted.parquet")
+    assert (place / "found.parquet").read_bytes() == (place / "wanted.parquet").read_bytes()
+    assert len(found.pairs) == len(wanted.pairs)
+    assert found.threshold == wanted.threshold
+    assert found.table() == wanted.table()
+    return (found.notes, found.warnings) == (wanted.notes, wanted.warnings)
+
+
+class Tasks:
+    """Tasks of a work directory that are done, and which were done since the last look."""
+
+    def __init__(self, work: Path):
+        self.work = work
+        self._seen: dict[str, tuple[int, int]] = {}
+        self.new()
+
+    def new(self) -> list[str]:
+        """Return the names of the tasks done since the last call, sorted."""
+        seen = {}
+        for path in self.work.glob(f"*/*/{DONE}"):
+            found = path.stat()
+            seen[f"{path.parent.parent.name}/{path.parent.name}"] = found.st_ino, found.st_mtime_ns
+        new = sorted(name for name in seen if self._seen.get(name) != seen[name])
+        self._seen = seen
+        return new
+
+    def kinds(self) -> dict[str, int]:
+        """Return the number of tasks of each kind done since the last call."""
+        names = [name.partition("/")[0] for name in self.new()]
+        return {kind: names.count(kind) for kind in sorted(set(names))}
