@@ -276,13 +276,6 @@ class TrainConfig:
         within="[0, 1]",
         need=RECURRENT,
     )
-    sampling: float = _steps(
-        0.0,
-        "Pieces: draw the segmentation anew in each epoch with this smoothing (Kudo 2018); 0: "
-        "always the best one.",
-        within="[0, inf)",
-        need=PIECES,
-    )
 
     keep: float = _text(
         1.0,

@@ -129,25 +129,13 @@ def tokenize(
 ) -> Sentences:
     """Tokenise sentences by each of the tokenizers, on all cores or ``threads``."""
 
-    def view(tokenizer: Tokenise) -> Sentences:
-        return tokenize_parts(lambda chunk, first: tokenizer(chunk), sentences, threads)
-
-    first, *also = map(view, tokenizers)
-    return Sentences(first.ids, first.offsets, tuple(also))
-
-
-def tokenize_parts(
-    cut: Callable[[Sequence[str], int], tuple[np.ndarray, np.ndarray]],
-    sentences: Sequence[str],
-    threads: int | None = None,
-) -> Sentences:
-    """Tokenise sentences in parallel by ``cut(chunk, index of the chunk's first sentence)``."""
-
-    def work(start: int) -> Sentences:
-        return Sentences(*cut(sentences[start : start + CHUNK], start))
+    def part(start: int) -> Sentences:
+        chunk = sentences[start : start + CHUNK]
+        first, *also = (Sentences(*tokenizer(chunk)) for tokenizer in tokenizers)
+        return Sentences(first.ids, first.offsets, tuple(also))
 
     with ThreadPoolExecutor(thread_count(threads)) as pool:
-        return join(list(pool.map(work, range(0, max(1, len(sentences)), CHUNK))))
+        return join(list(pool.map(part, range(0, max(1, len(sentences)), CHUNK))))
 
 
 def prepare(

@@ -91,10 +91,10 @@ class Trainer:
 
     ``sizes`` are the sizes of the vocabularies by unit, in the order of the sentences' views, and
     ``start`` their initial embeddings (:class:`~miner_train.encoders.mixed_encoder.Encoders`).
-    ``resample(epoch)`` returns the data of an epoch under subword sampling. ``groups`` are rows of
-    ``held`` whose F1 is reported too. The best epoch has the highest F1, or the highest score of
-    the attribute ``development`` if it is set. With ``teacher``, vectors ``(s, d)`` by text id, the
-    objective is to have these (:func:`~miner_train.objectives.taught_batch`).
+    ``groups`` are rows of ``held`` whose F1 is reported too. The best epoch has the highest F1, or
+    the highest score of the attribute ``development`` if it is set. With ``teacher``, vectors
+    ``(s, d)`` by text id, the objective is to have these
+    (:func:`~miner_train.objectives.taught_batch`).
 
     Everything random follows from the seed, the epoch and the position in it, so that a training
     continued from a checkpoint takes the same steps.
@@ -108,7 +108,6 @@ class Trainer:
         held: PairData | None,
         device: str = "cpu",
         start: Mapping[str, np.ndarray] | None = None,
-        resample: Callable[[int], PairData] | None = None,
         groups: Mapping[str, np.ndarray] | None = None,
     ):
         self.config = config
@@ -116,7 +115,7 @@ class Trainer:
         self.held = held if held is not None and enough(held) else None
         self.encoders = Encoders(config, sizes, device, start)
         self.state = State()
-        self.resample, self.groups = resample, groups or {}
+        self.groups = groups or {}
         self.development: Development | None = None
         self.teacher: np.ndarray | None = None
         # With pairs of both labels no negatives are chosen.
@@ -161,13 +160,12 @@ class Trainer:
     def run_epoch(self) -> Iterator[Progress]:
         """Train for the rest of the epoch; yield after each mega-batch, with a consistent state."""
         config, state, n = self.config, self.state, len(self.data)
-        data = self.data if self.resample is None else self.resample(state.epoch)
         order = epoch_order(self.data.language, config, state.epoch)
         while state.position < n:
             size = config.batch * self._megabatch()
             rows = order[state.position : state.position + size]
             generator = np.random.default_rng([config.seed, 4, state.epoch, state.position])
-            pool = data.take(rows)
+            pool = self.data.take(rows)
             for sentences, loss in self._batches(pool, generator):
                 done = (state.epoch * n + state.position) / (config.epochs * n)
                 rate = config.rate * (1 - (1 - config.final_rate) * done)

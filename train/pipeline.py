@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,6 @@ from miner_train.learn_verification import add_verification
 from miner_train.loop import EpochEnd, Progress, State, Trainer, memory_named
 from miner_train.read import Text, TextPair, read_texts
 from miner_train.stages import Report, stage
-from miner_train.subword_sampling import resampled
 from miner_train.training_checkpoint import Checkpoint
 from miner_train.vocabulary import learn_vocabularies
 
@@ -231,12 +229,9 @@ def make_trainer(
     """Make the trainer; ``start`` are initial embeddings ``(V, d) float32`` by unit."""
     sizes = {units: tokenizer.size for units, tokenizer in tokenizers[0].items()}
     data = pairs.pairs.take(pairs.training)
-    resample = None
-    if config.sampling:
-        resample = partial(resampled, data, pairs.sentences, tokenizers, config)
     held = pairs.pairs.take(pairs.held)
     groups = _held_by_language(pairs)
-    return Trainer(config, sizes, data, held, device, start, resample, groups)
+    return Trainer(config, sizes, data, held, device, start, groups)
 
 
 def run_training(

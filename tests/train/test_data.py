@@ -296,7 +296,6 @@ BAD = {
     "negatives_below": [-1.1, 1.1, math.nan],
     "variational": [-0.1, 1.0, math.nan],
     "scramble": [-0.1, 1.1, math.nan],
-    "sampling": [-0.1, math.nan, math.inf],
     "keep": [0.0, 1.1, math.nan],
     "clean": [-0.1, 1.1, math.nan],
     "sample": [-1],
@@ -335,7 +334,6 @@ def test_every_field_has_a_range():
     [
         ({"scramble": 0.3}, "scramble is for a recurrent encoder"),
         ({"pooling": "max", "encoder": "word+trigram"}, "pooling is for a recurrent encoder"),
-        ({"encoder": "word", "sampling": 0.1}, "sampling is for an encoder of pieces"),
         ({"encoder": "gran-gru", "hidden": 7}, "hidden is for an encoder by an LSTM's states"),
         ({"negatives_below": 0.9}, "negatives_below is for an objective that chooses"),
         ({"combine": "concat"}, "combine is for several encoders"),
