@@ -300,7 +300,6 @@ BAD = {
     "clean": [-0.1, 1.1, math.nan],
     "sample": [-1],
     "temperature": [0.5, math.nan, math.inf],
-    "batches": ["one"],
     "scale": [0.0, -1.0, math.nan, math.inf],
     "margin": [-0.1, 2.1, math.nan],
     "batch": [1, 0],
