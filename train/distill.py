@@ -27,7 +27,7 @@ from miner_train import selection
 from miner_train.assemble import assemble
 from miner_train.config import TrainConfig
 from miner_train.data import UNKNOWN, PairData, SplitPairs, fingerprint, split, tokenize
-from miner_train.development import Agreement
+from miner_train.development import by_teacher
 from miner_train.heldout import mining_f1
 from miner_train.language_record import recorded_languages
 from miner_train.learn_verification import add_verification
@@ -128,7 +128,7 @@ def distill(
         compared = wanted[[row_of[sentence] for sentence in held_out]]
         if trainer.held is None and held_out:
             known = tokenize(list(tokenizers[0].values()), held_out)
-            trainer.development = Agreement(known, compared)
+            trainer.development = by_teacher(known, compared)
         state = run_training(trainer, checkpoint, len(pairs.held), report, progress)
         record: dict[str, Any] = {
             "config": config.as_dict(),

@@ -58,32 +58,33 @@ class EpochEnd:
 Report = Callable[[Progress | EpochEnd], None]
 
 
+@dataclass
 class State:
-    """Position of the training, and the arrays of the best epoch so far."""
+    """Position of the training, and the best epoch so far.
 
-    def __init__(self) -> None:
-        # Arrays learned by the best epoch, by name.
-        self.best: dict[str, np.ndarray] = {}
-        # Held-out F1 and threshold of that epoch, and what it was chosen by.
-        self.best_f1, self.threshold, self.best_score = -1.0, np.nan, -np.inf
-        # Steps of the optimiser in all; epochs done; pairs done of the current epoch.
-        self.step, self.epoch, self.position = 0, 0, 0
-        self.loss_sum, self.loss_count = 0.0, 0
+    best: arrays that this epoch learned, by name.
+    best_f1, threshold: its held-out F1 and threshold. best_score: what it was chosen by.
+    step: steps of the optimiser in all. epoch: epochs done. position: pairs done of the next one.
+    """
 
-    SCALARS = ("best_f1", "threshold", "best_score", "loss_sum")
-    COUNTERS = ("step", "epoch", "position", "loss_count")
+    best: dict[str, np.ndarray] = field(default_factory=dict)
+    best_f1: float = -1.0
+    threshold: float = np.nan
+    best_score: float = -np.inf
+    step: int = 0
+    epoch: int = 0
+    position: int = 0
+    loss_sum: float = 0.0
+    loss_count: int = 0
 
     def arrays(self) -> dict[str, np.ndarray]:
-        names = (*self.SCALARS, *self.COUNTERS)
-        best = {f"best/{name}": array for name, array in self.best.items()}
-        return {**{name: np.asarray(getattr(self, name)) for name in names}, **best}
+        numbers = {key: np.asarray(value) for key, value in vars(self).items() if key != "best"}
+        return {**numbers, **{f"best/{name}": array for name, array in self.best.items()}}
 
-    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
         self.best = inside("best", arrays)
-        for name in self.SCALARS:
-            setattr(self, name, float(arrays[name]))
-        for name in self.COUNTERS:
-            setattr(self, name, int(arrays[name]))
+        for name in vars(self).keys() - {"best"}:
+            setattr(self, name, arrays[name].item())
 
 
 class Trainer:

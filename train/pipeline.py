@@ -19,7 +19,7 @@ from miner.text.artifacts import replaceable
 from miner_train.assemble import assemble
 from miner_train.config import TrainConfig
 from miner_train.data import PairData, SplitPairs, fingerprint, prepare, split
-from miner_train.development import MINING, prepare_graded, read_graded
+from miner_train.development import MINING, by_grades, read_graded
 from miner_train.heldout import enough
 from miner_train.language_record import recorded_languages
 from miner_train.learn_verification import add_verification
@@ -97,7 +97,7 @@ def train_model(
             raise
         trainer = make_trainer(pairs, config, tokenizers, device, {})
         if graded is not None:
-            trainer.development = prepare_graded(graded, list(tokenizers[1].values()))
+            trainer.development = by_grades(graded, list(tokenizers[1].values()))
         state = run_training(trainer, checkpoint, len(pairs.held), report, progress)
         if threshold is None and not np.isnan(state.threshold):
             threshold = state.threshold

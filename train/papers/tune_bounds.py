@@ -18,7 +18,7 @@ from miner.encoder.tokenizer import open_tokenizer
 from miner.errors import CorpusError
 from miner_train.config import TrainConfig
 from miner_train.data import prepare
-from miner_train.development import GradedPairs, prepare_graded
+from miner_train.development import GradedPairs, by_grades
 from miner_train.loop import Trainer
 from miner_train.vocabulary import learn_vocabularies
 
@@ -101,4 +101,4 @@ def correlation(pairs: tuple[list[str], ...], graded: GradedPairs, config: Train
     sizes = {units: one.size for units, one in tokenizers.items()}  # type: ignore[attr-defined]
     trainer = Trainer(config, sizes, data, None)
     trainer.run()
-    return prepare_graded(graded, views).score(trainer.encoders.encode)
+    return by_grades(graded, views).score(trainer.encoders.encode)
