@@ -26,18 +26,12 @@ from miner.text.corpus import Reader
 from miner_train import selection
 from miner_train.assemble import assemble
 from miner_train.config import TrainConfig
-from miner_train.data import UNKNOWN, PairData, SplitPairs, fingerprint, split, tokenize
+from miner_train.data import UNKNOWN, PairData, SplitPairs, split, tokenize
 from miner_train.development import by_teacher
 from miner_train.heldout import mining_f1
 from miner_train.language_record import recorded_languages
 from miner_train.learn_verification import add_verification
-from miner_train.pipeline import (
-    load_or_learn_vocabularies,
-    make_trainer,
-    open_tokenizers,
-    run_training,
-    tokenise,
-)
+from miner_train.pipeline import make_trainer, run_training, tokenise_once
 from miner_train.read import Text, TextPair, read_texts
 from miner_train.stages import Report, stage
 from miner_train.teacher_vectors import Axes, cached_vectors, piece_vectors
@@ -89,10 +83,9 @@ def distill(
     _check_teacher(teacher, config)
     text, held_out, counts = _read(lessons, config, report)
     # Bitext alone is the text of 'miner train-verifier', which holds out the same pairs.
-    labels = None if text.same.all() else text.same
     key = {
         "config": config.as_dict(),
-        "text": fingerprint(text.source, text.target, labels),
+        "text": text.fingerprint,
         "teacher": teacher.fingerprint,
     }
     target = Path(output)
@@ -100,13 +93,7 @@ def distill(
     with Checkpoint(output, key) as checkpoint:
         if restart:
             checkpoint.remove()
-        files = load_or_learn_vocabularies(text, config, checkpoint, report)
-        vocabularies = {"piece": files[VOCABULARIES["piece"]]}
-        tokenizers = open_tokenizers(vocabularies, config.architecture)
-        tokenised = checkpoint.load_pairs()
-        if tokenised is None:
-            tokenised = tokenise(text, tokenizers, report)
-            checkpoint.save_pairs(tokenised)
+        files, tokenizers, tokenised = tokenise_once(text, config, checkpoint, report)
         pairs = _hold_out(text, tokenised, config, report)
         sentences = [*pairs.sentences, *held_out]
         with stage(f"encoding {len(sentences)} sentences by the teacher", report, silent=True):
@@ -116,7 +103,7 @@ def distill(
         start: dict[str, np.ndarray] = {}
         if checkpoint.load_state() is None:
             with stage("encoding the pieces of the vocabulary by the teacher", report):
-                start["piece"] = _start(teacher, vocabularies["piece"], tokenised, axes)
+                start["piece"] = _start(teacher, files[VOCABULARIES["piece"]], tokenised, axes)
         trainer = make_trainer(pairs, config, tokenizers, "cpu", start)
         trainer.teacher = wanted
         if trainer.held is not None:
@@ -135,15 +122,12 @@ def distill(
             "teacher": {"name": teacher.address, "fingerprint": teacher.fingerprint},
             "sentences": counts,
             "text": text.counts,
-            "text fingerprint": key["text"],
+            "text fingerprint": text.fingerprint,
             "pairs": int(pairs.pairs.same[pairs.training].sum()),
             "held-out pairs": len(pairs.held),
-            "held-out mining F1": None if state.best_f1 < 0 else state.best_f1,
+            "held-out mining F1": state.mining_f1,
         }
-        threshold = None if np.isnan(state.threshold) else state.threshold
-        model = assemble(
-            state.best, config, vocabularies, None, trainer.data, threshold, record, {}
-        )
+        model = assemble(state.best, config, files, trainer.data, state.threshold, record)
         if held_out:
             cosine = float((Encoder(model).encode(held_out) * compared).sum(axis=1).mean())
             report(f"cosine with the teacher {cosine:.4f}, of {len(held_out)} held-out sentences")

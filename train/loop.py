@@ -77,6 +77,11 @@ class State:
     loss_sum: float = 0.0
     loss_count: int = 0
 
+    @property
+    def mining_f1(self) -> float | None:
+        """F1 of the best epoch; None without a held-out task."""
+        return None if self.best_f1 < 0 else self.best_f1
+
     def arrays(self) -> dict[str, np.ndarray]:
         numbers = {key: np.asarray(value) for key, value in vars(self).items() if key != "best"}
         return {**numbers, **{f"best/{name}": array for name, array in self.best.items()}}

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from miner.text.bitext import parse_scores, read_bitext
 from miner.text.bitext_format import USUAL_FORMAT, BitextFormat
 from miner_train import selection
 from miner_train.config import TrainConfig
-from miner_train.data import UNKNOWN
+from miner_train.data import UNKNOWN, fingerprint
 from miner_train.stages import Report
 
 # Codes of a language pair.
@@ -72,6 +73,11 @@ class Text:
 
     def __len__(self) -> int:
         return len(self.source)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hash of the pairs and of their labels, if some are labelled as no translations."""
+        return fingerprint(self.source, self.target, None if self.same.all() else self.same)
 
     @property
     def sentences(self) -> list[str]:
