@@ -15,12 +15,12 @@ from miner.encoder.architecture import ENCODERS
 from miner.errors import ResourceError
 from miner.machine import thread_count
 from miner_train.config import TrainConfig
-from miner_train.data import PairData, Sentences
+from miner_train.data import PairData
 from miner_train.development import Development
 from miner_train.encoders.embedding_table import inside
 from miner_train.encoders.mixed_encoder import Encoders
 from miner_train.heldout import enough, mining_f1
-from miner_train.objectives import Batch, Loss, batches, labelled_batch, taught_batch
+from miner_train.objectives import Batch, batches, labelled_batch, taught_batch
 from miner_train.sampling import epoch_order
 from miner_train.training_checkpoint import Checkpoint
 
@@ -95,12 +95,10 @@ class State:
 class Trainer:
     """Trains the encoders of ``config`` on ``data``; ``held`` is the held-out mining task.
 
-    ``sizes`` are the sizes of the vocabularies by unit, in the order of the sentences' views, and
-    ``start`` their initial embeddings (:class:`~miner_train.encoders.mixed_encoder.Encoders`).
+    ``sizes`` and ``start`` are those of :class:`~miner_train.encoders.mixed_encoder.Encoders`.
     ``groups`` are rows of ``held`` whose F1 is reported too. The best epoch has the highest F1, or
-    the highest score of the attribute ``development`` if it is set. With ``teacher``, vectors
-    ``(s, d)`` by text id, the objective is to have these
-    (:func:`~miner_train.objectives.taught_batch`).
+    the highest score by ``development`` if it is set. With ``teacher``, vectors ``(s, d)`` by text
+    id, the objective is to have these (:func:`~miner_train.objectives.taught_batch`).
 
     Everything random follows from the seed, the epoch and the position in it, so that a training
     continued from a checkpoint takes the same steps.
@@ -145,22 +143,25 @@ class Trainer:
         if checkpoint is not None and (saved := checkpoint.load_state()) is not None:
             self.restore(saved)
         state, last = self.state, time.monotonic()
+
+        def save() -> None:
+            nonlocal last
+            if checkpoint is not None:
+                checkpoint.save_state(self.arrays())
+            last = time.monotonic()
+
         with interrupt_held_back() as interrupted, step_threads(self.config):
             if self.config.epochs == 0:
                 self._evaluate(0.0)
             while state.epoch < self.config.epochs:
                 for progress in self.run_epoch():
                     report(progress)
-                    due = time.monotonic() - last > CHECKPOINT_EVERY
-                    if checkpoint is not None and (due or interrupted()):
-                        checkpoint.save_state(self.arrays())
-                        last = time.monotonic()
+                    if interrupted() or time.monotonic() - last > CHECKPOINT_EVERY:
+                        save()
                     if interrupted():
                         raise KeyboardInterrupt
                 report(self._finish_epoch())
-                if checkpoint is not None:
-                    checkpoint.save_state(self.arrays())
-                    last = time.monotonic()
+                save()
         return state
 
     def run_epoch(self) -> Iterator[Progress]:
@@ -175,7 +176,10 @@ class Trainer:
             for sentences, loss in self._batches(pool, generator):
                 done = (state.epoch * n + state.position) / (config.epochs * n)
                 rate = config.rate * (1 - (1 - config.final_rate) * done)
-                state.loss_sum += self._step(sentences, loss, rate, generator)
+                value, gradient = loss(self.encoders.forward(sentences, generator))
+                state.step += 1
+                self.encoders.backward(gradient, state.step, rate)
+                state.loss_sum += value
                 state.loss_count += 1
             state.position += len(rows)
             mean = state.loss_sum / max(state.loss_count, 1)
@@ -199,20 +203,10 @@ class Trainer:
             return config.megabatch
         return min(config.megabatch, 1 + self.state.step // config.anneal)
 
-    def _step(
-        self, sentences: Sentences, loss: Loss, rate: float, generator: np.random.Generator
-    ) -> float:
-        """Take one step: forward, backward, Adam. Return the loss."""
-        value, gradient = loss(self.encoders.forward(sentences, generator))
-        self.state.step += 1
-        self.encoders.backward(gradient, self.state.step, rate)
-        return value
-
     def _finish_epoch(self) -> EpochEnd:
         """Evaluate the epoch, keep its arrays if it is the best so far, go to the next."""
         state = self.state
-        loss = state.loss_sum / max(state.loss_count, 1)
-        end = self._evaluate(loss)
+        end = self._evaluate(state.loss_sum / max(state.loss_count, 1))
         state.epoch, state.position = state.epoch + 1, 0
         state.loss_sum, state.loss_count = 0.0, 0
         return replace(end, epoch=state.epoch)
@@ -258,9 +252,8 @@ class Trainer:
 def step_threads(config: TrainConfig, most: int | None = None) -> Iterator[None]:
     """Set the number of threads of a step, on which the last bits of torch's sums depend.
 
-    As many as there are cores, or ``most``; two for an average under an objective that chooses
-    negatives, whose mini-batches of a hundred pairs are too small for more. The choice of negatives
-    brings threads of its own, and so does a recurrent network.
+    As many as there are cores, or ``most``; two under an objective that chooses negatives, whose
+    mini-batches are too small for more. A recurrent network brings threads of its own.
     """
     threads = thread_count(most) if config.objective == "softmax" else min(2, thread_count(most))
     recurrent = any(ENCODERS[name].network for name in config.encoders)
