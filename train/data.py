@@ -2,13 +2,13 @@
 
 import hashlib
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from miner.encoder.encoder import CHUNK
 from miner.machine import thread_count
+from miner.parallel import in_order
 from miner.ragged import offsets_of, take_lists
 
 # Tokenises sentences: token ids (t,) int32 and offsets (n + 1,) int64 of a ragged array.
@@ -134,8 +134,8 @@ def tokenize(
         first, *also = (Sentences(*tokenizer(chunk)) for tokenizer in tokenizers)
         return Sentences(first.ids, first.offsets, tuple(also))
 
-    with ThreadPoolExecutor(thread_count(threads)) as pool:
-        return join(list(pool.map(part, range(0, max(1, len(sentences)), CHUNK))))
+    starts = range(0, max(1, len(sentences)), CHUNK)
+    return join(list(in_order(part, starts, thread_count(threads))))
 
 
 def prepare(

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from miner.encoder.encoder import Encoder
 from miner.kernels.aligned import COLUMNS, LEXICAL
-from miner.ragged import offsets_of
+from miner.ragged import take_lists
 from miner_train.comparer_examples import WRONG, ExampleMaker, Examples, joined
 from miner_train.language_texts import LanguageText, token_tables
 from miner_train.sampling import drawn_by_length
@@ -259,9 +259,7 @@ def rate(done: float) -> float:
 
 def gathered(examples: Examples, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Copy the tokens of pairs: ids, numbers, and lengths ``(2p,)`` of both sides in turn."""
-    starts, counts = examples.starts[pairs], np.diff(examples.starts)[pairs]
-    offsets = offsets_of(counts)
-    rows = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], counts)
+    rows, offsets = take_lists(np.arange(len(examples.ids)), examples.starts, pairs)
     first = examples.sizes[pairs]
-    lengths = np.stack([first, counts - first], axis=1).ravel()
+    lengths = np.stack([first, np.diff(offsets) - first], axis=1).ravel()
     return examples.ids[rows].astype(np.int64), examples.numbers[rows], lengths

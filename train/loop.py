@@ -142,26 +142,16 @@ class Trainer:
         """
         if checkpoint is not None and (saved := checkpoint.load_state()) is not None:
             self.restore(saved)
-        state, last = self.state, time.monotonic()
-
-        def save() -> None:
-            nonlocal last
-            if checkpoint is not None:
-                checkpoint.save_state(self.arrays())
-            last = time.monotonic()
-
-        with interrupt_held_back() as interrupted, step_threads(self.config):
+        state = self.state
+        with saving(checkpoint, self.arrays) as save, step_threads(self.config):
             if self.config.epochs == 0:
                 self._evaluate(0.0)
             while state.epoch < self.config.epochs:
                 for progress in self.run_epoch():
                     report(progress)
-                    if interrupted() or time.monotonic() - last > CHECKPOINT_EVERY:
-                        save()
-                    if interrupted():
-                        raise KeyboardInterrupt
+                    save(False)
                 report(self._finish_epoch())
-                save()
+                save(True)
         return state
 
     def run_epoch(self) -> Iterator[Progress]:
@@ -278,6 +268,30 @@ def memory_named(batch: str) -> Iterator[None]:
         raise ResourceError(
             f"out of memory in a batch of {batch}; give a smaller --batch"
         ) from None
+
+
+@contextmanager
+def saving(
+    checkpoint: Checkpoint | None, arrays: Callable[[], dict[str, np.ndarray]]
+) -> Iterator[Callable[[bool], None]]:
+    """Yield ``save(always)``, to be called after each step and, with True, after each epoch.
+
+    It saves the ``arrays`` if it must, or if the last checkpoint is older than `CHECKPOINT_EVERY`.
+    After a step that was interrupted it saves them and raises KeyboardInterrupt.
+    """
+    last = time.monotonic()
+    with interrupt_held_back() as interrupted:
+
+        def save(always: bool) -> None:
+            nonlocal last
+            if always or interrupted() or time.monotonic() - last > CHECKPOINT_EVERY:
+                if checkpoint is not None:
+                    checkpoint.save_state(arrays())
+                last = time.monotonic()
+            if interrupted() and not always:
+                raise KeyboardInterrupt
+
+        yield save
 
 
 @contextmanager
