@@ -71,10 +71,9 @@ def distill(
 ) -> Model:
     """Train a student of ``teacher`` and save it to ``output``.
 
-    An interrupted run goes on where it was, as :func:`miner_train.pipeline.train_model` does.
-    ``cache`` is the directory of the teacher's vectors, which is kept; without, one beside the
-    output is used, and removed at the end. With enough bitext the student learns to verify pairs;
-    ``comparer``: and a comparer of tokens, too.
+    An interrupted run goes on where it was. ``cache`` is the directory of the teacher's vectors,
+    which is kept; without, one beside the output is used, and removed at the end. With enough
+    bitext the student learns to verify pairs, with ``comparer`` a comparer of tokens, too.
 
     Raises ArtifactError for a teacher that cannot teach and for a cache of another teacher or text,
     CorpusError for too little text.
@@ -83,13 +82,8 @@ def distill(
     _check_teacher(teacher, config)
     text, held_out, counts = _read(lessons, config, report)
     # Bitext alone is the text of 'miner train-verifier', which holds out the same pairs.
-    key = {
-        "config": config.as_dict(),
-        "text": text.fingerprint,
-        "teacher": teacher.fingerprint,
-    }
-    target = Path(output)
-    place = Path(cache or target.with_name(f".{target.name}.teacher"))
+    key = {"config": config.as_dict(), "text": text.fingerprint, "teacher": teacher.fingerprint}
+    place = Path(cache or Path(output).with_name(f".{Path(output).name}.teacher"))
     with Checkpoint(output, key) as checkpoint:
         if restart:
             checkpoint.remove()
@@ -104,15 +98,16 @@ def distill(
         if checkpoint.load_state() is None:
             with stage("encoding the pieces of the vocabulary by the teacher", report):
                 start["piece"] = _start(teacher, files[VOCABULARIES["piece"]], tokenised, axes)
-        trainer = make_trainer(pairs, config, tokenizers, "cpu", start)
+        trainer = make_trainer(pairs, config, tokenizers, start=start)
         trainer.teacher = wanted
         if trainer.held is not None:
             sides = pairs.pairs.take(pairs.held).text.T
             found = mining_f1(*(wanted[ids].astype(np.float32) for ids in sides))
             report(f"held-out mining F1 of the teacher {found.f1:.4f}")
-        held_out = held_out or [one for side in pairs.text(pairs.held) for one in side]
-        row_of = {sentence: row for row, sentence in enumerate(sentences)}
-        compared = wanted[[row_of[sentence] for sentence in held_out]]
+        compared = wanted[len(pairs.sentences) :]
+        if not held_out:
+            held_out = [one for side in pairs.text(pairs.held) for one in side]
+            compared = wanted[pairs.pairs.take(pairs.held).text.T.ravel()]
         if trainer.held is None and held_out:
             known = tokenize(list(tokenizers[0].values()), held_out)
             trainer.development = by_teacher(known, compared)
@@ -163,7 +158,7 @@ def _read(
 
     Sentences of no bitext make pairs two by two, labelled as no translations.
     """
-    text = _NOTHING
+    text = Text([], [], np.empty(0, bool), np.empty(0, np.int16), [], [], [])
     if lessons.bitext:
         text = read_texts(lessons.bitext, config, lessons.exclude, report)
     excluded = frozenset[str]().union(*map(selection.read_excluded, lessons.exclude))
@@ -195,9 +190,6 @@ def _read(
     if len(text) < FEWEST:
         raise CorpusError(f"only {2 * len(text)} sentences to learn from; give more text")
     return text, held, counts
-
-
-_NOTHING = Text([], [], np.empty(0, bool), np.empty(0, np.int16), [], [], [])
 
 
 def _hold_out(text: Text, pairs: PairData, config: TrainConfig, report: Report) -> SplitPairs:
