@@ -12,6 +12,7 @@ import numpy as np
 from miner.scoring.languages import identify
 from miner_train.data import UNKNOWN, SplitPairs
 from miner_train.language_record import codes
+from miner_train.sampling import drawn_by_length
 
 # Sentences of the language that most pairs have, of each other one, and of all languages.
 MOST, EACH = 20_000, 3_000
@@ -58,7 +59,5 @@ def _seen(split: SplitPairs, texts: np.ndarray) -> str:
 def _drawn(sentences: Iterable[str], most: int, seed: Sequence[int]) -> list[str]:
     """Draw at most this many usable sentences, with chances in proportion to their lengths."""
     usable = [text for text in sentences if SHORTEST <= len(text) <= LONGEST]
-    lengths = np.fromiter(map(len, usable), dtype=np.float64, count=len(usable))
-    # The largest u^(1/w) are a sample without replacement with weights w.
-    keys = np.random.default_rng(seed).random(len(usable)) ** (1 / lengths)
-    return [usable[i] for i in np.sort(np.argsort(-keys, kind="stable")[:most]).tolist()]
+    rows = drawn_by_length(usable, most, np.random.default_rng(seed))
+    return [usable[i] for i in np.sort(rows).tolist()]

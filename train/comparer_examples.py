@@ -139,17 +139,16 @@ class ExampleMaker:
         self, sentences: Sequence[str], rows: Sequence[int], generator: random.Random
     ) -> dict[int, list[Ids]]:
         """Corrupt sentences by the rules of English; few of them apply to other languages."""
-        owner: list[int] = []
-        texts: list[str] = []
+        made: list[tuple[int, str]] = []
         for row in rows:
             kinds = generator.sample(list(KINDS), 2 * BY_RULE)
             found = [corrupt(sentences[row], kind, self.material, generator) for kind in kinds]
-            made = [text for text in found if text is not None][:BY_RULE]
-            owner += [row] * len(made)
-            texts += made
-        out: dict[int, list[Ids]] = {row: [] for row in rows}
+            made += [(row, text) for text in found if text is not None][:BY_RULE]
         own = dict(zip(rows, _lists(self.tokenizer, [sentences[row] for row in rows]), strict=True))
-        for row, ids in zip(owner, _lists(self.tokenizer, texts), strict=True):
+        out: dict[int, list[Ids]] = {row: [] for row in rows}
+        for (row, _), ids in zip(
+            made, _lists(self.tokenizer, [new for _, new in made]), strict=True
+        ):
             # What differs in capitals or in unknown characters alone is the same in tokens.
             if ids and ids != own[row]:
                 out[row].append(ids)

@@ -1,8 +1,8 @@
 """Settings of a training: TrainConfig.
 
 The fields carry their help, choices and ranges: the command line makes its options from them.
-Declarations, free of numpy and torch so that help texts load fast; their 400 lines stay together,
-since fields refer to each other. :mod:`miner_train.recipes` has the recipes. Papers: P17 Wieting et
+Declarations, free of numpy and torch so that help texts load fast; they stay in one file since
+fields refer to each other. :mod:`miner_train.recipes` has the recipes. Papers: P17 Wieting et
 al. 2017, P18 Wieting and Gimpel 2018, P19 Wieting et al. 2019, S18 Sjöblom et al. 2018.
 """
 
@@ -42,9 +42,11 @@ _text = partial(setting, "Text")
 _encoder = partial(setting, "Encoder")
 _recurrent = partial(setting, "Encoder", need=RECURRENT)
 _vocabulary = partial(setting, "Vocabulary")
+_pieces = partial(setting, "Vocabulary", need=PIECES, idle=True)
 _objective = partial(setting, "Objective")
 _negatives = partial(setting, "Negatives")
 _steps = partial(setting, "Optimisation")
+_recurrent_steps = partial(setting, "Optimisation", need=RECURRENT)
 
 FOLD_CASE = "Treat A and a as one letter."
 DROPOUT = "Token dropout: share of the tokens of a sentence left out in each training step."
@@ -83,26 +85,14 @@ class TrainConfig:
         choices={"add": "their sum", "concat": "one after the other"},
     )
 
-    pieces: int = _vocabulary(
-        32_000,
-        "Size of the SentencePiece unigram vocabulary of both languages.",
-        within="[8, inf)",
-        need=PIECES,
-        idle=True,
+    pieces: int = _pieces(
+        32_000, "Size of the SentencePiece vocabulary of both languages.", within="[8, inf)"
     )
-    coverage: float = _vocabulary(
-        0.9998,
-        "Share of the text's characters that the pieces cover.",
-        within="[0.9, 1]",
-        need=PIECES,
-        idle=True,
+    coverage: float = _pieces(
+        0.9998, "Share of the text's characters that the pieces cover.", within="[0.9, 1]"
     )
-    vocabulary_sample: int = _vocabulary(
-        500_000,
-        "Sentences, drawn from both sides, to learn the pieces from.",
-        within="[1, inf)",
-        need=PIECES,
-        idle=True,
+    vocabulary_sample: int = _pieces(
+        500_000, "Sentences of both sides to learn the pieces from.", within="[1, inf)"
     )
     types: int = _vocabulary(
         200_000,
@@ -124,9 +114,7 @@ class TrainConfig:
         choices={"shared": "one for both columns", "separate": "one for each column (P19)"},
     )
 
-    dimension: int = _encoder(
-        512, "Length of an embedding, and of the mean of embeddings.", within="[1, inf)"
-    )
+    dimension: int = _encoder(512, "Length of an embedding, and of their mean.", within="[1, inf)")
     hidden: int = _encoder(
         0,
         "LSTM: length of a hidden state; 0: such that vectors have the dimension.",
@@ -176,9 +164,8 @@ class TrainConfig:
     )
     margin: float = _objective(
         0.2,
-        "Margin: softmax subtracts it from the cosine of the true pair, the margin objective asks "
-        "that the pair beat its negative by it, the contrastive one that negatives be this far "
-        "apart.",
+        "Margin: what softmax subtracts from the cosine of the true pair, by how much the pair "
+        "must beat its negative, or how far apart contrastive negatives must be.",
         within="[0, 2]",
     )
     lambda_c: float = _objective(
@@ -189,7 +176,7 @@ class TrainConfig:
     )
     lambda_w: float = _objective(
         0.0,
-        "Weight of the squared distance of the embeddings from their start (P17).",
+        "Weight of embeddings' squared distance from their start (P17).",
         within="[0, inf)",
     )
 
@@ -212,8 +199,8 @@ class TrainConfig:
     )
     negatives_below: float = _negatives(
         1.0,
-        "Largest cosine of a hardest negative: sentences that are nearer may be paraphrases and "
-        "are passed over (false negatives; P18, footnote 4). 1: no limit.",
+        "Largest cosine of a hardest negative: nearer sentences may be paraphrases and are passed "
+        "over (P18, footnote 4). 1: no limit.",
         within="[-1, 1]",
         need=NEAREST,
     )
@@ -231,21 +218,17 @@ class TrainConfig:
 
     temperature: float = _steps(
         1.0,
-        "Sampling of language pairs, which the names of files tell: n pairs of text are drawn in "
-        "proportion to n ** (1 / TEMPERATURE). 1: every pair once an epoch; higher: more of the "
-        "rare language pairs, and as many steps.",
+        "Sampling of language pairs, named by files: n pairs of text are drawn in proportion to "
+        "n ** (1 / TEMPERATURE). 1: every pair once an epoch; higher: more of the rare language "
+        "pairs, and as many steps.",
         within="[1, inf)",
     )
     epochs: int = _steps(
-        8,
-        "Passes over all pairs; 0 leaves the embeddings random, as the baselines of P19.",
-        within="[0, inf)",
+        8, "Passes over all pairs; 0 leaves the embeddings random (P19).", within="[0, inf)"
     )
     rate: float = _steps(0.003, "Learning rate of Adam.", within="(0, inf)")
     final_rate: float = _steps(
-        0.05,
-        "Share of the learning rate that is left at the end; it falls linearly.",
-        within="[0, 1]",
+        0.05, "Share of the learning rate left at the end; it falls linearly.", within="[0, 1]"
     )
     adam: str = _steps(
         "lazy",
@@ -259,29 +242,18 @@ class TrainConfig:
     dropout: float = _steps(0.1, DROPOUT, within="[0, 1)")
     embedding_dropout: float = _steps(
         0.0,
-        "Embedding dropout: share of the single numbers of each token's embedding that are 0 in a "
-        "training step; the others are scaled up. What the released code of P19 calls dropout.",
+        "Embedding dropout: share of the single numbers of each token's embedding set to 0 in a "
+        "step; the others are scaled up (dropout in P19's released code).",
         within="[0, 1)",
     )
-    variational: float = _steps(
+    variational: float = _recurrent_steps(
         0.0,
-        "Recurrent: share of inputs and states that are 0 for a whole sentence (variational "
-        "dropout), drawn anew in each step.",
+        "Recurrent: share of inputs and states set to 0 for a whole sentence in a step "
+        "(variational dropout).",
         within="[0, 1)",
-        need=RECURRENT,
     )
-    scramble: float = _steps(
-        0.0,
-        "Recurrent: share of the sentences whose tokens are shuffled, drawn anew in each step.",
-        within="[0, 1]",
-        need=RECURRENT,
-    )
-    sampling: float = _steps(
-        0.0,
-        "Pieces: draw the segmentation anew in each epoch with this smoothing (Kudo 2018); 0: "
-        "always the best one.",
-        within="[0, inf)",
-        need=PIECES,
+    scramble: float = _recurrent_steps(
+        0.0, "Recurrent: share of sentences whose tokens are shuffled in a step.", within="[0, 1]"
     )
 
     keep: float = _text(
@@ -291,9 +263,8 @@ class TrainConfig:
     )
     clean: float = _text(
         0.0,
-        "Estimated cleanliness to keep (S18: 0.8, 0.7, 0.6): the longest run of each bitext's best "
-        "pairs whose mean in --score-col, a column of probabilities, is at least this. 0: do not "
-        "cut.",
+        "Keep the longest run of each bitext's best pairs whose mean probability, by --score-col, "
+        "is at least this (S18: 0.8, 0.7, 0.6). 0: do not cut.",
         within="[0, 1]",
     )
     sample: int = _text(0, "Pairs to draw at random from all; 0: take all.", within="[0, inf)")

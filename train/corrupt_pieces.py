@@ -5,7 +5,8 @@ list: words are runs of pieces, and a word's opposites are among its neighbours 
 """
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,8 +20,6 @@ OWN_SIDE = 0.8
 FREQUENT = 5_000
 
 Ids = list[int]
-# operation(own, other, partner, pieces, generator): new ids, None where it does not apply.
-Operation = Callable[[Ids, Ids, Ids, "Pieces", random.Random], Ids | None]
 
 
 class Pieces:
@@ -74,135 +73,106 @@ def corrupt_pieces(
 
     ``other`` is another sentence of the same languages, ``partner`` the sentence's translation.
     """
-    operation = generator.choices(OPERATIONS, WEIGHTS)[0]
-    found = operation(own, other, partner, pieces, generator)
+    operation = generator.choices(list(OPERATIONS), list(OPERATIONS.values()))[0]
+    words = operation(Case(pieces.words(own), other, partner, pieces, generator))
+    found = [token for word in words or () for token in word]
     return found if found and found != own else None
 
 
-def _flat(words: Sequence[Ids]) -> Ids:
-    return [token for word in words for token in word]
+@dataclass(frozen=True)
+class Case:
+    """A sentence to corrupt, as words; its methods return new ones, or None if not applicable."""
+
+    own: list[Ids]
+    other: Ids
+    partner: Ids
+    pieces: Pieces
+    generator: random.Random
+
+    def dropped(self) -> list[Ids] | None:
+        size = min(self.generator.choice((1, 1, 1, 2, 2, 3, 4, 6)), len(self.own) - 2)
+        if size < 1:
+            return None
+        place = self.generator.randrange(len(self.own) - size + 1)
+        return self.own[:place] + self.own[place + size :]
+
+    def inserted(self) -> list[Ids]:
+        others = self.pieces.words(self.other)
+        size = min(self.generator.choice((1, 1, 1, 1, 2, 3, 5)), len(others))
+        first = self.generator.randrange(len(others) - size + 1)
+        place = self.generator.randrange(len(self.own) + 1)
+        return self.own[:place] + others[first : first + size] + self.own[place:]
+
+    def neighbour(self) -> list[Ids] | None:
+        """Exchange one or two words of one piece for neighbours in the embedding."""
+        near, words = self.pieces.near, list(self.own)
+        places = [i for i, word in enumerate(words) if len(word) == 1 and near[word[0], 0] >= 0]
+        if not places:
+            return None
+        count = min(len(places), self.generator.choice((1, 1, 1, 2)))
+        for place in self.generator.sample(places, count):
+            words[place] = [int(near[words[place][0], self.generator.randrange(NEIGHBOURS)])]
+        return words
+
+    def neighbour_inserted(self) -> list[Ids] | None:
+        """Insert a neighbour of one of the words beside another word."""
+        known = [token for word in self.own for token in word if self.pieces.near[token, 0] >= 0]
+        if not known:
+            return None
+        place = self.generator.randrange(len(self.own) + 1)
+        row, column = self.generator.choice(known), self.generator.randrange(NEIGHBOURS)
+        return [*self.own[:place], [int(self.pieces.near[row, column])], *self.own[place:]]
+
+    def foreign_word(self) -> list[Ids]:
+        """Exchange a word for a word of another sentence."""
+        new = self.generator.choice(self.pieces.words(self.other))
+        place = self.generator.randrange(len(self.own))
+        return [*self.own[:place], new, *self.own[place + 1 :]]
+
+    def swapped(self) -> list[Ids] | None:
+        if len(self.own) < 4:
+            return None
+        words = list(self.own)
+        one, two = self.generator.sample(range(len(words)), 2)
+        words[one], words[two] = words[two], words[one]
+        return words
+
+    def untranslated(self) -> list[Ids]:
+        """Exchange a word for the one at its place in the partner."""
+        words, others = self.own, self.pieces.words(self.partner)
+        place = self.generator.randrange(len(words))
+        there = place * len(others) // len(words) + self.generator.choice((-1, 0, 0, 1))
+        new = others[min(max(there, 0), len(others) - 1)]
+        return [*words[:place], new, *words[place + 1 :]]
+
+    def half(self) -> list[Ids]:
+        others = self.pieces.words(self.other)
+        return self.own[: len(self.own) // 2] + others[len(others) // 2 :]
+
+    def shuffled(self) -> list[Ids]:
+        words = list(self.own)
+        self.generator.shuffle(words)
+        return words
+
+    def repeated(self) -> list[Ids]:
+        place = self.generator.randrange(len(self.own) + 1)
+        return [*self.own[:place], self.generator.choice(self.own), *self.own[place:]]
+
+    def copied(self) -> list[Ids]:
+        return [self.partner]
 
 
-def _dropped(
-    own: Ids, other: Ids, partner: Ids, pieces: Pieces, generator: random.Random
-) -> Ids | None:
-    words = pieces.words(own)
-    size = min(generator.choice((1, 1, 1, 2, 2, 3, 4, 6)), len(words) - 2)
-    if size < 1:
-        return None
-    place = generator.randrange(len(words) - size + 1)
-    return _flat(words[:place] + words[place + size :])
-
-
-def _inserted(
-    own: Ids, other: Ids, partner: Ids, pieces: Pieces, generator: random.Random
-) -> Ids | None:
-    words, others = pieces.words(own), pieces.words(other)
-    size = min(generator.choice((1, 1, 1, 1, 2, 3, 5)), len(others))
-    first = generator.randrange(len(others) - size + 1)
-    place = generator.randrange(len(words) + 1)
-    return _flat(words[:place] + others[first : first + size] + words[place:])
-
-
-def _neighbour(
-    own: Ids, other: Ids, partner: Ids, pieces: Pieces, generator: random.Random
-) -> Ids | None:
-    """Exchange one or two words of one piece for neighbours in the embedding."""
-    words = pieces.words(own)
-    places = [
-        place for place, word in enumerate(words) if len(word) == 1 and pieces.near[word[0], 0] >= 0
-    ]
-    if not places:
-        return None
-    for place in generator.sample(places, min(len(places), generator.choice((1, 1, 1, 2)))):
-        words[place] = [int(pieces.near[words[place][0], generator.randrange(NEIGHBOURS)])]
-    return _flat(words)
-
-
-def _neighbour_inserted(
-    own: Ids, other: Ids, partner: Ids, pieces: Pieces, generator: random.Random
-) -> Ids | None:
-    """Insert a neighbour of one of the words beside another word."""
-    near = [token for token in own if pieces.near[token, 0] >= 0]
-    if not near:
-        return None
-    words = pieces.words(own)
-    place = generator.randrange(len(words) + 1)
-    new = int(pieces.near[generator.choice(near), generator.randrange(NEIGHBOURS)])
-    return _flat([*words[:place], [new], *words[place:]])
-
-
-def _foreign_word(
-    own: Ids, other: Ids, partner: Ids, pieces: Pieces, generator: random.Random
-) -> Ids | None:
-    """Exchange a word for a word of another sentence."""
-    words = pieces.words(own)
-    words[generator.randrange(len(words))] = generator.choice(pieces.words(other))
-    return _flat(words)
-
-
-def _swapped(
-    own: Ids, other: Ids, partner: Ids, pieces: Pieces, generator: random.Random
-) -> Ids | None:
-    words = pieces.words(own)
-    if len(words) < 4:
-        return None
-    one, two = generator.sample(range(len(words)), 2)
-    words[one], words[two] = words[two], words[one]
-    return _flat(words)
-
-
-def _untranslated(
-    own: Ids, other: Ids, partner: Ids, pieces: Pieces, generator: random.Random
-) -> Ids | None:
-    """Exchange a word for the one at its place in the partner."""
-    words, others = pieces.words(own), pieces.words(partner)
-    place = generator.randrange(len(words))
-    there = place * len(others) // len(words) + generator.choice((-1, 0, 0, 1))
-    words[place] = others[min(max(there, 0), len(others) - 1)]
-    return _flat(words)
-
-
-def _half(
-    own: Ids, other: Ids, partner: Ids, pieces: Pieces, generator: random.Random
-) -> Ids | None:
-    words, others = pieces.words(own), pieces.words(other)
-    return _flat(words[: len(words) // 2] + others[len(others) // 2 :])
-
-
-def _shuffled(
-    own: Ids, other: Ids, partner: Ids, pieces: Pieces, generator: random.Random
-) -> Ids | None:
-    words = pieces.words(own)
-    generator.shuffle(words)
-    return _flat(words)
-
-
-def _repeated(
-    own: Ids, other: Ids, partner: Ids, pieces: Pieces, generator: random.Random
-) -> Ids | None:
-    words = pieces.words(own)
-    place = generator.randrange(len(words) + 1)
-    return _flat([*words[:place], generator.choice(words), *words[place:]])
-
-
-def _copied(
-    own: Ids, other: Ids, partner: Ids, pieces: Pieces, generator: random.Random
-) -> Ids | None:
-    return list(partner)
-
-
-OPERATIONS: tuple[Operation, ...] = (
-    _dropped,
-    _inserted,
-    _neighbour,
-    _neighbour_inserted,
-    _foreign_word,
-    _swapped,
-    _untranslated,
-    _half,
-    _shuffled,
-    _repeated,
-    _copied,
-)
-WEIGHTS = (16, 10, 24, 8, 10, 10, 8, 4, 4, 3, 2)
+# Operations with their weights.
+OPERATIONS: dict[Callable[[Case], list[Ids] | None], int] = {
+    Case.dropped: 16,
+    Case.inserted: 10,
+    Case.neighbour: 24,
+    Case.neighbour_inserted: 8,
+    Case.foreign_word: 10,
+    Case.swapped: 10,
+    Case.untranslated: 8,
+    Case.half: 4,
+    Case.shuffled: 4,
+    Case.repeated: 3,
+    Case.copied: 2,
+}

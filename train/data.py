@@ -2,13 +2,13 @@
 
 import hashlib
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from miner.encoder.encoder import CHUNK
 from miner.machine import thread_count
+from miner.parallel import in_order
 from miner.ragged import offsets_of, take_lists
 
 # Tokenises sentences: token ids (t,) int32 and offsets (n + 1,) int64 of a ragged array.
@@ -51,10 +51,7 @@ def join(parts: Sequence[Sentences]) -> Sentences:
 
 
 def dropped(sentences: Sentences, rate: float, generator: np.random.Generator) -> Sentences:
-    """Leave out each token with probability ``rate``, but never all tokens of a sentence.
-
-    The result has the first units only, none of ``also``.
-    """
+    """Leave out each token of the first units with probability ``rate``, never a whole sentence."""
     if rate == 0:
         return sentences
     lengths = np.diff(sentences.offsets)
@@ -62,17 +59,12 @@ def dropped(sentences: Sentences, rate: float, generator: np.random.Generator) -
     owner = np.repeat(np.arange(len(lengths)), lengths)
     kept = np.bincount(owner[keep], minlength=len(lengths))
     bare = kept == 0
-    if bare.any():
-        keep |= bare[owner]
-        kept = np.where(bare, lengths, kept)
-    return Sentences(sentences.ids[keep], offsets_of(kept))
+    keep |= bare[owner]
+    return Sentences(sentences.ids[keep], offsets_of(np.where(bare, lengths, kept)))
 
 
 def scrambled(sentences: Sentences, rate: float, generator: np.random.Generator) -> Sentences:
-    """Shuffle the tokens of each sentence with probability ``rate`` (P18, P19).
-
-    Each call draws anew, so that a sentence is seen in many orders, and mostly in its own.
-    """
+    """Shuffle the tokens of each sentence with probability ``rate``, anew in each call (P18)."""
     if rate == 0:
         return sentences
     lengths = np.diff(sentences.offsets)
@@ -129,25 +121,13 @@ def tokenize(
 ) -> Sentences:
     """Tokenise sentences by each of the tokenizers, on all cores or ``threads``."""
 
-    def view(tokenizer: Tokenise) -> Sentences:
-        return tokenize_parts(lambda chunk, first: tokenizer(chunk), sentences, threads)
+    def part(start: int) -> Sentences:
+        chunk = sentences[start : start + CHUNK]
+        first, *also = (Sentences(*tokenizer(chunk)) for tokenizer in tokenizers)
+        return Sentences(first.ids, first.offsets, tuple(also))
 
-    first, *also = map(view, tokenizers)
-    return Sentences(first.ids, first.offsets, tuple(also))
-
-
-def tokenize_parts(
-    cut: Callable[[Sequence[str], int], tuple[np.ndarray, np.ndarray]],
-    sentences: Sequence[str],
-    threads: int | None = None,
-) -> Sentences:
-    """Tokenise sentences in parallel by ``cut(chunk, index of the chunk's first sentence)``."""
-
-    def work(start: int) -> Sentences:
-        return Sentences(*cut(sentences[start : start + CHUNK], start))
-
-    with ThreadPoolExecutor(thread_count(threads)) as pool:
-        return join(list(pool.map(work, range(0, max(1, len(sentences)), CHUNK))))
+    starts = range(0, max(1, len(sentences)), CHUNK)
+    return join(list(in_order(part, starts, thread_count(threads))))
 
 
 def prepare(
@@ -184,7 +164,7 @@ def text_ids(sentences: Sequence[str], ids: dict[str, int]) -> np.ndarray:
 def fingerprint(
     source: Sequence[str], target: Sequence[str], same: np.ndarray | None = None
 ) -> str:
-    """Hash of the training text, so that a checkpoint is continued on the same text only."""
+    """Hash of a training's text and labels: a checkpoint is continued on the same text only."""
     digest = hashlib.sha256()
     if same is not None:
         digest.update(same.tobytes())
@@ -202,13 +182,12 @@ def split(data: PairData, heldout: int, seed: int) -> tuple[np.ndarray, np.ndarr
     none is labelled as no translation. Training keeps no pair that shares a sentence with them.
     """
     order = np.random.default_rng([seed, 1]).permutation(len(data))
-    text = np.stack([data.source_text[order], data.target_text[order]], axis=1)
+    text = data.text[order]
     first = np.zeros(text.size, dtype=bool)
     first[np.unique(text, return_index=True)[1]] = True
     single = np.flatnonzero(first.reshape(text.shape).all(axis=1) & data.same[order])
     held = np.sort(order[single[: min(heldout, len(data) // 10)]])
-    sentences = np.concatenate([data.source_text[held], data.target_text[held]])
-    touches = np.isin(data.source_text, sentences) | np.isin(data.target_text, sentences)
+    touches = np.isin(data.text, data.text[held]).any(axis=1)
     return np.flatnonzero(~touches), held
 
 

@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -19,12 +18,12 @@ MINING, STS = "mining", "sts:"
 Encode = Callable[[Sentences], np.ndarray]
 
 
-class Development(Protocol):
-    """Protocol of a measure, the higher the better, by which the best epoch is chosen."""
+@dataclass(frozen=True)
+class Development:
+    """Measure, the higher the better, by which the best epoch is chosen."""
 
     name: str
-
-    def score(self, encode: Encode) -> float: ...
+    score: Callable[[Encode], float]
 
 
 @dataclass(frozen=True)
@@ -41,37 +40,6 @@ class GradedPairs:
         found = hashlib.sha256(self.score.tobytes())
         found.update("\n".join([*self.first, *self.second]).encode("utf-8", "surrogatepass"))
         return found.hexdigest()[:16]
-
-
-class Grades:
-    """Graded pairs, tokenised. Their ``grades (n,)`` are to be those of the cosines."""
-
-    name = "correlation with grades"
-
-    def __init__(self, first: Sentences, second: Sentences, grades: np.ndarray):
-        self.first, self.second, self.grades = first, second, grades
-
-    def score(self, encode: Encode) -> float:
-        """Pearson's correlation of the cosines with the grades, -1 to 1.
-
-        A sentence without a known token has a cosine of 0.
-        """
-        cosines = np.einsum("nd,nd->n", encode(self.first), encode(self.second), dtype=np.float64)
-        return value_of(pearson(cosines, self.grades), len(self.grades))
-
-
-class Agreement:
-    """Sentences, tokenised, and a teacher's vectors of them, unit rows ``(n, d)``."""
-
-    name = "cosine with the teacher"
-
-    def __init__(self, sentences: Sentences, vectors: np.ndarray):
-        self.sentences, self.vectors = sentences, vectors
-
-    def score(self, encode: Encode) -> float:
-        """Mean cosine of student and teacher, -1 to 1."""
-        found = np.einsum("nd,nd->n", encode(self.sentences), self.vectors, dtype=np.float64)
-        return float(found.mean())
 
 
 def read_graded(select: str) -> GradedPairs | None:
@@ -94,7 +62,26 @@ def read_graded(select: str) -> GradedPairs | None:
     return GradedPairs(pairs.source, pairs.target, scores)
 
 
-def prepare_graded(graded: GradedPairs, tokenizers: Sequence[Tokenise]) -> Grades:
-    """Tokenise graded pairs; ``tokenizers`` are those of their language's column, by unit."""
+def by_grades(graded: GradedPairs, tokenizers: Sequence[Tokenise]) -> Development:
+    """Measure Pearson's correlation of the cosines with the grades, -1 to 1.
+
+    ``tokenizers`` are for the language of the pairs, by unit. A sentence without a known token has
+    a cosine of 0.
+    """
     first, second = (tokenize(tokenizers, side) for side in (graded.first, graded.second))
-    return Grades(first, second, graded.score)
+
+    def score(encode: Encode) -> float:
+        cosines = np.einsum("nd,nd->n", encode(first), encode(second), dtype=np.float64)
+        return value_of(pearson(cosines, graded.score), len(graded.score))
+
+    return Development("correlation with grades", score)
+
+
+def by_teacher(sentences: Sentences, vectors: np.ndarray) -> Development:
+    """Measure the mean cosine with a teacher's vectors of the sentences, unit rows ``(n, d)``."""
+
+    def score(encode: Encode) -> float:
+        found = np.einsum("nd,nd->n", encode(sentences), vectors, dtype=np.float64)
+        return float(found.mean())
+
+    return Development("cosine with the teacher", score)

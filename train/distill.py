@@ -26,18 +26,12 @@ from miner.text.corpus import Reader
 from miner_train import selection
 from miner_train.assemble import assemble
 from miner_train.config import TrainConfig
-from miner_train.data import UNKNOWN, PairData, SplitPairs, fingerprint, split, tokenize
-from miner_train.development import Agreement
+from miner_train.data import UNKNOWN, PairData, SplitPairs, split, tokenize
+from miner_train.development import by_teacher
 from miner_train.heldout import mining_f1
 from miner_train.language_record import recorded_languages
 from miner_train.learn_verification import add_verification
-from miner_train.pipeline import (
-    load_or_learn_vocabularies,
-    make_trainer,
-    open_tokenizers,
-    run_training,
-    tokenise,
-)
+from miner_train.pipeline import make_trainer, run_training, tokenise_once
 from miner_train.read import Text, TextPair, read_texts
 from miner_train.stages import Report, stage
 from miner_train.teacher_vectors import Axes, cached_vectors, piece_vectors
@@ -77,10 +71,9 @@ def distill(
 ) -> Model:
     """Train a student of ``teacher`` and save it to ``output``.
 
-    An interrupted run goes on where it was, as :func:`miner_train.pipeline.train_model` does.
-    ``cache`` is the directory of the teacher's vectors, which is kept; without, one beside the
-    output is used, and removed at the end. With enough bitext the student learns to verify pairs;
-    ``comparer``: and a comparer of tokens, too.
+    An interrupted run goes on where it was. ``cache`` is the directory of the teacher's vectors,
+    which is kept; without, one beside the output is used, and removed at the end. With enough
+    bitext the student learns to verify pairs, with ``comparer`` a comparer of tokens, too.
 
     Raises ArtifactError for a teacher that cannot teach and for a cache of another teacher or text,
     CorpusError for too little text.
@@ -89,24 +82,12 @@ def distill(
     _check_teacher(teacher, config)
     text, held_out, counts = _read(lessons, config, report)
     # Bitext alone is the text of 'miner train-verifier', which holds out the same pairs.
-    labels = None if text.same.all() else text.same
-    key = {
-        "config": config.as_dict(),
-        "text": fingerprint(text.source, text.target, labels),
-        "teacher": teacher.fingerprint,
-    }
-    target = Path(output)
-    place = Path(cache or target.with_name(f".{target.name}.teacher"))
+    key = {"config": config.as_dict(), "text": text.fingerprint, "teacher": teacher.fingerprint}
+    place = Path(cache or Path(output).with_name(f".{Path(output).name}.teacher"))
     with Checkpoint(output, key) as checkpoint:
         if restart:
             checkpoint.remove()
-        files = load_or_learn_vocabularies(text, config, checkpoint, report)
-        vocabularies = {"piece": files[VOCABULARIES["piece"]]}
-        tokenizers = open_tokenizers(vocabularies, config.architecture)
-        tokenised = checkpoint.load_pairs()
-        if tokenised is None:
-            tokenised = tokenise(text, tokenizers, report)
-            checkpoint.save_pairs(tokenised)
+        files, tokenizers, tokenised = tokenise_once(text, config, checkpoint, report)
         pairs = _hold_out(text, tokenised, config, report)
         sentences = [*pairs.sentences, *held_out]
         with stage(f"encoding {len(sentences)} sentences by the teacher", report, silent=True):
@@ -116,34 +97,32 @@ def distill(
         start: dict[str, np.ndarray] = {}
         if checkpoint.load_state() is None:
             with stage("encoding the pieces of the vocabulary by the teacher", report):
-                start["piece"] = _start(teacher, vocabularies["piece"], tokenised, axes)
-        trainer = make_trainer(pairs, config, tokenizers, "cpu", start)
+                start["piece"] = _start(teacher, files[VOCABULARIES["piece"]], tokenised, axes)
+        trainer = make_trainer(pairs, config, tokenizers, start=start)
         trainer.teacher = wanted
         if trainer.held is not None:
             sides = pairs.pairs.take(pairs.held).text.T
             found = mining_f1(*(wanted[ids].astype(np.float32) for ids in sides))
             report(f"held-out mining F1 of the teacher {found.f1:.4f}")
-        held_out = held_out or [one for side in pairs.text(pairs.held) for one in side]
-        row_of = {sentence: row for row, sentence in enumerate(sentences)}
-        compared = wanted[[row_of[sentence] for sentence in held_out]]
+        compared = wanted[len(pairs.sentences) :]
+        if not held_out:
+            held_out = [one for side in pairs.text(pairs.held) for one in side]
+            compared = wanted[pairs.pairs.take(pairs.held).text.T.ravel()]
         if trainer.held is None and held_out:
             known = tokenize(list(tokenizers[0].values()), held_out)
-            trainer.development = Agreement(known, compared)
+            trainer.development = by_teacher(known, compared)
         state = run_training(trainer, checkpoint, len(pairs.held), report, progress)
         record: dict[str, Any] = {
             "config": config.as_dict(),
             "teacher": {"name": teacher.address, "fingerprint": teacher.fingerprint},
             "sentences": counts,
             "text": text.counts,
-            "text fingerprint": key["text"],
+            "text fingerprint": text.fingerprint,
             "pairs": int(pairs.pairs.same[pairs.training].sum()),
             "held-out pairs": len(pairs.held),
-            "held-out mining F1": None if state.best_f1 < 0 else state.best_f1,
+            "held-out mining F1": state.mining_f1,
         }
-        threshold = None if np.isnan(state.threshold) else state.threshold
-        model = assemble(
-            state.best, config, vocabularies, None, trainer.data, threshold, record, {}
-        )
+        model = assemble(state.best, config, files, trainer.data, state.threshold, record)
         if held_out:
             cosine = float((Encoder(model).encode(held_out) * compared).sum(axis=1).mean())
             report(f"cosine with the teacher {cosine:.4f}, of {len(held_out)} held-out sentences")
@@ -179,7 +158,7 @@ def _read(
 
     Sentences of no bitext make pairs two by two, labelled as no translations.
     """
-    text = _NOTHING
+    text = Text([], [], np.empty(0, bool), np.empty(0, np.int16), [], [], [])
     if lessons.bitext:
         text = read_texts(lessons.bitext, config, lessons.exclude, report)
     excluded = frozenset[str]().union(*map(selection.read_excluded, lessons.exclude))
@@ -211,9 +190,6 @@ def _read(
     if len(text) < FEWEST:
         raise CorpusError(f"only {2 * len(text)} sentences to learn from; give more text")
     return text, held, counts
-
-
-_NOTHING = Text([], [], np.empty(0, bool), np.empty(0, np.int16), [], [], [])
 
 
 def _hold_out(text: Text, pairs: PairData, config: TrainConfig, report: Report) -> SplitPairs:

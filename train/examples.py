@@ -35,10 +35,9 @@ class Pairs:
 
 
 def draw(blocks: Iterable[Bitext], most: int, seed: int) -> Pairs:
-    """Draw ``most`` pairs at random, in random order, or all if there are fewer.
+    """Draw at most ``most`` pairs at random, in random order, whatever the blocks.
 
-    Each pair gets a random number, and the lowest stay. The result does not depend on the blocks;
-    memory holds the sample only.
+    Each pair gets a random number, and the lowest stay; memory holds the sample only.
     """
     generator = np.random.default_rng(seed)
     kept = Pairs([], [], np.zeros(0, dtype=np.int64))
@@ -50,23 +49,19 @@ def draw(blocks: Iterable[Bitext], most: int, seed: int) -> Pairs:
         keys = np.append(keys, fresh[low])
         order = np.argsort(keys, kind="stable")[:most]
         keys = keys[order]
-        kept = Pairs(
-            kept.source + more.source,
-            kept.target + more.target,
-            np.append(kept.lines, more.lines),
-        ).take(order)
+        lines = np.append(kept.lines, more.lines)
+        kept = Pairs(kept.source + more.source, kept.target + more.target, lines).take(order)
     return kept
 
 
 @dataclass(frozen=True)
 class Hardest:
-    """Hardest negatives of n pairs, each from the mega-batch of its pair.
+    """Hardest negatives of n pairs, each from the mega-batch of its pair, of ``size`` pairs.
 
-    size: pairs of a mega-batch.
-    for_source, for_target: ``(n,) int64``, negative of each source and of each target, counted over
-        both columns of all pairs given, sources first; -1 is none.
-    translation, against_source, against_target: ``(n,) float32``, cosines of source and target, of
-        the source and its negative, of the target and its negative; -inf without one.
+    for_source, for_target: ``(n,) int64``, negatives, counted over both columns of all pairs given,
+        sources first; -1 is none.
+    translation, against_source, against_target: ``(n,) float32``, cosines of source and target, and
+        of each with its negative; -inf without one.
     """
 
     size: int
@@ -95,17 +90,11 @@ def hardest(
     size = min(size, total)
     n = total // max(size, 1) * size
     chosen = np.full((2, n), -1)
+    nothing = np.random.default_rng(0)  # is not drawn from
     for start in range(0, n, max(size, 1)):
         part = slice(start, start + size)
-        found = choose_negatives(
-            source[part],
-            target[part],
-            text[0][part],
-            text[1][part],
-            "max",
-            either,
-            np.random.default_rng(0),  # draws nothing
-        )
+        own = (array[part] for array in (source, target, *text))
+        found = choose_negatives(*own, "max", either, nothing)
         chosen[:, part] = [_in_all(rows, start, size, total) for rows in found]
     both = np.concatenate([source, target])
     return Hardest(

@@ -61,15 +61,14 @@ def fit_encoder(
     config = TrainConfig(pieces=pieces, heldout=HELD_OUT)
     text = read_texts(texts, config, exclude, report)
     files = learn_vocabularies((text.source, text.target), config, report, text.language)
-    vocabularies = {units: files[VOCABULARIES[units]] for units in config.architecture.units}
-    tokenizers = open_tokenizers(vocabularies, config.architecture, None)
+    tokenizers = open_tokenizers(files, config.architecture)
     pairs = hold_out(text, tokenise(text, tokenizers, report), config, report)
     if not enough(len(pairs.held)):
         raise CorpusError(
             f"{len(pairs.held)} held-out pairs are too few to learn to verify pairs; give bitext "
             f"of at least {10 * ENOUGH} pairs that share no sentence"
         )
-    vocabulary = vocabularies["piece"]
+    vocabulary = files[VOCABULARIES["piece"]]
     with stage("encoding the pieces of the vocabulary", report):
         ids = np.concatenate([pairs.pairs.source.ids, pairs.pairs.target.ids])
         table = piece_vectors(encoder, PieceTokenizer(vocabulary), ids, principal)

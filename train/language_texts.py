@@ -1,11 +1,14 @@
 """Text of a training by pair of languages, since real mining has one pair."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from miner.encoder.lexicons import UNKNOWN as UNKNOWN_CODE
 from miner.encoder.lexicons import Direction
+from miner.encoder.model import Model
+from miner.scoring.pair_features import TokenTable
 from miner_train import data
 from miner_train.data import SplitPairs
 from miner_train.language_record import codes
@@ -33,6 +36,16 @@ def rows_by_languages(split: SplitPairs, rows: np.ndarray) -> dict[Direction, np
     if len(unknown):
         found[UNKNOWN_CODE, UNKNOWN_CODE] = [unknown]
     return {pair: np.sort(np.concatenate(parts)) for pair, parts in sorted(found.items())}
+
+
+def token_tables(model: Model, texts: Sequence[LanguageText]) -> list[TokenTable]:
+    """Return the tokens of a model that can verify, with the lexicon of each text's languages."""
+    assert model.verifying is not None and model.lexicons is not None
+    lexicons = [model.lexicons.of(*text.languages) for text in texts]
+    if not lexicons:
+        return []
+    first = TokenTable(model.verifying, lexicons[0])
+    return [first, *map(first.with_lexicon, lexicons[1:])]
 
 
 def texts_by_languages(split: SplitPairs) -> list[LanguageText]:

@@ -11,10 +11,10 @@ from torch import Tensor, nn
 
 from miner.encoder.encoder import Encoder
 from miner.kernels.aligned import COLUMNS, LEXICAL
-from miner.ragged import offsets_of
-from miner.scoring.pair_features import TokenTable
+from miner.ragged import take_lists
 from miner_train.comparer_examples import WRONG, ExampleMaker, Examples, joined
-from miner_train.language_texts import LanguageText
+from miner_train.language_texts import LanguageText, token_tables
+from miner_train.sampling import drawn_by_length
 from miner_train.stages import Report
 
 # Least translations from which a comparer is learned.
@@ -110,21 +110,17 @@ def learn_comparer(
     are learned from, with the lexicon of their languages: of n pairs, in proportion to the root of
     n, so that languages with little text count. Returns no arrays where no pair is of use.
     """
-    model = encoder.model
-    assert model.verifying is not None and model.lexicons is not None
-    table = model.verifying.table()
+    assert encoder.model.verifying is not None
+    table = encoder.model.verifying.table()
     texts = [text for text in texts if len(text.training[0])]
-    tokens: TokenTable | None = None
-    makers: list[ExampleMaker] = []
-    for text in texts:
-        lexicon = model.lexicons.of(*text.languages)
-        tokens = tokens.with_lexicon(lexicon) if tokens else TokenTable(model.verifying, lexicon)
-        makers.append(ExampleMaker(encoder, tokens, table, text.training, seed))
+    makers = [
+        ExampleMaker(encoder, tokens, table, text.training, seed)
+        for tokens, text in zip(token_tables(encoder.model, texts), texts, strict=True)
+    ]
+    counts = shares([len(text.training[0]) for text in texts])
     chosen = [
         drawn(text.training, most, [seed, 11, number])
-        for number, (text, most) in enumerate(
-            zip(texts, shares([len(text.training[0]) for text in texts]), strict=True)
-        )
+        for number, (text, most) in enumerate(zip(texts, counts, strict=True))
     ]
     total = sum(map(len, chosen))
     parts, passes = -(-total // ROUND), -(-LEAST // max(total, 1))
@@ -152,10 +148,7 @@ def shares(counts: Sequence[int]) -> list[int]:
 def drawn(text: tuple[Sequence[str], Sequence[str]], most: int, seed: Sequence[int]) -> np.ndarray:
     """Draw rows of a text, with chances in proportion to the length, in random order."""
     generator = np.random.default_rng(seed)
-    lengths = np.fromiter(map(len, text[0]), dtype=np.float64, count=len(text[0]))
-    # The largest u^(1/w) are a sample without replacement with weights w.
-    keys = generator.random(len(lengths)) ** (1 / np.maximum(lengths, 1))
-    return generator.permutation(np.argsort(-keys, kind="stable")[:most])
+    return generator.permutation(drawn_by_length(text[0], most, generator))
 
 
 def _rounds(
@@ -266,9 +259,7 @@ def rate(done: float) -> float:
 
 def gathered(examples: Examples, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Copy the tokens of pairs: ids, numbers, and lengths ``(2p,)`` of both sides in turn."""
-    starts, counts = examples.starts[pairs], np.diff(examples.starts)[pairs]
-    offsets = offsets_of(counts)
-    rows = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], counts)
+    rows, offsets = take_lists(np.arange(len(examples.ids)), examples.starts, pairs)
     first = examples.sizes[pairs]
-    lengths = np.stack([first, counts - first], axis=1).ravel()
+    lengths = np.stack([first, np.diff(offsets) - first], axis=1).ravel()
     return examples.ids[rows].astype(np.int64), examples.numbers[rows], lengths

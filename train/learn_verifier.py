@@ -21,7 +21,7 @@ from miner.scoring.context_features import CONTEXT_FEATURES, best_logits, contex
 from miner.scoring.logistic import Logistic
 from miner.scoring.margin import Candidates, candidates
 from miner.scoring.pair_features import PAIR_FEATURES, TokenTable, prepare
-from miner_train.language_texts import LanguageText
+from miner_train.language_texts import LanguageText, token_tables
 
 # Neighbours in each direction, as a search has by default.
 NEIGHBORS = 8
@@ -51,22 +51,17 @@ def learn_verifier(
 ) -> dict[str, Any] | None:
     """Learn the two logistic functions of :class:`miner.scoring.verifier.Verifier`, as JSON values.
 
-    Each of ``texts`` is mined by itself, with the lexicon of its languages, and all candidates
-    together are learned from, with ``all_distractors`` sentences at most beside the held-out ones.
-    The encoder's model has its lexicons, and was not trained on the held-out pairs. Returns None
-    where hardly any held-out pair is among the candidates: the text is no bitext, or the encoder
-    learned nothing.
+    Each of ``texts`` is mined by itself, with ``all_distractors`` sentences at most beside the
+    held-out ones, and all candidates together are learned from. The encoder's model has its
+    lexicons, and was not trained on the held-out pairs. Returns None where hardly any held-out pair
+    is among the candidates: the text is no bitext, or the encoder learned nothing.
     """
-    model = encoder.model
-    assert model.verifying is not None and model.lexicons is not None
     generator = np.random.default_rng([seed, 5])
     distractors = min(DISTRACTORS, all_distractors // max(len(texts), 1))
-    tokens: TokenTable | None = None
-    mined = []
-    for text in texts:
-        lexicon = model.lexicons.of(*text.languages)
-        tokens = tokens.with_lexicon(lexicon) if tokens else TokenTable(model.verifying, lexicon)
-        mined.append(_mine(encoder, tokens, text, distractors, generator))
+    mined = [
+        _mine(encoder, tokens, text, distractors, generator)
+        for tokens, text in zip(token_tables(encoder.model, texts), texts, strict=True)
+    ]
     if not mined:
         return None
     own = np.concatenate([part.features for part in mined])

@@ -15,12 +15,12 @@ from miner.encoder.architecture import ENCODERS
 from miner.errors import ResourceError
 from miner.machine import thread_count
 from miner_train.config import TrainConfig
-from miner_train.data import PairData, Sentences
+from miner_train.data import PairData
 from miner_train.development import Development
 from miner_train.encoders.embedding_table import inside
 from miner_train.encoders.mixed_encoder import Encoders
 from miner_train.heldout import enough, mining_f1
-from miner_train.objectives import Batch, Loss, batches, labelled_batch, taught_batch
+from miner_train.objectives import Batch, batches, labelled_batch, taught_batch
 from miner_train.sampling import epoch_order
 from miner_train.training_checkpoint import Checkpoint
 
@@ -58,43 +58,47 @@ class EpochEnd:
 Report = Callable[[Progress | EpochEnd], None]
 
 
+@dataclass
 class State:
-    """Position of the training, and the arrays of the best epoch so far."""
+    """Position of the training, and the best epoch so far.
 
-    def __init__(self) -> None:
-        # Arrays learned by the best epoch, by name.
-        self.best: dict[str, np.ndarray] = {}
-        # Held-out F1 and threshold of that epoch, and what it was chosen by.
-        self.best_f1, self.threshold, self.best_score = -1.0, np.nan, -np.inf
-        # Steps of the optimiser in all; epochs done; pairs done of the current epoch.
-        self.step, self.epoch, self.position = 0, 0, 0
-        self.loss_sum, self.loss_count = 0.0, 0
+    best: arrays that this epoch learned, by name.
+    best_f1, threshold: its held-out F1 and threshold. best_score: what it was chosen by.
+    step: steps of the optimiser in all. epoch: epochs done. position: pairs done of the next one.
+    """
 
-    SCALARS = ("best_f1", "threshold", "best_score", "loss_sum")
-    COUNTERS = ("step", "epoch", "position", "loss_count")
+    best: dict[str, np.ndarray] = field(default_factory=dict)
+    best_f1: float = -1.0
+    threshold: float = np.nan
+    best_score: float = -np.inf
+    step: int = 0
+    epoch: int = 0
+    position: int = 0
+    loss_sum: float = 0.0
+    loss_count: int = 0
+
+    @property
+    def mining_f1(self) -> float | None:
+        """F1 of the best epoch; None without a held-out task."""
+        return None if self.best_f1 < 0 else self.best_f1
 
     def arrays(self) -> dict[str, np.ndarray]:
-        names = (*self.SCALARS, *self.COUNTERS)
-        best = {f"best/{name}": array for name, array in self.best.items()}
-        return {**{name: np.asarray(getattr(self, name)) for name in names}, **best}
+        numbers = {key: np.asarray(value) for key, value in vars(self).items() if key != "best"}
+        return {**numbers, **{f"best/{name}": array for name, array in self.best.items()}}
 
-    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
         self.best = inside("best", arrays)
-        for name in self.SCALARS:
-            setattr(self, name, float(arrays[name]))
-        for name in self.COUNTERS:
-            setattr(self, name, int(arrays[name]))
+        for name in vars(self).keys() - {"best"}:
+            setattr(self, name, arrays[name].item())
 
 
 class Trainer:
     """Trains the encoders of ``config`` on ``data``; ``held`` is the held-out mining task.
 
-    ``sizes`` are the sizes of the vocabularies by unit, in the order of the sentences' views, and
-    ``start`` their initial embeddings (:class:`~miner_train.encoders.mixed_encoder.Encoders`).
-    ``resample(epoch)`` returns the data of an epoch under subword sampling. ``groups`` are rows of
-    ``held`` whose F1 is reported too. The best epoch has the highest F1, or the highest score of
-    the attribute ``development`` if it is set. With ``teacher``, vectors ``(s, d)`` by text id, the
-    objective is to have these (:func:`~miner_train.objectives.taught_batch`).
+    ``sizes`` and ``start`` are those of :class:`~miner_train.encoders.mixed_encoder.Encoders`.
+    ``groups`` are rows of ``held`` whose F1 is reported too. The best epoch has the highest F1, or
+    the highest score by ``development`` if it is set. With ``teacher``, vectors ``(s, d)`` by text
+    id, the objective is to have these (:func:`~miner_train.objectives.taught_batch`).
 
     Everything random follows from the seed, the epoch and the position in it, so that a training
     continued from a checkpoint takes the same steps.
@@ -108,7 +112,6 @@ class Trainer:
         held: PairData | None,
         device: str = "cpu",
         start: Mapping[str, np.ndarray] | None = None,
-        resample: Callable[[int], PairData] | None = None,
         groups: Mapping[str, np.ndarray] | None = None,
     ):
         self.config = config
@@ -116,7 +119,7 @@ class Trainer:
         self.held = held if held is not None and enough(held) else None
         self.encoders = Encoders(config, sizes, device, start)
         self.state = State()
-        self.resample, self.groups = resample, groups or {}
+        self.groups = groups or {}
         self.development: Development | None = None
         self.teacher: np.ndarray | None = None
         # With pairs of both labels no negatives are chosen.
@@ -139,39 +142,34 @@ class Trainer:
         """
         if checkpoint is not None and (saved := checkpoint.load_state()) is not None:
             self.restore(saved)
-        state, last = self.state, time.monotonic()
-        with interrupt_held_back() as interrupted, step_threads(self.config):
+        state = self.state
+        with saving(checkpoint, self.arrays) as save, step_threads(self.config):
             if self.config.epochs == 0:
                 self._evaluate(0.0)
             while state.epoch < self.config.epochs:
                 for progress in self.run_epoch():
                     report(progress)
-                    due = time.monotonic() - last > CHECKPOINT_EVERY
-                    if checkpoint is not None and (due or interrupted()):
-                        checkpoint.save_state(self.arrays())
-                        last = time.monotonic()
-                    if interrupted():
-                        raise KeyboardInterrupt
+                    save(False)
                 report(self._finish_epoch())
-                if checkpoint is not None:
-                    checkpoint.save_state(self.arrays())
-                    last = time.monotonic()
+                save(True)
         return state
 
     def run_epoch(self) -> Iterator[Progress]:
         """Train for the rest of the epoch; yield after each mega-batch, with a consistent state."""
         config, state, n = self.config, self.state, len(self.data)
-        data = self.data if self.resample is None else self.resample(state.epoch)
         order = epoch_order(self.data.language, config, state.epoch)
         while state.position < n:
             size = config.batch * self._megabatch()
             rows = order[state.position : state.position + size]
             generator = np.random.default_rng([config.seed, 4, state.epoch, state.position])
-            pool = data.take(rows)
+            pool = self.data.take(rows)
             for sentences, loss in self._batches(pool, generator):
                 done = (state.epoch * n + state.position) / (config.epochs * n)
                 rate = config.rate * (1 - (1 - config.final_rate) * done)
-                state.loss_sum += self._step(sentences, loss, rate, generator)
+                value, gradient = loss(self.encoders.forward(sentences, generator))
+                state.step += 1
+                self.encoders.backward(gradient, state.step, rate)
+                state.loss_sum += value
                 state.loss_count += 1
             state.position += len(rows)
             mean = state.loss_sum / max(state.loss_count, 1)
@@ -195,20 +193,10 @@ class Trainer:
             return config.megabatch
         return min(config.megabatch, 1 + self.state.step // config.anneal)
 
-    def _step(
-        self, sentences: Sentences, loss: Loss, rate: float, generator: np.random.Generator
-    ) -> float:
-        """Take one step: forward, backward, Adam. Return the loss."""
-        value, gradient = loss(self.encoders.forward(sentences, generator))
-        self.state.step += 1
-        self.encoders.backward(gradient, self.state.step, rate)
-        return value
-
     def _finish_epoch(self) -> EpochEnd:
         """Evaluate the epoch, keep its arrays if it is the best so far, go to the next."""
         state = self.state
-        loss = state.loss_sum / max(state.loss_count, 1)
-        end = self._evaluate(loss)
+        end = self._evaluate(state.loss_sum / max(state.loss_count, 1))
         state.epoch, state.position = state.epoch + 1, 0
         state.loss_sum, state.loss_count = 0.0, 0
         return replace(end, epoch=state.epoch)
@@ -254,9 +242,8 @@ class Trainer:
 def step_threads(config: TrainConfig, most: int | None = None) -> Iterator[None]:
     """Set the number of threads of a step, on which the last bits of torch's sums depend.
 
-    As many as there are cores, or ``most``; two for an average under an objective that chooses
-    negatives, whose mini-batches of a hundred pairs are too small for more. The choice of negatives
-    brings threads of its own, and so does a recurrent network.
+    As many as there are cores, or ``most``; two under an objective that chooses negatives, whose
+    mini-batches are too small for more. A recurrent network brings threads of its own.
     """
     threads = thread_count(most) if config.objective == "softmax" else min(2, thread_count(most))
     recurrent = any(ENCODERS[name].network for name in config.encoders)
@@ -281,6 +268,30 @@ def memory_named(batch: str) -> Iterator[None]:
         raise ResourceError(
             f"out of memory in a batch of {batch}; give a smaller --batch"
         ) from None
+
+
+@contextmanager
+def saving(
+    checkpoint: Checkpoint | None, arrays: Callable[[], dict[str, np.ndarray]]
+) -> Iterator[Callable[[bool], None]]:
+    """Yield ``save(always)``, to be called after each step and, with True, after each epoch.
+
+    It saves the ``arrays`` if it must, or if the last checkpoint is older than `CHECKPOINT_EVERY`.
+    After a step that was interrupted it saves them and raises KeyboardInterrupt.
+    """
+    last = time.monotonic()
+    with interrupt_held_back() as interrupted:
+
+        def save(always: bool) -> None:
+            nonlocal last
+            if always or interrupted() or time.monotonic() - last > CHECKPOINT_EVERY:
+                if checkpoint is not None:
+                    checkpoint.save_state(arrays())
+                last = time.monotonic()
+            if interrupted() and not always:
+                raise KeyboardInterrupt
+
+        yield save
 
 
 @contextmanager

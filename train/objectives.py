@@ -149,20 +149,10 @@ def _with_negatives(
         found = forbidden_pairs(pool.text[part], pool.text[candidates])
         return torch.from_numpy(found) if len(found) else None
 
-    to_source, to_target = forbidden(for_source), forbidden(for_target)
+    masks = forbidden(for_source), forbidden(for_target)
 
     def loss(vectors: Tensor) -> Tensor:
-        source, target, source_negative, target_negative = vectors.chunk(4)
-        return softmax_with_negatives(
-            source,
-            target,
-            source_negative,
-            target_negative,
-            to_source,
-            to_target,
-            config.scale,
-            config.margin,
-        )
+        return softmax_with_negatives(*vectors.chunk(4), *masks, config.scale, config.margin)
 
     return _by_autograd(loss)
 

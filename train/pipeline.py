@@ -3,35 +3,31 @@
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from miner.device import resolve_device
-from miner.encoder.architecture import TARGET, VOCABULARIES, Architecture
-from miner.encoder.model import CONFIG, SEGMENTATION, Model
+from miner.encoder.architecture import TARGET, Architecture
+from miner.encoder.model import CONFIG, Model
 from miner.encoder.tokenizer import Tokenizer, open_tokenizer
 from miner.errors import CorpusError
 from miner.names import SIDES
 from miner.progress import Reporter, silent
 from miner.text.artifacts import replaceable
-from miner_train.assemble import assemble
+from miner_train.assemble import assemble, by_unit
 from miner_train.config import TrainConfig
-from miner_train.data import PairData, SplitPairs, fingerprint, prepare, split
-from miner_train.development import MINING, prepare_graded, read_graded
+from miner_train.data import PairData, SplitPairs, prepare, split
+from miner_train.development import MINING, by_grades, read_graded
 from miner_train.heldout import enough
 from miner_train.language_record import recorded_languages
 from miner_train.learn_verification import add_verification
 from miner_train.loop import EpochEnd, Progress, State, Trainer, memory_named
 from miner_train.read import Text, TextPair, read_texts
 from miner_train.stages import Report, stage
-from miner_train.subword_sampling import resampled
 from miner_train.training_checkpoint import Checkpoint
 from miner_train.vocabulary import learn_vocabularies
 
-# Pretrained words and their vectors (n, d) float32.
 # Tokenizers of the source and of the target column, by unit.
 Tokenizers = list[dict[str, Tokenizer]]
 
@@ -77,54 +73,38 @@ def train_model(
             "language pairs (de-en)"
         )
     graded = read_graded(select)
-    key = _key(text, config)
+    key = {"config": config.as_dict(), "text": text.fingerprint}
+    if text.languages:
+        key["languages"] = [text.languages, hashlib.sha256(text.language.tobytes()).hexdigest()]
     if graded is not None:
         key["graded"] = graded.digest
     with Checkpoint(output, key) as checkpoint:
         if restart:
             checkpoint.remove()
-        files = load_or_learn_vocabularies(text, config, checkpoint, report)
-        vocabularies = {units: files[VOCABULARIES[units]] for units in config.architecture.units}
-        segmentation = files.get(SEGMENTATION)
-        of_target = _of_target(files, config)
-        tokenizers = open_tokenizers(vocabularies, config.architecture, segmentation, of_target)
-        tokenised = checkpoint.load_pairs()
-        if tokenised is None:
-            tokenised = tokenise(text, tokenizers, report)
-            checkpoint.save_pairs(tokenised)
+        files, tokenizers, tokenised = tokenise_once(text, config, checkpoint, report)
         try:
             pairs = hold_out(text, tokenised, config, report)
         except CorpusError:
             checkpoint.remove()  # it must not be met by the right text, given next
             raise
-        trainer = make_trainer(pairs, config, tokenizers, device, {})
+        trainer = make_trainer(pairs, config, tokenizers, device)
         if graded is not None:
-            trainer.development = prepare_graded(graded, list(tokenizers[1].values()))
+            trainer.development = by_grades(graded, list(tokenizers[1].values()))
         state = run_training(trainer, checkpoint, len(pairs.held), report, progress)
-        if threshold is None and not np.isnan(state.threshold):
-            threshold = state.threshold
         record = {
             "config": config.as_dict(),
             "text": text.counts,
-            "text fingerprint": key["text"],
+            "text fingerprint": text.fingerprint,
             **({"excluded": text.excluded} if exclude else {}),
             "labels": any(text.label_col for text in texts),
             "scores": any(text.score_col for text in texts),
             "pairs": len(pairs.training),
             "held-out pairs": len(pairs.held),
-            "held-out mining F1": None if state.best_f1 < 0 else state.best_f1,
+            "held-out mining F1": state.mining_f1,
             **({} if graded is None else {"correlation with grades": state.best_score}),
         }
-        model = assemble(
-            state.best,
-            config,
-            vocabularies,
-            segmentation,
-            trainer.data,
-            threshold,
-            record,
-            of_target,
-        )
+        threshold = state.threshold if threshold is None else threshold
+        model = assemble(state.best, config, files, trainer.data, threshold, record)
         model = replace(model, languages=recorded_languages(pairs, text.counts))
         if verifier and config.epochs:  # an untrained baseline must not know translations
             model = add_verification(model, pairs, config.seed, report, comparer=comparer)
@@ -133,59 +113,40 @@ def train_model(
         return model
 
 
-def _key(text: Text, config: TrainConfig) -> dict[str, Any]:
-    """Key of the checkpoint: all that decides the training."""
-    labels = None if text.same.all() else text.same
-    key: dict[str, Any] = {
-        "config": config.as_dict(),
-        "text": fingerprint(text.source, text.target, labels),
-    }
-    if text.languages:
-        key["languages"] = [text.languages, hashlib.sha256(text.language.tobytes()).hexdigest()]
-    return key
-
-
-def load_or_learn_vocabularies(
+def tokenise_once(
     text: Text, config: TrainConfig, checkpoint: Checkpoint, report: Report
-) -> dict[str, bytes]:
-    """Load the vocabularies from the checkpoint, or learn them; by their files' names."""
-    files = checkpoint.load_vocabulary()
-    if files is not None:
-        report(f"going on from {checkpoint.directory}")
-        return files
-    sides = text.source, text.target
-    files = learn_vocabularies(sides, config, report, text.language)
-    checkpoint.save_vocabulary(files)
-    return files
+) -> tuple[dict[str, bytes], Tokenizers, PairData]:
+    """Learn the vocabularies of a text and tokenise it, or load both from the checkpoint.
 
-
-def open_tokenizers(
-    files: Mapping[str, bytes],
-    architecture: Architecture,
-    segmentation: bytes | None = None,
-    target: Mapping[str, bytes] | None = None,
-) -> Tokenizers:
-    """Open the tokenizers of both columns; ``files`` are the vocabularies by unit.
-
-    ``target`` are the target column's own vocabularies, and its segmentation, if it has some.
+    Returns the files of the vocabularies by name, the tokenizers, and the tokenised pairs.
     """
+    files = checkpoint.load_vocabulary()
+    if files is None:
+        files = learn_vocabularies((text.source, text.target), config, report, text.language)
+        checkpoint.save_vocabulary(files)
+    else:
+        report(f"going on from {checkpoint.directory}")
+    tokenizers = open_tokenizers(files, config.architecture)
+    pairs = checkpoint.load_pairs()
+    if pairs is None:
+        pairs = tokenise(text, tokenizers, report)
+        checkpoint.save_pairs(pairs)
+    return files, tokenizers, pairs
+
+
+def open_tokenizers(files: Mapping[str, bytes], architecture: Architecture) -> Tokenizers:
+    """Open the tokenizers of both columns; ``files`` are the vocabularies by file name."""
+    known, target = by_unit(files, architecture), by_unit(files, architecture, TARGET)
+    segmentation = known.pop("segmentation", None)
     return [
         {
             units: open_tokenizer(
-                units, files[units], architecture, segmentation, side=side, target=target
+                units, vocabulary, architecture, segmentation, side=side, target=target
             )
-            for units in architecture.units
+            for units, vocabulary in known.items()
         }
         for side in SIDES
     ]
-
-
-def _of_target(files: Mapping[str, bytes], config: TrainConfig) -> dict[str, bytes]:
-    """Return the target column's own vocabularies by unit, and its segmentation, if it has some."""
-    names = {units: VOCABULARIES[units] for units in config.architecture.units}
-    names["segmentation"] = SEGMENTATION
-    found = {key: files.get(TARGET + name) for key, name in names.items()}
-    return {key: content for key, content in found.items() if content is not None}
 
 
 def tokenise(text: Text, tokenizers: Tokenizers, report: Report) -> PairData:
@@ -214,29 +175,24 @@ def hold_out(text: Text, pairs: PairData, config: TrainConfig, report: Report) -
     return SplitPairs(pairs, training, held, text.sentences, text.languages)
 
 
-def _held_by_language(pairs: SplitPairs) -> dict[str, np.ndarray]:
-    """Places of the held-out pairs of each language pair; none unless there are several of them."""
-    if len(pairs.languages) < 2:
-        return {}
-    return {name: rows for name, rows in pairs.by_language(pairs.held).items() if enough(rows)}
-
-
 def make_trainer(
     pairs: SplitPairs,
     config: TrainConfig,
     tokenizers: Tokenizers,
-    device: str,
-    start: Mapping[str, np.ndarray],
+    device: str = "cpu",
+    start: Mapping[str, np.ndarray] | None = None,
 ) -> Trainer:
-    """Make the trainer; ``start`` are initial embeddings ``(V, d) float32`` by unit."""
+    """Make the trainer; ``start`` are initial embeddings ``(V, d) float32`` by unit.
+
+    The F1 of each language pair is reported, too, where there are several of them.
+    """
     sizes = {units: tokenizer.size for units, tokenizer in tokenizers[0].items()}
-    data = pairs.pairs.take(pairs.training)
-    resample = None
-    if config.sampling:
-        resample = partial(resampled, data, pairs.sentences, tokenizers, config)
-    held = pairs.pairs.take(pairs.held)
-    groups = _held_by_language(pairs)
-    return Trainer(config, sizes, data, held, device, start, resample, groups)
+    training, held = pairs.pairs.take(pairs.training), pairs.pairs.take(pairs.held)
+    groups: dict[str, np.ndarray] = {}
+    if len(pairs.languages) > 1:
+        found = pairs.by_language(pairs.held)
+        groups = {name: rows for name, rows in found.items() if enough(rows)}
+    return Trainer(config, sizes, training, held, device, start, groups)
 
 
 def run_training(
@@ -269,6 +225,6 @@ def run_training(
 
     with memory_named(f"{config.batch} pairs"), stage(work, report, silent=True):
         state = trainer.run(checkpoint, listen)
-    if not config.epochs and state.best_f1 >= 0:
-        report(f"not trained: held-out mining F1 {state.best_f1:.4f}")
+    if not config.epochs and state.mining_f1 is not None:
+        report(f"not trained: held-out mining F1 {state.mining_f1:.4f}")
     return state

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from miner.text.bitext import parse_scores, read_bitext
 from miner.text.formats import USUAL_FORMAT, BitextFormat
 from miner_train import selection
 from miner_train.config import TrainConfig
-from miner_train.data import UNKNOWN
+from miner_train.data import UNKNOWN, fingerprint
 from miner_train.stages import Report
 
 # Codes of a language pair.
@@ -73,6 +74,11 @@ class Text:
     def __len__(self) -> int:
         return len(self.source)
 
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hash of the pairs and of their labels, if some are labelled as no translations."""
+        return fingerprint(self.source, self.target, None if self.same.all() else self.same)
+
     @property
     def sentences(self) -> list[str]:
         """The distinct sentences, in the order of their text ids."""
@@ -102,7 +108,7 @@ def read_texts(
     if config.sample:
         rows = selection.draw(len(source), config.sample, config.seed)
         report(f"{len(rows)} of {len(source)} pairs drawn")
-        source, target = ([side[row] for row in rows.tolist()] for side in (source, target))
+        source, target = _taken([source, target], rows)
         same, language = same[rows], language[rows]
     if exclude and not any("with excluded sentences" in count for count in counts):
         report(f"warning: no pair has a sentence of {', '.join(exclude)}")
@@ -143,8 +149,8 @@ def _read_text(text: TextPair, config: TrainConfig, excluded: Set[str], report: 
     if config.objective != "contrastive":
         unlike = int((~same[rows]).sum())
         rows = rows[same[rows]]
-    sides = [[side[row] for row in rows.tolist()] for side in (bitext.source, bitext.target)]
-    gone = selection.seen(sides, excluded)
+    both = [bitext.source, bitext.target]
+    gone = selection.seen(_taken(both, rows), excluded)
     rows = rows[~gone]
     left_out = {
         "empty": bitext.empty,
@@ -163,9 +169,11 @@ def _read_text(text: TextPair, config: TrainConfig, excluded: Set[str], report: 
         "pairs": len(rows),
         **{why: count for why, count in left_out.items() if count or why in USUAL},
     }
-    source, target = (
-        [side[row] for row in rows.tolist()] for side in (bitext.source, bitext.target)
-    )
+    source, target = _taken(both, rows)
     languages = [] if text.languages is None else [text.languages]
     language = np.full(len(rows), 0 if languages else UNKNOWN, np.int16)
     return Text(source, target, same[rows], language, languages, [record], [])
+
+
+def _taken(sides: Sequence[Sequence[str]], rows: np.ndarray) -> list[list[str]]:
+    return [[side[row] for row in rows.tolist()] for side in sides]

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from miner.encoder.model import CONFIG, Model, load
+from miner.encoder.architecture import VOCABULARIES
+from miner.encoder.model import CONFIG, SEGMENTATION, Model, load
 from miner.errors import ArtifactError, CorpusError
 from miner.text.artifacts import replaceable
 from miner_train.config import TrainConfig
-from miner_train.data import fingerprint
 from miner_train.learn_verification import add_verification
 from miner_train.pipeline import hold_out, open_tokenizers, tokenise
 from miner_train.read import TextPair, read_texts
@@ -45,13 +45,16 @@ def relearn_verification(
         )
     config = TrainConfig.from_dict(known.training.get("config", {}))
     text = read_texts(texts, config, exclude, report)
-    other = fingerprint(text.source, text.target) != known.training.get(FINGERPRINT)
+    other = text.fingerprint != known.training.get(FINGERPRINT)
     if other:
         report(
             "warning: not the text of the encoder's training; leave out pairs of that, since "
             "verification is learned from pairs that the encoder has not seen"
         )
-    tokenizers = open_tokenizers(known.vocabularies, known.architecture, known.segmentation)
+    files = {VOCABULARIES[units]: content for units, content in known.vocabularies.items()}
+    if known.segmentation is not None:
+        files[SEGMENTATION] = known.segmentation
+    tokenizers = open_tokenizers(files, known.architecture)
     pairs = hold_out(text, tokenise(text, tokenizers, report), config, report)
     learned = add_verification(known, pairs, config.seed, report, comparer=comparer)
     if learned is known:

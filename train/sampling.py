@@ -1,8 +1,10 @@
-"""Order of the pairs of an epoch: language pairs sampled by temperature.
+"""Samples of pairs: the order of an epoch, by language pair, and draws by length.
 
 Temperature: Arivazhagan et al. 2019, "Massively multilingual neural machine translation in the
 wild", section 3.2.
 """
+
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -12,9 +14,8 @@ from miner_train.config import TrainConfig
 def epoch_order(language: np.ndarray, config: TrainConfig, epoch: int) -> np.ndarray:
     """Return rows in the order of an epoch, ``(n,) int64``.
 
-    ``language (n,) int16`` are the numbers of the pairs' language pairs; pairs of unknown languages
-    share one number. The order holds each row once, or as often as the temperature asks. Seed and
-    epoch decide everything. A single language pair has no repeats.
+    ``language (n,) int16`` are the numbers of the language pairs. The order holds each row once, or
+    as often as the temperature asks. A single language pair has no repeats.
     """
     n = len(language)
     generator = np.random.default_rng([config.seed, 3, epoch])
@@ -38,22 +39,26 @@ def shares(counts: np.ndarray, temperature: float) -> np.ndarray:
     return found
 
 
+def drawn_by_length(
+    sentences: Sequence[str], most: int, generator: np.random.Generator
+) -> np.ndarray:
+    """Draw at most this many rows, with chances in proportion to the sentences' lengths."""
+    lengths = np.fromiter(map(len, sentences), dtype=np.float64, count=len(sentences))
+    # The largest u^(1/w) are a sample without replacement with weights w.
+    keys = generator.random(len(lengths)) ** (1 / np.maximum(lengths, 1))
+    return np.argsort(-keys, kind="stable")[:most]
+
+
 def _resampled(
     order: np.ndarray, language: np.ndarray, temperature: float, generator: np.random.Generator
 ) -> np.ndarray:
     """Repeat or leave out rows of ``order``, so that each language pair has its share."""
-    groups = _by_language(order, language)
+    groups = [order[language[order] == number] for number in np.unique(language)]
     takes = shares(np.array([len(rows) for rows in groups]), temperature)
-    found = [order[:0]]
+    found = []
     for rows, share in zip(groups, takes.tolist(), strict=True):
         passes = -(-share // len(rows))
         found += [generator.permutation(rows) for _ in range(passes - 1)]
         if share:
             found.append(generator.permutation(rows)[: share - (passes - 1) * len(rows)])
     return np.concatenate(found)
-
-
-def _by_language(order: np.ndarray, language: np.ndarray) -> list[np.ndarray]:
-    """Split rows by language pair, each part in the order given."""
-    numbers = language[order]
-    return [order[numbers == number] for number in np.unique(numbers)]

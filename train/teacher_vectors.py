@@ -71,15 +71,13 @@ def _check_key(
     place: Path, name: str | Path, teacher: SentenceEncoder, sentences: Sequence[str]
 ) -> None:
     """Compare the key of the directory with teacher and text; write it to a new directory."""
-    digest = hashlib.sha256()
-    for sentence in sentences:
-        digest.update(sentence.encode("utf-8", "surrogatepass") + b"\n")
+    lines = (sentence.encode("utf-8", "surrogatepass") + b"\n" for sentence in sentences)
     key = {
         "teacher": teacher.address,
         "fingerprint": teacher.fingerprint,
         "dimension": teacher.dimension,
         "sentences": len(sentences),
-        "text": digest.hexdigest(),
+        "text": hashlib.sha256(b"".join(lines)).hexdigest(),
     }
     if not (place / KEY).exists():
         try:
@@ -91,12 +89,12 @@ def _check_key(
         return
     try:
         found = json.loads((place / KEY).read_text(encoding="utf-8"))
-        other = str(found["teacher"]), str(found["fingerprint"])
+        other, digest = found["teacher"], found["fingerprint"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ArtifactError(f"{place / KEY}: cannot be read ({error}); give --restart") from None
-    if other[1] != teacher.fingerprint:
+    if digest != teacher.fingerprint:
         raise ArtifactError(
-            f"{name}: vectors of {other[0]} ({other[1]}), not of {teacher.address} "
+            f"{name}: vectors of {other} ({digest}), not of {teacher.address} "
             f"({teacher.fingerprint}); name another --cache, or give --restart"
         )
     if found != key:
@@ -132,12 +130,7 @@ class Axes:
 
     def reduce_parts(self, parts: Sequence[np.ndarray]) -> np.ndarray:
         """Reduce all parts: ``(n, d) float16``."""
-        out = np.empty((sum(map(len, parts)), self.axes.shape[1]), dtype=np.float16)
-        start = 0
-        for part in parts:
-            out[start : start + len(part)] = self.reduce(part)
-            start += len(part)
-        return out
+        return np.concatenate([self.reduce(part).astype(np.float16) for part in parts])
 
 
 def unit_rows(vectors: np.ndarray) -> np.ndarray:
@@ -161,9 +154,8 @@ def piece_vectors(
     processor = tokenizer.processor
     rows = np.flatnonzero(tokenizer.meaningful)
     texts = [processor.id_to_piece(int(row)).replace(SPACE_MARK, " ").strip() for row in rows]
-    known = np.empty((len(rows), encoder.dimension), dtype=np.float32)
-    for start in range(0, len(rows), BLOCK):
-        known[start : start + BLOCK] = encoder.encode(texts[start : start + BLOCK])
+    blocks = (texts[start : start + BLOCK] for start in range(0, len(texts), BLOCK))
+    known = np.concatenate(list(map(encoder.encode, blocks)))
     reduced = unit_rows(reduce(known))
     count = np.bincount(ids, minlength=tokenizer.size)[rows]
     weight = RARE / (RARE + count / max(len(ids), 1))

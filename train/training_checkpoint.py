@@ -1,19 +1,17 @@
 """Checkpoint of a training: files beside the model to be, replaced atomically."""
 
 import hashlib
-import io
 import json
 import os
 import shutil
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial
+from operator import methodcaller
 from pathlib import Path
 from typing import IO, Any
 
-import h5py
 import numpy as np
 
 from miner.encoder.architecture import TARGET, VOCABULARIES
@@ -24,7 +22,7 @@ from miner.text.locks import lock
 from miner_train.data import PairData, Sentences
 
 # Another number if the format of the files changes: a checkpoint of another one is refused.
-VERSION = 3
+VERSION = 4
 # Bytes of a digest, and of the block that is hashed at a time.
 DIGEST, BLOCK = 32, 1 << 22
 # Fields of PairData with one number for each pair, in their order.
@@ -84,79 +82,68 @@ class Checkpoint:
             shutil.rmtree(self.directory, ignore_errors=True)
             self.directory.mkdir(parents=True)
             for name, content in files.items():
-                self._write(name, partial(_put, content))
+                self._write(name, methodcaller("write", content))
             # Compared as a whole, and so without a digest.
-            self._write("key.json", partial(_put, self.key.encode()), digest=False)
+            self._write("key.json", methodcaller("write", self.key.encode()), digest=False)
         except OSError as error:
             raise resource_error(error, self.directory) from error
 
     def load_pairs(self) -> PairData | None:
         """Read the pairs of :meth:`save_pairs`, None without any. Raises ArtifactError."""
-        path = self.directory / "pairs.h5"
-        if not path.exists():
+        arrays = self._load("pairs.npz")
+        if arrays is None:
             return None
-        _verify(path)
-        try:
-            with h5py.File(path, "r") as file:
-                source, target = (
-                    [
-                        Sentences(view["ids"][()], view["offsets"][()])
-                        for _, view in sorted(file[side].items())
-                    ]
-                    for side in ("source", "target")
-                )
-                rest = [file[name][()] for name in COLUMNS]
-        except (OSError, KeyError, RuntimeError) as error:
-            reason = str(error).split("\n")[0]
-            raise ArtifactError(
-                f"{path}: cannot be read ({reason}); give --restart to begin anew"
-            ) from None
-        left, right = (replace(views[0], also=tuple(views[1:])) for views in (source, target))
-        return PairData(left, right, *rest)
+
+        def side(name: str) -> Sentences:
+            count = sum(key.startswith(f"{name}/ids/") for key in arrays)
+            first, *also = (
+                Sentences(arrays[f"{name}/ids/{view}"], arrays[f"{name}/offsets/{view}"])
+                for view in range(count)
+            )
+            return replace(first, also=tuple(also))
+
+        return PairData(side("source"), side("target"), *(arrays[name] for name in COLUMNS))
 
     def save_pairs(self, pairs: PairData) -> None:
         """Write the tokenised pairs."""
-
-        def write(file: IO[bytes]) -> None:
-            # Made in memory, since HDF5 may end the process where a disk is full.
-            whole = io.BytesIO()
-            with h5py.File(whole, "w") as made:
-                for side, sentences in (("source", pairs.source), ("target", pairs.target)):
-                    for number, view in enumerate(sentences.views):
-                        made[f"{side}/{number}/ids"] = view.ids
-                        made[f"{side}/{number}/offsets"] = view.offsets
-                for name in COLUMNS:
-                    made[name] = getattr(pairs, name)
-            file.write(whole.getbuffer())
-
-        try:
-            self._write("pairs.h5", write)
-        except OSError as error:
-            raise resource_error(error, self.directory) from error
+        arrays = {name: getattr(pairs, name) for name in COLUMNS}
+        for name, side in (("source", pairs.source), ("target", pairs.target)):
+            for number, view in enumerate(side.views):
+                arrays[f"{name}/ids/{number}"] = view.ids
+                arrays[f"{name}/offsets/{number}"] = view.offsets
+        self._save("pairs.npz", arrays)
 
     def load_state(self) -> dict[str, np.ndarray] | None:
-        path = self.directory / "state.npz"
+        """Read the arrays of :meth:`save_state`, None without any. Raises ArtifactError."""
+        return self._load("state.npz")
+
+    def save_state(self, state: Mapping[str, np.ndarray]) -> None:
+        """Write the arrays of a training's state."""
+        self._save("state.npz", state)
+
+    def remove(self) -> None:
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def _load(self, name: str) -> dict[str, np.ndarray] | None:
+        path = self.directory / name
         if not path.exists():
             return None
         _verify(path)
         try:
-            with np.load(path, allow_pickle=False) as state:
-                return dict(state)
+            with np.load(path, allow_pickle=False) as arrays:
+                return dict(arrays)
         except (OSError, EOFError, ValueError, zipfile.BadZipFile) as error:
             raise ArtifactError(
                 f"{path}: cannot be read ({error}); give --restart to begin anew"
             ) from None
 
-    def save_state(self, state: dict[str, np.ndarray]) -> None:
+    def _save(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
         try:
-            self._write("state.npz", lambda file: np.savez(file, **state))  # type: ignore[arg-type]
+            self._write(name, lambda file: np.savez(file, **arrays))  # type: ignore[arg-type]
         except OSError as error:
             raise resource_error(error, self.directory) from error
 
-    def remove(self) -> None:
-        shutil.rmtree(self.directory, ignore_errors=True)
-
-    def _write(self, name: str, write: Any, digest: bool = True) -> None:
+    def _write(self, name: str, write: Callable[[IO[bytes]], Any], digest: bool = True) -> None:
         temporary = self.directory / f"{name}.partial"
         try:
             with open(temporary, "w+b") as file:
@@ -169,10 +156,6 @@ class Checkpoint:
             durable.replace(temporary, self.directory / name)
         finally:
             temporary.unlink(missing_ok=True)
-
-
-def _put(content: bytes, file: IO[bytes]) -> None:
-    file.write(content)
 
 
 def _verify(path: Path) -> None:

@@ -1,5 +1,6 @@
 """Vocabularies of a model, of all languages or of each column: pieces, words, morphs, trigrams."""
 
+import dataclasses
 import io
 import random
 from collections import Counter
@@ -35,29 +36,19 @@ def learn_vocabularies(
     report: Report,
     language: np.ndarray | None = None,
 ) -> dict[str, bytes]:
-    """Learn a vocabulary for each unit, by the names of their files in a model directory.
+    """Learn a vocabulary for each unit from lists of sentences, by file names in a model directory.
 
-    With separate vocabularies each column has one of its own, learned from its text alone, of the
-    size of the configuration. ``sides`` are the lists of sentences. ``language (n,) int16`` are the
+    With separate vocabularies each column has one of its own. ``language (n,) int16`` are the
     language pairs of aligned sides, for the sample of pieces.
     """
+    files: dict[str, bytes] = {}
     if config.architecture.separate:
-        files: dict[str, bytes] = {}
+        shared = dataclasses.replace(config, vocabularies="shared")
         for side, prefix, column in zip(sides, ("", TARGET), SIDES, strict=True):
             with stage(f"vocabulary of the {column} column", report, silent=True):
-                own = _learned([side], config, report, language)
+                own = learn_vocabularies([side], shared, report, language)
             files |= {prefix + name: content for name, content in own.items()}
         return files
-    return _learned(sides, config, report, language)
-
-
-def _learned(
-    sides: Sequence[Sequence[str]],
-    config: TrainConfig,
-    report: Report,
-    language: np.ndarray | None,
-) -> dict[str, bytes]:
-    files = {}
     for units in config.architecture.units:
         name = VOCABULARIES[units]
         if units == "piece":
@@ -80,11 +71,10 @@ def train_vocabulary(
 ) -> bytes:
     """Train a SentencePiece unigram model on ``sides``, the lists of sentences; return its bytes.
 
-    ``config.vocabulary_sample`` sentences are drawn by ``config.seed``, from each side in
-    proportion to its size, or from language pairs as ``config.temperature`` asks (``language
-    (n,) int16`` are those of aligned sides). Text with fewer pieces than ``config.pieces`` gives
-    fewer. Raises CorpusError for text that has none, or more distinct characters than
-    ``config.pieces``.
+    ``config.vocabulary_sample`` sentences are drawn from each side in proportion to its size, or
+    from the language pairs ``language (n,) int16`` as ``config.temperature`` asks. Text with fewer
+    pieces than ``config.pieces`` gives fewer. Raises CorpusError for text that has none, or more
+    distinct characters than ``config.pieces``.
     """
     import sentencepiece
 

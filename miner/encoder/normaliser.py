@@ -36,17 +36,6 @@ class Normaliser:
             )
         )
 
-    @classmethod
-    def of_model(cls, vocabulary: bytes) -> "Normaliser":
-        """Normalisation of a serialised SentencePiece model, without its marks for spaces."""
-        from sentencepiece import SentencePieceNormalizer
-
-        return cls(
-            SentencePieceNormalizer(
-                model_proto=vocabulary, add_dummy_prefix=False, escape_whitespaces=False
-            )
-        )
-
     def __call__(self, sentences: Sequence[str]) -> list[str]:
         """Return the normalised sentences."""
         # One call for all: each call takes and releases the interpreter's lock, and several

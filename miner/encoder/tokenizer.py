@@ -57,14 +57,6 @@ class MarkedTokenizer:
         ids, offsets = self.tokenizer(sentences)
         return ids + self.shift, offsets
 
-    def sample(
-        self, sentences: Sequence[str], alpha: float, seed: int, first: int = 0
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Sample as :meth:`PieceTokenizer.sample`; the column's tokenizer must be one of pieces."""
-        assert isinstance(self.tokenizer, PieceTokenizer)
-        ids, offsets = self.tokenizer.sample(sentences, alpha, seed, first)
-        return ids + self.shift, offsets
-
     def surfaces(self, sentence: str) -> tuple[list[str], np.ndarray]:
         texts, ids = self.tokenizer.surfaces(sentence)
         return texts, np.where(ids >= 0, ids + self.shift, ids)

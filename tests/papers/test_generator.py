@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sentencepiece import SentencePieceProcessor
 
 from miner.errors import ArtifactError, CorpusError
 from miner.papers.generator import Decoding, Generator, Rewriter
@@ -20,6 +21,7 @@ from miner.scoring.trigram_lm import Trigrams
 torch = pytest.importorskip("torch")
 
 from miner.papers import generator_network as networks  # noqa: E402
+from miner_train import loop  # noqa: E402
 from miner_train.papers import learn_generator  # noqa: E402
 from miner_train.papers.generator_config import GeneratorConfig  # noqa: E402
 
@@ -139,8 +141,9 @@ def test_pairs_and_held_out_references() -> None:
 
 def test_batches_hold_all_pairs_and_few_pieces(generator: Generator) -> None:
     pairs = list(zip(READ, WRITTEN, strict=True))
-    ids = learn_generator.tokenised(pairs, generator.vocabulary, 60)
-    trainer = learn_generator.Trainer(TINY, generator.vocabulary, ids, ids, "cpu")
+    processor = SentencePieceProcessor(model_proto=generator.vocabulary)
+    ids = learn_generator.tokenised(pairs, processor, 60)
+    trainer = learn_generator.Trainer(TINY, processor.get_piece_size(), ids, ids, "cpu")
     batches = trainer.batches()
     assert sorted(row for rows in batches for row in rows) == list(range(len(READ)))
     for rows in batches:
@@ -153,7 +156,7 @@ def test_a_stopped_training_ends_alike(
 ) -> None:
     steps: list[int] = []
     take = learn_generator.Trainer._take
-    monkeypatch.setattr(learn_generator, "CHECKPOINT_EVERY", 0.0)
+    monkeypatch.setattr(loop, "CHECKPOINT_EVERY", 0.0)
 
     def killed(self: learn_generator.Trainer, rows: list[int]) -> None:
         if len(steps) == 5:

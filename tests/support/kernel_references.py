@@ -6,7 +6,6 @@ Each takes the arguments of its kernel, with lists in place of flat arrays where
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 
 import numpy as np
 
@@ -166,23 +165,6 @@ def trigrams_reference(sentence: str, vocabulary: dict[str, int]) -> list[int]:
     """Trigram ids of one sentence by :func:`miner.kernels.units.trigrams`."""
     padded = f" {sentence} "
     return [vocabulary.get(padded[i : i + 3], -1) for i in range(len(sentence))]
-
-
-def cuts_reference(
-    text: str, scores: dict[str, float], unknown: float, alpha: float
-) -> dict[tuple[str, ...], float]:
-    """Every segmentation of ``text``, with its probability in :func:`miner.kernels.unigram.sample`.
-
-    Enumerates all cuts, so ``text`` must be short.
-    """
-    weights: dict[tuple[str, ...], float] = {}
-    for cuts in range(1 << max(len(text) - 1, 0)):
-        places = [0, *(i for i in range(1, len(text)) if cuts >> (i - 1) & 1), len(text)]
-        pieces = tuple(text[a:b] for a, b in pairwise(places))
-        if all(piece in scores or len(piece) == 1 for piece in pieces):
-            weights[pieces] = np.exp(alpha * sum(scores.get(piece, unknown) for piece in pieces))
-    whole = sum(weights.values())
-    return {pieces: weight / whole for pieces, weight in weights.items()}
 
 
 # --- numerals, languages, language models -------------------------------------------------------

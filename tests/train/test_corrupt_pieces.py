@@ -10,7 +10,7 @@ from support.tiny import sentences
 
 from miner.encoder.encoder import Encoder
 from miner.encoder.pieces import SPACE_MARK
-from miner_train.corrupt_pieces import OPERATIONS, WEIGHTS, Ids, Pieces, begins_word, corrupt_pieces
+from miner_train.corrupt_pieces import OPERATIONS, Case, Ids, Pieces, begins_word, corrupt_pieces
 
 
 @pytest.fixture(scope="module")
@@ -65,32 +65,33 @@ def test_neighbours_are_words_of_the_same_side(encoder: Encoder, pieces: Pieces)
         assert pieces.starts[pieces.near[row]].all()
 
 
-@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.__name__[1:])
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.__name__)
 def test_operations(operation, pieces: Pieces, texts: list[Ids]) -> None:
     own, other, partner = texts
     kept = [list(text) for text in texts]
-    found = [operation(own, other, partner, pieces, random.Random(seed)) for seed in range(30)]
-    made = [one for one in found if one is not None]
+    cases = [
+        Case(pieces.words(own), other, partner, pieces, random.Random(seed)) for seed in range(30)
+    ]
+    made = [sum(found, []) for found in map(operation, cases) if found is not None]
     assert made and [own, other, partner] == kept
     words = pieces.words(own)
     for one in made:
         name = operation.__name__
-        if name == "_dropped":
+        if name == "dropped":
             assert len(one) < len(own) and set(one) <= set(own)
-        elif name in ("_inserted", "_repeated", "_neighbour_inserted"):
+        elif name in ("inserted", "repeated", "neighbour_inserted"):
             assert len(one) > len(own)
-        elif name in ("_swapped", "_shuffled"):
+        elif name in ("swapped", "shuffled"):
             assert sorted(one) == sorted(own)
-        elif name == "_copied":
+        elif name == "copied":
             assert one == partner
-        elif name == "_neighbour":
+        elif name == "neighbour":
             assert len(one) == len(own) and 0 < sum(np.array(one) != own) <= 2
-        elif name == "_half":
+        elif name == "half":
             assert one[:1] == own[:1] and len(words) > 1
 
 
 def test_one_operation_is_drawn(pieces: Pieces, texts: list[Ids]) -> None:
-    assert len(OPERATIONS) == len(WEIGHTS)
     for seed in range(50):
         found = corrupt_pieces(*texts, pieces, random.Random(seed))
         assert found is None or found != texts[0]

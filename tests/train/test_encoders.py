@@ -1,4 +1,4 @@
-"""Every encoder, objective and sampling scheme: that it learns, and that its models can be used."""
+"""Every encoder, objective and choice of negatives: it learns, and its models can be used."""
 
 from __future__ import annotations
 
@@ -264,23 +264,6 @@ def test_embedding_dropout_and_dense_adam_learn(text: TextPair, tmp_path: Path) 
         assert precision_at_1(model) == 1
 
 
-@pytest.mark.slow
-def test_pieces_are_cut_anew_every_epoch(text: TextPair, tmp_path: Path, monkeypatch: Any) -> None:
-    seen = []
-    run_epoch = miner_train.loop.Trainer.run_epoch
-
-    def remember(self: Any) -> Any:
-        seen.append(self.resample(self.state.epoch).source.ids.tolist())
-        return run_epoch(self)
-
-    monkeypatch.setattr(miner_train.loop.Trainer, "run_epoch", remember)
-    first = fit(text, tmp_path / "a", sampling=0.2, epochs=3)
-    assert len(set(map(tuple, seen))) == 3
-    again = fit(text, tmp_path / "b", sampling=0.2, epochs=3)
-    assert seen[:3] == seen[3:] and again.fingerprint == first.fingerprint
-    assert precision_at_1(fit(text, tmp_path / "c", sampling=0.5, epochs=40)) == 1
-
-
 # --- vocabularies -------------------------------------------------------------------------------
 
 
@@ -359,7 +342,7 @@ class Stop(Exception):
     [
         {"encoder": "blstm-sp", "variational": 0.2, "scramble": 0.3},
         {"encoder": "word+trigram+lstm", "combine": "concat", "lambda_w": 0.1},
-        {"encoder": "sp", "sampling": 0.2, "objective": "margin", "negatives": "mix"},
+        {"encoder": "sp", "objective": "margin", "negatives": "mix"},
         {"encoder": "gran-gru", "variational": 0.2, "objective": "contrastive"},
     ],
     ids=named,

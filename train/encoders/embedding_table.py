@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -75,37 +74,6 @@ class Table:
         )
 
 
-class Part(Protocol):
-    """Protocol of one encoder under training; ``size`` is the length of its vectors."""
-
-    table: Table
-    size: int
-
-    def forward(self, sentences: Sentences, generator: np.random.Generator) -> np.ndarray:
-        """Vectors ``(n, size) float32``, not normalised, with dropout and the like."""
-        ...
-
-    def backward(self, gradient: np.ndarray, step: int, rate: float) -> None:
-        """Take one step of Adam by the gradient ``(n, size)`` of the last :meth:`forward`."""
-        ...
-
-    def means(self, sentences: Sentences) -> np.ndarray:
-        """Vectors ``(n, size) float32``, not normalised, without anything random."""
-        ...
-
-    def learned(self) -> Arrays:
-        """Arrays that a model is made of: views, not copies."""
-        ...
-
-    def moments(self) -> Arrays:
-        """Further arrays that a checkpoint needs."""
-        ...
-
-    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Set the arrays that :meth:`learned` and :meth:`moments` returned."""
-        ...
-
-
 @dataclass(frozen=True)
 class EmbeddingDropout:
     """Embedding dropout of one batch: single numbers of its tokens' embeddings become 0.
@@ -132,7 +100,7 @@ class EmbeddingDropout:
 
 
 class Average:
-    """Mean of embeddings: the encoders sp, word and trigram."""
+    """Mean of embeddings: the encoders sp, word and trigram. ``size``: length of a vector."""
 
     def __init__(self, table: Table, config: TrainConfig):
         self.table, self.dropout = table, config.dropout
@@ -140,6 +108,7 @@ class Average:
         self.size = config.dimension
 
     def forward(self, sentences: Sentences, generator: np.random.Generator) -> np.ndarray:
+        """Vectors ``(n, size) float32``, not normalised, with dropout and the like."""
         self._last = last = dropped(sentences, self.dropout, generator)
         self._numbers = numbers = EmbeddingDropout.drawn(self.embedding_dropout, generator)
         if numbers is None:
@@ -149,6 +118,7 @@ class Average:
         return out
 
     def backward(self, gradient: np.ndarray, step: int, rate: float) -> None:
+        """Take one step of Adam by the gradient ``(n, size)`` of the last :meth:`forward`."""
         last, numbers = self._last, self._numbers
         if numbers is None:
             self.table.update(last.ids, last.offsets, gradient, step, rate)
@@ -158,17 +128,21 @@ class Average:
         self.table.update(last.ids, np.arange(len(last.ids) + 1), by_token, step, rate)
 
     def means(self, sentences: Sentences) -> np.ndarray:
+        """Vectors ``(n, size) float32``, not normalised, without anything random."""
         out = np.empty((len(sentences), self.size), dtype=np.float32)
         mean_batch(self.table.weights, sentences.ids, sentences.offsets, out)
         return out
 
     def learned(self) -> Arrays:
+        """Arrays that a model is made of: views, not copies."""
         return {"weights": self.table.weights}
 
     def moments(self) -> Arrays:
+        """Further arrays that a checkpoint needs."""
         return {"first": self.table.first, "second": self.table.second}
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Set the arrays that :meth:`learned` and :meth:`moments` returned."""
         self.table.weights = arrays["weights"]
         self.table.first, self.table.second = arrays["first"], arrays["second"]
 

@@ -8,7 +8,7 @@ from miner.encoder.architecture import ENCODERS
 from miner.ragged import offsets_of
 from miner_train.config import TrainConfig
 from miner_train.data import Sentences
-from miner_train.encoders.embedding_table import Arrays, Average, Part, Table, inside
+from miner_train.encoders.embedding_table import Arrays, Average, Table, inside
 from miner_train.encoders.recurrent_encoder import Recurrent
 
 
@@ -29,7 +29,7 @@ class Encoders:
         threads: int | None = None,
     ):
         self.config = config
-        self.parts: dict[str, Part] = {}
+        self.parts: dict[str, Average] = {}
         self._view = {}
         for number, name in enumerate(config.encoders):
             kind = ENCODERS[name]
@@ -85,12 +85,11 @@ class Encoders:
 
     def arrays(self) -> Arrays:
         """Arrays that a checkpoint needs."""
-        moments = {
+        return {
             f"{name}/{key}": array
             for name, part in self.parts.items()
-            for key, array in part.moments().items()
+            for key, array in {**part.learned(), **part.moments()}.items()
         }
-        return {**self.learned(), **moments}
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Set the arrays that :meth:`arrays` returned."""

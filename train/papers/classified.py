@@ -19,10 +19,10 @@ from miner.text.bitext import read_bitext
 from miner.text.formats import USUAL_FORMAT, BitextFormat
 from miner.text.lines import display_name
 from miner_train.data import Sentences, join
+from miner_train.stages import Report
 
 # Probability of being good (n,), of sentences, by the classifier so far.
 Judge = Callable[[Sentences], np.ndarray]
-Report = Callable[[str], None]
 
 
 @dataclass(frozen=True)

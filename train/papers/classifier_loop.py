@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,10 +17,10 @@ from miner_train.encoders.mixed_encoder import Encoders
 from miner_train.loop import Progress, step_threads
 from miner_train.papers.classified import Labelled, Matched
 from miner_train.papers.classifier_config import ClassifierConfig
+from miner_train.stages import Report
 
 # Sentences between reports of progress.
 REPORT_EVERY = 2000
-Report = Callable[[str], None]
 
 
 class Softmax:

@@ -1,9 +1,7 @@
 """Settings of the training of a paraphrase generator, as in :mod:`miner_train.config`."""
 
-import dataclasses
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from miner.config_fields import check, setting
 from miner_train.config import SEED
@@ -54,6 +52,3 @@ class GeneratorConfig:
         check(self)
         if self.dimension % self.heads:
             raise ValueError(f"dimension = {self.dimension} is no multiple of heads {self.heads}")
-
-    def as_dict(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)

@@ -37,11 +37,11 @@ from miner_train.papers.classified import (
 )
 from miner_train.papers.classifier_config import ClassifierConfig
 from miner_train.papers.classifier_loop import Trainer
+from miner_train.stages import Report
 from miner_train.vocabulary import train_vocabulary, train_words
 
 # Tokenises sentences.
 Cut = Callable[[Sequence[str]], Sentences]
-Report = Callable[[str], None]
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,15 @@ reference, so that what it learns to write is human text (Sennrich et al. 2016).
 
 from __future__ import annotations
 
-import hashlib
 import io
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from sentencepiece import SentencePieceProcessor
 from torch.nn import functional
 
 from miner.device import resolve_device
@@ -28,12 +28,13 @@ from miner.progress import Reporter, silent
 from miner.text.artifacts import replaceable
 from miner.text.words import plain_form
 from miner_train.config import TrainConfig
-from miner_train.loop import CHECKPOINT_EVERY, interrupt_held_back, memory_named
+from miner_train.data import fingerprint
+from miner_train.loop import memory_named, saving
 from miner_train.papers.generator_config import GeneratorConfig
+from miner_train.stages import Report
 from miner_train.training_checkpoint import Checkpoint
 from miner_train.vocabulary import train_vocabulary
 
-Report = Callable[[str], None]
 PIECE_FILE = VOCABULARIES["piece"]
 # Batches of like lengths come from this many batches' worth of pairs at a time.
 POOL = 50
@@ -66,7 +67,8 @@ def train_generator(
     device = resolve_device(device)
     training, held = split(pairs_of(read, written, config), config)
     report(f"{len(training):,} pairs to train on, {len(held):,} held out")
-    key = {"generator": config.as_dict(), "text": _digest(training, held)}
+    digests = [fingerprint(*zip(*part, strict=True)) for part in (training, held)]
+    key = {"generator": asdict(config), "text": digests}
     with Checkpoint(output, key) as checkpoint, torch_threads(thread_count(threads)):
         if restart:
             checkpoint.remove()
@@ -80,13 +82,14 @@ def train_generator(
         else:
             report(f"going on from {checkpoint.directory}")
         vocabulary = files[PIECE_FILE]
-        ids = [tokenised(part, vocabulary, config.longest) for part in (training, held)]
+        processor = SentencePieceProcessor(model_proto=vocabulary)
+        ids = [tokenised(part, processor, config.longest) for part in (training, held)]
         if min(map(len, ids)) < 1:
             raise CorpusError(f"no pair has {config.longest} pieces or fewer; raise --longest")
-        trainer = Trainer(config, vocabulary, ids[0], ids[1], device)
+        trainer = Trainer(config, processor.get_piece_size(), ids[0], ids[1], device)
         trainer.run(checkpoint, report, progress)
         record = {
-            "config": config.as_dict(),
+            "config": asdict(config),
             "pairs": len(ids[0]),
             "held-out pairs": len(ids[1]),
             "held-out cost": trainer.best_cost,
@@ -123,26 +126,18 @@ def split(pairs: Pairs, config: GeneratorConfig) -> tuple[Pairs, Pairs]:
     return training, [pair for pair in pairs if pair[1] in chosen]
 
 
-def tokenised(pairs: Pairs, vocabulary: bytes, longest: int) -> Ids:
+def tokenised(pairs: Pairs, processor: SentencePieceProcessor, longest: int) -> Ids:
     """Token ids of the pairs whose sides have 1 to ``longest`` pieces."""
-    from sentencepiece import SentencePieceProcessor
-
-    cut = SentencePieceProcessor(model_proto=vocabulary).encode
-    ids = zip(cut([one for one, _ in pairs]), cut([other for _, other in pairs]), strict=True)
+    ids = zip(*(processor.encode([pair[side] for pair in pairs]) for side in (0, 1)), strict=True)
     return [pair for pair in ids if min(map(len, pair)) > 0 and max(map(len, pair)) <= longest]
 
 
 class Trainer:
     """Trains a network; all that is random follows from the seed and the step."""
 
-    def __init__(
-        self, config: GeneratorConfig, vocabulary: bytes, training: Ids, held: Ids, device: str
-    ):
-        from sentencepiece import SentencePieceProcessor
-
+    def __init__(self, config: GeneratorConfig, pieces: int, training: Ids, held: Ids, device: str):
         self.config, self.training, self.held = config, training, held
-        self.pieces: int = SentencePieceProcessor(model_proto=vocabulary).get_piece_size()
-        self.device = device
+        self.pieces, self.device = pieces, device
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
             self.network = Network(
@@ -185,8 +180,7 @@ class Trainer:
         """Train to the end, from the checkpoint if it has a state."""
         if (saved := checkpoint.load_state()) is not None:
             self.restore(saved)
-        last = time.monotonic()
-        with interrupt_held_back() as interrupted, torch.random.fork_rng(devices=[]):
+        with saving(checkpoint, self.state) as save, torch.random.fork_rng(devices=[]):
             while self.epoch < self.config.epochs:
                 batches = self.batches()
                 for rows in batches[self.position :]:
@@ -194,14 +188,9 @@ class Trainer:
                     self.position += 1
                     done = self.epoch * len(batches) + self.position
                     progress("batches", done, self.config.epochs * len(batches))
-                    if interrupted() or time.monotonic() - last > CHECKPOINT_EVERY:
-                        checkpoint.save_state(self.state())
-                        last = time.monotonic()
-                    if interrupted():
-                        raise KeyboardInterrupt
+                    save(False)
                 self._end_epoch(report)
-                checkpoint.save_state(self.state())
-                last = time.monotonic()
+                save(True)
 
     def batches(self) -> list[list[int]]:
         """Rows of each step of the epoch: pairs of like lengths, in random order."""
@@ -294,11 +283,3 @@ def cut(rows: Sequence[int], lengths: Sequence[int], most: int) -> list[list[int
             longest = lengths[row]
         found[-1].append(row)
     return found
-
-
-def _digest(*parts: Pairs) -> str:
-    digest = hashlib.blake2b(digest_size=16)
-    for part in parts:
-        for side in zip(*part, strict=True):
-            digest.update("\n".join([*side, ""]).encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()

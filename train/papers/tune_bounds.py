@@ -7,22 +7,20 @@ quality is compared and not quantity.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from miner.encoder.architecture import VOCABULARIES
-from miner.encoder.model import SEGMENTATION
-from miner.encoder.tokenizer import open_tokenizer
 from miner.errors import CorpusError
 from miner_train.config import TrainConfig
 from miner_train.data import prepare
-from miner_train.development import GradedPairs, prepare_graded
+from miner_train.development import GradedPairs, by_grades
 from miner_train.loop import Trainer
+from miner_train.pipeline import open_tokenizers
+from miner_train.stages import Report
 from miner_train.vocabulary import learn_vocabularies
 
-Report = Callable[[str], None]
 Bounds = tuple[float, float]
 INFINITY = float("inf")
 # Bounds of each kind of score in P17: lengths; shares (overlap, BLEU); costs; perplexities.
@@ -87,18 +85,12 @@ def correlation(pairs: tuple[list[str], ...], graded: GradedPairs, config: Train
     """Train on both columns; return the correlation of the last epoch with the grades."""
     source, target = pairs
     files = learn_vocabularies([source, target], config, lambda line: None)
-    architecture = config.architecture
-    tokenizers: Mapping[str, Callable] = {
-        units: open_tokenizer(
-            units, files[VOCABULARIES[units]], architecture, files.get(SEGMENTATION)
-        )
-        for units in architecture.units
-    }
+    tokenizers = open_tokenizers(files, config.architecture)[0]
     views = list(tokenizers.values())
     data = prepare((views, views), source, target)
     if len(data) < 2:
         raise CorpusError("too few pairs with known words to train on")
-    sizes = {units: one.size for units, one in tokenizers.items()}  # type: ignore[attr-defined]
+    sizes = {units: tokenizer.size for units, tokenizer in tokenizers.items()}
     trainer = Trainer(config, sizes, data, None)
     trainer.run()
-    return prepare_graded(graded, views).score(trainer.encoders.encode)
+    return by_grades(graded, views).score(trainer.encoders.encode)
