@@ -24,7 +24,7 @@ from miner.mining.exchange import listed_parts
 from miner.mining.sides import Part, Scorer, Side, Vectors, load_text, save_text
 from miner.precision import decoys as choice
 from miner.precision.decoys import Decoys
-from miner.scoring.listed import two_nearest
+from miner.scoring.context_features import two_nearest
 from miner.scoring.margin import neighborhood_mean
 from miner.tasks.task import Job, Result, hints
 
@@ -245,7 +245,7 @@ def lists(job: Job, parts: list[Result]) -> None:
             place = slice(done, done + len(part))
             similarity[place], row[place] = part.similarity, part.row
             mean[place] = neighborhood_mean(part)
-            nearest[place] = two_nearest(part, np.arange(len(part)))
+            nearest[place] = two_nearest(part)
             done += len(part)
         release_pages(values)
         release_pages(rows)
@@ -271,8 +271,7 @@ def decoy_lists(
         blocks = [task.array(f"{draw}-backward") for task in against]
         found = _settled(job, decoys.vectors(draw), base, blocks, k, engine)
         save_neighbors(job, f"{draw}-", found)
-        more = {"mean": neighborhood_mean(found)}
-        more["nearest"] = two_nearest(found, np.arange(len(found)))
+        more = {"mean": neighborhood_mean(found), "nearest": two_nearest(found)}
         for column, values in more.items():
             _append(job, f"{draw}-{column}", targets.array(column), values)
 

@@ -28,7 +28,7 @@ from miner.precision.decoys import FEWEST, DecoyPairs, Decoys, choose_among, joi
 from miner.precision.estimate import FEWEST_MATCHED, Estimate, doubts_of, expected_wrong
 from miner.precision.mixture import Law
 from miner.precision.search_result import Search
-from miner.scoring.margin import CandidateBlocks
+from miner.scoring.margin import CandidateBlocks, Listed
 from miner.scoring.verification import choose_by_margin, prepare_texts
 from miner.text.language_codes import describe
 
@@ -209,4 +209,4 @@ def _joined(found: Search, vectors: np.ndarray) -> CandidateBlocks:
         np.concatenate([found.backward.row, backward.row]),
     )
     lists = merged_lists(found.forward, forward, len(found.backward))
-    return CandidateBlocks(lists, both, settings.margin)
+    return CandidateBlocks(lists, Listed.of(both, len(lists)), settings.margin)
