@@ -107,12 +107,13 @@ def find_numbers(text, offsets):
 
 
 @njit(parallel=True)
-def shared_numbers(source, source_offsets, target, target_offsets, source_row, target_row):
+def shared_numbers(source, target, source_row, target_row):
     """Count the numbers that occur in both sentences of each pair: ``(m,) int64``.
 
-    Pair ``c`` is the sentence ``source_row[c]`` of the source and ``target_row[c]`` of the target;
-    values and offsets of both sides are those of :func:`find_numbers`.
+    ``source`` and ``target`` are values and offsets by :func:`find_numbers`; pair ``c`` is the
+    sentence ``source_row[c]`` with ``target_row[c]``.
     """
+    (source, source_offsets), (target, target_offsets) = source, target
     out = np.zeros(len(source_row), dtype=np.int64)
     for c in numba.prange(len(source_row)):
         i, last = source_offsets[source_row[c]], source_offsets[source_row[c] + 1]

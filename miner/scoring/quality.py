@@ -100,8 +100,7 @@ def features_of_rows(
         out[:, own + 1 + column] = (places[:, column] + places[:, column + 1]) / 2
         out[:, own + 2 + column] = places[:, column : column + 2].min(axis=1)
     if verifier.comparer is not None:
-        texts = (source.ids, source.offsets), (target.ids, target.offsets)
-        out[:, -1] = verifier.comparer.logits(*texts, *rows)
+        out[:, -1] = verifier.comparer.logits(source.tokens, target.tokens, *rows)
     return out
 
 

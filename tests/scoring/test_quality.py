@@ -38,8 +38,8 @@ def ordered(source: list[list[int]], target: list[list[int]], codes, scale, weig
     frequency = np.full(size, 0.5, dtype=np.float32)
     metrics = np.empty((n, METRICS), dtype=np.float32)
     out = np.full((n, COLUMNS), np.nan, dtype=np.float32)
-    texts = (*flat(source), *flat(target))
-    compare(*texts, rows, rows, codes, scale, weight, frequency, *lexicon, metrics, out)
+    table = codes, scale, weight, frequency
+    compare(flat(source), flat(target), rows, rows, table, lexicon, metrics, out)
     return out
 
 
