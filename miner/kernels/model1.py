@@ -10,6 +10,7 @@ import numpy as np
 
 from miner.kernels.cache import njit
 from miner.machine import thread_count
+from miner.ragged import offsets_of
 
 ITERATIONS = 5
 # Token ids of sentences, and their offsets. Rows, columns and probabilities of a table.
@@ -30,7 +31,7 @@ def learn(
     starts, where = occurrences(*left, size)
     none = np.empty(0, dtype=np.int32)
     rows = np.zeros(size + 1, dtype=np.int64)
-    np.cumsum(partners(starts, where, *right, together, rows, none, lanes), out=rows[1:])
+    rows = offsets_of(partners(starts, where, *right, together, rows, none, lanes))
     columns = np.empty(rows[-1], dtype=np.int32)
     partners(starts, where, *right, together, rows, columns, lanes)
     probability = np.repeat(1 / np.maximum(np.diff(rows), 1), np.diff(rows)).astype(np.float32)
@@ -51,9 +52,7 @@ def select(
     rows: np.ndarray, columns: np.ndarray, probability: np.ndarray, keep: np.ndarray
 ) -> Entries:
     """Select entries of a table by a mask, ``keep (m,) bool``."""
-    kept = np.zeros(len(keep) + 1, dtype=np.int64)
-    np.cumsum(keep, out=kept[1:])
-    return kept[rows], columns[keep], probability[keep]
+    return offsets_of(keep)[rows], columns[keep], probability[keep]
 
 
 @njit(nogil=True)

@@ -163,7 +163,7 @@ class TokenTable:
     def known(self) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
         """Embedding and lexicon as the kernels take them."""
         table = self.codes, self.scale, self.weight, self.lexicon.frequency
-        return table, (self.lexicon.offsets, self.lexicon.pieces, self.lexicon.probability)
+        return table, self.lexicon.entries
 
     def with_lexicon(self, lexicon: Lexicon) -> "TokenTable":
         """Return these tokens with other translations."""
