@@ -10,6 +10,7 @@ import numpy as np
 from miner.kernels.cache import njit
 
 
+@njit(parallel=True)
 def composed(first, then, least, lanes, out):
     """Multiply two tables: p(y | x) is the sum over e of p(e | x) p(y | e).
 

@@ -250,7 +250,9 @@ class Planner:
         hybrid: bool,
     ) -> Ledger:
         """Register the tasks of a mining of so many sentences, divided among so many files."""
-        ledger = Ledger(workers, {"probe": {"engine": "", "hybrid": hybrid}, "decoys": rates.decoys})
+        ledger = Ledger(
+            workers, {"probe": {"engine": "", "hybrid": hybrid}, "decoys": rates.decoys}
+        )
         texts = []
         for i, (name, size, number) in enumerate(zip(SIDES, sizes, files, strict=True)):
             encoder = self.encoder.on_side(name)
