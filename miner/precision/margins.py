@@ -13,10 +13,10 @@ from functools import partial
 
 import numpy as np
 
-from miner.encoder.hashed_trigrams import HashedTrigrams
 from miner.encoder.model import load
 from miner.encoder.open_encoder import open_encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
+from miner.encoder.trigram_units import HashedTrigrams
 from miner.errors import ArtifactError, MismatchError, ResourceError
 from miner.index.index import Index
 from miner.index.vectors import unit_blocks
