@@ -28,7 +28,7 @@ def part_count(own, others, size):
 
 @numba.njit(error_model="numpy")
 def bounds(own, others, parts, w, reach):
-    """Return the bounds of part ``w`` of a text, and those of its window in the other text."""
+    """Return the bounds of part ``w`` of a text, and of its window in the other text."""
     low, high = max(0, w - reach), min(parts, w + reach + 1)
     return (
         own * w // parts,

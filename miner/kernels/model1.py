@@ -1,8 +1,8 @@
 """Expectation maximisation of translation probabilities: IBM Model 1 (Brown et al. 1993, eq. 9).
 
-Sentences are sets of token ids, flat: ``ids (t,) int32``, ascending in each sentence, with offsets
-``(n + 1,) int64``. The table is sparse: ``columns[rows[x]:rows[x + 1]]``, ascending, are the
-translations of token ``x``, with the same slice of ``probability (m,) float32``.
+Sentences are sets of token ids: ``ids (t,) int32``, ascending in each sentence, with offsets ``(n +
+1,) int64``. The table is a ragged array of the translations of each token: ``rows``, ``columns``,
+ascending, and ``probability (m,) float32``.
 """
 
 import numba
@@ -120,10 +120,7 @@ def partners(starts, where, ids, offsets, least, rows, columns, lanes):
 
 @njit(parallel=True, nogil=True)
 def expectation(left, left_offsets, right, right_offsets, rows, columns, probability, empty, out):
-    """Write the probability of each token ``right[p]`` given its left sentence to ``out[p]``.
-
-    It is the sum of ``empty[token]``, for a translation of the empty word, and the table entries.
-    """
+    """Write P(``right[p]``), given its left sentence or ``empty``, to ``out[p]``."""
     for i in numba.prange(len(left_offsets) - 1):
         first, last = right_offsets[i], right_offsets[i + 1]
         for p in range(first, last):
@@ -145,10 +142,7 @@ def expectation(left, left_offsets, right, right_offsets, rows, columns, probabi
 
 @njit(parallel=True, nogil=True)
 def maximisation(starts, where, right, right_offsets, rows, columns, probability, expected, lanes):
-    """Return the next probabilities of the table, ``(m,) float32``.
-
-    Every row sums to 1 or is all zeros. ``expected`` is the output of :func:`expectation`.
-    """
+    """Return the next probabilities of the table; a row sums to 1 or is all zeros."""
     size = len(starts) - 1
     new = np.zeros_like(probability)
     for lane in numba.prange(lanes):

@@ -1,8 +1,8 @@
 """Numerals in sentences, normalised across languages: 1,234.5 equals 1.234,5 and 1 234,5.
 
-A numeral is represented by its digits, without separators and leading zeros. ``.`` and ``,``
+A numeral is represented by its digits 0 to 9, without separators and leading zeros. ``.`` and ``,``
 between two digits join them. A space or an apostrophe joins only groups of thousands: ``12 500``,
-but not ``in 1999 200 people``. Only the digits 0 to 9 count.
+but not ``in 1999 200 people``.
 """
 
 import numba
@@ -18,10 +18,7 @@ def _digit(text, place, end):
 
 @njit()
 def _separator(text, place, end):
-    """Return the length in bytes of a thousands separator at ``place``, or 0.
-
-    Separators are space, no-break space, narrow no-break space and apostrophes.
-    """
+    """Return the length in bytes of a space or apostrophe between thousands at ``place``, or 0."""
     if place >= end:
         return 0
     byte = text[place]

@@ -1,7 +1,7 @@
 """Products of two sparse tables of translation probabilities: translation by a third language.
 
-A table is ``columns[rows[x]:rows[x + 1]]``, the translations of token ``x``, with the same slice of
-``probability (m,) float32``.
+A table is a ragged array of the translations of each token: ``rows``, ``columns`` and ``probability
+(m,) float32``.
 """
 
 import numba
@@ -12,12 +12,11 @@ from miner.kernels.cache import njit
 
 @njit(parallel=True)
 def composed(first, then, least, lanes, out):
-    """Multiply two tables: p(y | x) is the sum over e of p(e | x) p(y | e).
+    """Multiply two tables: p(y | x) sums p(e | x) of ``first`` times p(y | e) of ``then`` over e.
 
-    p(e | x) is the table ``first``, p(y | e) the table ``then``, each ``(rows, columns,
-    probability)``. Returns the number of translations of at least ``least`` of each token, ``(V,)
-    int64``. If the columns of the table ``out`` are not empty, they are written there from
-    ``rows[token]``, ascending. ``lanes`` splits the tokens among threads.
+    Returns the number of translations of at least ``least`` of each token, ``(V,) int64``. If the
+    columns of the table ``out`` are not empty, they are written there from ``rows[token]``,
+    ascending. ``lanes`` splits the tokens among threads.
     """
     first_rows, first_columns, first_probability = first
     then_rows, then_columns, then_probability = then

@@ -56,10 +56,10 @@ def _features(own, others, best, total, weight, frequency, information, row, sid
 
 @numba.njit(error_model="numpy")
 def _compare_long(a, b, table, information, lexicon, row, order):
-    """Write the features of one pair, of which a side is longer than LONGEST, by windows.
+    """Write the features of a pair with a side longer than LONGEST, by windows.
 
-    ``row (COLUMNS,)`` and ``order`` are rows of the results of :func:`compare`; ``order`` may be
-    empty.
+    ``row (COLUMNS,)`` and ``order``, which may be empty, are rows of the results of
+    :func:`compare`.
     """
     weight, frequency = table[2:]
     part_row = np.ones(4, dtype=np.float32)
@@ -128,15 +128,13 @@ def compare(source, target, source_row, target_row, table, lexicon, out, order):
     - mean of log p(token | other sentence) / p(token) by IBM Model 1 (Brown et al. 1993);
     - share of the information (-log frequency) that the other sentence translates.
 
-    If a sentence has more than LONGEST tokens, the other sentence is, for each token, a window of
-    it (:mod:`miner.kernels.long_texts`).
-
     Column 8 is the share of the source's information in tokens that the target has too. All are
-    zero for a sentence without tokens. ``order (m, 4) float32`` gets the features of
-    :mod:`miner.kernels.order`; with no rows, they are not computed.
+    zero for a sentence without tokens. If a sentence has more than LONGEST tokens, each token is
+    compared with a window (:mod:`miner.kernels.long_texts`). ``order (m, 4) float32`` gets the
+    features of :mod:`miner.kernels.order`; with no rows, they are not computed.
 
-    What relates a target token to a source is computed once for consecutive candidates of that
-    source, so candidates sorted by source are several times faster.
+    Candidates sorted by source are several times faster: what relates a target token to a source is
+    computed once for consecutive candidates of that source.
     """
     codes, scale, weight, frequency = table
     offsets, translations, probability = lexicon

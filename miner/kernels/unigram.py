@@ -1,12 +1,10 @@
 """Subword sampling (Kudo 2018): random segmentations of sentences by a unigram model.
 
-A segmentation ``x`` is sampled with probability proportional to ``P(x) ** alpha``, where ``P`` is
-the product of the probabilities of its pieces. A character that is no piece counts as one unknown
-piece. A backward pass sums, for every position, over all segmentations of the rest of the sentence;
-a forward pass samples pieces from the start.
-
-SentencePiece can sample too, but its random numbers differ from process to process for one seed.
-Training must be repeatable.
+A segmentation ``x`` is sampled in proportion to ``P(x) ** alpha``, where ``P`` is the product of
+the probabilities of its pieces. A character that is no piece counts as one unknown piece. A
+backward pass sums, for every position, over all segmentations of the rest of the sentence; a
+forward pass samples pieces from the start. SentencePiece's own sampling differs from process to
+process for one seed.
 """
 
 from collections.abc import Sequence
