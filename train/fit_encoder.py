@@ -72,7 +72,6 @@ def fit_encoder(
     with stage("encoding the pieces of the vocabulary", report):
         ids = np.concatenate([pairs.pairs.source.ids, pairs.pairs.target.ids])
         table = piece_vectors(encoder, PieceTokenizer(vocabulary), ids, principal)
-    backend = encoder.backend
     model = Model.of_pieces(
         vocabulary,
         *quantise(table),
@@ -80,8 +79,8 @@ def fit_encoder(
             encoder.address,
             encoder.fingerprint,
             encoder.dimension,
-            backend.prompts,
-            backend.loading.backend,
+            encoder.prompts,
+            encoder.loading.backend,
         ),
         languages=recorded_languages(pairs, text.counts),
     )

@@ -17,7 +17,12 @@ from miner.knn.neighbors import Neighbors
 from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
 from miner.names import SIDES
-from miner.scoring.context_features import CONTEXT_FEATURES, best_logits, context_features
+from miner.scoring.context_features import (
+    CONTEXT_FEATURES,
+    best_logits,
+    context_features,
+    two_nearest,
+)
 from miner.scoring.logistic import Logistic
 from miner.scoring.margin import Candidates, candidates
 from miner.scoring.pair_features import PAIR_FEATURES, TokenTable, prepare
@@ -92,7 +97,9 @@ class _Mined:
         """Return the context features of all candidates, ``(m, f) float32``."""
         logit = by_pair.logit(self.features)
         best = best_logits(self.found, logit, (len(self.lists[0]), len(self.lists[1])))
-        return context_features(self.found, *self.lists, logit, best)
+        nearest = two_nearest(self.lists[0]), two_nearest(self.lists[1])
+        k = max(side.row.shape[1] for side in self.lists)
+        return context_features(self.found, nearest, k, logit, best)
 
 
 def _mine(

@@ -1,12 +1,14 @@
 """Encoders of other libraries, and any object that encodes, behind the protocol of this program."""
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable, Sequence
-from typing import Any, Protocol
+from copy import copy
+from typing import Any
 
 import numpy as np
 
-from miner.encoder.loading import USUAL, Loading
+from miner.encoder.loading import USUAL
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError
 from miner.names import SIDES
@@ -16,65 +18,41 @@ from miner.text.text_format import is_blank
 PROBES = ("Good morning!", "The train arrives at six.", "Где находится вокзал?", "图书馆在哪里？")
 
 
-class Backend(Protocol):
-    """Protocol of an encoder of another library.
+class ForeignEncoder(ABC):
+    """Encoder of another library, whose vectors are checked and normalised here.
 
-    ``prompts`` are those of source and target; ``licence`` is the one that its card states.
-    """
-
-    name: str
-    fingerprint: str
-    licence: str | None
-    prompts: tuple[str, str]
-    loading: Loading
-
-    def encode(self, sentences: list[str], prompt: str) -> Any:
-        """Return ``(n, d)`` numbers, rows of any length."""
-        ...
-
-    def warnings(self) -> list[str]:
-        """Lines to show after the work."""
-        ...
-
-
-class ForeignEncoder:
-    """Encoder of another library, of vectors that are checked and normalised here.
-
-    ``side`` is "source" or "target" and matters only where both have different prompts. Raises
-    :class:`~miner.errors.ArtifactError` for an encoder whose vectors cannot be used, and for a side
-    that is needed and missing. Vectors may differ in their last bits with the batch.
+    A subclass sets the attributes and defines :meth:`library_vectors`. ``prompts`` are for source
+    and target; ``licence`` is the one that its card states. ``side`` is "source" or "target" and
+    matters only where both have different prompts. Raises :class:`~miner.errors.ArtifactError` for
+    an encoder whose vectors cannot be used, and for a side that is needed and missing. Vectors may
+    differ in their last bits with the batch.
     """
 
     model = None
+    name: str
+    fingerprint: str
+    licence: str | None = None
+    prompts = ("", "")
+    loading = USUAL
 
-    def __init__(self, backend: Backend, side: str | None = None):
-        self.backend = backend
-        own, other = backend.prompts
+    def __init__(self, side: str | None = None):
+        own, other = self.prompts
         if own != other and side is None:
             raise ArtifactError(
-                f"{backend.name}: has a prompt for each side; say which of the two this text is, "
+                f"{self.name}: has a prompt for each side; say which of the two this text is, "
                 "source or target (--side)"
             )
         self.side = side if own != other else None
-        self._prompt = backend.prompts[SIDES.index(side or SIDES[0])]
         self.dimension = 0
         self.dimension = int(self._rows(list(PROBES[:1])).shape[1])
 
-    @property
-    def name(self) -> str:
-        return self.backend.name
+    @abstractmethod
+    def library_vectors(self, sentences: list[str], prompt: str) -> Any:
+        """Return ``(n, d)`` numbers, rows of any length; ``prompt`` precedes each sentence."""
 
     @property
     def address(self) -> str:
-        return self.backend.name
-
-    @property
-    def fingerprint(self) -> str:
-        return self.backend.fingerprint
-
-    @property
-    def loading(self) -> Loading:
-        return self.backend.loading
+        return self.name
 
     def encode(self, sentences: Sequence[str]) -> np.ndarray:
         """Encode ``sentences``: ``(n, d) float32``, rows of unit length; blank ones are zero.
@@ -99,10 +77,12 @@ class ForeignEncoder:
     def on_side(self, side: str | None) -> "ForeignEncoder":
         if self.side is None or side in (None, self.side):
             return self
-        return ForeignEncoder(self.backend, side)
+        other = copy(self)
+        other.side = side
+        return other
 
     def facts(self) -> list[str]:
-        licence, (own, other) = self.backend.licence, self.backend.prompts
+        licence, (own, other) = self.licence, self.prompts
         facts = [] if licence is None else [f"licence {licence}"]
         if own == other != "":
             facts.append(f"prompt {own!r}")
@@ -111,11 +91,12 @@ class ForeignEncoder:
         return [f"{self.name}: {', '.join(facts)}"] if facts else []
 
     def warnings(self) -> list[str]:
-        return self.backend.warnings()
+        return []
 
     def _rows(self, sentences: list[str]) -> np.ndarray:
         """Encode sentences that are not blank: ``(n, d) float32``, checked and normalised."""
-        found = self.backend.encode(sentences, self._prompt)
+        prompt = self.prompts[SIDES.index(self.side or SIDES[0])]
+        found = self.library_vectors(sentences, prompt)
         try:
             rows = np.asarray(found, dtype=np.float32)
         except (TypeError, ValueError, RuntimeError):
@@ -142,15 +123,12 @@ class ForeignEncoder:
         return np.divide(rows, length, out=np.zeros_like(rows), where=length > 0)
 
 
-class _Object:
-    """Backend of any object with ``encode(sentences) -> (n, d)``.
+class _Object(ForeignEncoder):
+    """Any object with ``encode(sentences) -> (n, d)``.
 
     Its own ``name``, ``fingerprint`` and ``licence`` count if it has them. Otherwise the
     fingerprint is a digest of the vectors of a few sentences.
     """
-
-    loading = USUAL
-    prompts = ("", "")
 
     def __init__(self, encoder: Any):
         self.encoder = encoder
@@ -158,12 +136,10 @@ class _Object:
         self.name = str(getattr(encoder, "name", None) or f"{kind.__module__}.{kind.__qualname__}")
         self.licence = getattr(encoder, "licence", None)
         self.fingerprint = str(getattr(encoder, "fingerprint", None) or self._digest())
+        super().__init__()
 
-    def encode(self, sentences: list[str], prompt: str) -> Any:
+    def library_vectors(self, sentences: list[str], prompt: str) -> Any:
         return self.encoder.encode(sentences)
-
-    def warnings(self) -> list[str]:
-        return []
 
     def _digest(self) -> str:
         rows = np.asarray(self.encoder.encode(list(PROBES)), dtype=np.float16)
@@ -179,4 +155,4 @@ def as_encoder(encoder: Any) -> SentenceEncoder:
         return encoder
     if not callable(getattr(encoder, "encode", None)):
         raise TypeError(f"{type(encoder).__name__} has no method encode(sentences)")
-    return ForeignEncoder(_Object(encoder))
+    return _Object(encoder)

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from miner.encoder.lexicon import Lexicon, is_table
+from miner.encoder.lexicon import Lexicon, Translations
 from miner.machine import thread_count
 from miner.ragged import offsets_of
 from miner.text.language_codes import alike, primary
@@ -29,29 +29,19 @@ Direction = tuple[str, str]
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
-    """Translation probabilities in one direction. Raises ValueError if the arrays contradict.
+class Table(Translations):
+    """Translations in one direction.
 
-    ``offsets (V + 1,) int64``, ``pieces (t,) int32`` and ``probability (t,) float32`` are those of
-    :class:`~miner.encoder.lexicon.Lexicon`. ``count (V,) float32`` >= 0 is the number of sentences
-    with each token id, on the side that is translated.
+    ``count (V,) float32`` >= 0 is the number of sentences with each token id, on the side that is
+    translated.
     """
 
-    offsets: np.ndarray
-    pieces: np.ndarray
-    probability: np.ndarray
     count: np.ndarray
 
     def __post_init__(self) -> None:
-        size = len(self.count)
-        good = (
-            is_table(self.offsets, self.pieces, self.probability, size)
-            and np.isfinite(self.count).all()
-            and (self.count >= 0).all()
-            and self.count.any()
-        )
-        if not good:
-            raise ValueError("the tables of the lexicon contradict each other")
+        super().__post_init__()
+        counts = np.isfinite(self.count).all() and (self.count >= 0).all() and self.count.any()
+        self.check(len(self.count) == self.size and bool(counts))
 
     @cached_property
     def share(self) -> np.ndarray:
@@ -75,7 +65,7 @@ class Lexicons:
     @property
     def size(self) -> int:
         """Number of token ids."""
-        return len(next(iter(self.tables.values())).count)
+        return next(iter(self.tables.values())).size
 
     def of(self, source: str | None, target: str | None) -> Lexicon:
         """Return the lexicon for two languages, by their ISO 639 or BCP 47 codes; None if unknown.
@@ -123,21 +113,16 @@ class Lexicons:
         from miner.kernels.pivot import composed
 
         first, then = self.tables[source, pivot], self.tables[pivot, target]
-        arguments = (
-            *(first.offsets, first.pieces, first.probability),
-            *(then.offsets, then.pieces, then.probability),
-            *(LEAST, thread_count()),
-        )
-        offsets = offsets_of(composed(*arguments, *_nowhere()))
-        pieces = np.empty(offsets[-1], dtype=np.int32)
-        probability = np.empty(offsets[-1], dtype=np.float32)
-        if len(pieces):
-            composed(*arguments, offsets, pieces, probability)
-        return Table(offsets, pieces, probability, first.count)
+        arguments = first.entries, then.entries, LEAST, thread_count()
 
+        def empty(offsets: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            return offsets, np.empty(size, np.int32), np.empty(size, np.float32)
 
-def _nowhere() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.float32)
+        offsets = offsets_of(composed(*arguments, empty(np.empty(0, np.int64), 0)))
+        out = empty(offsets, offsets[-1])
+        if offsets[-1]:
+            composed(*arguments, out)
+        return Table(*out, first.count)
 
 
 def _mixed(tables: Sequence[Table], text: Sequence[float] | None = None) -> Lexicon:
@@ -152,8 +137,7 @@ def _mixed(tables: Sequence[Table], text: Sequence[float] | None = None) -> Lexi
     total = sum(parts[1:], start=parts[0])
     frequency = total.clip(total[total > 0].min() / 2, MOST).astype(np.float32)
     if len(tables) == 1:
-        table = tables[0]
-        return Lexicon(table.offsets, table.pieces, table.probability, frequency)
+        return Lexicon(*tables[0].entries, frequency)
     size = len(total)
     keys, values = [], []
     for table, part in zip(tables, parts, strict=True):

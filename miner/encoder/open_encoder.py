@@ -28,7 +28,7 @@ def open_encoder(
     and ResourceError.
     """
     if split_name(name) is not None:
-        return ForeignEncoder(open_pretrained(str(name), loading, threads, device), side)
+        return open_pretrained(str(name), loading, threads, device, side)
     if loading != USUAL:
         raise ArtifactError(
             f"{name}: prompts and --runtime are for encoders of other libraries (hf:NAME)"
@@ -67,9 +67,7 @@ class FittedEncoder(Encoder):
         """The encoder of the vectors."""
         if self._given is None:
             found = self._vectors
-            threads, device = self._opening
-            backend = open_pretrained(found.address, found.loading, threads, device)
-            self._given = ForeignEncoder(backend, self.side)
+            self._given = open_pretrained(found.address, found.loading, *self._opening, self.side)
             if self._given.fingerprint != found.fingerprint:
                 raise MismatchError(
                     f"{self.name} was fitted to {found.address} ({found.fingerprint}), which has "

@@ -6,7 +6,7 @@ Both libraries are imported when an encoder is opened. A directory is never look
 import hashlib
 import os
 import re
-from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from miner.device import resolve_device
-from miner.encoder.loading import HF, MODEL2VEC, Loading, split_name
+from miner.encoder.foreign_encoder import ForeignEncoder
+from miner.encoder.loading import HF, MODEL2VEC, USUAL, Loading, split_name
 from miner.errors import ArtifactError, DependencyError
 from miner.libraries import library
 from miner.machine import thread_count
@@ -32,7 +33,9 @@ CARD = "README.md"
 LICENCE = re.compile(r"^licen[cs]e:\s*[\"']?([^\"'\n#]+)", re.MULTILINE)
 
 
-def open_pretrained(name: str, loading: Loading, threads: int | None, device: str) -> "Pretrained":
+def open_pretrained(
+    name: str, loading: Loading, threads: int | None, device: str, side: str | None = None
+) -> ForeignEncoder:
     """Open ``hf:PLACE`` or ``model2vec:PLACE``, a directory or a name of the hub.
 
     Raises ArtifactError for a place without an encoder, DependencyError for a missing library.
@@ -42,71 +45,59 @@ def open_pretrained(name: str, loading: Loading, threads: int | None, device: st
     kind, place = found
     local = _directory(kind, place)
     if kind == HF:
-        return SentenceTransformerModel(local or place, local, loading, threads, device)
-    if loading != Loading():
+        return SentenceTransformerModel(local or place, local, loading, threads, device, side)
+    if loading != USUAL:
         raise ArtifactError(f"{name}: prompts and --runtime are for hf: models; leave them out")
     return Model2VecModel(local or place, local, threads)
 
 
-class Pretrained(ABC):
-    """Encoder of another library: name, fingerprint and licence from its directory."""
-
-    prompts = ("", "")
-    loading = Loading()
-
-    def __init__(self, kind: str, place: str, directory: Path, backend: str):
-        self.name = f"{kind}:{place}"
-        self.fingerprint = directory_digest(directory, backend)
-        self.licence = stated_licence(directory)
-
-    @abstractmethod
-    def encode(self, sentences: list[str], prompt: str) -> Any:
-        """Return ``(n, d)`` numbers; ``prompt`` is put before each sentence."""
-
-    def warnings(self) -> list[str]:
-        return []
-
-
-class SentenceTransformerModel(Pretrained):
-    """Model of sentence-transformers. Sentences that it cuts are counted."""
+class SentenceTransformerModel(ForeignEncoder):
+    """Model of sentence-transformers. Sentences that it cuts are counted, of both sides."""
 
     def __init__(
-        self, place: str, local: str | None, loading: Loading, threads: int | None, device: str
+        self,
+        place: str,
+        local: str | None,
+        loading: Loading,
+        threads: int | None,
+        device: str,
+        side: str | None,
     ):
-        transformers = library("sentence_transformers", f"hf:{place}", "hf")
+        self.name, self.loading = f"{HF}:{place}", loading
+        transformers = library("sentence_transformers", self.name, "hf")
         self._threads = thread_count(threads)
         self.device = resolve_device(device)
         with suppress(ImportError):  # a bar for each part of a model
             import_module("transformers.utils.logging").disable_progress_bar()
-        with _loads(f"hf:{place}"), torch_threads(self._threads):
-            self.model = transformers.SentenceTransformer(
+        with _loads(self.name), torch_threads(self._threads):
+            self.loaded = transformers.SentenceTransformer(
                 place,
                 device=self.device,
                 backend=loading.backend,
                 local_files_only=local is not None,
             )
-        super().__init__(HF, place, _snapshot(place, local), loading.backend)
-        self.loading = loading
-        own = _usual_prompt(self.model)
+        directory = _snapshot(place, local)
+        self.licence = stated_licence(directory)
+        own = _usual_prompt(self.loaded)
         self.prompts = (
             own if loading.source_prompt is None else loading.source_prompt,
             own if loading.target_prompt is None else loading.target_prompt,
         )
-        if self.prompts[0] != self.prompts[1]:
-            self.fingerprint = _with_text(self.fingerprint, *self.prompts)
-        elif self.prompts[0]:
-            self.fingerprint = _with_text(self.fingerprint, self.prompts[0])
-        longest = self.model.max_seq_length
+        self.fingerprint = directory_digest(directory, loading.backend)
+        if any(self.prompts):
+            self.fingerprint = _with_text(self.fingerprint, *dict.fromkeys(self.prompts))
+        longest = self.loaded.max_seq_length
         self.longest = int(longest) if longest and longest < 1 << 24 else None
-        self.cut = 0
+        self._cut: Counter[str] = Counter()  # one for both sides
         static = self.longest is None
         self._batch = STATIC_BATCH if static else GPU_BATCH if self.device == "cuda" else BATCH
+        super().__init__(side)
 
-    def encode(self, sentences: list[str], prompt: str) -> Any:
-        self.cut += self._count_cut(sentences, prompt)
+    def library_vectors(self, sentences: list[str], prompt: str) -> Any:
+        self._cut["sentences"] += self._count_cut(sentences, prompt)
         with torch_threads(self._threads):
             # Batches are made by length inside.
-            return self.model.encode(
+            return self.loaded.encode(
                 sentences,
                 prompt=prompt,
                 batch_size=self._batch,
@@ -115,10 +106,11 @@ class SentenceTransformerModel(Pretrained):
             )
 
     def warnings(self) -> list[str]:
-        if not self.cut:
+        cut = self._cut["sentences"]
+        if not cut:
             return []
         return [
-            f"{self.name} reads {self.longest} tokens: {self.cut:,} longer sentences were cut, "
+            f"{self.name} reads {self.longest} tokens: {cut:,} longer sentences were cut, "
             "and their ends do not count"
         ]
 
@@ -136,7 +128,7 @@ class SentenceTransformerModel(Pretrained):
         if not doubtful:
             return 0
         try:
-            found = self.model.tokenizer(
+            found = self.loaded.tokenizer(
                 doubtful,
                 truncation=False,
                 padding=False,
@@ -149,21 +141,24 @@ class SentenceTransformerModel(Pretrained):
             return 0  # a tokenizer of another kind, which does not tell
 
 
-class Model2VecModel(Pretrained):
+class Model2VecModel(ForeignEncoder):
     """Model of model2vec: a mean of embeddings. No sentence is cut."""
 
     def __init__(self, place: str, local: str | None, threads: int | None):
-        model2vec = library("model2vec", f"model2vec:{place}", "hf")
+        self.name = f"{MODEL2VEC}:{place}"
+        model2vec = library("model2vec", self.name, "hf")
         self._threads = thread_count(threads)
-        with _loads(f"model2vec:{place}"):
+        with _loads(self.name):
             # What is in the cache is not downloaded again.
-            self.model = model2vec.StaticModel.from_pretrained(place, force_download=False)
-        super().__init__(MODEL2VEC, place, _snapshot(place, local), "torch")
+            self.loaded = model2vec.StaticModel.from_pretrained(place, force_download=False)
+        directory = _snapshot(place, local)
+        self.fingerprint, self.licence = directory_digest(directory), stated_licence(directory)
+        super().__init__()
 
-    def encode(self, sentences: list[str], prompt: str) -> np.ndarray:
+    def library_vectors(self, sentences: list[str], prompt: str) -> np.ndarray:
         _quiet_tokenizers(self._threads)
         # Its processes would each have threads of their own.
-        return self.model.encode(sentences, max_length=None, use_multiprocessing=False)
+        return self.loaded.encode(sentences, max_length=None, use_multiprocessing=False)
 
 
 @contextmanager

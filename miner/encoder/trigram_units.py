@@ -1,4 +1,4 @@
-"""Tokenizer of character trigrams, and the packing of trigrams into integers."""
+"""Tokenizers of character trigrams, and the packing of trigrams into integers."""
 
 from collections.abc import Sequence
 
@@ -7,6 +7,9 @@ import numpy as np
 from miner.encoder.normaliser import Normaliser
 from miner.encoder.unit_lists import code_points, keep_ids, vocabulary_lines
 from miner.errors import ArtifactError
+
+# Bits of a hashed trigram.
+HASH_BITS = 18
 
 
 class TrigramTokenizer:
@@ -48,6 +51,34 @@ class TrigramTokenizer:
         ids = np.empty(len(codes), dtype=np.int32)
         trigrams(codes, offsets, *self._table, ids)
         return ids, offsets
+
+
+class HashedTrigrams:
+    """Token ids are hashes of the trigram around each character, in ``[0, size)``.
+
+    A tokenizer without a vocabulary, for comparing texts of any script.
+    """
+
+    size = 1 << HASH_BITS
+
+    def __init__(self) -> None:
+        self.meaningful = np.ones(self.size, dtype=bool)
+        self.normalise = Normaliser.by_rule(True)
+
+    def __call__(self, sentences: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Return a ragged array: ``ids (t,) int32`` and ``offsets (n + 1,) int64``."""
+        from miner.kernels.units import trigram_keys
+
+        codes, offsets = code_points(self.normalise(sentences))
+        keys = np.empty(len(codes), dtype=np.uint64)
+        trigram_keys(codes, offsets, keys)
+        mixed = (keys ^ (keys >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15)
+        return (mixed >> np.uint64(64 - HASH_BITS)).astype(np.int32), offsets
+
+    def surfaces(self, sentence: str) -> tuple[list[str], np.ndarray]:
+        """Return the characters of one sentence, and the id of the trigram around each."""
+        texts = self.normalise([sentence])
+        return list(texts[0]), self(texts)[0]
 
 
 def pack_trigrams(trigrams: Sequence[str]) -> np.ndarray:

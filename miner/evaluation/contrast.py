@@ -22,6 +22,7 @@ from miner.progress import Reporter, silent
 from miner.scoring.languages import identify
 from miner.scoring.logistic import sigmoid
 from miner.scoring.quality import Quality, cosines
+from miner.scoring.verifier import Verifier
 from miner.text.corpus import Reader
 from miner.text.corruptions import KINDS, Material, corrupt, seeded
 from miner.text.language_codes import ENGLISH
@@ -176,7 +177,7 @@ def scores_of(
     reasons: tuple[str, ...] = ()
     if isinstance(model, MinerModel):
         try:
-            quality = Quality(model.encoders[0], (language, ENGLISH))
+            quality = Quality(Verifier(model.encoders[0], (language, ENGLISH)))
             found["quality"] = quality.score(source, target)
             verifier = quality.verifier
             left, right = verifier.prepare(source), verifier.prepare(target)

@@ -19,6 +19,7 @@ from miner.evaluation.results import Metric, TaskResult, measure
 from miner.progress import Reporter, silent
 from miner.scoring.quality import Quality, cosines
 from miner.scoring.reference import Reference
+from miner.scoring.verifier import Verifier
 from miner.text_table import aligned
 
 TASK = "noisy"
@@ -107,7 +108,7 @@ def scores_of(
     if not isinstance(model, MinerModel):
         return found, ()
     try:
-        found["quality"] = Quality(model.encoders[0]).score(*texts)
+        found["quality"] = Quality(Verifier(model.encoders[0])).score(*texts)
     except ArtifactError as error:
         return found, (str(error),)
     return found, ()

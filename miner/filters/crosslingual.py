@@ -23,6 +23,7 @@ from miner.filters.filter_types import (
 )
 from miner.scoring.quality import Quality, cosines
 from miner.scoring.reference import Reference, Texts, Vectors
+from miner.scoring.verifier import Verifier
 from miner.text.bitext import read_bitext
 
 
@@ -39,7 +40,8 @@ def _loaded(model: str, version: str | None) -> tuple[SentenceEncoder, SentenceE
 
 
 def _quality(settings: Mapping[str, Any], context: Context) -> Scorer:
-    quality = Quality(_encoders(_model(settings, context))[0], context.likely)
+    encoder, _ = _encoders(_model(settings, context))
+    quality = Quality(Verifier(encoder, context.likely))
     return lambda batch: quality.score(batch.source, batch.target)
 
 

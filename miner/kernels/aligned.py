@@ -1,9 +1,9 @@
 """Tokens of two sentences, each beside its counterpart, and the comparer that reads them.
 
 A token's counterpart is the token of the other sentence with the highest sum of cosine and lexical
-evidence, less a little for its distance. The comparer is a small network: it looks at each token
-with its counterpart, and pools over the tokens by mean and by maximum, so that one contradicted
-word can sink a pair (decomposable attention, Parikh et al. 2016, with a hard alignment).
+evidence, less a little for its distance. The comparer is a small network over tokens and their
+counterparts, pooled by mean and maximum (decomposable attention, Parikh et al. 2016, with a hard
+alignment).
 """
 
 import numba
@@ -18,7 +18,7 @@ MOST = 384
 EVIDENCE = 10.0
 # What a distance as long as the sentence costs a counterpart.
 DISTANCE = 0.15
-# Numbers that describe a token and its counterpart; the order is that of `_describe`.
+# Numbers that describe a token and its counterpart, in the order of `_describe`.
 COLUMNS = 18
 # Those of them that only the lexicon tells.
 LEXICAL = (1, 2, 3, 12, 15)
@@ -74,10 +74,9 @@ def _describe(
 ):
     """Write `COLUMNS` numbers of each token of ``own (n,)`` to ``out (n, COLUMNS) float32``.
 
-    The tables are those of `_relate`, ``(m, n)``, ``forward`` being the probabilities of ``others
-    (m,)`` given ``own``.
-    ``partner (n,) int64`` gets the positions of the counterparts; ``mutual (m,)`` those of the
-    other side, or -1 where they are not known yet.
+    The tables are from `_relate`, ``(m, n)``; ``forward`` has the probabilities of ``others (m,)``
+    given ``own``. ``partner (n,) int64`` gets the positions of the counterparts; ``mutual (m,)``
+    holds the counterparts of the other side, -1 where unknown.
     """
     n, m = len(own), len(others)
     for i in range(n):
@@ -151,11 +150,9 @@ def _align(a, b, table, lexicon, rows, tables, eight, places, out):
 def describe(source, target, source_row, target_row, table, lexicon, starts, ids, numbers):
     """Describe the tokens of pairs, for training.
 
-    ``source`` and ``target`` are token ids ``(t,) int32`` with offsets. Pair ``c`` has the rows
-    ``starts[c]`` to ``starts[c + 1]`` of ``numbers (r, COLUMNS) float32`` and of ``ids (r, 4)
-    int32``: the token, its counterpart, and the tokens before and after it, -1 for none. ``table``
-    is ``(codes, scale, weight, frequency)`` and ``lexicon`` ``(offsets, translations,
-    probability)``, as :func:`miner.kernels.tokens.compare` has them.
+    Arguments as in :func:`miner.kernels.tokens.compare`. Pair ``c`` has the rows ``starts[c]`` to
+    ``starts[c + 1]`` of ``numbers (r, COLUMNS) float32`` and of ``ids (r, 4) int32``: the token,
+    its counterpart, and the tokens before and after it, -1 for none.
     """
     m = len(source_row)
     for chunk in numba.prange((m + CHUNK - 1) // CHUNK):
@@ -194,8 +191,7 @@ def compare_pairs(source, target, source_row, target_row, table, lexicon, networ
     """Write the comparer's logit of every pair to ``out (m,) float32``; 0 without tokens.
 
     ``network`` is ``(units, token, token_bias, pair, pair_bias, logit, logit_bias)``, float32
-    arrays of :class:`miner.scoring.comparer.Comparer`; other arguments are those of
-    :func:`describe`. Pairs are computed one by one, so that none depends on the others.
+    arrays of :class:`miner.scoring.comparer.Comparer`; the others are as in :func:`describe`.
     """
     units, token, token_bias, pair, pair_bias, last, last_bias = network
     size, hidden = units.shape[1], len(token_bias)

@@ -1,7 +1,6 @@
 """Candidates of the rows and of the columns of a float32 block of the similarity matrix.
 
-The block is the matrix product of a library. :mod:`miner.kernels.fused` is faster, but rounds
-vectors to int8.
+:mod:`miner.kernels.fused` is faster, but rounds vectors to int8.
 """
 
 from miner.kernels.cache import njit
@@ -17,8 +16,7 @@ def merge_block(
 ):  # fmt: skip
     """Merge ``matrix (a, b) float32``, of rows from ``s`` and columns from ``t``, into both lists.
 
-    ``f_*`` are the lists of the rows and ``b_*`` those of the columns, as in
-    :func:`miner.kernels.fused.merge`.
+    ``f_*`` and ``b_*`` are the lists of rows and columns, as in :func:`miner.kernels.fused.merge`.
     """
     a, b = matrix.shape
     for i in range(a):

@@ -12,10 +12,7 @@ from miner.kernels.cache import njit
 
 @njit(parallel=True, error_model="numpy")
 def mean_batch(table, ids, offsets, out):
-    """Write the mean of the table rows of each sentence to ``out (n, d) float32``, not normalised.
-
-    A sentence without ids gets zeros.
-    """
+    """Write the mean of each sentence's rows to ``out (n, d) float32``; zeros without ids."""
     d = table.shape[1]
     for i in numba.prange(len(offsets) - 1):
         row = out[i]
@@ -45,8 +42,8 @@ def dropout_mask(places, seed, cut, out):
     """Write the factors of embedding dropout to ``out (t, d) float32``: 0, or what keeps the mean.
 
     Number ``j`` of the token at place ``p`` of a batch is dropped if 16 bits that follow from
-    ``seed (uint64)``, ``p`` and ``j`` are below ``cut``, 65536 times the rate of dropout. ``places
-    (t,) int64`` name the tokens, so that a part of a batch has the factors of the whole batch.
+    ``seed (uint64)``, ``p`` and ``j`` are below ``cut``, 65536 times the rate. ``places (t,)
+    int64`` are the tokens' places, so that a part of a batch has the factors of the whole.
     """
     d = out.shape[1]
     blocks = (d + 3) // 4
@@ -114,9 +111,9 @@ def spread_dropped(gradient, offsets, seed, cut, out):
 def group_by_id(ids, offsets, size, every):
     """Group the occurrences of a batch by id, with a stable counting sort.
 
-    Returns ``rows (u,) int32``, the distinct ids in ascending order, or all ids below ``size`` if
-    ``every``; ``starts (u + 1,) int64``; and ``sentences (t,) int32``. The sentences in which
-    ``rows[r]`` occurs are ``sentences[starts[r]:starts[r + 1]]``, ascending, once per occurrence.
+    Returns ``rows (u,) int32``, the distinct ids ascending, or all ids below ``size`` if ``every``,
+    and the sentences of ``rows[r]``, ascending, once per occurrence, as a ragged array: ``starts (u
+    + 1,) int64`` and ``sentences (t,) int32``.
     """
     place = np.zeros(size + 1, np.int64)
     for p in range(len(ids)):
@@ -162,15 +159,14 @@ def sparse_adam(
     start,
     pull,
 ):
-    """Take one lazy Adam step on ``rows``, the ids of a batch, and on no other rows.
+    """Take one lazy Adam step on ``rows``, the ids of a batch, as ``torch.optim.SparseAdam`` does.
 
     ``gradient (n, d) float32`` is the gradient of the loss by the *mean* of each sentence. The
-    gradient of a row is the sum over its occurrences of ``gradient[sentence] / length``. The
     moments ``first`` and ``second (V, d) float32`` decay only when their row is touched; the bias
-    correction uses the global ``step``, from 1. ``torch.optim.SparseAdam`` is the reference.
+    correction uses the global ``step``, from 1.
 
     ``pull`` times the squared distance of the table from ``start (V, d) float32`` is added to the
-    loss (P17's lambda_w). It moves unused rows too. With ``every`` in :func:`group_by_id` the step
+    loss (P17's lambda_w), and moves unused rows too: with ``every`` in :func:`group_by_id` the step
     is one of ``torch.optim.Adam``. With a ``pull`` of 0, ``start`` may be any matrix.
     """
     d = table.shape[1]
@@ -207,9 +203,8 @@ def margin_gradient(means, margin, gradient):
     """Compute the two-sided margin loss (P19, equation 1, and its mirror image) and its gradient.
 
     ``means (4 n, d) float32`` holds sources, targets, negatives of the source language and
-    negatives of the target language, not normalised. ``gradient``, of the same shape, is
-    overwritten. Returns the mean loss of the n pairs. :func:`miner_train.losses.margin_loss` is the
-    reference.
+    negatives of the target language, not normalised; ``gradient`` has the same shape. Returns the
+    mean loss of the n pairs, as :func:`miner_train.losses.margin_loss` does.
     """
     n, d = len(means) // 4, means.shape[1]
     losses = np.empty(n, np.float64)

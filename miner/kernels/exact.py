@@ -57,10 +57,10 @@ def _rough(a, b):
 def scan(queries, base, start, similarity, row):
     """Merge the rows ``base (m, d) float32``, the first of them row ``start``, into top-k lists.
 
-    ``queries (n, d) float32``. ``similarity (n, k) float32`` and ``row (n, k) int64`` are sorted by
-    similarity descending, then row ascending, and change in place; empty places are -inf and -1.
-    Blocks must come in ascending order, so that the lower row of a tie is listed first. The exact
-    product is computed only where the float32 product and its rounding reach the list.
+    ``queries (n, d) float32``. The lists ``similarity (n, k) float32`` and ``row (n, k) int64`` are
+    sorted by similarity descending, then row; empty places are -inf and -1. Blocks must come in
+    ascending order, so that the lower row of a tie is listed first. The exact product is computed
+    only where the float32 product and its rounding reach the list.
     """
     n, d = queries.shape
     k = similarity.shape[1]

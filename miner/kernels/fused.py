@@ -2,14 +2,14 @@
 
 Vectors are rounded to int8, each with its own scale. A tile of 6 x 16 integer dot products is
 compared, still in registers, with the last place of the list of each row and column. Products that
-reach a last place go into the list; the similarity matrix is never written to memory. Callers
-compute the similarities of the candidates again, exactly.
+reach it go into the list; the similarity matrix is never written to memory. Callers compute the
+similarities of the candidates again, exactly. Integers are exact, so lists do not depend on block
+size, order of blocks or threads.
 
-Integers are exact, so similarities and lists are the same for every block size, order of blocks and
-thread count. The fast instructions add in 16 bits. :func:`quantise` prevents overflow: of the four
-numbers in a lane, the products of the first two and of the last two are summed apart; by the
-Cauchy-Schwarz inequality neither sum exceeds the product of the lengths of the vectors, each of
-which is at most the square root of 32767.
+The fast instructions add in 16 bits. :func:`quantise` prevents overflow: of the four numbers in a
+lane, the products of the first two and of the last two are summed apart; by the Cauchy-Schwarz
+inequality neither sum exceeds the product of the lengths of the vectors, each at most the square
+root of 32767.
 """
 
 from dataclasses import dataclass
@@ -80,8 +80,8 @@ def quantise(vectors, tiles, up, scale, correction, first, last):
     """Round ``vectors (n, d)`` to int8, into the tiles ``first`` to ``last`` of a :class:`Pack`.
 
     ``vectors`` are float32, or :func:`miner.kernels.half.bits` of float16. Each is scaled up as far
-    as its largest component and its length allow; a zero vector gets the scale 0. ``up`` is added
-    to every value: 0 for rows, UP for columns.
+    as its largest component and its length allow; a zero vector gets the scale 0. ``up``, 0 for
+    rows and UP for columns, is added to every value.
     """
     n = len(vectors)
     quads, width = tiles.shape[1], tiles.shape[2]
@@ -138,8 +138,8 @@ def tile_reference(
     """Compute one tile; the version of :func:`miner.kernels.tile.tile_avx2` for other processors.
 
     ``out[r * 16 + c] = (row r · column c) * b_scale[c] * a_scale[r]``. Bit ``c`` of ``hits[r]`` is
-    set if this is at least ``row_least[r]`` or ``column_least[c]``. Returns the bitwise or of the
-    hits of all rows.
+    set if this is at least ``row_least[r]`` or ``column_least[c]``. Returns the bitwise or of all
+    hits.
     """
     total = np.int32(0)
     for r in range(ROWS):
@@ -194,12 +194,11 @@ def merge(
 ):  # fmt: skip
     """Merge the products of some tiles of rows and of columns into the lists of both.
 
-    The tiles of rows are ``first_row`` to ``last_row`` of a pack, those of columns ``first_column``
-    to ``last_column`` of another. ``rows int32`` and ``columns int32`` are the positions of all
-    vectors of either pack in their side, each at most once. ``f_similarity (n, w) float32``,
-    ``f_position (n, w) int32`` and ``f_least (n,) float32``, the last similarity of each list, are
-    the lists of all rows of the side, ``b_*`` those of the columns. Empty places are -inf and -1.
-    Calls that share neither rows nor columns can run at the same time.
+    ``rows`` and ``columns int32`` are the positions of all vectors of either pack in their side,
+    each at most once. ``f_similarity (n, w) float32``, ``f_position (n, w) int32`` and ``f_least
+    (n,) float32``, the last similarity of each list, are the lists of all rows of the side, ``b_*``
+    of the columns. Empty places are -inf and -1. Calls that share neither rows nor columns can run
+    at the same time.
     """
     quads = a.shape[1]
     a_size, b_size = quads * ROWS * 4, quads * COLUMNS * 4

@@ -1,9 +1,9 @@
 """int8 vectors by position: packs of any rows, and similarities of any pairs.
 
 The vectors of a side are rounded once (:func:`miner.kernels.fused.quantise`, tiles of one vector)
-to ``codes (n, p) int8`` with ``scale (n,) float32`` and ``correction (n,) int32``. ``p`` is the
-dimension, padded with zeros to a multiple of 4. Similarities equal those of
-:func:`miner.kernels.fused.merge` to the last bit, so that a list tells a pair that comes twice.
+to ``codes (n, p) int8``, padded with zeros to a multiple of 4, with ``scale (n,) float32`` and
+``correction (n,) int32``. Similarities equal :func:`miner.kernels.fused.merge`'s to the last bit,
+so that a list tells a pair that comes twice.
 """
 
 import numpy as np
@@ -32,7 +32,7 @@ def copy(codes, scale, correction, places, tiles, raised, to_scale, to_correctio
     """Copy the vectors at ``places (m,)`` into the tiles of a :class:`~miner.kernels.fused.Pack`.
 
     ``codes (n, quads) uint32`` and ``tiles (t, quads, width) uint32`` hold four components in each
-    word. ``raised``: UP is added to every component. The last tile is padded as by ``quantise``.
+    word. ``raised`` adds UP to every component. The last tile is padded as by ``quantise``.
     """
     quads, width = tiles.shape[1], tiles.shape[2]
     # A component is at most 63 from 0. With the top bit of its byte flipped, the sum with UP stays
@@ -58,9 +58,9 @@ def copy(codes, scale, correction, places, tiles, raised, to_scale, to_correctio
 def similarities(a, a_scale, b, b_scale, rows, columns, first, last, swapped, out):
     """Compute the similarities of the pairs (rows[i], columns[i, j]), for i in [first, last).
 
-    ``a (n, p)`` and ``b (m, p)`` are codes, ``rows (q,)`` and ``columns (q, w)`` positions in
-    them; ``out (q, w) float32`` receives -inf where a column is -1. ``swapped``: ``b`` is the side
-    that a block has as rows, and products are rounded in its order.
+    ``a (n, p)`` and ``b (m, p)`` are codes, ``rows (q,)`` and ``columns (q, w)`` positions in them;
+    ``out (q, w) float32`` receives -inf where a column is -1. ``swapped``: products are rounded as
+    in a block whose rows are ``b``.
     """
     for i in range(first, last):
         left = a[rows[i]]
@@ -84,9 +84,8 @@ def similarities(a, a_scale, b, b_scale, rows, columns, first, last, swapped, ou
 def put_pairs(rows, columns, values, lane, lanes, f_lists, b_lists):
     """Put the pairs (rows[i], columns[i, j]) with ``values (q, w)`` into the lists of both sides.
 
-    ``f_lists`` and ``b_lists`` are the arrays ``(similarity, position, least)`` of
-    :class:`miner.knn.lists.Lists`. Of the lists of either side only those whose number modulo
-    ``lanes`` is ``lane`` change, so that the lanes can run at the same time.
+    ``f_lists`` and ``b_lists`` are the arrays of :class:`miner.knn.lists.Lists`. Only lists whose
+    number modulo ``lanes`` is ``lane`` change, so that the lanes can run at the same time.
     """
     f_similarity, f_position, f_least = f_lists
     b_similarity, b_position, b_least = b_lists

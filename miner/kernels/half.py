@@ -1,7 +1,6 @@
 """float16 numbers in compiled loops. Numba has no float16 on processors.
 
-Arrays are passed as the uint16 of their bits (:func:`bits`) and widened to float32 in registers, by
-one instruction for eight numbers.
+Arrays are passed as uint16 (:func:`bits`) and widened to float32 in registers.
 """
 
 from typing import Any
@@ -13,10 +12,7 @@ from numba.extending import intrinsic
 
 
 def bits(vectors: np.ndarray) -> np.ndarray:
-    """Return the array that compiled loops take: uint16 bits for float16, float32 otherwise.
-
-    A view of ``vectors`` if they are float16 or float32.
-    """
+    """Return the array that compiled loops take: uint16 bits of float16, float32 otherwise."""
     plain = np.asarray(vectors)  # numba takes a memory map for another type
     if plain.dtype == np.float16:
         return plain.view(np.uint16)

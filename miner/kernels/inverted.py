@@ -1,9 +1,8 @@
 """Inverted index: the sentences that hold each token, and their retrieval by a query's tokens.
 
 The score of a sentence j for a query with weights q is ``inverse[j] * sum of q[y] * idf[y]**2``
-over the tokens y that both have, with ``inverse[j]`` one over the length of j's vector of idf: the
-query's dot product with the unit vector of the sentence. Postings hold no weights, and sums are
-formed in the order of the query's tokens: a score does not depend on anything but its pair.
+over the tokens y that both have, where ``inverse[j]`` is one over the length of j's vector of idf.
+Sums run in the order of the query's tokens, so a score depends on nothing but its pair.
 """
 
 import numpy as np
@@ -17,10 +16,7 @@ BUCKETS = 1 << (31 - SHIFT)
 
 @njit(nogil=True, error_model="numpy")
 def count_holders(values, offsets, rows, size):
-    """Count the lists that hold each value: ``(size,) int64``.
-
-    The lists are ``values[offsets[row]:offsets[row + 1]]`` of ``rows (n,)``.
-    """
+    """Count the lists ``rows (n,)`` of a ragged array that hold each value: ``(size,) int64``."""
     count = np.zeros(size, np.int64)
     last = np.full(size, -1, np.int64)
     for place in range(len(rows)):
@@ -36,8 +32,8 @@ def count_holders(values, offsets, rows, size):
 def invert(values, offsets, rows, starts, out):
     """Write to ``out[starts[v]:starts[v + 1]]`` the places in ``rows`` of lists that hold v.
 
-    Places ascend, each once. A value whose span of ``starts`` is empty is left out; any other span
-    has the size that :func:`count_holders` counts.
+    They ascend. A value whose span is empty is left out; any other span has the size that
+    :func:`count_holders` counts.
     """
     end = starts[:-1].copy()
     for place in range(len(rows)):
@@ -67,11 +63,11 @@ def inverse_lengths(values, offsets, rows, idf, out):
 
 @njit(nogil=True, error_model="numpy")
 def collect(ids, first, last, q, lexicon, own, probable, idf, holders, weight, asked, seen, terms):
-    """Collect the tokens that one query asks for; returns their number.
+    """Collect the tokens that the query ``ids[first:last]`` asks for; returns their number.
 
-    The query is ``ids[first:last]``. ``weight``, ``asked`` and ``seen (V,)`` are scratch, whose
-    entries count if they were written for query ``q``. ``terms int64`` receives the number of
-    holders of each token, times V, plus the token: sorted, they are the rarest first.
+    ``weight``, ``asked`` and ``seen (V,)`` are scratch, whose entries count if they were written
+    for query ``q``. ``terms int64`` receives the number of holders of each token, times V, plus the
+    token: sorted, they are the rarest first.
     """
     size, count = len(idf), 0
     to, pieces, probability = lexicon
@@ -98,13 +94,12 @@ def collect(ids, first, last, q, lexicon, own, probable, idf, holders, weight, a
 def keep_best(sums, touched, buckets, value, place, out, scores):
     """Write the positions with the highest scores to ``out (w,)``; clears the sums.
 
-    ``sums (m, 2) float32`` holds a sum and a positive factor for each position, whose product is
-    its score. Of the positions ``touched (t,)`` the best are written, by score descending, then
-    position, and -1 in empty places; ``scores (w,) float32`` receives the scores, and -inf there.
-    A score that falls into a lower bucket than the w best so far
-    is dropped at once; the few others are sorted. A bucket is the upper half of a number's bits.
-    ``buckets (BUCKETS,)`` is zero, and zero again on return; ``value float32`` and ``place int32``
-    are scratch for t items.
+    ``sums (m, 2) float32`` holds a sum and a positive factor for each position; their product is
+    its score. The best of the positions ``touched (t,)`` are written, by score descending, then
+    position, and -1 in empty places; ``scores (w,) float32`` receives the scores, and -inf there. A
+    score in a lower bucket (the upper half of its bits) than the w best so far is dropped at once;
+    the few others are sorted. ``buckets (BUCKETS,)`` is zero before and after; ``value float32``
+    and ``place int32`` are scratch for t items.
     """
     width, held, kept = len(out), 0, 0
     bits = value.view(np.int32)
@@ -152,17 +147,16 @@ def retrieve(
 ):  # fmt: skip
     """Find the sentences with the highest scores for each query, by rare tokens first.
 
-    The queries are the lists ``ids[offsets[row]:offsets[row + 1]]`` of ``rows (q,)``. Each distinct
-    token x asks for itself with weight ``own``, and for its translations y with weight p(y | x), if
-    that is at least ``probable``. ``lexicon`` is ``(offsets, pieces, probability)``. The tokens
-    that are asked for are taken from the rarest on, until their holders would exceed ``budget``.
+    The queries are the lists ``rows (q,)`` of ``ids`` and ``offsets``. Each distinct token x asks
+    for itself with weight ``own``, and for its translations y by ``lexicon (offsets, pieces,
+    probability)`` with weight p(y | x), if that is at least ``probable``. Tokens are taken from the
+    rarest on, until their holders would exceed ``budget``.
 
-    ``idf (V,) float32`` is 0 for tokens without postings, ``holders (V,) int64`` the number of
-    sentences that hold each of the others: in the whole corpus, of which the postings may be a
-    part. ``starts (V + 1,) int64`` and ``postings int32`` are those of :func:`invert`,
-    ``inverse (m,) float32`` of :func:`inverse_lengths`. ``out (q, w) int32`` receives positions by
-    score descending, then position, and ``scores (q, w) float32`` their scores; empty places are
-    -1 and -inf.
+    ``idf (V,) float32`` is 0 for tokens without postings, ``holders (V,) int64`` counts the
+    sentences of the whole corpus with each of the others; the postings may be a part of it.
+    ``starts (V + 1,) int64`` and ``postings int32`` are from :func:`invert`, ``inverse (m,)
+    float32`` from :func:`inverse_lengths`. ``out (q, w) int32`` and ``scores (q, w) float32`` are
+    as in :func:`keep_best`.
     """
     size = len(idf)
     weight = np.zeros(size, np.float32)

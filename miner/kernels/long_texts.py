@@ -28,7 +28,7 @@ def part_count(own, others, size):
 
 @numba.njit(error_model="numpy")
 def bounds(own, others, parts, w, reach):
-    """Return the bounds of part ``w`` of a text, and those of its window in the other text."""
+    """Return the bounds of part ``w`` of a text, and of its window in the other text."""
     low, high = max(0, w - reach), min(parts, w + reach + 1)
     return (
         own * w // parts,
@@ -48,30 +48,18 @@ def windows(
 
 
 @numba.njit(error_model="numpy")
-def compare_windows(
-    own,
-    others,
-    part,
-    reach,
-    codes,
-    scale,
-    offsets,
-    translations,
-    probability,
-    best,
-    place,
-    total,
-    size,
-    shared,
-):
+def compare_windows(own, others, part, reach, table, lexicon, found):
     """Compare every token of ``own (n,)`` with its window of ``others (m,)``, both token ids.
 
-    Writes, for each token of ``own``: ``best (n,) float32``, its best similarity, and ``place (n,)
-    int64``, the position in ``others`` of the first token that has it; ``total (n,) float32``, its
-    summed translation probability; ``size (n,) int64``, the tokens of the window, at least 1; and
-    ``shared (n,) bool``, True if the window has the same token. Without tokens in the window, the
-    similarity is 0. Other arguments are those of :func:`miner.kernels.tokens.compare`.
+    ``table`` and ``lexicon`` as in :func:`miner.kernels.tokens.compare`. ``found`` gets, for each
+    token of ``own``: ``best (n,) float32``, its best similarity, 0 if the window has no tokens;
+    ``place (n,) int64``, the position in ``others`` of the first token that has it; ``total (n,)
+    float32``, its summed translation probability; ``size (n,) int64``, the tokens of the window, at
+    least 1; and ``shared (n,) bool``, True if the window has the same token.
     """
+    codes, scale = table[:2]
+    offsets, translations, probability = lexicon
+    best, place, total, size, shared = found
     rows = np.zeros((part, codes.shape[1]), dtype=np.int16)
     similar = np.empty(((2 * reach + 1) * part, part), dtype=np.float32)
     eight = np.empty(8, dtype=np.int32)

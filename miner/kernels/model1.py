@@ -1,8 +1,8 @@
 """Expectation maximisation of translation probabilities: IBM Model 1 (Brown et al. 1993, eq. 9).
 
-Sentences are sets of token ids, flat: ``ids (t,) int32``, ascending in each sentence, with offsets
-``(n + 1,) int64``. The table is sparse: ``columns[rows[x]:rows[x + 1]]``, ascending, are the
-translations of token ``x``, with the same slice of ``probability (m,) float32``.
+Sentences are sets of token ids: ``ids (t,) int32``, ascending in each sentence, with offsets ``(n +
+1,) int64``. The table is a ragged array of the translations of each token: ``rows``, ``columns``,
+ascending, and ``probability (m,) float32``.
 """
 
 import numba
@@ -10,6 +10,7 @@ import numpy as np
 
 from miner.kernels.cache import njit
 from miner.machine import thread_count
+from miner.ragged import offsets_of
 
 ITERATIONS = 5
 # Token ids of sentences, and their offsets. Rows, columns and probabilities of a table.
@@ -30,7 +31,7 @@ def learn(
     starts, where = occurrences(*left, size)
     none = np.empty(0, dtype=np.int32)
     rows = np.zeros(size + 1, dtype=np.int64)
-    np.cumsum(partners(starts, where, *right, together, rows, none, lanes), out=rows[1:])
+    rows = offsets_of(partners(starts, where, *right, together, rows, none, lanes))
     columns = np.empty(rows[-1], dtype=np.int32)
     partners(starts, where, *right, together, rows, columns, lanes)
     probability = np.repeat(1 / np.maximum(np.diff(rows), 1), np.diff(rows)).astype(np.float32)
@@ -51,9 +52,7 @@ def select(
     rows: np.ndarray, columns: np.ndarray, probability: np.ndarray, keep: np.ndarray
 ) -> Entries:
     """Select entries of a table by a mask, ``keep (m,) bool``."""
-    kept = np.zeros(len(keep) + 1, dtype=np.int64)
-    np.cumsum(keep, out=kept[1:])
-    return kept[rows], columns[keep], probability[keep]
+    return offsets_of(keep)[rows], columns[keep], probability[keep]
 
 
 @njit(nogil=True)
@@ -121,10 +120,7 @@ def partners(starts, where, ids, offsets, least, rows, columns, lanes):
 
 @njit(parallel=True, nogil=True)
 def expectation(left, left_offsets, right, right_offsets, rows, columns, probability, empty, out):
-    """Write the probability of each token ``right[p]`` given its left sentence to ``out[p]``.
-
-    It is the sum of ``empty[token]``, for a translation of the empty word, and the table entries.
-    """
+    """Write P(``right[p]``), given its left sentence or ``empty``, to ``out[p]``."""
     for i in numba.prange(len(left_offsets) - 1):
         first, last = right_offsets[i], right_offsets[i + 1]
         for p in range(first, last):
@@ -146,10 +142,7 @@ def expectation(left, left_offsets, right, right_offsets, rows, columns, probabi
 
 @njit(parallel=True, nogil=True)
 def maximisation(starts, where, right, right_offsets, rows, columns, probability, expected, lanes):
-    """Return the next probabilities of the table, ``(m,) float32``.
-
-    Every row sums to 1 or is all zeros. ``expected`` is the output of :func:`expectation`.
-    """
+    """Return the next probabilities of the table; a row sums to 1 or is all zeros."""
     size = len(starts) - 1
     new = np.zeros_like(probability)
     for lane in numba.prange(lanes):

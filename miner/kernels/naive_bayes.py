@@ -1,8 +1,7 @@
-"""Naive Bayes language identification over byte n-grams.
+"""Naive Bayes language identification over byte n-grams, as in langid.py (Lui and Baldwin 2012).
 
-The model is that of langid.py (Lui and Baldwin 2012). An automaton walks over the bytes and emits
-features. The score of a language is its prior plus the sum over features of log(1 + count) times
-the log-probability of the feature.
+An automaton walks over the bytes and emits features. The score of a language is its prior plus the
+sum over features of log(1 + count) times the log-probability of the feature.
 """
 
 import numpy as np
@@ -39,13 +38,12 @@ def _walk(text, offsets, move, row, out):
 
 @njit(nogil=True)
 def naive_bayes(text, offsets, move, row, out, table, prior):
-    """Return the scores of n texts under m languages, ``(n, m) float32``.
+    """Return the log scores of n texts under m languages, not normalised: ``(n, m) float32``.
 
-    Scores are natural logarithms, not normalised. Text ``i`` is ``text[offsets[i]:offsets[i + 1]]``
-    of ``text (b,) uint8``, with ``offsets (n + 1,) int64`` from 0. The automaton starts in state 0:
-    ``move (r * 256,)`` is the next state by row and byte, ``row (s,)`` the row of each state,
-    ``out (s,) int32`` the feature that a state emits, or -1. ``table (f, m) float32`` holds the
-    log-probabilities of features, ``prior (m,) float32`` those of languages.
+    Texts are ``text (b,) uint8`` with ``offsets (n + 1,) int64`` from 0. The automaton starts in
+    state 0: ``move (r * 256,)`` is the next state by row and byte, ``row (s,)`` the row of each
+    state, ``out (s,) int32`` the feature that a state emits, or -1. ``table (f, m) float32`` holds
+    the log-probabilities of features, ``prior (m,) float32`` of languages.
     """
     n, m = len(offsets) - 1, table.shape[1]
     scores = np.empty((n, m), dtype=np.float32)

@@ -1,7 +1,7 @@
 """Scores of sentences under a 3-gram language model with backoff.
 
-The tables are those of :class:`miner.scoring.trigram_lm.Trigrams`. Probabilities and backoff
-weights are natural logarithms, float64.
+Tables of :class:`miner.scoring.trigram_lm.Trigrams`; probabilities and backoff weights are natural
+logarithms, float64:
 
 - words: probability of each word without context, ``(V,)``, and its backoff as a context, ``(V,)``.
 - pairs: a :func:`~miner.kernels.units.table` of the keys ``first << 32 | second``; then, by place

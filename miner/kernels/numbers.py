@@ -1,8 +1,8 @@
 """Numerals in sentences, normalised across languages: 1,234.5 equals 1.234,5 and 1 234,5.
 
-A numeral is represented by its digits, without separators and leading zeros. ``.`` and ``,``
+A numeral is represented by its digits 0 to 9, without separators and leading zeros. ``.`` and ``,``
 between two digits join them. A space or an apostrophe joins only groups of thousands: ``12 500``,
-but not ``in 1999 200 people``. Only the digits 0 to 9 count.
+but not ``in 1999 200 people``.
 """
 
 import numba
@@ -18,10 +18,7 @@ def _digit(text, place, end):
 
 @njit()
 def _separator(text, place, end):
-    """Return the length in bytes of a thousands separator at ``place``, or 0.
-
-    Separators are space, no-break space, narrow no-break space and apostrophes.
-    """
+    """Return the length in bytes of a space or apostrophe between thousands at ``place``, or 0."""
     if place >= end:
         return 0
     byte = text[place]
@@ -107,12 +104,13 @@ def find_numbers(text, offsets):
 
 
 @njit(parallel=True)
-def shared_numbers(source, source_offsets, target, target_offsets, source_row, target_row):
+def shared_numbers(source, target, source_row, target_row):
     """Count the numbers that occur in both sentences of each pair: ``(m,) int64``.
 
-    Pair ``c`` is the sentence ``source_row[c]`` of the source and ``target_row[c]`` of the target;
-    values and offsets of both sides are those of :func:`find_numbers`.
+    ``source`` and ``target`` are values and offsets by :func:`find_numbers`; pair ``c`` is the
+    sentence ``source_row[c]`` with ``target_row[c]``.
     """
+    (source, source_offsets), (target, target_offsets) = source, target
     out = np.zeros(len(source_row), dtype=np.int64)
     for c in numba.prange(len(source_row)):
         i, last = source_offsets[source_row[c]], source_offsets[source_row[c] + 1]

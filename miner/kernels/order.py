@@ -1,7 +1,6 @@
 """Features of word order: similar tokens of the two sentences come in the same order.
 
-A mean of token vectors is the same for a sentence and for its words shuffled. The positions of the
-counterparts are not.
+A mean of token vectors does not see order.
 """
 
 import numba
@@ -22,10 +21,9 @@ COLUMNS = 4
 def order_features(own, place, best, weight, row, side):
     """Write the two features of one side of a pair to ``row[side]`` and ``row[2 + side]``.
 
-    ``own (n,)`` are the token ids of the side, ``place (n,)`` the positions of their counterparts
-    in the other sentence, ``best (n,)`` the similarities to these, and ``weight (V,)`` > 0 the
-    weights of tokens. The counterpart of a token is the most similar token of the other sentence,
-    the first of equals.
+    ``own (n,)`` are the token ids of the side, ``place (n,)`` the positions of their counterparts,
+    the most similar tokens of the other sentence, the first of equals; ``best (n,)`` are the
+    similarities to these, and ``weight (V,)`` > 0 the weights of tokens.
 
     The first feature, in [0, 1], is the share of neighbouring tokens, both matched, whose
     counterparts are at most NEAR apart; a neighbourhood weighs as much as its lighter token. The

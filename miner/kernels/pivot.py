@@ -1,7 +1,7 @@
 """Products of two sparse tables of translation probabilities: translation by a third language.
 
-A table is ``columns[rows[x]:rows[x + 1]]``, the translations of token ``x``, with the same slice of
-``probability (m,) float32``.
+A table is a ragged array of the translations of each token: ``rows``, ``columns`` and ``probability
+(m,) float32``.
 """
 
 import numba
@@ -11,27 +11,16 @@ from miner.kernels.cache import njit
 
 
 @njit(parallel=True)
-def composed(
-    first_rows,
-    first_columns,
-    first,
-    then_rows,
-    then_columns,
-    then,
-    least,
-    lanes,
-    rows,
-    columns,
-    out,
-):
-    """Multiply two tables: p(y | x) is the sum over e of p(e | x) p(y | e).
+def composed(first, then, least, lanes, out):
+    """Multiply two tables: p(y | x) sums p(e | x) of ``first`` times p(y | e) of ``then`` over e.
 
-    p(e | x) is the table ``first``, p(y | e) the table ``then``.
-
-    Returns the number of translations of at least ``least`` of each token, ``(V,) int64``. If
-    ``columns`` is not empty, they are written there from ``rows[token]``, ascending, and their
-    probabilities to ``out``. ``lanes`` splits the tokens among threads.
+    Returns the number of translations of at least ``least`` of each token, ``(V,) int64``. If the
+    columns of the table ``out`` are not empty, they are written there from ``rows[token]``,
+    ascending. ``lanes`` splits the tokens among threads.
     """
+    first_rows, first_columns, first_probability = first
+    then_rows, then_columns, then_probability = then
+    rows, columns, probability = out
     size = len(first_rows) - 1
     sizes = np.zeros(size, dtype=np.int64)
     for lane in numba.prange(lanes):
@@ -46,13 +35,13 @@ def composed(
                     if total[y] == 0.0:
                         seen[found] = y
                         found += 1
-                    total[y] += np.float64(first[i]) * then[j]
+                    total[y] += np.float64(first_probability[i]) * then_probability[j]
             kept = 0
             for y in np.sort(seen[:found]):
                 if total[y] >= least:
                     if len(columns):
                         columns[rows[x] + kept] = y
-                        out[rows[x] + kept] = min(total[y], 1.0)
+                        probability[rows[x] + kept] = min(total[y], 1.0)
                     kept += 1
                 total[y] = 0.0
             sizes[x] = kept

@@ -1,12 +1,11 @@
 """Averaging encoder: the normalised mean of the table rows of each sentence (P19, section 3).
 
-Sentences are flat, as in a CSR matrix: sentence ``i`` has the token ids
-``ids[offsets[i]:offsets[i + 1]]``. Each sum runs in the order of the ids and reads no other
+Sentences are a ragged array of token ids. Each sum runs in the order of the ids and reads no other
 sentence, so a vector does not depend on batch, chunk or thread.
 
 The table is int8 with a scale for each row, or float32. Memory bandwidth decides the speed, and
-int8 needs a quarter of it. Values are rounded to float32 before they are added, so the vectors are
-bit for bit those of the float32 table.
+int8 needs a quarter of it. Values are rounded to float32 before they are added, so both give the
+same bits.
 """
 
 import numpy as np
@@ -18,9 +17,9 @@ from miner.kernels.cache import njit
 def mean_pool(table, scales, ids, offsets, out):
     """Write the unit vector of every sentence to ``out (n, d) float32``.
 
-    ``table (V, d)`` int8 or float32, ``scales (V,) float32`` (ones for a float32 table),
-    ``ids (t,) int32`` in [0, V), ``offsets (n + 1,) int64``. A sentence without ids, or whose rows
-    cancel out, gets a zero row. The sum is not divided by the length: normalisation cancels it.
+    ``table (V, d)`` int8 or float32, ``scales (V,) float32`` (ones for float32), ``ids (t,) int32``
+    in [0, V), ``offsets (n + 1,) int64``. A sentence without ids, or whose rows cancel out, gets a
+    zero row. The sum is not divided by the length: normalisation cancels it.
     """
     squares = np.empty(table.shape[1], dtype=np.float64)
     for i in range(len(offsets) - 1):
@@ -30,10 +29,7 @@ def mean_pool(table, scales, ids, offsets, out):
 
 @njit(nogil=True, error_model="numpy")
 def mean_pool_half(table, scales, ids, offsets, out):
-    """Compute :func:`mean_pool` and round it to float16; ``out (n, d) uint16`` gets the bits.
-
-    Pass ``vectors.view(np.uint16)`` of ``vectors (n, d) float16``.
-    """
+    """Compute :func:`mean_pool` and round it to the bits of float16: ``out (n, d) uint16``."""
     row = np.empty(table.shape[1], dtype=np.float32)
     squares = np.empty(table.shape[1], dtype=np.float64)
     shifted = np.empty(table.shape[1], dtype=np.float32)
@@ -79,8 +75,8 @@ def _sum(table, scales, ids, row):
 def _normalise(row, squares):
     """Normalise ``row (d,) float32`` in place; ``squares (d,) float64`` is scratch.
 
-    Squares are added by folding the upper half onto the lower until one is left. Vector
-    instructions and a GPU can follow the same order, to the same bits.
+    Squares are added by folding the upper half onto the lower, an order that vector instructions
+    and a GPU can follow to the same bits.
     """
     for j in range(len(row)):
         squares[j] = np.float64(row[j]) * np.float64(row[j])
@@ -98,12 +94,12 @@ def _normalise(row, squares):
 
 @njit(nogil=True, error_model="numpy")
 def _to_half(row, shifted, out):
-    """Round ``row (d,) float32`` to float16, ties to even; ``out (d,) uint16`` gets the bits.
+    """Round ``row (d,) float32`` to the bits of float16, ties to even: ``out (d,) uint16``.
 
     Numba has no float16, and numpy's conversion takes longer than all other steps. Below 2^-14,
-    float16 has a fixed step of 2^-24; adding 0.5 makes the float32 addition round to that step.
-    ``shifted (d,) float32`` is scratch for the sums. Above, 13 bits are rounded off and the
-    exponent moves by 112.
+    float16 has a fixed step of 2^-24; adding 0.5 (into ``shifted (d,) float32``, scratch) makes the
+    float32 addition round to that step. Above, 13 bits are rounded off and the exponent moves by
+    112.
     """
     for j in range(len(row)):
         shifted[j] = abs(row[j]) + np.float32(0.5)

@@ -1,9 +1,9 @@
 """Inner loop of the int8 search with AVX2: 6 x 16 integer dot products and their comparison.
 
-Numba has no integer dot product, so the loop is written as LLVM code around two instructions.
-``vpmaddubsw`` multiplies 32 uint8 by 32 int8 and adds neighbours to 16 sums of int16;
-``vpmaddwd`` adds neighbouring sums to 8 of int32. Partial sums run modulo 2**16. That is harmless,
-because :mod:`miner.kernels.fused` bounds the final sums to int16.
+Numba has no integer dot product, so the loop is LLVM code around two instructions. ``vpmaddubsw``
+multiplies 32 uint8 by 32 int8 and adds neighbours to 16 sums of int16; ``vpmaddwd`` adds
+neighbouring sums to 8 of int32. Partial sums run modulo 2**16, which is harmless, because
+:mod:`miner.kernels.fused` bounds the final sums to int16.
 """
 
 from functools import cache

@@ -55,26 +55,13 @@ def _features(own, others, best, total, weight, frequency, information, row, sid
 
 
 @numba.njit(error_model="numpy")
-def _compare_long(
-    a,
-    b,
-    codes,
-    scale,
-    weight,
-    frequency,
-    information,
-    offsets,
-    translations,
-    probability,
-    row,
-    order,
-):
-    """Write the features of one pair, of which a side is longer than LONGEST, by windows.
+def _compare_long(a, b, table, information, lexicon, row, order):
+    """Write the features of a pair with a side longer than LONGEST, by windows.
 
-    ``row (COLUMNS,)`` and ``order`` are rows of the results of :func:`compare`; ``order`` may be
-    empty.
+    ``row (COLUMNS,)`` and ``order``, which may be empty, are rows of the results of
+    :func:`compare`.
     """
-    lexicon = offsets, translations, probability
+    weight, frequency = table[2:]
     part_row = np.ones(4, dtype=np.float32)
     for side in range(2):
         own, others = (a, b) if side == 0 else (b, a)
@@ -83,7 +70,7 @@ def _compare_long(
         place, size = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
         shared = np.empty(n, dtype=np.bool_)
         found = best, place, total, size, shared
-        compare_windows(own, others, PART, REACH, codes, scale, *lexicon, *found)
+        compare_windows(own, others, PART, REACH, table, lexicon, found)
         _features(own, size, best, total, weight, frequency, information, row, side)
         if side == 0:
             common = known = 0.0
@@ -93,7 +80,7 @@ def _compare_long(
                     common += information[own[i]]
             row[8] = common / known
         if len(order):
-            compare_windows(own, others, ORDER_PART, ORDER_REACH, codes, scale, *lexicon, *found)
+            compare_windows(own, others, ORDER_PART, ORDER_REACH, table, lexicon, found)
             adjacent = correlation = 0.0
             parts = part_count(n, len(others), ORDER_PART)
             for w in range(parts):
@@ -125,30 +112,14 @@ def _places(similar, slot, b, n, place_a, best_a, place_b):
 
 
 @njit(parallel=True, error_model="numpy")
-def compare(
-    source_ids,
-    source_offsets,
-    target_ids,
-    target_offsets,
-    source_row,
-    target_row,
-    codes,
-    scale,
-    weight,
-    frequency,
-    offsets,
-    translations,
-    probability,
-    out,
-    order,
-):
+def compare(source, target, source_row, target_row, table, lexicon, out, order):
     """Write the pair features of every candidate pair to ``out (m, COLUMNS) float32``.
 
-    Sentences are flat token ids ``(t,) int32`` with offsets ``(n + 1,) int64``. Pair ``c`` is the
-    sentence ``source_row[c]`` of the source and ``target_row[c]`` of the target. ``codes (V, p)
-    int8``, with p a multiple of :data:`miner.kernels.dots.STEP`, times ``scale (V,) float32`` are
-    the unit rows of the embedding. ``weight (V,)`` > 0 and ``frequency (V,)`` in (0, 1) are those
-    of tokens; ``offsets``, ``translations`` and ``probability`` are the lexicon as a ragged array.
+    ``source`` and ``target`` are token ids ``(t,) int32`` with offsets ``(n + 1,) int64``; pair
+    ``c`` is the sentence ``source_row[c]`` with ``target_row[c]``. ``table`` is ``(codes, scale,
+    weight, frequency)`` of V tokens: ``codes (V, p) int8``, with p a multiple of
+    :data:`miner.kernels.dots.STEP`, times ``scale (V,) float32`` are unit rows, ``weight (V,)`` > 0
+    and ``frequency (V,)`` in (0, 1). ``lexicon`` is ``(offsets, translations, probability)``.
 
     Columns 0 to 7 are four features, each for the tokens of the source, then of the target:
 
@@ -157,16 +128,18 @@ def compare(
     - mean of log p(token | other sentence) / p(token) by IBM Model 1 (Brown et al. 1993);
     - share of the information (-log frequency) that the other sentence translates.
 
-    If a sentence has more than LONGEST tokens, the other sentence is, for each token, a window of
-    it (:mod:`miner.kernels.long_texts`).
-
     Column 8 is the share of the source's information in tokens that the target has too. All are
-    zero for a sentence without tokens. ``order (m, 4) float32`` gets the features of
-    :mod:`miner.kernels.order`; with no rows, they are not computed.
+    zero for a sentence without tokens. If a sentence has more than LONGEST tokens, each token is
+    compared with a window (:mod:`miner.kernels.long_texts`). ``order (m, 4) float32`` gets the
+    features of :mod:`miner.kernels.order`; with no rows, they are not computed.
 
-    What relates a target token to a source is computed once for consecutive candidates of that
-    source, so candidates sorted by source are several times faster.
+    Candidates sorted by source are several times faster: what relates a target token to a source is
+    computed once for consecutive candidates of that source.
     """
+    codes, scale, weight, frequency = table
+    offsets, translations, probability = lexicon
+    source_ids, source_offsets = source
+    target_ids, target_offsets = target
     m = len(source_row)
     information = -np.log(frequency)
     for chunk in numba.prange((m + CHUNK - 1) // CHUNK):
@@ -208,20 +181,8 @@ def compare(
             if len(own_source) == 0 or len(b) == 0:
                 continue
             if len(own_source) > LONGEST or len(b) > LONGEST:
-                _compare_long(
-                    own_source,
-                    b,
-                    codes,
-                    scale,
-                    weight,
-                    frequency,
-                    information,
-                    offsets,
-                    translations,
-                    probability,
-                    out[c],
-                    order[c] if len(order) else order[:0].ravel(),
-                )
+                row = order[c] if len(order) else order[:0].ravel()
+                _compare_long(own_source, b, table, information, lexicon, out[c], row)
                 continue
             if s != before or count + len(b) > SLOTS:
                 for place in range(count):

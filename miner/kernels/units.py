@@ -85,9 +85,8 @@ def words(codes, offsets, kinds, slots, places, vocabulary, starts, out, lengths
 
     ``kinds (k,) uint8`` holds the kind of each code point: 0 separates words, 1 is a word of its
     own, and a run of 2 is a word. ``slots`` and ``places`` are the table of the
-    :func:`fingerprints` of the vocabulary, in which word ``i`` is
-    ``vocabulary[starts[i]:starts[i + 1]]``, uint32. ``lengths (n,) int64`` gets the number of words
-    of each sentence.
+    :func:`fingerprints` of the vocabulary, uint32 code points from ``starts``. ``lengths (n,)
+    int64`` gets the number of words of each sentence.
     """
     done = 0
     for i in range(len(offsets) - 1):

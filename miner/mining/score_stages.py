@@ -19,9 +19,8 @@ from miner.mining.exchange import Places, rival_parts
 from miner.mining.search_stages import DrawnDecoys
 from miner.mining.sides import Part, Scorer, Side, load_text
 from miner.precision.decoys import merged_lists
-from miner.scoring.context_features import BestLogits
-from miner.scoring.listed import Listed
-from miner.scoring.margin import CandidateBlocks, Candidates, Retrieval, best_pairs
+from miner.scoring.context_features import BestLogits, two_nearest
+from miner.scoring.margin import CandidateBlocks, Candidates, Listed, Retrieval, best_pairs
 from miner.scoring.pair_features import PreparedText
 from miner.scoring.verification import (
     BLOCK,
@@ -147,24 +146,22 @@ class Round:
         copy = Neighbors(np.array(more.similarity), np.array(more.row))
         return merged_lists(own, copy, self.targets)
 
-    def listed(self, places: Places | None = None) -> Listed:
-        """Return the places of the sources in the lists of all targets and decoys; or none."""
-        task, name, decoys = self.part.found.lists, "", self.part.found.decoys
-        if self.number and decoys is not None:
-            task, name = decoys.lists, f"{self.number - 1}-"
-        mean, nearest = (task.array(f"{name}{one}") for one in ("mean", "nearest"))
-        lists, span = _neighbors(task, name), self.part.span
-        if places is None:
-            places = Places.joined([])
-        elif self.number:
-            places = places.then(Places.of_lists(lists.similarity, lists.row, span), self.targets)
-        own = places.by_source(span[1] - span[0])
-        return Listed(*own, nearest, mean, lists.row.shape[1])
+    @property
+    def backward(self) -> tuple[Result, str]:
+        """The task with the lists of the targets, or of the decoys, and the prefix of its files."""
+        if self.number and self.part.found.decoys is not None:
+            return self.part.found.decoys.lists, f"{self.number - 1}-"
+        return self.part.found.lists, ""
 
     @cached_property
     def blocks(self) -> CandidateBlocks:
         """The candidates of the part."""
-        return CandidateBlocks(self.forward, self.listed(self.part.places), self.part.margin)
+        (task, name), span, places = self.backward, self.part.span, self.part.places
+        if self.number:
+            lists = _neighbors(task, name)
+            places = places.then(Places.of_lists(lists.similarity, lists.row, span), self.targets)
+        listed = Listed(*places.by_source(span[1] - span[0]), task.array(f"{name}mean"))
+        return CandidateBlocks(self.forward, listed, self.part.margin)
 
     @cached_property
     def target_text(self) -> PreparedText:
@@ -204,7 +201,10 @@ class Round:
         best = BestLogits(0), BestLogits(0)
         best[0].best = logits.array(name + "best")
         best[1].best = contest.array(name + "best")
-        return context_function(self.forward, self.listed(), own, best)
+        task, prefix = self.backward
+        k = max(self.forward.row.shape[1], task.array(f"{prefix}row").shape[1])
+        nearest = two_nearest(self.forward), task.array(f"{prefix}nearest")
+        return context_function(nearest, k, own, best)
 
 
 @dataclass(frozen=True)

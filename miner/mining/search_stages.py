@@ -23,7 +23,7 @@ from miner.mining.exchange import listed_parts
 from miner.mining.sides import Part, Scorer, Side, Vectors, load_text, save_text
 from miner.precision import decoys as choice
 from miner.precision.decoys import Decoys
-from miner.scoring.listed import two_nearest
+from miner.scoring.context_features import two_nearest
 from miner.scoring.margin import neighborhood_mean
 from miner.scoring.pair_features import PreparedText
 from miner.tasks.task import Job, Result, hints
@@ -236,7 +236,7 @@ def lists(job: Job, parts: list[Result]) -> None:
     job.join("similarity", (part.similarity for part in _list_blocks(parts)))
     job.join("row", (part.row for part in _list_blocks(parts)))
     job.join("mean", (neighborhood_mean(part) for part in _list_blocks(parts)))
-    job.join("nearest", (two_nearest(part, np.arange(len(part))) for part in _list_blocks(parts)))
+    job.join("nearest", (two_nearest(part) for part in _list_blocks(parts)))
 
 
 def _list_blocks(parts: list[Result]) -> Iterator[Neighbors]:
@@ -268,7 +268,7 @@ def decoy_lists(
         blocks = [task.array(f"{draw}-backward") for task in against]
         found = _settled(job, decoys.vectors(draw), base, blocks, k, engine)
         save_neighbors(job, f"{draw}-", found)
-        nearest = two_nearest(found, np.arange(len(found)))
+        nearest = two_nearest(found)
         job.join(f"{draw}-mean", [targets.array("mean"), neighborhood_mean(found)])
         job.join(f"{draw}-nearest", [targets.array("nearest"), nearest])
 

@@ -38,7 +38,7 @@ def fit_to_corpus(
     pairs, text, targets = found.pairs, found.source_text, found.target_text
     assert pairs.features is not None and text is not None and targets is not None
     assert found.verifier is not None
-    quality = Quality.of(found.verifier)
+    quality = Quality(found.verifier)
     features = pairs.features, matched.features
     logit = start.logit, start.decoy_logit
     weight = decoy_weights.feature_weights(features, logit, weight, start.mixture)

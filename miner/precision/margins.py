@@ -13,10 +13,10 @@ from functools import partial
 
 import numpy as np
 
-from miner.encoder.hashed_trigrams import HashedTrigrams
 from miner.encoder.model import load
 from miner.encoder.open_encoder import open_encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
+from miner.encoder.trigram_units import HashedTrigrams
 from miner.errors import ArtifactError, MismatchError, ResourceError
 from miner.index.index import Index
 from miner.index.vectors import unit_blocks
@@ -28,7 +28,7 @@ from miner.precision.decoys import FEWEST, DecoyPairs, Decoys, choose_among, joi
 from miner.precision.estimate import FEWEST_MATCHED, Estimate, doubts_of, expected_wrong
 from miner.precision.mixture import Law
 from miner.precision.search_result import Search
-from miner.scoring.margin import CandidateBlocks
+from miner.scoring.margin import CandidateBlocks, Listed
 from miner.scoring.verification import choose_by_margin, prepare_texts
 from miner.text.language_codes import describe
 
@@ -209,4 +209,4 @@ def _joined(found: Search, vectors: np.ndarray) -> CandidateBlocks:
         np.concatenate([found.backward.row, backward.row]),
     )
     lists = merged_lists(found.forward, forward, len(found.backward))
-    return CandidateBlocks(lists, both, settings.margin)
+    return CandidateBlocks(lists, Listed.of(both, len(lists)), settings.margin)

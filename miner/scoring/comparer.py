@@ -50,7 +50,7 @@ class Comparer:
 
         out = np.empty(len(source_row), dtype=np.float32)
         rows = source_row.astype(np.int64), target_row.astype(np.int64)
-        compare_pairs(source, target, *rows, *_knowledge(self.table), self.network, out)
+        compare_pairs(source, target, *rows, *self.table.known, self.network, out)
         return out
 
     def objections(self, source: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -139,14 +139,5 @@ def describe_pairs(
     ids = np.full((starts[-1], 4), -1, dtype=np.int32)
     numbers = np.zeros((starts[-1], COLUMNS), dtype=np.float32)
     rows = np.arange(len(sizes[0]), dtype=np.int64)
-    describe(source, target, rows, rows, *_knowledge(table), starts, ids, numbers)
+    describe(source, target, rows, rows, *table.known, starts, ids, numbers)
     return starts, ids, numbers
-
-
-def _knowledge(table: TokenTable) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
-    """Return embedding and lexicon as the kernels take them."""
-    lexicon = table.lexicon
-    return (
-        (table.codes, table.scale, table.weight, lexicon.frequency),
-        (lexicon.offsets, lexicon.pieces, lexicon.probability),
-    )

@@ -3,7 +3,6 @@
 import numpy as np
 
 from miner.knn.neighbors import Neighbors
-from miner.scoring.listed import Listed, two_nearest, width
 from miner.scoring.margin import Candidates
 
 # ``alone`` is the logit of the pair features, as models on disk call it.
@@ -48,16 +47,26 @@ class BestLogits:
         return np.clip(logit[:, None] - rivals, -MAX_LEAD, MAX_LEAD)
 
 
+def two_nearest(neighbors: Neighbors) -> np.ndarray:
+    """Return the similarities of each sentence's two nearest, ``(n, 2) float32``; 0 for none."""
+    found = np.zeros((len(neighbors), 2), dtype=np.float32)
+    width = min(2, neighbors.row.shape[1])
+    exists = neighbors.row[:, :width] >= 0
+    found[:, :width] = np.where(exists, neighbors.similarity[:, :width], 0)
+    return found
+
+
 def context_features(
     candidates: Candidates,
-    forward: Neighbors,
-    backward: Neighbors | Listed,
+    nearest: tuple[np.ndarray, np.ndarray],
+    k: int,
     logit: np.ndarray,
     best: tuple[BestLogits, BestLogits],
 ) -> np.ndarray:
     """Compute ``CONTEXT_FEATURES`` of candidates: ``(m, f) float32``.
 
-    ``logit (m,)`` is that of their pair features; ``best`` are the best logits of both sides over
+    ``nearest`` are the :func:`two_nearest` of both sides, whose lists have ``k`` places at most.
+    ``logit (m,)`` belongs to the pair features; ``best`` are the best logits of both sides over
     all candidates of the search. Every feature but ``alone`` and ``rank`` comes as the mean and the
     minimum over the two sentences:
 
@@ -76,12 +85,15 @@ def context_features(
         out[:, 1 + 2 * column] = (left + right) / 2
         out[:, 2 + 2 * column] = np.minimum(left, right)
     cosine = candidates.similarity
-    left = cosine - _nearest_other(forward, rows[0], candidates.forward_rank)
-    right = cosine - _nearest_other(backward, rows[1], candidates.backward_rank)
+    ranks = candidates.forward_rank, candidates.backward_rank
+    # The nearest other neighbour of a sentence is the second one, if the pair is the first.
+    left, right = (
+        cosine - near[row, (rank == 1).astype(np.int64)]
+        for near, row, rank in zip(nearest, rows, ranks, strict=True)
+    )
     out[:, 5], out[:, 6] = (left + right) / 2, np.minimum(left, right)
-    k = max(width(forward), width(backward))
-    ranks = np.stack([candidates.forward_rank, candidates.backward_rank])
-    out[:, 7] = np.log(np.where(ranks == 0, k + 1, ranks).max(axis=0))
+    both = np.stack(ranks)
+    out[:, 7] = np.log(np.where(both == 0, k + 1, both).max(axis=0))
     return out
 
 
@@ -93,9 +105,3 @@ def best_logits(
     for side, row in zip(best, (candidates.source_row, candidates.target_row), strict=True):
         side.add(row, logit)
     return best
-
-
-def _nearest_other(neighbors: Neighbors | Listed, row: np.ndarray, rank: np.ndarray) -> np.ndarray:
-    """Return the cosine of each sentence's nearest neighbour other than the candidate, else 0."""
-    nearest = two_nearest(neighbors, row)
-    return np.where(rank == 1, nearest[:, 1], nearest[:, 0])

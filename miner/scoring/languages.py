@@ -15,6 +15,7 @@ from functools import lru_cache
 import numpy as np
 
 from miner.libraries import library
+from miner.ragged import offsets_of
 from miner.text.language_codes import alike, describe, primary
 
 # Sentences at the head of a corpus, and evenly spread ones, that are identified.
@@ -56,8 +57,7 @@ class Identifier:
         from miner.kernels.naive_bayes import naive_bayes
 
         encoded = [_encoded(text[:_CHARACTERS]) for text in texts]
-        offsets = np.zeros(len(texts) + 1, dtype=np.int64)
-        np.cumsum([len(text) for text in encoded], out=offsets[1:])
+        offsets = offsets_of(np.fromiter(map(len, encoded), np.int64, len(encoded)))
         return naive_bayes(np.frombuffer(b"".join(encoded), np.uint8), offsets, *self._arrays)
 
 

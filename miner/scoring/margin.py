@@ -6,9 +6,7 @@ between sentences, because some sentences are close to everything. So it is comp
 cosine of both sentences to their nearest neighbours.
 
 Data passes from ``Neighbors`` in both directions through :func:`candidates` to :func:`retrieve`.
-The lines of this file stay together, since candidates and retrieval share one order of ties.
-Everything is pure numpy and deterministic: ties are broken by row, so the result does not depend on
-the order of candidates.
+Ties are broken by row, so the result does not depend on the order of candidates.
 """
 
 from __future__ import annotations
@@ -22,19 +20,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from miner.knn.neighbors import Neighbors
 from miner.names import MARGINS, RETRIEVALS, canonical
-from miner.scoring.listed import Listed
+from miner.ragged import offsets_of
 
 # Pairs of a one-to-one matching that are plain Python objects at a time.
 PART = 1 << 18
-# Lists that are averaged, and places that are sorted, at a time.
-LISTS, PLACES = 1 << 15, 1 << 18
+# Lists that are averaged at a time.
+LISTS = 1 << 15
+# Least denominator of the ratio margin. The neighbourhood mean of a sentence that resembles nothing
+# is near zero or negative. Divided by it, a poor cosine would become a huge score, and two
+# negatives a good one. Below the floor the score is ten times the cosine.
 RATIO_FLOOR = 0.1
-"""The least denominator of the ratio margin.
-
-The neighbourhood mean of a sentence that resembles nothing is near zero or negative. Divided by it,
-a poor cosine would become a huge score, and two negatives a good one. Below the floor the score is
-ten times the cosine: it rises with the cosine and keeps its sign.
-"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,46 +134,67 @@ def candidates(forward: Neighbors, backward: Neighbors, margin: str = "ratio") -
 
     Raises ``ValueError`` for an unknown margin or a row outside the other corpus.
     """
-    return CandidateBlocks(forward, backward, margin).block(0, len(forward))
+    blocks = CandidateBlocks(forward, Listed.of(backward, len(forward)), margin)
+    return blocks.block(0, len(forward))
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """Places of n sources in the neighbour lists of all m targets.
+
+    ``target (l,) int64``, ``place (l,) int16`` and ``similarity (l,) float32`` are a ragged array:
+    sorted by source, then by target and place; source ``i`` begins at ``starts[i]``. ``mean (m,)
+    float32`` is the :func:`neighborhood_mean` of each target.
+    """
+
+    starts: NDArray[np.int64]
+    target: NDArray[np.int64]
+    place: NDArray[np.int16]
+    similarity: NDArray[np.float32]
+    mean: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, lists: Neighbors, sources: int) -> Listed:
+        """Sort the targets' lists by source. Raises ValueError for a row beyond the ``sources``."""
+        _refuse_beyond("backward", lists, sources)
+        row = lists.row.ravel()
+        order = np.argsort(row, kind="stable")[np.count_nonzero(row < 0) :]
+        target, place = np.divmod(order, max(lists.row.shape[1], 1))
+        starts = offsets_of(np.bincount(row[order], minlength=sources))
+        similarity = lists.similarity.ravel()[order]
+        return cls(starts, target, place.astype(np.int16), similarity, neighborhood_mean(lists))
 
 
 class CandidateBlocks:
     """The candidates of a search in blocks of sources, so that not all are in memory at once.
 
     Every pair is in the block of its source. The blocks of all sources, in order, are what
-    :func:`candidates` returns, whose arguments and errors these are.
-
-    The targets' lists can be replaced by the places that the sources have in them.
+    :func:`candidates` returns.
     """
 
-    def __init__(self, forward: Neighbors, backward: Neighbors | Listed, margin: str = "ratio"):
+    def __init__(self, forward: Neighbors, backward: Listed, margin: str = "ratio"):
         self.margin = canonical(margin, MARGINS)
         self.forward, self.backward = forward, backward
-        _refuse_beyond("forward", forward, len(backward))
-        self._places: NDArray[np.integer] | None = None
-        if isinstance(backward, Listed):
-            self.means = neighborhood_mean(forward), backward.mean
-            self._starts = backward.starts
-        else:
-            _refuse_beyond("backward", backward, len(forward))
-            self.means = neighborhood_mean(forward), neighborhood_mean(backward)
-            self._starts, self._places = _by_source(backward.row.ravel(), len(forward))
+        self.targets = len(backward.mean)
+        _refuse_beyond("forward", forward, self.targets)
+        self.means = neighborhood_mean(forward), backward.mean
 
     @property
     def most(self) -> int:
         """Number of candidates, at most."""
-        return int(self.forward.row.size + self._starts[-1])
+        return int(self.forward.row.size + len(self.backward.target))
 
     def spans(self, size: int) -> list[tuple[int, int]]:
         """Cut the sources into blocks of about ``size`` candidates, of one source at least."""
-        most = self._starts + self.forward.row.shape[1] * np.arange(len(self._starts))
+        starts = self.backward.starts
+        most = starts + self.forward.row.shape[1] * np.arange(len(starts))
         edges = np.searchsorted(most, np.arange(0, most[-1], size))
         edges = np.unique(np.append(edges, len(self.forward)))
         return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
 
     def block(self, start: int, end: int) -> Candidates:
         """Return the candidates of the sources from ``start`` to ``end``, exclusive."""
-        n_target = len(self.backward)
+        n_target, backward = self.targets, self.backward
         # One integer per pair: sorting these is several times faster than sorting two columns.
         source, place = np.nonzero(self.forward.row[start:end] >= 0)
         source += start
@@ -188,10 +204,12 @@ class CandidateBlocks:
         forward_place = place[first]
         forward_similarity = self.forward.similarity[source[first], forward_place]
 
-        listed, target, place, similarity_there = self._listed(start, end)
-        backward_key, first = np.unique(listed * n_target + target, return_index=True)
-        backward_place = place[first]
-        backward_similarity = similarity_there[first]
+        own = slice(backward.starts[start], backward.starts[end])
+        source = np.repeat(np.arange(start, end), np.diff(backward.starts[start : end + 1]))
+        backward_key = source * n_target + backward.target[own]
+        backward_key, first = np.unique(backward_key, return_index=True)
+        backward_place = backward.place[own][first]
+        backward_similarity = backward.similarity[own][first]
 
         # Sorted by hand: np.union1d hashes from numpy 2.3 on, which is many times slower here.
         key = np.sort(np.concatenate((forward_key, backward_key)))
@@ -210,27 +228,10 @@ class CandidateBlocks:
         source_row, target_row = np.divmod(key, max(n_target, 1))
         means = self.means[0][source_row], self.means[1][target_row]
         ratio = margin_score(similarity, *means, "ratio")
-        score = ratio
-        if self.margin != "ratio":
-            score = margin_score(similarity, *means, self.margin)
+        score = ratio if self.margin == "ratio" else margin_score(similarity, *means, self.margin)
         return Candidates(
             score, source_row, target_row, similarity, ratio, forward_rank, backward_rank
         )
-
-    def _listed(self, start: int, end: int) -> tuple[Any, Any, Any, Any]:
-        """Return the places of some sources in the targets' lists, by source: four columns.
-
-        They are sources, targets, places and similarities.
-        """
-        own = slice(self._starts[start], self._starts[end])
-        source = np.repeat(np.arange(start, end), np.diff(self._starts[start : end + 1]))
-        found = self.backward
-        if isinstance(found, Listed):
-            return source, found.target[own], found.place[own], found.similarity[own]
-        assert self._places is not None
-        flat = self._places[own].astype(np.int64)
-        target, place = np.divmod(flat, max(found.row.shape[1], 1))
-        return source, target, place, found.similarity[target, place]
 
 
 def _refuse_beyond(name: str, neighbors: Neighbors, size: int) -> None:
@@ -240,34 +241,6 @@ def _refuse_beyond(name: str, neighbors: Neighbors, size: int) -> None:
             f"the {name} neighbours name row {neighbors.row.max()}, "
             f"but the other side has {size} sentences"
         )
-
-
-def _by_source(
-    listed: NDArray[np.int64], sources: int
-) -> tuple[NDArray[np.int64], NDArray[np.integer]]:
-    """Sort the places of ``listed (l,)`` by the source there, then by place; -1 is no source.
-
-    Returns ``starts (sources + 1,)`` and the places; those of source ``i`` are from ``starts[i]``
-    to ``starts[i + 1]``. A counting sort, since the result alone is large.
-    """
-    starts = np.zeros(sources + 1, dtype=np.int64)
-    for start in range(0, len(listed), PLACES):
-        found, count = np.unique(listed[start : start + PLACES], return_counts=True)
-        starts[found[found >= 0] + 1] += count[found >= 0]
-    np.cumsum(starts, out=starts)
-    small = listed.size < np.iinfo(np.int32).max
-    places = np.empty(starts[-1], dtype=np.int32 if small else np.int64)
-    free = starts[:-1].copy()
-    for start in range(0, len(listed), PLACES):
-        part = listed[start : start + PLACES]
-        order = np.argsort(part, kind="stable")
-        order = order[np.count_nonzero(part < 0) :]
-        source = part[order]
-        first = np.flatnonzero(_run_starts(source))
-        count = np.diff(np.append(first, len(source)))
-        places[free[source] + np.arange(len(source)) - np.repeat(first, count)] = order + start
-        free[source[first]] += count
-    return starts, places
 
 
 def retrieve(pairs: Candidates, retrieval: str = "max") -> Candidates:
@@ -284,18 +257,9 @@ def retrieve(pairs: Candidates, retrieval: str = "max") -> Candidates:
     Returns a subset of ``pairs`` sorted by (score descending, source_row, target_row), the same
     for any order of ``pairs``. Raises ``ValueError`` for an unknown retrieval.
     """
-    retrieval = canonical(retrieval, RETRIEVALS)
-    if retrieval == "forward":
-        mask = _forward_best(pairs)
-    elif retrieval == "backward":
-        mask = _backward_best(pairs)
-    elif retrieval == "intersection":
-        mask = _forward_best(pairs) & _backward_best(pairs)
-    else:
-        mask = _forward_best(pairs) | _backward_best(pairs)
-    chosen = pairs.take(mask)
-    arrange = match_one_to_one if retrieval == "max" else _order
-    return chosen.take(arrange(chosen.score, chosen.source_row, chosen.target_row))
+    found = Retrieval(int(pairs.target_row.max(initial=-1)) + 1, retrieval)
+    found.add(pairs)
+    return found.result()
 
 
 class Retrieval:

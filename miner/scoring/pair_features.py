@@ -55,6 +55,11 @@ class PreparedText:
     def __len__(self) -> int:
         return len(self.characters)
 
+    @property
+    def tokens(self) -> tuple[np.ndarray, np.ndarray]:
+        """Token ids and their offsets."""
+        return self.ids, self.offsets
+
     def take(self, rows: np.ndarray) -> "PreparedText":
         """Return the sentences ``rows``, in that order."""
         ids, offsets = take_lists(self.ids, self.offsets, rows)
@@ -154,6 +159,12 @@ class TokenTable:
         self.weight = np.maximum(length, 1e-9).astype(np.float32)
         self.lexicon = lexicon
 
+    @property
+    def known(self) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
+        """Embedding and lexicon as the kernels take them."""
+        table = self.codes, self.scale, self.weight, self.lexicon.frequency
+        return table, self.lexicon.entries
+
     def with_lexicon(self, lexicon: Lexicon) -> "TokenTable":
         """Return these tokens with other translations."""
         other = copy(self)
@@ -184,24 +195,8 @@ class TokenTable:
         from miner.kernels.tokens import COLUMNS, LONGEST, compare
 
         metrics = np.empty((len(source_row), COLUMNS), dtype=np.float32)
-        lexicon = self.lexicon
-        compare(
-            source.ids,
-            source.offsets,
-            target.ids,
-            target.offsets,
-            source_row,
-            target_row,
-            self.codes,
-            self.scale,
-            self.weight,
-            lexicon.frequency,
-            lexicon.offsets,
-            lexicon.pieces,
-            lexicon.probability,
-            metrics,
-            np.empty((0, 4), dtype=np.float32) if order is None else order,
-        )
+        order = np.empty((0, 4), dtype=np.float32) if order is None else order
+        compare(source.tokens, target.tokens, source_row, target_row, *self.known, metrics, order)
         out = np.empty((len(source_row), len(PAIR_FEATURES)), dtype=np.float32)
         for column, worse in enumerate((np.minimum, np.maximum, np.minimum, np.minimum)):
             left, right = metrics[:, 2 * column], metrics[:, 2 * column + 1]
@@ -227,13 +222,7 @@ def _numbers(
     """Return ``(m, 2) float32``: 1 where a number lacks its counterpart; the numbers in common."""
     from miner.kernels.numbers import shared_numbers
 
-    shared = shared_numbers(
-        source.numbers,
-        source.number_offsets,
-        target.numbers,
-        target.number_offsets,
-        source_row,
-        target_row,
-    )
+    left, right = ((side.numbers, side.number_offsets) for side in (source, target))
+    shared = shared_numbers(left, right, source_row, target_row)
     total = lengths(source.number_offsets, source_row) + lengths(target.number_offsets, target_row)
     return np.stack([total > 2 * shared, shared], axis=1).astype(np.float32)

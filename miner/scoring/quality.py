@@ -10,12 +10,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError
 from miner.names import SIDES
 from miner.scoring.logistic import Logistic, sigmoid
 from miner.scoring.pair_features import PAIR_FEATURES, PreparedText
-from miner.scoring.verifier import Languages, Verifier
+from miner.scoring.verifier import Verifier
 
 # Pair features, the cosine of the vectors, and order.
 FEATURES = (*PAIR_FEATURES, "cosine", "adjacent", "adjacent_min", "order", "order_min")
@@ -26,22 +25,12 @@ COMPARED = "compared"
 
 
 class Quality:
-    """The quality function of one model, for text in two languages (ISO 639; None: unknown).
+    """The quality function beside a verifier, for text in its languages.
 
     Raises :class:`~miner.errors.ArtifactError` for a model without one or with a faulty one.
     """
 
-    def __init__(self, encoder: SentenceEncoder, languages: Languages = (None, None)):
-        self._read(Verifier(encoder, languages))
-
-    @classmethod
-    def of(cls, verifier: Verifier) -> "Quality":
-        """Return the quality function beside a verifier, for text in its languages."""
-        quality = cls.__new__(cls)
-        quality._read(verifier)
-        return quality
-
-    def _read(self, verifier: Verifier) -> None:
+    def __init__(self, verifier: Verifier):
         self.verifier, encoder = verifier, verifier.encoder
         assert encoder.model.verifier is not None
         try:
@@ -100,8 +89,7 @@ def features_of_rows(
         out[:, own + 1 + column] = (places[:, column] + places[:, column + 1]) / 2
         out[:, own + 2 + column] = places[:, column : column + 2].min(axis=1)
     if verifier.comparer is not None:
-        texts = (source.ids, source.offsets), (target.ids, target.offsets)
-        out[:, -1] = verifier.comparer.logits(*texts, *rows)
+        out[:, -1] = verifier.comparer.logits(source.tokens, target.tokens, *rows)
     return out
 
 

@@ -11,12 +11,10 @@ from miner.encoder.encoder import CHUNK
 from miner.encoder.tokenizer import Tokenizer
 from miner.errors import ResourceError
 from miner.index.sentence_file import Texts
-from miner.knn.neighbors import Neighbors
 from miner.machine import release_pages
 from miner.parallel import in_order
 from miner.ragged import offsets_of
 from miner.scoring.context_features import BestLogits, context_features
-from miner.scoring.listed import Listed
 from miner.scoring.margin import CandidateBlocks, Candidates, Retrieval
 from miner.scoring.pair_features import PAIR_FEATURES, PreparedText, prepare
 from miner.scoring.verifier import FEATURES, Verifier
@@ -60,7 +58,7 @@ class PairLogits:
 
 def choose_by_margin(blocks: CandidateBlocks, retrieval: str) -> Candidates:
     """Return the pairs that the retrieval keeps of all candidates, by their margins."""
-    kept = Retrieval(len(blocks.backward), retrieval)
+    kept = Retrieval(blocks.targets, retrieval)
     for span in blocks.spans(BLOCK):
         kept.add(blocks.block(*span))
     return kept.result()
@@ -68,9 +66,9 @@ def choose_by_margin(blocks: CandidateBlocks, retrieval: str) -> Candidates:
 
 def _require_countable(blocks: CandidateBlocks) -> None:
     """Raise ResourceError for more targets, decoys included, than an int32 counts."""
-    if len(blocks.backward) > np.iinfo(np.int32).max:
+    if blocks.targets > np.iinfo(np.int32).max:
         raise ResourceError(
-            f"{len(blocks.backward):,} targets and decoys are too many to verify; split the corpus"
+            f"{blocks.targets:,} targets and decoys are too many to verify; split the corpus"
         )
 
 
@@ -103,16 +101,16 @@ def candidate_logits(
 
 
 def context_function(
-    forward: Neighbors,
-    backward: Neighbors | Listed,
+    nearest: tuple[np.ndarray, np.ndarray],
+    k: int,
     logits: PairLogits,
     best: tuple[BestLogits, BestLogits],
 ) -> Context:
-    """Return the function that computes the context features of candidates of these lists."""
+    """Return the function that computes the context features of a search's candidates."""
 
     def context_of(block: Candidates) -> np.ndarray:
         logit = logits.of(block.source_row, block.target_row)
-        return context_features(block, forward, backward, logit, best)
+        return context_features(block, nearest, k, logit, best)
 
     return context_of
 

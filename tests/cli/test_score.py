@@ -20,6 +20,7 @@ from miner.cleaning.plan import scores_plan
 from miner.encoder.encoder import Encoder
 from miner.filters.filter_types import Context
 from miner.scoring.quality import Quality
+from miner.scoring.verifier import Verifier
 from miner.tasks.workers import Workers
 from miner.text.compression import codec
 from miner.text.formats import BitextFormat
@@ -35,7 +36,7 @@ def bitext(tmp_path: Path, german: list[str], english: list[str]) -> Path:
 
 @pytest.fixture
 def expected(knowing_model: Path, german: list[str], english: list[str]) -> np.ndarray:
-    quality = Quality(Encoder.load(knowing_model, 1))
+    quality = Quality(Verifier(Encoder.load(knowing_model, 1)))
     return quality.score(german * 2, english + english[3:] + english[:3])
 
 

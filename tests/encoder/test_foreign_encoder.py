@@ -102,7 +102,7 @@ def test_prompts(tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     name = fake_directory(tmp_path / "st", tiny_model, "query: ")
     encoder: Any = open_encoder(name)
     encoder.encode(["Guten Tag"])
-    assert encoder.backend.model.asked[-1] == ("query: ", "Guten Tag")
+    assert encoder.loaded.asked[-1] == ("query: ", "Guten Tag")
     assert encoder.facts() == [f"{name}: licence apache-2.0, prompt 'query: '"]
     assert encoder.fingerprint != open_encoder(name, loading=Loading("", "")).fingerprint
     both = Loading("query: ", "passage: ")
@@ -112,7 +112,7 @@ def test_prompts(tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     target = source.on_side("target")
     assert (source.side, target.side) == ("source", "target")
     target.encode(["Good day"])
-    assert target.backend.model.asked[-1] == ("passage: ", "Good day")
+    assert target.loaded.asked[-1] == ("passage: ", "Good day")
     assert source.fingerprint == target.fingerprint and source.dimension == target.dimension
 
 

@@ -15,6 +15,7 @@ from miner.evaluation.evaluated_model import MinerModel
 from miner.evaluation.metrics import best_threshold
 from miner.scoring.quality import Quality
 from miner.scoring.reference import Reference
+from miner.scoring.verifier import Verifier
 
 
 def rows_of(german: list[str], english: list[str]) -> list[tuple[str, str, int]]:
@@ -41,7 +42,7 @@ def test_metrics_agree_with_scikit_learn(data, knowing_model, german, english):
     scores = {
         "cosine": (vectors[0] * vectors[1]).sum(axis=1),
         "margin": Reference((source, target), vectors, 4).margins((source, target), vectors),
-        "quality": Quality(encoder).score(source, target),
+        "quality": Quality(Verifier(encoder)).score(source, target),
     }
     value = {one.name: one.value for one in result.metrics}
     assert len(value) == 6 and result.missing == ()

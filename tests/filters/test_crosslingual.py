@@ -16,6 +16,7 @@ from miner.filters.filter_types import Batch, Context
 from miner.filters.registry import FILTERS
 from miner.scoring.margin import RATIO_FLOOR
 from miner.scoring.quality import Quality
+from miner.scoring.verifier import Verifier
 
 
 def scorer(name: str, context: Context, **settings):
@@ -51,7 +52,9 @@ def test_cosine_and_quality_are_those_of_the_model(knowing_model: Path, batch: B
     np.testing.assert_allclose(cosine, expected, atol=1e-6)
     assert (cosine[-3:] == 0).all()
     quality = scorer("quality", context)(batch)
-    np.testing.assert_array_equal(quality, Quality(encoder).score(batch.source, batch.target))
+    np.testing.assert_array_equal(
+        quality, Quality(Verifier(encoder)).score(batch.source, batch.target)
+    )
 
 
 def margin_reference(encoder, batch: Batch, sample, k: int, kind: str) -> np.ndarray:

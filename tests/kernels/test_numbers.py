@@ -57,7 +57,6 @@ def test_shared_numbers_are_the_reference(sides: list[list[int]]) -> None:
     values, offsets = flat(sets)
     rows = [(i, j) for i in range(len(sets)) for j in range(len(sets))]
     source, target = np.array(rows).T
-    found = shared_numbers(
-        values.astype(np.uint64), offsets, values.astype(np.uint64), offsets, source, target
-    )
+    side = values.astype(np.uint64), offsets
+    found = shared_numbers(side, side, source, target)
     assert found.tolist() == shared_numbers_reference(sets, sets, rows)

@@ -6,9 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from support.flat_tokens import flat, random_lexicon
-from support.kernel_references import (
-    compare_reference,
-)
+from support.kernel_references import compare_reference
 
 from miner.kernels.tokens import COLUMNS, LONGEST, compare
 from miner.scoring.pair_features import unit_codes
@@ -38,7 +36,7 @@ def test_compare_is_its_reference(seed: int) -> None:
     source, target = (generator.integers(0, len(side), m) for side in sides)
     out = np.full((m, COLUMNS), np.nan, dtype=np.float32)
     arguments = *unit_codes(embedding), weight, lexicon.frequency
-    compare(*flat(sides[0]), *flat(sides[1]), source, target, *arguments, *tables, out, NO_ORDER)
+    compare(*map(flat, sides), source, target, arguments, tables, out, NO_ORDER)
     rows = list(zip(source.tolist(), target.tolist(), strict=True))
     arrays = [[np.array(one, dtype=np.int64) for one in side] for side in sides]
     expected = compare_reference(*arrays, rows, *arguments, tables)
@@ -54,17 +52,14 @@ def test_a_pair_does_not_depend_on_its_batch() -> None:
     generator = np.random.default_rng(3)
     sides = [[generator.integers(0, 40, 7).tolist() for _ in range(9)] for _ in range(2)]
     embedding = generator.normal(size=(40, 8)).astype(np.float32)
-    known = *unit_codes(embedding), np.ones(40, dtype=np.float32)
     lexicon = random_lexicon(generator, 40)
-    tables = lexicon.frequency, lexicon.offsets, lexicon.pieces, lexicon.probability
+    known = *unit_codes(embedding), np.ones(40, dtype=np.float32), lexicon.frequency
+    tables = known, (lexicon.offsets, lexicon.pieces, lexicon.probability)
     source, target = (grid.ravel() for grid in np.mgrid[:9, :9])
     whole = np.empty((81, COLUMNS), dtype=np.float32)
-    arguments = (*flat(sides[0]), *flat(sides[1]), source, target, *known, *tables)
-    compare(*arguments, whole, NO_ORDER)
+    texts = flat(sides[0]), flat(sides[1])
+    compare(*texts, source, target, *tables, whole, NO_ORDER)
     order = generator.permutation(81)
     mixed = np.empty((81, COLUMNS), dtype=np.float32)
-    compare(
-        *flat(sides[0]), *flat(sides[1]), source[order], target[order], *known, *tables,
-        mixed, NO_ORDER,
-    )  # fmt: skip
+    compare(*texts, source[order], target[order], *tables, mixed, NO_ORDER)
     assert (mixed == whole[order]).all()

@@ -23,7 +23,7 @@ DEMO = Path(miner.__file__).parent / "demo"
 def reading(found: Search) -> Reading:
     assert found.verifier is not None
     assert found.source_text is not None and found.target_text is not None
-    quality = Quality.of(found.verifier)
+    quality = Quality(found.verifier)
     pairs, texts = found.pairs, (found.source_text, found.target_text)
     places = pairs.source_row, pairs.target_row
     return likely.read(quality, texts, places, pairs.cosine, pairs.score)
@@ -34,7 +34,7 @@ def test_a_pair_is_read_by_itself(demo: Search, monkeypatch: pytest.MonkeyPatch)
     assert found.rows.tolist() == np.flatnonzero(demo.pairs.score > POSSIBLE).tolist()
     assert demo.verifier is not None
     _, german, english = zip(*demo.pairs.take(found.rows[:40]).texts(), strict=True)
-    alone = Quality(demo.verifier.encoder, ("de", "en")).score(german, english)
+    alone = Quality(demo.verifier.of(("de", "en"))).score(german, english)
     logit = np.log(alone) - np.log1p(-alone)
     # The index holds vectors as float16.
     np.testing.assert_allclose(sigmoid(found.quality[:40]), sigmoid(logit), atol=1e-3)

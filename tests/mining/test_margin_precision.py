@@ -11,8 +11,8 @@ import pytest
 import miner
 import miner.precision.decoys
 from miner import Encoder, Index, Keep, SearchSettings
-from miner.encoder.hashed_trigrams import HashedTrigrams
 from miner.encoder.model import load
+from miner.encoder.trigram_units import HashedTrigrams
 from miner.errors import MismatchError, ResourceError
 from miner.evaluation.gold import read_gold
 from miner.mining.keep import KeepError

@@ -20,7 +20,7 @@ def by_quality(rows: np.ndarray, logit: np.ndarray) -> np.ndarray:
 
 def quality_of(demo: Search, languages: tuple[str | None, str | None] = ("de", "en")) -> Quality:
     assert demo.verifier is not None
-    return Quality.of(demo.verifier.of(languages))
+    return Quality(demo.verifier.of(languages))
 
 
 def test_a_changed_fact_lowers_the_quality(demo: Search) -> None:

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from miner.shards.exchange import Places
 
 from miner.knn.neighbors import Neighbors
+from miner.mining.exchange import Places
 from miner.names import MARGINS, RETRIEVALS, canonical
-from miner.scoring.listed import Listed, two_nearest
 from miner.scoring.margin import (
     RATIO_FLOOR,
     CandidateBlocks,
     Candidates,
+    Listed,
     Retrieval,
     best_pairs,
     candidates,
@@ -160,7 +160,7 @@ def test_retrieval_follows_the_definition(search, margin, retrieval):
 
 @given(searches(), st.sampled_from(MARGINS), st.sampled_from(RETRIEVALS), st.integers(1, 20))
 def test_blocks_of_sources_change_nothing(search, margin, retrieval, size):
-    blocks = CandidateBlocks(*search, margin)
+    blocks = CandidateBlocks(search[0], Listed.of(search[1], len(search[0])), margin)
     spans = blocks.spans(size)
     assert [row for span in spans for row in range(*span)] == list(range(len(search[0])))
     for start, end in spans:  # a span may exceed its size by its last source alone
@@ -180,8 +180,7 @@ def test_blocks_of_sources_change_nothing(search, margin, retrieval, size):
 
 def listed(lists: Neighbors, span: tuple[int, int]) -> Listed:
     places = Places.of_lists(lists.similarity, lists.row, span).by_source(span[1] - span[0])
-    nearest = two_nearest(lists, np.arange(len(lists)))
-    return Listed(*places, nearest, neighborhood_mean(lists), lists.row.shape[1])
+    return Listed(*places, neighborhood_mean(lists))
 
 
 @settings(max_examples=60)

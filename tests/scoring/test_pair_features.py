@@ -58,13 +58,8 @@ def test_features_follow_their_definitions(table: TokenTable) -> None:
     features = {name: found[:, column] for column, name in enumerate(PAIR_FEATURES)}
 
     metrics = np.empty((len(source), COLUMNS), dtype=np.float32)
-    lexicon = table.lexicon
-    compare(
-        left.ids, left.offsets, right.ids, right.offsets, source, target,
-        table.codes, table.scale, table.weight,
-        lexicon.frequency, lexicon.offsets, lexicon.pieces, lexicon.probability,
-        metrics, np.empty((0, 4), dtype=np.float32),
-    )  # fmt: skip
+    none = np.empty((0, 4), dtype=np.float32)
+    compare(left.tokens, right.tokens, source, target, *table.known, metrics, none)
     names = ("alignment", "unmatched", "association", "translated")
     for name, own, other in zip(names, metrics.T[0:8:2], metrics.T[1:8:2], strict=True):
         assert len(np.unique(own)) > 3, name

@@ -38,8 +38,8 @@ def ordered(source: list[list[int]], target: list[list[int]], codes, scale, weig
     frequency = np.full(size, 0.5, dtype=np.float32)
     metrics = np.empty((n, METRICS), dtype=np.float32)
     out = np.full((n, COLUMNS), np.nan, dtype=np.float32)
-    texts = (*flat(source), *flat(target))
-    compare(*texts, rows, rows, codes, scale, weight, frequency, *lexicon, metrics, out)
+    table = codes, scale, weight, frequency
+    compare(flat(source), flat(target), rows, rows, table, lexicon, metrics, out)
     return out
 
 
@@ -118,7 +118,7 @@ def faults(source: list[str], target: list[str], tail: list[str]) -> dict[str, t
 @pytest.mark.parametrize("lines", [24, 48])
 def test_faults_beyond_the_longest_comparison_lower_the_score(lines):
     encoder = Encoder.load("default", 2)
-    quality, german, english = Quality(encoder), sentences("de"), sentences("en")
+    quality, german, english = Quality(Verifier(encoder)), sentences("de"), sentences("en")
     pairs = faults(german[:lines], english[:lines], english[-lines // 4 :])
     for left, right in pairs.values():
         for side in (left, right):  # heads are equal as far as LONGEST
@@ -144,7 +144,7 @@ def knowing(knowing_model: Path) -> Encoder:
 
 def test_pairs_score_higher_than_what_is_no_pair(knowing: Encoder):
     german, english = sentences("de"), sentences("en")
-    quality = Quality(knowing)
+    quality = Quality(Verifier(knowing))
     good, wrong = quality.score(german, english), quality.score(german, english[::-1])
     assert good.shape == (60,) and ((good > 0) & (good < 1)).all()
     assert np.median(good) > 2 * np.median(wrong)
@@ -152,17 +152,19 @@ def test_pairs_score_higher_than_what_is_no_pair(knowing: Encoder):
 
 def test_a_score_depends_on_the_pair_alone(knowing: Encoder):
     german, english = sentences("de"), sentences("en")
-    together = Quality(knowing).score(german, english)
-    single = Quality(Encoder(knowing.model, 1))
+    together = Quality(Verifier(knowing)).score(german, english)
+    single = Quality(Verifier(Encoder(knowing.model, 1)))
     for row in (0, 7, 59):
         assert single.score([german[row]], [english[row]])[0] == together[row]
     np.testing.assert_array_equal(single.score(german[::-1], english[::-1]), together[::-1])
 
 
 def test_nothing_known_scores_zero(knowing: Encoder):
-    scores = Quality(knowing).score(["", "Guten Tag", "語語", " "], ["a b", "", "Good day", ""])
+    scores = Quality(Verifier(knowing)).score(
+        ["", "Guten Tag", "語語", " "], ["a b", "", "Good day", ""]
+    )
     np.testing.assert_array_equal(scores, 0)
-    assert Quality(knowing).score([], []).shape == (0,)
+    assert Quality(Verifier(knowing)).score([], []).shape == (0,)
 
 
 def test_features_mean_what_they_say(knowing: Encoder):
@@ -184,11 +186,12 @@ def test_pieces_cut_already_give_the_same_vectors(encoder: Encoder):
 
 def test_a_model_without_and_with_a_faulty_function(verifying_model: Path, knowing: Encoder):
     with pytest.raises(ArtifactError, match="train the model again, or score by cosine"):
-        Quality(Encoder.load(verifying_model))
+        Quality(Verifier(Encoder.load(verifying_model)))
     model = knowing.model
     for broken in ({}, {"weight": {}, "mean": {}}, 3):
         with pytest.raises(ArtifactError, match="quality"):
-            Quality(Encoder(dataclasses.replace(model, verifier={**model.verifier, NAME: broken})))
+            changed = dataclasses.replace(model, verifier={**model.verifier, NAME: broken})
+            Quality(Verifier(Encoder(changed)))
 
 
 def test_the_function_is_stored_with_the_model(knowing: Encoder, tmp_path: Path):
@@ -196,7 +199,8 @@ def test_the_function_is_stored_with_the_model(knowing: Encoder, tmp_path: Path)
     again = Encoder.load(tmp_path / "model")
     german, english = sentences("de"), sentences("en")
     np.testing.assert_array_equal(
-        Quality(again).score(german, english), Quality(knowing).score(german, english)
+        Quality(Verifier(again)).score(german, english),
+        Quality(Verifier(knowing)).score(german, english),
     )
     shutil.rmtree(tmp_path / "model")
     assert json.dumps(again.model.verifier)
@@ -211,7 +215,7 @@ def test_the_default_model_tells_good_pairs_from_corrupted_ones():
         "The train arrives in Berlin at 18 o'clock today and then goes on to Hamburg.",
         "Yesterday we installed the new version of the software on all computers.",
     ]
-    quality = Quality(Encoder.load("default", 1))
+    quality = Quality(Verifier(Encoder.load("default", 1)))
     good = quality.score(source, target)
     words = [text.split() for text in target]
     generator = np.random.default_rng(1)

@@ -17,7 +17,13 @@ from miner.encoder.encoder import Encoder
 from miner.encoder.model import DECOYS, LEXICON, VERIFIER, load
 from miner.errors import ArtifactError
 from miner.knn.neighbors import Neighbors
-from miner.scoring.context_features import CONTEXT_FEATURES, MAX_LEAD, best_logits, context_features
+from miner.scoring.context_features import (
+    CONTEXT_FEATURES,
+    MAX_LEAD,
+    best_logits,
+    context_features,
+    two_nearest,
+)
 from miner.scoring.logistic import Logistic, sigmoid
 from miner.scoring.margin import candidates
 from miner.scoring.pair_features import PAIR_FEATURES
@@ -70,11 +76,9 @@ def test_leads_gaps_and_ranks() -> None:
     assert pairs == [(0, 0), (0, 1), (1, 0), (1, 1)]
     alone = np.array([3.0, -1.0, -2.0, 1.0])
     best = best_logits(found, alone, (2, 2))
-    features = dict(
-        zip(
-            CONTEXT_FEATURES, context_features(found, forward, backward, alone, best).T, strict=True
-        )
-    )
+    nearest = two_nearest(forward), two_nearest(backward)
+    columns = context_features(found, nearest, 2, alone, best).T
+    features = dict(zip(CONTEXT_FEATURES, columns, strict=True))
     assert features["alone"].tolist() == alone.tolist()
     # (0, 0): leads (0, 1) by 4 and (1, 0) by 5; (1, 1): (1, 0) by 3 and (0, 1) by 2.
     assert features["lead"].tolist() == [4.5, -3.0, -4.0, 2.5]

@@ -15,6 +15,7 @@ from support.tiny import sentences
 from miner.encoder.encoder import Encoder
 from miner.scoring.logistic import sigmoid
 from miner.scoring.quality import COMPARED, FEATURES, NAME, Quality
+from miner.scoring.verifier import Verifier
 from miner_train import learn_quality as learning
 from miner_train.language_texts import LanguageText
 from miner_train.learn_quality import KINDS, corrupt, learn_quality, with_comparer
@@ -72,9 +73,8 @@ def test_a_learned_function_recognises_corrupted_pairs(verifying_model):
     learned = learn_quality(encoder, [LanguageText(("de", "en"), (held[0], held[1]), ([], []))], 1)
     assert set(learned["weight"]) == set(FEATURES)
     model = encoder.model
-    quality = Quality(
-        Encoder(dataclasses.replace(model, verifier={**(model.verifier or {}), NAME: learned}))
-    )
+    model = dataclasses.replace(model, verifier={**(model.verifier or {}), NAME: learned})
+    quality = Quality(Verifier(Encoder(model)))
     german, english = sentences("de"), sentences("en")
     assert quality.score(german, english).mean() > 2 * quality.score(german, english[::-1]).mean()
 

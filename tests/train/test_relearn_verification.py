@@ -15,6 +15,7 @@ from support.invented import synthetic
 from miner.encoder.encoder import Encoder
 from miner.encoder.model import Model
 from miner.scoring.quality import Quality
+from miner.scoring.verifier import Verifier
 from miner_train import learn_comparer, learn_verification, learn_verifier
 from miner_train.config import TrainConfig
 from miner_train.pipeline import train_model
@@ -63,7 +64,7 @@ def test_verification_is_learned_again(trained: Path, miner) -> None:
     assert set(functions[1]["quality"]["weight"]) - set(functions[0]["quality"]["weight"]) == {
         "compared"
     }
-    quality = Quality(Encoder.load(place / "more", 1))
+    quality = Quality(Verifier(Encoder.load(place / "more", 1)))
     source, target = ((place / name).read_text("utf-8").splitlines()[:50] for name in "ab")
     assert quality.score(source, target).mean() > quality.score(source, target[::-1]).mean()
 
