@@ -24,7 +24,8 @@ from benchmarks import report
 from benchmarks.mining import bucc_protocol
 from miner import Encoder, Index
 from miner.evaluation import metrics
-from miner.mining.search import run, verifier_for
+from miner.mining.mine import run
+from miner.mining.search import verifier_for
 from miner.precision.estimate import calibrate
 from miner.scoring.pairs import each_duplicate
 from miner.text.corpus import read
@@ -94,7 +95,8 @@ def mined(
             path.write_text(lines, encoding="utf-8")
             index = Path(work) / f"{number}.index"
             indexes.append(Index.build(encoder, path, index, format="bucc"))
-        found = run(indexes[0], indexes[1], verifier_for(indexes[0], "probability", encoder))
+        verifier = verifier_for(indexes[0], "probability", encoder)
+        found = run(indexes[0], indexes[1], verifier, estimating=True)
         raw = list(each_duplicate(found.pairs).ids())
         found, guess = calibrate(found, refitting=refitting)
         scored = list(each_duplicate(found.pairs).ids())

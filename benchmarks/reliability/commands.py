@@ -24,8 +24,8 @@ class Command:
 
     outputs: files or directories that an undisturbed run leaves.
     needs: commands of :data:`COMMANDS` whose outputs must be there before.
-    checkpoint: file or directory, removed in the end, from which a repeated command goes on. A run
-        that was refused may leave it.
+    checkpoint: directory from which a repeated command goes on. A run that was refused may leave
+        it; one that succeeds removes it, or keeps it where ``--work`` names it.
     """
 
     name: str
@@ -49,30 +49,45 @@ COMMANDS = {
             ("model",),
             checkpoint=".model.training",
         ),
-        Command("index", "index ../in/demo.de -o index", ("index",)),
+        Command("index", "index ../in/demo.de -o index", ("index",), checkpoint="index.work"),
         Command("index-en", "index ../in/demo.en -o index-en", ("index-en",)),
         Command(
             "search",
-            "search index index-en --checkpoint search.h5 --no-estimate -o pairs.tsv",
+            "search index index-en --work work --no-estimate -o pairs.tsv",
             ("pairs.tsv",),
             ("index", "index-en"),
+            checkpoint="work",
         ),
         Command(
             "mine",
-            "mine ../in/demo.de ../in/demo.en --work work --no-estimate -o pairs.tsv",
+            "mine ../in/demo.de ../in/demo.en --no-estimate -o pairs.tsv",
             ("pairs.tsv",),
+            checkpoint="pairs.tsv.work",
+        ),
+        Command(
+            "parts",
+            "mine ../in/demo.de ../in/demo.en --work work --backend processes --workers 2"
+            " --shard-lines 200 --no-estimate -o pairs.tsv",
+            ("pairs.tsv",),
+            checkpoint="work",
         ),
         Command(
             "filter",
             "filter ../in/bitext.tsv --source-lang de --target-lang en --work state"
             " -o clean.tsv --rejected bad.tsv",
             ("clean.tsv", "bad.tsv"),
+            checkpoint="state",
         ),
-        Command("encode", "encode ../in/demo.de -o vectors.npy", ("vectors.npy",)),
+        Command(
+            "encode",
+            "encode ../in/demo.de -o vectors.npy",
+            ("vectors.npy",),
+            checkpoint="vectors.npy.work",
+        ),
     )
 }
 # The commands that are disturbed; the others only prepare.
-DISTURBED = ("train", "index", "search", "mine", "filter", "encode")
+DISTURBED = ("train", "index", "search", "mine", "parts", "filter", "encode")
 
 
 @dataclass(frozen=True)

@@ -76,9 +76,9 @@ READERS = (
     Reader("model", ("model/*",), "encode text.txt --model model -o out.npy"),
     Reader("index", ("a/*",), "search a b --rank margin -o out.tsv"),
     Reader(
-        "search checkpoint",
-        ("search.h5",),
-        "search a b --rank margin --checkpoint search.h5 -o out.tsv",
+        "work directory",
+        ("searching/*.json", "searching/*/*/*"),
+        "search a b --rank margin --work searching -o out.tsv",
     ),
     Reader(
         "filter work",
@@ -144,7 +144,7 @@ def build_seeds(place: Path) -> None:
     for line in (
         "index text.txt --model model -o a",
         "index other.txt --model model -o b",
-        "search a b --rank margin --checkpoint search.h5 -o first.tsv",
+        "search a b --rank margin --work searching -o first.tsv",
         "filter pairs.tsv --config rules.toml --work state -o second.tsv",
     ):
         code, err, _, _ = forked(line.split(), place, LIMIT)

@@ -17,9 +17,8 @@ from typing import Any
 from benchmarks import report
 from miner.encoder.open_encoder import open_encoder
 from miner.knn.settings import SearchSettings
-from miner.mining.keep import Keep
-from miner.shards import cost
-from miner.shards.rates import SAMPLE, calibrated
+from miner.mining.cost import SAMPLE, Planner, Rates
+from miner.tasks.workers import Workers
 from miner.text.corpus import Reader
 
 SENTENCES = 1_000_000_000
@@ -32,9 +31,9 @@ SEARCHES = "search", "centroids", "assign", "retrieve", "hybrid"
 H100, CORE_BYTES, H100_BYTES = 3e14, 1e8, 2e9
 
 
-def simulated(rates: cost.Rates, lines: int, k: int) -> dict[str, Any]:
+def simulated(planner: Planner, rates: Rates, lines: int) -> dict[str, Any]:
     """Return the cost of all kinds of tasks in shards of so many lines."""
-    sizes = SENTENCES, SENTENCES
+    sizes, files, workers = (SENTENCES,) * 2, (FILES,) * 2, Workers(shard_lines=lines)
     kinds = {
         entry.kind: {
             "tasks": entry.tasks,
@@ -43,9 +42,9 @@ def simulated(rates: cost.Rates, lines: int, k: int) -> dict[str, Any]:
             "written TB": entry.disk / 1e12,
             "GB of one": entry.memory / 1e9,
         }
-        for entry in cost.costs(sizes, (FILES, FILES), lines, k, rates)
+        for entry in planner.costs(sizes, files, workers, rates)
     }
-    return {"lines": lines, "kinds": kinds, **totals(kinds, rates.dimension)}
+    return {"lines": lines, "kinds": kinds, **totals(kinds, planner.encoder.dimension)}
 
 
 def totals(kinds: dict[str, dict[str, float]], dimension: int) -> dict[str, Any]:
@@ -94,19 +93,16 @@ def measure(data: Path, quick: bool) -> dict[str, Any]:
             some = islice(sentences, 512 if quick else SAMPLE)
             path.write_text("".join(f"{text}\n" for text in some), encoding="utf-8")
             texts.append([str(path)])
-        encoder = open_encoder(threads=1, side="source")
+        planner = Planner(open_encoder(threads=1, side="source"), settings)
         rates, hybrid = (
-            calibrated((texts[0], texts[1]), encoder, Keep(), settings, hybrid=few)
-            for few in (False, True)
+            planner.measured((texts[0], texts[1]), hybrid=few) for few in (False, True)
         )
-    k = cost.neighbors(settings, True)
     return {
         "sentences": SENTENCES,
-        "rates": vars(rates),
-        "hybrid rates": vars(hybrid),
+        "core-seconds of the sample": [rates.seconds, hybrid.seconds],
         "assumed": {"H100 op/s": H100, "B/s of a core": CORE_BYTES, "B/s of an H100": H100_BYTES},
-        "plans": [simulated(rates, lines, k) for lines in SHARDS],
-        "hybrid plans": [simulated(hybrid, lines, k) for lines in SHARDS],
+        "plans": [simulated(planner, rates, lines) for lines in SHARDS],
+        "hybrid plans": [simulated(planner, hybrid, lines) for lines in SHARDS],
     }
 
 

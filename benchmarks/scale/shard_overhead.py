@@ -1,10 +1,10 @@
-"""Measure what shards cost: time beside the unsharded search, two workers, memory of each task.
+"""Measure the cost of many parts: time beside one part, two workers, memory of each task.
 
     python -m benchmarks shards --data DIR [--lines 100000] [--quick]
 
 The text is the German and English lines of the BUCC-style sets. Every run is a process of its own:
-unsharded, then 4 shards a side (16 blocks) one after the other, then the same by one and by two
-processes of one thread each. CPU seconds are those of a run and all its children, so that they mean
+one part a side ("unsharded"), then 4 (16 blocks) one after the other, then the same by one and by
+two processes of one thread each. CPU seconds are of a run and all its children, so that they mean
 the same on a machine that others use, too; wall seconds are given beside them.
 """
 
@@ -18,10 +18,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from miner.shards.status import status
-
 from benchmarks import report
 from benchmarks.scale.news_lines import write_sides
+from miner.tasks.status import status
 
 MINER = "import sys; from miner.cli import main; sys.exit(main())"
 SHARDS = 4

@@ -6,7 +6,7 @@
 training split. One serial run, one by Slurm, and one by Slurm of which three jobs of the search
 are lost: the process of one gets SIGKILL, one is cancelled (`scancel`), one requeued (`scontrol
 requeue`). All outputs must be equal. The memory and minutes that each kind of job asks for are
-those of the plan's estimate; the node kills jobs that take more memory.
+estimated by the stages' hints; the node kills jobs that take more memory.
 """
 
 import hashlib
@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from miner.shards.status import status
 
 from benchmarks import report
 from benchmarks.scale.news_lines import write_sides
 from benchmarks.scale.slurm_node import slurm_node
+from miner.tasks.status import status
 
 MINER = "import sys; from miner.cli import main; sys.exit(main())"
 SHARDS = 2

@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from miner.shards.status import status
-from miner.shards.task import RUNNING, notes, peak_memory
 
 from benchmarks import report
+from miner.tasks.status import status
+from miner.tasks.task import RUNNING, notes, peak_memory
 from miner.text.corpus import Reader
 
 MINER = "import sys; from miner.cli import main; sys.exit(main())"
@@ -51,7 +51,7 @@ def write_text(data: Path, side: str, lines: int, path: Path) -> None:
 
 
 def started(command: list[str], work: Path) -> subprocess.Popen[bytes]:
-    """Start a command by shards, with one process of one thread."""
+    """Start a command with a work directory, with one process of one thread."""
     command += ["--work", str(work), "--shard-lines", "1M", "--threads", "1"]
     command += ["--backend", "processes", "--workers", "1"]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
@@ -59,7 +59,7 @@ def started(command: list[str], work: Path) -> subprocess.Popen[bytes]:
 
 
 def peaks(command: list[str], work: Path) -> dict[str, int]:
-    """Run a command by shards; return the largest memory of each kind of task, in MB."""
+    """Run a command; return the largest memory of each kind of task, in MB."""
     assert started(command, work).wait() == 0
     return {kind.name: kind.peak >> 20 for kind in status(work).kinds if kind.done}
 

@@ -7,9 +7,8 @@ probability of 0.05 or more by the model's own function; a pair counts if it is 
 of the hybrid search. F1 is that of the BUCC protocol, by those probabilities.
 
 ``search``: the neighbour search alone, at 100,000 to a million lines a side; the exhaustive engine
-at the smaller sizes. ``steps``: the CPU seconds of some steps of a hybrid search, times their
-number: an estimate where there is no time for a search. ``growth``: from two text files to a file
-of pairs, with the estimate of precision.
+at the smaller sizes. ``growth``: from two text files to a file of pairs, with the estimate of
+precision.
 
 The source is all French training text and the French of the BUCC-style sets, the target all English
 of French, German and Spanish training text. Where this is too little, sentences come again without
@@ -19,8 +18,6 @@ points are kept there, and a repeated command measures what is missing.
 
 import json
 import tempfile
-import time
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -30,26 +27,19 @@ import numpy as np
 
 from benchmarks import report
 from benchmarks.mining.bucc_protocol import located
-from benchmarks.speed import hybrid_tables, mine_speed, search_speed, speed_text
+from benchmarks.speed import hybrid_tables, mine_speed, speed_text
 from benchmarks.speed.process import Job, Meter, run
 from miner import Encoder, Index
 from miner.evaluation.metrics import best_threshold, evaluate
 from miner.evaluation.mining_sets import SPLITS
-from miner.knn.engines import Int8Engine
-from miner.knn.hybrid import HybridSearch, Step
-from miner.knn.knn_search import BLOCK, nearest_both
-from miner.knn.lists import Lists
-from miner.knn.postings import SideTokens, Tokens
 from miner.knn.settings import SearchSettings
-from miner.knn.settle import settle
-from miner.knn.vector_set import VectorSet
 from miner.machine import thread_count
-from miner.mining.search import languages_of, side, verifier_for
-from miner.mining.search import run as mine
-from miner.scoring import search_recall
+from miner.mining.keep import Keep
+from miner.mining.mine import mine as mine_sides
+from miner.mining.mine import run as mine
+from miner.mining.search import verifier_for
 from miner.scoring.pairs import each_duplicate
-from miner.scoring.verification import prepare_texts
-from miner.scoring.verifier import Verifier
+from miner.tasks.status import status
 from miner.text.bitext import read_bitext
 from miner.text.corpus import read
 
@@ -65,10 +55,9 @@ QUICK = 0.02
 # What a job may report beside its time and memory.
 MORE = ("stages", "pairs", "recall")
 # Jobs of the sections that grow.
-CALLS = {"search": "search_job", "steps": "steps_job", "growth": "job"}
-# Blocks of queries of each side, and clusters, that the section ``steps`` measures.
-BLOCKS, CLUSTERS = 12, 200
-Both = tuple[VectorSet, VectorSet]
+CALLS = {"search": "search_job", "growth": "job"}
+# Tasks of a neighbour search.
+SEARCHES = "probe", "centroids", "assign", "retrieve", "search", "hybrid", "merge", "lists"
 SEED = 1
 
 
@@ -165,91 +154,23 @@ def job(engine: str, paths: list[str], work: str, threads: int) -> dict[str, Any
 
 
 def search_job(engine: str, paths: list[str], work: str, threads: int) -> dict[str, Any]:
-    """Measure the neighbour search of one engine once; its recall is measured after it."""
-    both, tokens, logits_of = prepared(paths, threads)
-    settings = SearchSettings(k=8, engine=engine, memory=MEMORY, threads=threads, device="cpu")
-    meter = Meter()
-    with meter:
-        lists = nearest_both(*both, settings, tokens=tokens)
-    recall = None
-    if engine == "hybrid":
-        recall = asdict(search_recall.measure(both, lists, settings, logits_of))
-    return meter.result(2, stages={}, recall=recall)
-
-
-def prepared(paths: list[str], threads: int) -> tuple[Both, Tokens, search_recall.LogitsOf]:
-    """Return what a search of two texts takes, and the function of the logits of its pairs."""
+    """Measure the neighbour search of one engine once, by the records of its tasks."""
     encoder = Encoder.load("default", threads)
     left, right = (indexed(encoder, Path(path)) for path in paths)
-    languages = [language.code for language in languages_of(left, right)]
-    verifier = Verifier(encoder, (languages[0], languages[1]))
-    first, second = (
-        prepare_texts(index.store.texts, encoder.tokenizer, threads, search_speed.MEMORY)
-        for index in (left, right)
-    )
-    tokens = Tokens(
-        SideTokens(first.ids, first.offsets),
-        SideTokens(second.ids, second.offsets),
-        verifier.tokens.lexicon,
-    )
-
-    def logits_of(source_row: np.ndarray, target_row: np.ndarray) -> np.ndarray:
-        return verifier.pair_logits(first, second, source_row, target_row)
-
-    return (side(left), side(right)), tokens, logits_of
-
-
-class SomeSteps(HybridSearch):
-    """A search that does evenly spaced steps of each kind, and notes the CPU seconds of each."""
-
-    def _steps(self) -> Iterator[Step]:
-        steps = list(super()._steps())
-        self.count = Counter(kind for kind, _ in steps)
-        self.spent: dict[str, list[float]] = {kind: [] for kind in self.count}
-        for kind, number in self.count.items():
-            own = [step for step in steps if step[0] == kind]
-            most = CLUSTERS if kind == "cluster" else BLOCKS
-            chosen = np.linspace(0, number - 1, min(number, most)).astype(int)
-            yield from (own[place] for place in np.unique(chosen))
-
-    def _work(self, steps: list[Step]) -> Iterator[None]:
-        before = time.process_time()
-        for step, _ in zip(steps, super()._work(steps), strict=False):
-            now = time.process_time()
-            self.spent[step[0]].append(now - before)
-            before = now
-            yield
-
-    def estimate(self) -> dict[str, float]:
-        """Return the CPU seconds of all steps of each kind; the first of a kind prepares it."""
-        found = {}
-        for kind, (first, *others) in self.spent.items():
-            each = float(np.mean(others)) if others else first
-            found[f"{kind}: preparation"] = max(0.0, first - each)
-            found[f"{kind}: steps"] = each * self.count[kind]
-        return found
-
-
-def steps_job(engine: str, paths: list[str], work: str, threads: int) -> dict[str, Any]:
-    """Measure some steps of a hybrid search, and the exact scoring of some random candidates."""
-    both, tokens, _ = prepared(paths, threads)
-    width = 8 + Int8Engine.slack
-    lists = Lists.empty(len(both[0]), width), Lists.empty(len(both[1]), width)
-    search = SomeSteps(both, tokens, lists, Int8Engine(threads), MEMORY, BLOCK)
-    search.run(None, lambda share: None)
-    stages = search.estimate()
-    before, generator = time.process_time(), np.random.default_rng(SEED)
-    for here in (0, 1):
-        queries, base = both[here], both[1 - here]
-        some = VectorSet(queries.vectors, queries.rows[queries.sample(BLOCK)])
-        drawn = Lists.empty(len(some), width)
-        drawn.position[:] = generator.integers(0, len(base), drawn.position.shape)
-        settle(some, base, drawn, 8, None, BLOCK)
-    share = max(1.0, len(both[0]) / BLOCK)
-    stages["exact scores"] = (time.process_time() - before) * share
-    stages = {name: round(value, 1) for name, value in stages.items()}
-    total = sum(stages.values())
-    return {"count": 2, "cpu seconds": total, "seconds": total, "peak": 0, "stages": stages}
+    settings = SearchSettings(k=8, engine=engine, memory=MEMORY, threads=threads, device="cpu")
+    with tempfile.TemporaryDirectory(dir=work) as place:
+        keep = Keep(estimate=False, threshold=0.0)
+        mined = mine_sides(left, right, keep=keep, settings=settings, encoder=encoder, work=place)
+        kinds = [kind for kind in status(place).kinds if kind.name in SEARCHES]
+    recall = mined.search.recall
+    return {
+        "count": 2,
+        "seconds": sum(kind.seconds * kind.done for kind in kinds),
+        "cpu seconds": sum(kind.core_seconds * kind.done for kind in kinds),
+        "peak": max(kind.peak for kind in kinds),
+        "stages": {},
+        "recall": None if recall is None else asdict(recall),
+    }
 
 
 def indexed(encoder: Encoder, text: Path) -> Index:
@@ -276,7 +197,7 @@ def growth(data: Path, call: str, sizes: list[int], threads: int, work: Path) ->
     """Run a job at several sizes with each engine; fit the exponents of n in the seconds."""
     paths, real = written(data, sizes, work)
     rows = []
-    for engine in ENGINES if call != CALLS["steps"] else ENGINES[1:]:
+    for engine in ENGINES:
         points: list[dict[str, Any]] = []
         for n in sizes if engine == "hybrid" else [n for n in sizes if n <= MOST]:
             kept = work / f"{call}-{engine}-{n}.json"

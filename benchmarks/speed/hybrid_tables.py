@@ -68,28 +68,6 @@ def search(results: dict[str, Any]) -> list[str]:
     ]
 
 
-def steps(results: dict[str, Any]) -> list[str]:
-    points = [point for row in results["rows"] for point in row["points"] if "stages" in point]
-    names = list(points[0]["stages"]) if points else []
-    rows = [
-        (
-            f"{point['a side']:,}",
-            *(f"{point['stages'][name]:,.0f}" for name in names),
-            f"{point['cpu seconds']:,.0f}",
-        )
-        for point in points
-    ]
-    slope = results["rows"][0]["exponents"]["CPU seconds"]
-    slopes = ["", f"CPU seconds grow by n^{slope}."] if slope else []
-    return [
-        "CPU seconds of a hybrid search, estimated from some of its steps: queries by tokens from",
-        "the source and from the target, comparisons of clusters, and exact scores of candidates.",
-        "",
-        *table(("lines a side", *names, "all"), rows),
-        *slopes,
-    ]
-
-
 def growth(results: dict[str, Any]) -> list[str]:
     rows = []
     for row in results["rows"]:
@@ -132,6 +110,5 @@ def grown(results: dict[str, Any]) -> list[str]:
 SECTIONS: dict[str, Callable[[dict[str, Any]], list[str]]] = {
     "quality": quality,
     "search": search,
-    "steps": steps,
     "growth": growth,
 }

@@ -17,7 +17,7 @@ from benchmarks.speed import search_speed, speed_peers, speed_text
 from benchmarks.speed.process import Job, Meter, alternate, rows, run
 from miner import Encoder, Index
 from miner.knn.settings import SearchSettings
-from miner.mining.search import run as mine
+from miner.mining.mine import run as mine
 from miner.mining.search import verifier_for
 from miner.precision.estimate import calibrate
 from miner.precision.search_result import Search
@@ -49,17 +49,21 @@ def ours(
 
     sides = [Index.build(encoder, path, work / path.stem) for path in (source, target)]
     stage("text to indexes")
+    estimating = rank == "probability" and sides[1].distinct > WARM
     verifier = verifier_for(sides[0], rank, encoder if rank == "probability" else None)
     found = mine(
         sides[0],
         sides[1],
         verifier,
         SearchSettings(memory=search_speed.MEMORY, device="cpu", threads=threads, engine=engine),
-        # Reports that all is done after the last block of the similarity matrix.
-        report=lambda _, done, total: stage("neighbours") if done == total else None,
+        # Each block of the similarity matrix reports its end. Decoys are searched with the scores.
+        report=lambda what, done, total: (
+            stage("neighbours") if what.startswith("searching") and done == total else None
+        ),
+        estimating=estimating,
     )
     stage("scores")
-    if verifier is not None and found.pairs.target.distinct > WARM:
+    if estimating:
         found, _ = calibrate(found)
         stage("estimate")
     pairs = found.pairs

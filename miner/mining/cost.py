@@ -1,8 +1,8 @@
 """Cost of a mining: the pipeline registers its tasks, and the rates of a small mining multiply.
 
-A plan runs nothing: a :class:`Ledger` stands in for the run, and adds up the tasks of each kind with
-their units and rows. A sample of the text is mined with one thread, and registered as well: what a
-unit, or a row, costs there, it costs in the plan.
+A plan runs nothing: a :class:`Ledger` stands in for the run, and adds up the tasks of each kind,
+with their units and rows. A sample of the text is mined with one thread, and registered as well:
+what a unit, or a row, costs there, it costs in the plan.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ from miner.text.corpus import Reader
 from miner.text.durable import scratch_directory
 from miner.text.output import open_output
 
-# Sentences of each side that rates are measured on, in parts of PART.
-SAMPLE, PART = 8192, 4096
+# Sentences of each side that rates are measured on, in two parts.
+SAMPLE = 8192
 # Kinds of task that write as much for any number of sentences.
 CONSTANT = "probe", "decoys", "recall"
 # Bytes of a place in a neighbour list, and of a candidate among the logits of a part; of what is
@@ -97,6 +97,10 @@ class Rates:
     disk: Mapping[str, float]
     registered: Mapping[str, Registered]
     decoys: Mapping[str, Any]
+
+    def of(self, kind: str) -> Registered:
+        """Return what was registered of a kind; of a kind without tasks, one unit and one row."""
+        return self.registered.get(kind, Registered(1, 1.0, 1.0))
 
 
 @dataclass(frozen=True)
@@ -176,7 +180,7 @@ class Planner:
         return least is not None and sizes[0] * sizes[1] >= least
 
     def measured(self, texts: tuple[Paths, Paths], *, hybrid: bool) -> Rates:
-        """Measure rates by mining the heads of both sides, twice: loops are compiled the first time.
+        """Measure rates by mining the heads of both sides; twice, since the first compiles loops.
 
         Raises the errors of :func:`miner.mining.mine.mine`.
         """
@@ -190,8 +194,13 @@ class Planner:
                     file.writelines(lines)
                 heads.append(place / name)
                 sizes.append(len(lines))
+            workers = Workers(
+                threads=1,
+                memory=self.settings.memory,
+                shard_lines=max(1, -(-max(sizes) // 2)),
+            )
             for work in (place / "warm", place / "work"):
-                self._mined(heads, work, hybrid)
+                self._mined(heads, work, workers, hybrid)
             seconds: dict[str, float] = {}
             disk: dict[str, float] = {}
             decoys: dict[str, Any] = {"error": "none"}
@@ -201,7 +210,6 @@ class Planner:
                 disk[kind] = disk.get(kind, 0.0) + sum(record["files"].values())
                 decoys = record["result"] if kind == "decoys" else decoys
         rates = Rates(seconds, disk, {}, decoys)
-        workers = Workers(shard_lines=PART)
         made = self._registered((sizes[0], sizes[1]), (1, 1), workers, rates, hybrid)
         return replace(rates, registered=made.kinds)
 
@@ -217,14 +225,14 @@ class Planner:
         kinds = self._registered(sizes, files, workers, rates, hybrid).kinds
         disk = {}
         for kind in kinds:
-            grown = kinds[kind].rows / max(1.0, rates.registered[kind].rows)
-            disk[kind] = rates.disk.get(kind, 0.0) * (1.0 if kind in CONSTANT else grown)
+            grown = 1.0 if kind in CONSTANT else kinds[kind].rows / rates.of(kind).rows
+            disk[kind] = rates.disk.get(kind, 0.0) * grown
         read = self._read(sizes, kinds, rates, disk)
         return [
             Cost(
                 kind,
                 own.tasks,
-                rates.seconds.get(kind, 0.0) * own.units / max(1.0, rates.registered[kind].units),
+                rates.seconds.get(kind, 0.0) * own.units / rates.of(kind).units,
                 disk[kind],
                 read.get(kind, 0.0),
                 own.memory,
@@ -232,11 +240,9 @@ class Planner:
             for kind, own in kinds.items()
         ]
 
-    def _mined(self, heads: Sequence[Path], work: Path, hybrid: bool) -> None:
-        """Mine the heads of both sides with one thread; all results stay in ``work``."""
-        own = replace(self.settings, threads=1)
+    def _mined(self, heads: Sequence[Path], work: Path, workers: Workers, hybrid: bool) -> None:
+        """Mine the heads of both sides; all results stay in ``work``."""
         sides = [self.encoder.on_side(name) for name in SIDES]
-        workers = Workers(threads=1, shard_lines=PART, memory=own.memory)
         with lent(*sides, self.encoder), open_run(work, workers, "a plan", {}) as run:
             texts = [Text.of(run, i, [heads[i]], sides[i]) for i in range(2)]
             self._stages(run, texts, lambda task, side: Index.open(task.path).verify(), hybrid)
@@ -250,11 +256,10 @@ class Planner:
         hybrid: bool,
     ) -> Ledger:
         """Register the tasks of a mining of so many sentences, divided among so many files."""
-        ledger = Ledger(
-            workers, {"probe": {"engine": "", "hybrid": hybrid}, "decoys": rates.decoys}
-        )
+        probed = {"engine": "", "hybrid": hybrid}
+        ledger = Ledger(workers, {"probe": probed, "decoys": rates.decoys})
         texts = []
-        for i, (name, size, number) in enumerate(zip(SIDES, sizes, files, strict=True)):
+        for name, size, number in zip(SIDES, sizes, files, strict=True):
             encoder = self.encoder.on_side(name)
             edges = [size * part // number for part in range(number + 1)]
             own = [

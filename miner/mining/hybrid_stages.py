@@ -30,9 +30,9 @@ from miner.scoring import search_recall
 from miner.scoring.verification import release
 from miner.tasks.task import Job, Result, hints
 
-# Times of a block, as numbers of products of two vectors: to compare a pair that tokens found, which
-# may lie anywhere; to begin with a cluster; to pack a vector for each cluster that it probes; to
-# fill its list. Measured on 36,000 lines.
+# Times of a block, in products of two vectors, measured on 36,000 lines: to compare a pair that
+# tokens found, which may lie anywhere; to begin with a cluster; to pack a vector for each cluster
+# that it probes; to fill its list.
 PAIR, CLUSTER, PACKED, FILLED = 80, 70_000, 80, 2600
 
 

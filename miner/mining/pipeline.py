@@ -47,9 +47,9 @@ from miner.tasks.task import Result
 HYBRID_LINES = 1 << 20
 # Memory of a sentence of a part in the stages that hold most, with room for as much again.
 ROW = 2400
-# Time to merge one list into a longer one, as a share of the time to rank a list exactly; to look at
-# one target while decoys are chosen, of the time to encode a decoy; to ask a further part by tokens,
-# of the time of a query; to round a vector and count its tokens, in products of two vectors.
+# Time to merge one list into a longer one, as a share of the time to rank a list exactly; to look
+# at one target while decoys are chosen, of the time to encode a decoy; to ask a further part by
+# tokens, of the time of a query; to round a vector and count its tokens, in products of vectors.
 MERGE, PASS, ASKED, ROUNDED = 0.03, 0.1, 0.15, 6000
 # Memory of a sentence of either side while pairs are matched.
 MATCHED = score_stages.match.hints.memory  # type: ignore[attr-defined]

@@ -34,6 +34,7 @@ class Kind:
     running: int
     failed: int
     seconds: float
+    core_seconds: float
     peak: int
 
 
@@ -80,15 +81,17 @@ def _status(work: Path) -> Status:
     for kind in dict.fromkeys(name.partition("/")[0] for name in tasks):
         own = [name for name in tasks if name.startswith(f"{kind}/")]
         done = [records[name] for name in own if name in records]
-        seconds = [float(entry["seconds"]) for entry in done]
-        mean = sum(seconds) / len(seconds) if seconds else 0.0
+        mean, cores = (
+            sum(float(entry[what]) for entry in done) / max(1, len(done))
+            for what in ("seconds", "core seconds")
+        )
         left += mean * (len(own) - len(done))
         started, broken = (
             sum(entry.startswith(f"{kind}/") for entry in part) for part in (running, failed)
         )
         peak = max((int(entry["peak"]) for entry in done), default=0)
         new = sum(entry["at"] >= listed["begun"] for entry in done)
-        kinds.append(Kind(kind, len(own), len(done), new, started, broken, mean, peak))
+        kinds.append(Kind(kind, len(own), len(done), new, started, broken, mean, cores, peak))
     now = time.time()
     recent = [entry["at"] for entry in records.values() if now - entry["at"] < RECENT]
     span = now - min(recent) if recent else 0.0
