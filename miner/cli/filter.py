@@ -164,6 +164,9 @@ def filter(
     else:
         guard.check_suffixes({name: path for name, path in named.items() if name != "--report"})
         guard.check_writable([path for path in named.values() if path is not None])
+        pages = ("--report", "--scores-jsonl")
+        texts = {name: path for name, path in named.items() if name not in pages}
+        guard.check_written(texts, filtering.format_of(inputs, layout))
     plan = dataclasses.replace(plan, repair=plan.repair or repair)
     filtering.refuse_choice(plan, choice, threshold)
     if threshold is not None:
@@ -180,11 +183,6 @@ def filter(
             note=say,
         ) as (run, bitexts),
     ):  # fmt: skip
-        if not folders:
-            pages = ("--report", "--scores-jsonl")
-            texts = {name: path for name, path in named.items() if name not in pages}
-            with bitexts[0].opened(plan.columns, 0) as rows:
-                guard.check_written(texts, rows.layout.formats[0])
         roles = {"rejected": outputs.rejected, "scores": outputs.scores}
         wanted = dict(zip(("kept", "kept-1"), kept, strict=False))
         wanted |= {role: path for role, path in roles.items() if path is not None}

@@ -14,6 +14,7 @@ from click.core import ParameterSource
 from miner.cli import options
 from miner.cli.options import say
 from miner.tasks.workers import Workers
+from miner.text.formats import BitextFormat, file_format
 
 if TYPE_CHECKING:
     from miner.cleaning.bitexts import Bitext
@@ -118,6 +119,12 @@ def unknown_languages(plan: Plan) -> list[str]:
     known = [telling[step.name] for step in plan.steps if step.name in telling]
     codes = dict.fromkeys(code for code in plan.context.languages if code)
     return [code for code in codes if not all(knows(code) for knows in known)]
+
+
+def format_of(inputs: Sequence[str], layout: BitextFormat) -> str:
+    """Return the format of the rows of one bitext, or of the first of its two files."""
+    found = file_format(inputs[0], layout.format)
+    return "tsv" if found == "plain" and len(inputs) == 1 else found
 
 
 def in_folders(given: Sequence[str]) -> bool:

@@ -107,6 +107,9 @@ def score(
     else:
         guard.check_suffixes({"-o": output})
         guard.check_writable([output])
+        if not score_only:
+            written = "tsv" if target else filtering.format_of(inputs, layout)
+            guard.check_written({"-o": output}, written)
     beside = filtering.beside(output)
     workers = replace(workers, threads=threads)
     with (
@@ -117,10 +120,6 @@ def score(
         ) as (run, bitexts),
     ):  # fmt: skip
         if not folders:
-            if not score_only:
-                with bitexts[0].opened(plan.columns, 0) as rows:
-                    written = "tsv" if target else rows.layout.formats[0]
-                guard.check_written({"-o": output}, written)
             filtering.identified(plan, bitexts)
         wanted = {"scored": output}
         outputs = [
