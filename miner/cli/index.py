@@ -75,7 +75,6 @@ def index(
     directory appears when everything is done. An older index there is kept unless --overwrite
     replaces it or --add appends to it.
     """
-    from miner.index.build import build_index
     from miner.index.index import Index
 
     if embeddings and (len(corpus) != 1 or model != "default"):
@@ -116,11 +115,11 @@ def index(
             if add:
                 built = Index.open(output).add(encoder, corpus, report=report, **reading)
             else:
-                built = build_index(
+                built = Index.build(
                     encoder,
                     corpus,
                     output,
-                    factory=factory,
+                    index=factory,
                     work=work,
                     workers=replace(workers, threads=threads),
                     report=report,

@@ -20,7 +20,9 @@ def status(directory: str) -> None:
     from miner.text_table import aligned
 
     found = read_status(directory)
-    rows = [("tasks", "done", "new", "running", "failed", "mean time", "peak memory")]
+    rows: list[tuple[str, ...]] = [
+        ("tasks", "done", "new", "running", "failed", "mean time", "peak memory")
+    ]
     for kind in found.kinds:
         done, running, failed = f"{kind.done:,} of {kind.total:,}", kind.running, kind.failed
         seconds = f"{kind.seconds:.1f} s" if kind.done else ""

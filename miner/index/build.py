@@ -15,9 +15,9 @@ from miner.encoder.foreign_encoder import as_encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.index import faiss
 from miner.index.embed_corpus import Source
-from miner.index.index import FLAT, META, Index
 from miner.index.parts import copy_index, part_lines
 from miner.index.stages import EncodedSpan, duplicates, encode, join, read
+from miner.index.stored import FLAT, META, StoredIndex
 from miner.index.text_files import Stamp, TextFile, stamp, text_files
 from miner.index.vectors import SUFFIXES, Encoded, write_vectors
 from miner.names import SIDES
@@ -118,7 +118,7 @@ def index_texts(
     texts: Sequence[Text],
     reading: Mapping[str, Any],
     factory: str = FLAT,
-    old: Index | None = None,
+    old: StoredIndex | None = None,
 ) -> list[Result]:
     """Register all that makes the indexes of these sides, after the rows of ``old``, if any."""
     found = []
@@ -164,7 +164,7 @@ def build_index(
     report: Reporter = silent,
     note: Callable[[str], None] = lambda line: None,
     **reading: Any,
-) -> Index:
+) -> None:
     """Build the index ``path`` of text files: see :meth:`miner.index.index.Index.build`.
 
     ``work`` is a directory to keep the results of the tasks in.
@@ -177,18 +177,17 @@ def build_index(
         run, text = both
         [made] = index_texts(run, [text], reading, factory)
         run.wait(last=True)
-        built = copy_index(Index.open(made.path), path, names)
-    return Index.built(built.path)
+        copy_index(StoredIndex.open(made.path), path, names)
 
 
 def add_to_index(
-    index: Index,
+    index: StoredIndex,
     encoder: SentenceEncoder | Any,
     names: Sequence[str | Path],
     *,
     report: Reporter = silent,
     **reading: Any,
-) -> Index:
+) -> None:
     """Append text files to an index: see :meth:`miner.index.index.Index.add`."""
     encoder = as_encoder(encoder)
     index.check_encoder(encoder)
@@ -197,13 +196,12 @@ def add_to_index(
         _indexing(encoder, names, None, Workers(), reading, None, report) as both,
     ):
         run, text = both
-        current = Index.open(index.path)  # another process may have added text meanwhile
+        current = StoredIndex.open(index.path)  # another process may have added text meanwhile
         current.check_encoder(encoder)
         [made] = index_texts(run, [text], reading, current.factory, current)
         run.wait(last=True)
         old = [source.path for source in current.sources]
-        copy_index(Index.open(made.path), index.path, [*old, *map(str, names)])
-    return Index.built(index.path)
+        copy_index(StoredIndex.open(made.path), index.path, [*old, *map(str, names)])
 
 
 def encode_files(
@@ -258,6 +256,10 @@ def encode_files(
 
         write_vectors(path, blocks(), text.dimension, kind, tally.records)
         return tally
+
+
+def paths(corpus: str | Path | Sequence[str | Path]) -> list[str | Path]:
+    return [corpus] if isinstance(corpus, str | Path) else list(corpus)
 
 
 def cut(size: int, lines: int) -> list[Span]:

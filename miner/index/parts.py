@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from miner.index.embed_corpus import Source
-from miner.index.index import DIGEST, FILES, META, Index, digest, write_meta
 from miner.index.sentence_file import Texts
 from miner.index.store import BLOCK, IDS, SENTENCES, TextWriter, VectorWriter, check_rows
+from miner.index.stored import DIGEST, FILES, META, StoredIndex, digest, write_meta
 from miner.text.artifacts import atomic_directory
 
 # Files of a part of a corpus: the line, the offset in `sentences.txt` and the hash of each row; and
@@ -67,7 +67,7 @@ def part_lines(part: Path) -> np.ndarray:
     return np.load(part / "line.npy").astype(np.int64)
 
 
-def copy_index(index: Index, path: str | Path, names: Sequence[str | Path]) -> Index:
+def copy_index(index: StoredIndex, path: str | Path, names: Sequence[str | Path]) -> None:
     """Copy an index to ``path``, with these names of its files.
 
     Raises ArtifactError for a place that is not an index, and ResourceError.
@@ -82,7 +82,6 @@ def copy_index(index: Index, path: str | Path, names: Sequence[str | Path]) -> I
         meta["sources"] = [vars(source) for source in index.with_names(names).sources]
         meta[DIGEST] = digest(meta)
         write_meta(directory, meta)
-    return Index.open(path)
 
 
 def join_parts(
@@ -91,7 +90,7 @@ def join_parts(
     vectors: Iterable[np.ndarray],
     dimension: int,
     first: np.ndarray | None = None,
-    before: Index | None = None,
+    before: StoredIndex | None = None,
 ) -> list[Source]:
     """Write the sealed store of a text whose files were read one by one into ``directory``.
 

@@ -15,10 +15,10 @@ from miner.encoder.encoder import CHUNK
 from miner.encoder.entries import Entry
 from miner.index.duplicates import duplicates_of, hashed, partition_of, write_first
 from miner.index.embed_corpus import Source, read_corpus
-from miner.index.index import Index, finish
 from miner.index.parts import PartWriter, join_parts, part_hashes, part_texts
 from miner.index.sentence_file import Texts
 from miner.index.store import BLOCK
+from miner.index.stored import StoredIndex, finish
 from miner.index.text_files import TextFile
 from miner.machine import release_pages
 from miner.tasks.task import Job, Result, hints
@@ -96,7 +96,7 @@ def join(
     part. ``digest`` is the old index's own, which must still be the same.
     """
     parts = [(read.path, Source(**read.value["source"])) for read in reads]
-    before = None if old is None else Index.open(old).verify()
+    before = None if old is None else StoredIndex.open(old).verify()
 
     def vectors() -> Iterator[np.ndarray]:
         done, total = 0, spans[-1].first + len(spans[-1].task.array("vectors")) if spans else 0

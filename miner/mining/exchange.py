@@ -1,4 +1,4 @@
-"""What parts of one side write for parts of the other: each for the task that reads it."""
+"""Lists and logits that parts of one side write for parts of the other, which read them."""
 
 from __future__ import annotations
 

@@ -14,9 +14,10 @@ from miner.encoder.loading import USUAL, Loading, split_name
 from miner.encoder.open_encoder import open_encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError, MinerError
-from miner.index.build import Text, identity, index_texts, stamps
-from miner.index.index import FLAT, Index, paths
+from miner.index.build import Text, identity, index_texts, paths, stamps
+from miner.index.index import Index
 from miner.index.parts import copy_index
+from miner.index.stored import FLAT
 from miner.knn.settings import SearchSettings
 from miner.mining import pipeline
 from miner.mining.keep import Keep
@@ -309,7 +310,8 @@ def _indexed(
     for name, own, task in zip(SIDES, names, made, strict=True):
         index = Index.open(task.path).verify()
         if run.kept and not is_remote(run.address):
-            index = copy_index(index, run.work / name, own)
+            copy_index(index, run.work / name, own)
+            index = Index.built(run.work / name)
         index = index.with_names(own)
         done(index)
         found.append((index, task))

@@ -38,7 +38,7 @@ SENTENCES = "sentences.json"
 
 @dataclass(frozen=True)
 class Means:
-    """What decides the engine of a search: see :class:`~miner.knn.settings.SearchSettings`."""
+    """Settings that decide the engine of a search: see :class:`~miner.knn.settings.SearchSettings`."""
 
     k: int
     engine: str

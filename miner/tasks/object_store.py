@@ -22,7 +22,7 @@ from typing import Any
 from miner.errors import ArtifactError, DependencyError, MinerError, ResourceError, resource_error
 from miner.libraries import library
 from miner.progress import Reporter, silent
-from miner.tasks.task import DONE, FAILED, PARTIAL, RUNNING, Task, perform, record
+from miner.tasks.task import DONE, FAILED, PARTIAL, RUNNING, STORES, Task, perform, record
 from miner.text import durable
 from miner.text.output import atomic_file, one_line
 
@@ -171,6 +171,11 @@ class ObjectStore:
                 if content is not None:
                     self.keep(name, json.loads(content))
 
+    def fetch_record(self, name: str) -> dict[str, Any]:
+        """Bring the record of a result into the cache unless it is there; return it."""
+        self.fetch_records([name])
+        return record(self.cache, name)
+
     def fetch(self, name: str) -> Path:
         """Bring a result into the cache unless it is there; return its directory."""
         self.fetch_records([name])
@@ -265,17 +270,12 @@ class ObjectStore:
             ) from None
 
 
-# Stores of this process, by the directories of their caches.
-_stores: dict[Path, ObjectStore] = {}
-
-
 def open_store(url: str) -> ObjectStore:
     """Return the store of an address; the same one for each call. Raises DependencyError."""
-    for store in _stores.values():
-        if store.url == url.rstrip("/"):
-            return store
-    store = ObjectStore(url)
-    return _stores.setdefault(store.cache, store)
+    url = url.rstrip("/")
+    found = STORES.get(url) or STORES.setdefault(url, ObjectStore(url))
+    assert isinstance(found, ObjectStore)
+    return found
 
 
 def _is_plain(name: str, found: Any) -> bool:

@@ -21,7 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -30,7 +30,6 @@ from miner.names import VERSION
 from miner.progress import Reporter, silent
 from miner.text import durable
 from miner.text.output import atomic_file
-from miner.text.remote import is_remote
 
 DONE = "done.json"
 # File of the small arrays of a result, and of their types, shapes and places there.
@@ -49,6 +48,22 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 Function = Callable[..., dict[str, Any] | None]
 
 
+class Store(Protocol):
+    """Protocol of work directories in object stores: results are brought to this machine."""
+
+    def fetch(self, name: str) -> Path:
+        """Bring a result here unless it is; return its directory."""
+        ...
+
+    def fetch_record(self, name: str) -> dict[str, Any]:
+        """Bring the record of a result here unless it is; return it."""
+        ...
+
+
+# Stores that this process has opened, by their addresses.
+STORES: dict[str, Store] = {}
+
+
 @dataclass(frozen=True)
 class Result:
     """Result of the task ``name`` of the work directory ``work``, a path or an address.
@@ -64,10 +79,8 @@ class Result:
     @property
     def path(self) -> Path:
         """The directory of the result; fetched where it is in an object store."""
-        if is_remote(self.work):
-            from miner.tasks.object_store import open_store
-
-            return open_store(self.work).fetch(self.name)
+        if self.work in STORES:
+            return STORES[self.work].fetch(self.name)
         return Path(self.work) / self.name
 
     @property
@@ -79,12 +92,8 @@ class Result:
     @property
     def record(self) -> dict[str, Any]:
         """The record of the task: its value, times, memory. Raises ArtifactError."""
-        if is_remote(self.work):
-            from miner.tasks.object_store import open_store
-
-            store = open_store(self.work)
-            store.fetch_records([self.name])
-            return record(store.cache, self.name)
+        if self.work in STORES:
+            return STORES[self.work].fetch_record(self.name)
         return record(Path(self.work), self.name)
 
     def array(self, name: str) -> np.ndarray:

@@ -13,7 +13,8 @@ from support.indexes import entries, everything, text
 from miner.encoder.encoder import Encoder
 from miner.errors import CorpusError, MismatchError, ResourceError
 from miner.index import store
-from miner.index.index import FLAT, Index
+from miner.index.index import Index
+from miner.index.stored import FLAT
 
 
 @pytest.mark.parametrize("factory", [FLAT, "SQ8"])

@@ -18,8 +18,9 @@ from support.indexes import entries, refused, text, with_checksums
 
 from miner.encoder.encoder import Encoder
 from miner.errors import ArtifactError
-from miner.index.index import ANN, META, Index
+from miner.index.index import Index
 from miner.index.store import EMBEDDINGS, IDS, SENTENCES
+from miner.index.stored import ANN, META
 from miner.mining.mine import search
 
 

@@ -21,8 +21,9 @@ from support.indexes import entries, everything, text
 from miner.encoder.encoder import Encoder
 from miner.errors import ArtifactError, CorpusError, ResourceError
 from miner.index import faiss, store
-from miner.index.index import ANN, FLAT, META, Index
+from miner.index.index import Index
 from miner.index.store import EMBEDDINGS, SENTENCES
+from miner.index.stored import ANN, FLAT, META
 
 # --- building -----------------------------------------------------------------------------------
 

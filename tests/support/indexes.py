@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from miner.errors import ArtifactError
-from miner.index.index import DIGEST, FILES, META, Index, digest, write_meta
+from miner.index.index import Index
+from miner.index.stored import DIGEST, FILES, META, digest, write_meta
 
 
 def with_checksums(path: Path, **changes: Any) -> Path:

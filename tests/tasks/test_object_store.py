@@ -41,7 +41,7 @@ USUAL = Numbers()
 @pytest.fixture(autouse=True)
 def caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(object_store, "_stores", {})
+    monkeypatch.setattr(object_store, "STORES", {})
     yield
     fsspec.filesystem("memory").store.clear()
 
@@ -49,7 +49,7 @@ def caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def forget(url: str) -> None:
     """Let the next run be that of another machine."""
     shutil.rmtree(open_store(url).cache)
-    object_store._stores.clear()
+    object_store.STORES.clear()
 
 
 def add_up(url: str, numbers: Numbers = USUAL) -> int:
@@ -111,7 +111,7 @@ def test_each_task_on_a_machine_of_its_own(
     def execute(*given: Any) -> dict[str, Any]:
         with monkeypatch.context() as patch:
             patch.setattr(tempfile, "tempdir", tempfile.mkdtemp(dir=tmp_path))
-            patch.setattr(object_store, "_stores", {})
+            patch.setattr(object_store, "STORES", {})
             return order.execute(*given)
 
     monkeypatch.setattr(backends, "execute", execute)
@@ -244,7 +244,7 @@ def test_s3(corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
             monkeypatch.setenv(name, value)
         with pytest.raises(ResourceError, match="s3://none/work: the object store cannot be used"):
             corpus.mine("s3://none/work", 1000, settings=MARGIN)
-        object_store._stores.clear()
+        object_store.STORES.clear()
         fsspec.filesystem("s3").mkdir("bucket")
         url = "s3://bucket/work"
         texts = uploaded(corpus, fsspec.filesystem("s3"), "s3://bucket/texts")
