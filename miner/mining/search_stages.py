@@ -38,7 +38,7 @@ SENTENCES = "sentences.json"
 
 @dataclass(frozen=True)
 class Means:
-    """Settings that decide the engine of a search: see :class:`~miner.knn.settings.SearchSettings`."""
+    """Settings of :class:`~miner.knn.settings.SearchSettings` that decide the engine."""
 
     k: int
     engine: str

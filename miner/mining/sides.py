@@ -49,7 +49,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Scorer:
-    """What verifies candidates: a model, and the languages of both sides."""
+    """Model that verifies candidates, and the languages of both sides."""
 
     model: Entry
     languages: Languages
