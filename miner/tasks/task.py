@@ -290,6 +290,8 @@ def record(work: Path, name: str) -> dict[str, Any]:
     """Read what a finished task left about itself. Raises ArtifactError if it is not there."""
     try:
         found: dict[str, Any] = json.loads((work / name / DONE).read_text(encoding="utf-8"))
+        if not isinstance(found, dict):
+            raise ValueError("no object")
         return found
     except (OSError, ValueError) as error:
         raise ArtifactError(

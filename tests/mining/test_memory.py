@@ -28,7 +28,7 @@ def mixed(sentences: list[str], number: int, seed: int) -> list[str]:
 
 
 def test_memory_is_bounded(
-    verifying_model: Path,
+    knowing_model: Path,
     german: list[str],
     english: list[str],
     tmp_path: Path,
@@ -36,7 +36,7 @@ def test_memory_is_bounded(
 ) -> None:
     """A search of 53,000 sentences allocates at most 1.25 times its bound."""
     monkeypatch.setattr("miner.tasks.workers.memory_budget", lambda size=1 << 30: size)
-    encoder, keep = Encoder.load(verifying_model, 2), Keep(decoys=mixed(english, 2000, 1))
+    encoder, keep = Encoder.load(knowing_model, 2), Keep(decoys=mixed(english, 2000, 1))
 
     sides = []
     for text, number in ((german, 50_000), (english, 3000)):

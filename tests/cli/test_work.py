@@ -1,0 +1,374 @@
+"""Commands that are stopped and go on, or repeated with other settings; parts of any size."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import pytest
+from backports import zstd
+from support.commands import Miner, fault, miner, write  # noqa: F401 (fixture)
+
+from miner.errors import ResourceError
+from miner.index.index import Index
+from miner.knn import engines
+from miner.mining import search_stages
+from miner.scoring.pairs import Pairs
+from miner.text.locks import lock
+
+# Blocks of four parts a side.
+PARTS = ("--shard-lines", 15)
+FAST = ("--rank", "margin", "--threshold", 0)
+
+
+class Searches:
+    """Blocks that were searched; the ``stop``-th of them is interrupted."""
+
+    def __init__(self) -> None:
+        self.count, self.stop = 0, 0
+
+    def since(self) -> int:
+        count, self.count, self.stop = self.count, 0, 0
+        return count
+
+
+@pytest.fixture
+def searches(monkeypatch: pytest.MonkeyPatch) -> Searches:
+    seen, original = Searches(), search_stages.search
+
+    @wraps(original)
+    def search(*rest: Any, **arguments: Any) -> None:
+        seen.count += 1
+        if seen.count == seen.stop:
+            raise KeyboardInterrupt
+        original(*rest, **arguments)
+
+    monkeypatch.setattr(search_stages, "search", search)
+    return seen
+
+
+@pytest.fixture
+def files(miner: Miner, german: list[str], english: list[str]) -> tuple[str, str]:
+    Path("texts").mkdir()
+    write("texts/1.de", *german[:30])
+    write("texts/2.de", *german[30:])
+    write("texts/all.en", *english)
+    return "texts/*.de", "texts/all.en"
+
+
+# --- stopped commands ---------------------------------------------------------------------------
+
+
+def test_a_stopped_search_goes_on(
+    miner: Miner, sides: tuple[Path, Path], searches: Searches
+) -> None:
+    """Its results lie beside the output, and are gone when that is written."""
+    assert miner("search", *sides, "--no-estimate", "-o", "scratch.tsv").code == 0
+    assert miner.entries() == ["scratch.tsv"]
+    line = ["search", *sides, "-o", "pairs.tsv", *PARTS]
+    searches.since()
+    searches.stop = 6
+    done = miner(*line)
+    assert done.code == 130 and miner.entries() == ["pairs.tsv.work", "scratch.tsv"]
+    assert done.err.splitlines()[-1] == "miner: interrupted; to go on, repeat: miner " + " ".join(
+        map(str, line)
+    )
+    searches.since()
+    done = miner(*line, "--no-estimate")
+    assert done.code == 0 and searches.since() == 16 - 5
+    assert miner.entries() == ["pairs.tsv", "scratch.tsv"]
+    assert Path("pairs.tsv").read_bytes() == Path("scratch.tsv").read_bytes()
+
+
+def test_pairs_that_cannot_be_written_do_not_cost_the_search(
+    miner: Miner, files: tuple[str, str], searches: Searches
+) -> None:
+    def full(*rest: Any, **settings: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left", "o.tsv")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Pairs, "write", full)
+        fault(miner.mine(*files, *FAST, "-o", "o.tsv"), "o.tsv", "no space left")
+    assert miner.entries() == ["o.tsv.work", "texts"] and searches.since() == 1
+    assert miner.mine(*files, *FAST, "-o", "o.tsv").code == 0
+    assert miner.entries() == ["o.tsv", "texts"] and searches.since() == 0
+
+
+def test_standard_input(
+    miner: Miner, files: tuple[str, str], german: list[str], searches: Searches,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """It is read anew by each command; what was searched of the same text stands."""
+
+    def mined(*more: object, text: list[str] = german) -> Any:
+        content = "".join(f"{line}\n" for line in text).encode()
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+        return miner.mine("-", files[1], *FAST, *PARTS, *more)
+
+    wanted = miner.mine(*files, *FAST, *PARTS).out
+    for more in (("--work", "work"), ("-o", "out.tsv")):
+        searches.since()
+        searches.stop = 6
+        assert mined(*more).code == 130 and searches.since() == 6
+        done = mined(*more)
+        assert done.code == 0 and searches.since() == 16 - 5
+        assert (done.out or Path("out.tsv").read_text("utf-8")) == wanted
+    # Other text: its blocks alone.
+    assert mined("--work", "work", text=[*german[:59], "Noch ein Satz."]).code == 0
+    assert searches.since() == 4
+
+
+def test_a_search_that_is_killed_goes_on(miner: Miner, sides: tuple[Path, Path]) -> None:
+    """kill -9, in the midst of it: half a result is never read."""
+    wanted = miner("search", *sides, "--no-estimate").out
+    slow = (
+        "import sys, time\n"
+        "from functools import wraps\n"
+        "from miner.cli import main\n"
+        "from miner.knn import knn_search\n"
+        "from miner.mining import search_stages\n"
+        "knn_search.SMALL = 0\n"
+        "old = search_stages.search\n"
+        "@wraps(old)\n"
+        "def search(*rest, **more):\n    old(*rest, **more); time.sleep(0.1)\n"
+        "search_stages.search = search\n"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    line = ["search", *map(str, sides), "--no-estimate", "--threads", "2", "-o", "pairs.tsv"]
+    line += map(str, PARTS)
+    place = Path("pairs.tsv.work/search")
+    running = subprocess.Popen([sys.executable, "-c", slow, *line], stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 60
+        while len(list(place.glob("*/done.json"))) < 3:
+            assert running.poll() is None and time.monotonic() < deadline
+            time.sleep(0.01)
+        running.send_signal(signal.SIGKILL)
+        running.wait(60)
+    finally:
+        running.kill()
+    assert running.returncode == -signal.SIGKILL and not Path("pairs.tsv").exists()
+    before = {path: path.stat().st_mtime_ns for path in place.glob("*/done.json")}
+    assert miner(*line, "--work", "pairs.tsv.work").code == 0
+    assert all(path.stat().st_mtime_ns == at for path, at in before.items())
+    assert Path("pairs.tsv").read_text(encoding="utf-8") == wanted
+    assert miner(*line).code == 0 and miner.entries() == ["pairs.tsv"]
+
+
+@pytest.mark.parametrize("output", ["-", "/dev/null", "fifo"])
+def test_nothing_is_kept_beside_a_device_or_a_pipe(
+    miner: Miner, sides: tuple[Path, Path], output: str
+) -> None:
+    reader = None
+    if output == "fifo":
+        os.mkfifo(output)
+        reader = subprocess.Popen(["cat", output], stdout=subprocess.PIPE)
+    before = miner.entries(), sorted(os.listdir("/dev"))
+    done = miner("search", *sides, "-o", output, "--no-estimate")
+    piped = reader.communicate(timeout=60)[0].decode() if reader else ""
+    assert done.code == 0 and bool(done.out or piped) == (output != "/dev/null")
+    assert (miner.entries(), sorted(os.listdir("/dev"))) == before
+
+
+def test_a_script_without_a_guard(miner: Miner, files: tuple[str, str]) -> None:
+    """The search runs in the script's own process: nothing is begun twice."""
+    write(
+        "script.py", "import miner", "print('begun')",
+        f"found = miner.mine('texts/1.de', 'texts/all.en', encoder={str(miner.model)!r},",
+        "                   keep=miner.Keep(threshold=0.0))", "found.pairs.write('out.tsv')",
+    )  # fmt: skip
+    done = subprocess.run([sys.executable, "script.py"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "begun\n" and len(Path("out.tsv").read_bytes().splitlines()) > 20
+
+
+# --- work directories ---------------------------------------------------------------------------
+
+
+def test_a_work_directory_serves_every_later_search(
+    miner: Miner, sides: tuple[Path, Path], searches: Searches
+) -> None:
+    line = ["search", *sides, "--work", "work", *PARTS]
+    first = miner(*line, "--target-precision", "0.9")
+    assert first.code == 0 and searches.since() == 16
+    assert miner(*line, "--target-precision", "0.9") == first and searches.since() == 0
+    for more, count in (
+        (("--retrieval", "intersection", "--no-estimate"), 0),
+        (("--source-lang", "fr", "--no-estimate"), 0),
+        (("--rank", "margin", "-k", 8, "--no-estimate"), 0),
+        (("--margin", "distance", "-k", 8, "--no-estimate"), 0),
+        (("-k", 3, "--no-estimate"), 16),
+    ):
+        done = miner(*line, *more)
+        assert done.code == 0 and searches.since() == count, more
+        assert done.out == miner("search", *sides, *more).out
+        searches.since()
+
+
+@pytest.mark.parametrize("parts", [(40, 60), (60, 45), (35, 25)])
+def test_added_text_is_all_that_is_searched(
+    miner: Miner, verifying_model: Path, sides: tuple[Path, Path], german: list[str],
+    english: list[str], parts: tuple[int, int], searches: Searches,
+) -> None:  # fmt: skip
+    model = "--model", verifying_model
+    for name, lines, part in zip("ab", (german, english), parts, strict=True):
+        write(f"{name}1", *lines[:part])
+        write(f"{name}2", *lines[part:])
+        assert miner("index", f"{name}1", *model, "-o", name).code == 0
+    line = "search", "a", "b", "--work", "work", "--no-estimate"
+    assert miner(*line).code == 0 and searches.since() == 1
+    for name in "ab":
+        assert miner("index", f"{name}2", "--add", *model, "-o", name).code == 0
+    done = miner(*line)
+    grown = [1 + (part < 60) for part in parts]
+    assert done.code == 0 and searches.since() == grown[0] * grown[1] - 1
+    assert done.out == miner("search", *sides, "--no-estimate").out
+    assert len(done.out.splitlines()) > 50
+
+
+def test_mine_keeps_its_indexes_and_no_others(
+    miner: Miner, files: tuple[str, str], german: list[str], searches: Searches
+) -> None:
+    line = "--work", "work", *FAST
+    done = miner.mine(*files, *line, "-o", "work/pairs.tsv")
+    assert done.code == 0 and Path("work/pairs.tsv").exists(), done.err
+    assert len(Index.open("work/source")) == 60
+    assert miner("search", "work/source", "work/target", *FAST).out == (
+        Path("work/pairs.tsv").read_text(encoding="utf-8")
+    )
+    # Another command's index, other text, another process: nothing is replaced.
+    assert miner.index("texts/1.de", "own/source").code == 0
+    fault(miner.mine(*files, *line[2:], "--work", "own"), "own/source: was not made by this comm")
+    assert len(Index.open("own/source")) == 30
+    fault(miner.mine("texts/1.de", files[1], *line), "work: its plan has other source files; re")
+    write("texts/2.de", *german[31:])
+    fault(miner.mine(*files, *line), "texts/2.de: changed since the plan in")
+    with lock("new"):
+        fault(miner.mine(*files, *FAST, "--work", "new"), f"held by process {os.getpid()} on")
+    fault(miner.mine(*files, *FAST, "--work", "texts"), "exists and is no work directory")
+    assert len(Index.open("work/source")) == 60
+
+
+def test_patterns_parts_and_status(miner: Miner, files: tuple[str, str]) -> None:
+    # Ids name the files as they were given.
+    options = (*FAST, "--ids")
+    assert miner.mine(*files, *options, "-o", "plain.tsv").code == 0
+    assert "texts/2.de:" in Path("plain.tsv").read_text(encoding="utf-8")
+    done = miner.mine(*files, *options, "-o", "pairs/", "--work", "work", "--shard-lines", "0.025k")
+    assert done.code == 0, done.err
+    assert "source: 60 lines, 60 sentences" in " ".join(done.err.split())
+    manifest = json.loads(Path("pairs/manifest.json").read_text(encoding="utf-8"))
+    (part,) = manifest["parts"]
+    packed = (Path("pairs") / part["file"]).read_bytes()
+    assert hashlib.sha256(packed).hexdigest() == part["sha256"]
+    assert zstd.decompress(packed) == Path("plain.tsv").read_bytes()
+    assert [Path(file["path"]).name for file in manifest["inputs"]["source"]] == ["1.de", "2.de"]
+    assert manifest["pairs"] == part["pairs"] == len(Path("plain.tsv").read_bytes().splitlines())
+    shown = miner("status", "work")
+    assert shown.code == 0 and "search" in shown.out and " tasks done" in shown.out
+    assert "9 of 9" in shown.out  # blocks of three parts a side
+    fault(miner("status", "texts"), "not the plan of a work directory")
+
+
+def test_wrong_usage(miner: Miner, files: tuple[str, str]) -> None:
+    for arguments, words in (
+        (("--address", "auto", "--backend", "serial"), "--address"),
+        (("--shard-lines", "no"), "is not a count"),
+        (("--shard-lines", "0"), "is not"),
+        (("--backend", "cloud"), "'cloud' is not one of"),
+    ):
+        done = miner.mine(*files, *arguments)
+        assert done.code == 2 and words in done.err, arguments
+    fault(miner.mine(*files, "--backend", "slurm"), "name a --work directory that all workers")
+    assert "no file has such a name" in miner.mine("none/*.de", "x").err
+    assert miner.entries() == ["texts"]
+
+
+# --- indexes and vectors ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def corpus(miner: Miner, german: list[str]) -> str:
+    Path("texts").mkdir()
+    write("texts/1.de", *german[:20], "", german[3], "")
+    write("texts/2.de")
+    write("texts/3.de", "", *german[10:40], "Unbekannt 漢字")
+    return "texts/*.de"
+
+
+def content(place: str) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in Path(place).iterdir()}
+
+
+@pytest.mark.parametrize("factory", ["flat", "SQ8"])
+def test_index(miner: Miner, corpus: str, factory: str) -> None:
+    kind = "--index", factory
+    whole = miner.index(corpus, "whole", *kind)
+    assert whole.code == 0, whole.err
+    more = (*kind, "--work", "work", "--shard-lines", 17)
+    done = miner.index(corpus, "index", *more)
+    assert done.code == 0 and done.err.splitlines()[-1] == whole.err.splitlines()[-1].replace(
+        "whole:", "index:"
+    )
+    assert content("index") == content("whole")
+    again = miner.index(corpus, "again", *more, "--backend", "processes", "--workers", 2)
+    assert again.code == 0 and content("again") == content("whole")
+    assert miner.entries() == ["again", "index", "texts", "whole", "work"]
+
+
+@pytest.mark.parametrize("name", ["vectors.npy", "vectors.h5"])
+def test_encode(miner: Miner, corpus: str, name: str) -> None:
+    more = ("--model", miner.model, "--dtype", "float32", "--threads", 1)
+    whole = miner("encode", corpus, *more, "-o", name)
+    assert whole.code == 0, whole.err
+    wanted = Path(name).read_bytes()
+    Path(name).unlink()
+    done = miner("encode", corpus, *more, "-o", name, "--shard-lines", 17, "--work", "work")
+    assert done.code == 0 and done.err.splitlines()[-1] == whole.err.splitlines()[-1]
+    assert Path(name).read_bytes() == wanted
+
+
+def test_a_header_is_no_record(miner: Miner, german: list[str]) -> None:
+    write("1.tsv", "text\tid", *(f"{line}\t{i}" for i, line in enumerate(german[:9])))
+    more = ("--column", "text", "--header", "--model", miner.model)
+    assert miner("encode", "1.tsv", *more, "-o", "a.npy").code == 0
+    done = miner("encode", "1.tsv", *more, "-o", "b.npy", "--work", "w", "--shard-lines", 4)
+    assert done.code == 0, done.err
+    assert Path("a.npy").read_bytes() == Path("b.npy").read_bytes()
+
+
+# --- engines ------------------------------------------------------------------------------------
+
+
+def test_engines_find_the_same_pairs(miner: Miner, sides: tuple[Path, Path]) -> None:
+    found = [
+        miner("search", *sides, *arguments, "--device", "cpu")
+        for arguments in ((), ("--engine", "fused"), ("--engine", "faiss"), ("--exact",),
+                          ("--threads", "1"), ("--memory", "64M"))
+    ]  # fmt: skip
+    assert {done.code for done in found} == {0} and len(set(found)) == 1
+    done = miner("search", *sides, "--engine", "scann")
+    assert done.code == 2 and "'scann' is not one of 'auto', 'fused'" in done.err
+
+
+@pytest.mark.parametrize("engine", ["fused", "faiss"])
+def test_no_gpu(miner: Miner, sides: tuple[Path, Path], engine: str) -> None:
+    try:
+        engines.search_device("cuda", engine)
+    except ResourceError:
+        pass
+    else:
+        pytest.skip("there is a GPU here")
+    done = miner("search", *sides, "--device", "cuda", "--engine", engine)
+    fault(done, "--device cuda", "use --device cpu")
+    assert all(note.startswith("source: ") for note in done.err.splitlines()[:-1])
