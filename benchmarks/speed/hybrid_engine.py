@@ -51,7 +51,7 @@ SIZES = (100_000, 300_000, 1_000_000)
 MOST = 100_000
 # Bytes that a search of the section ``search`` may take.
 MEMORY = 2 << 30
-QUICK = 0.02
+QUICK = 0.03
 # What a job may report beside its time and memory.
 MORE = ("stages", "pairs", "recall")
 # Jobs of the sections that grow.

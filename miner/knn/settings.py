@@ -78,7 +78,7 @@ class SearchSettings:
     engine: str = option(
         "auto",
         "fused compares all pairs, hybrid a few per cent of them; auto is hybrid for very large "
-        "corpora, else fused. faiss is for compressed indexes, triton for GPUs, untried.",
+        "corpora, else fused. faiss is for compressed indexes.",
         choices=ENGINES,
     )
     exact: bool = option(
