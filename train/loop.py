@@ -207,10 +207,7 @@ class Trainer:
         Raises ResourceError if the training diverged.
         """
         state, learned = self.state, self.encoders.learned()
-        # The model is stored in float16, which overflows first.
-        limit = np.finfo(np.float16).max
-        fits = all(np.abs(array).max(initial=0) < limit for array in learned.values())  # no NaN
-        if not (np.isfinite(loss) and fits):
+        if diverged(loss, learned):
             raise ResourceError(
                 f"the training diverged in epoch {state.epoch + 1} (loss {loss:.3g}); lower --rate "
                 f"(now {self.config.rate:g}) and give --restart"
@@ -236,6 +233,13 @@ class Trainer:
             if f1 is not None and threshold is not None:
                 state.best_f1, state.threshold = f1, threshold
         return EpochEnd(state.epoch, loss, f1, threshold, best, f1_of, development)
+
+
+def diverged(loss: float, learned: Mapping[str, np.ndarray]) -> bool:
+    """Tell if a loss or the learned arrays have values that a model in float16 cannot hold."""
+    limit = np.finfo(np.float16).max
+    fits = all(np.abs(array).max(initial=0) < limit for array in learned.values())  # no NaN
+    return not (np.isfinite(loss) and fits)
 
 
 @contextmanager

@@ -17,15 +17,15 @@ from pathlib import Path
 import numpy as np
 
 from miner.device import resolve_device
-from miner.encoder.model import CLASSIFIER, Model, Part
+from miner.encoder.model import CLASSIFIER, Model
 from miner.encoder.tokenizer import open_tokenizer
 from miner.errors import CorpusError
 from miner.progress import Reporter, silent
 from miner.text.artifacts import replaceable
 from miner.text.corpus import Reader
 from miner.text.lines import display_name
+from miner_train.assemble import stored_part
 from miner_train.data import Sentences, tokenize
-from miner_train.encoders.embedding_table import inside
 from miner_train.loop import memory_named
 from miner_train.papers.classified import (
     Labelled,
@@ -169,9 +169,8 @@ def train_classifier(
     if len(test):
         shown = ", ".join(f"{name} {judged[name]:.4f}" for name in judged if "test acc" in name)
         report(f"epoch {best.number}: {shown}")
-    weights = best.encoder["weights"].astype(np.float16)
     model = Model(
-        (Part(weights, None, inside("network", best.encoder)),),
+        (stored_part(best.encoder, encoding.dtype),),
         {config.units: vocabulary},
         best.softmax["weight"].shape[1],
         encoding.architecture,
