@@ -42,8 +42,8 @@ class Progress:
 class EpochEnd:
     """Reported after every epoch; ``f1`` and ``threshold`` are None without a held-out task.
 
-    ``f1_of`` are the F1 of groups of held-out pairs, for example language pairs. ``development`` is
-    the measure, with its name, that epochs are chosen by in place of F1.
+    ``f1_of``: F1 of groups of held-out pairs. ``development``: name and value of another measure
+    that epochs are chosen by.
     """
 
     epoch: int
@@ -100,8 +100,8 @@ class Trainer:
     the highest score by ``development`` if it is set. With ``teacher``, vectors ``(s, d)`` by text
     id, the objective is to have these (:func:`~miner_train.objectives.taught_batch`).
 
-    Everything random follows from the seed, the epoch and the position in it, so that a training
-    continued from a checkpoint takes the same steps.
+    Everything random follows from the seed, the epoch and the position in it, so that a continued
+    training takes the same steps.
     """
 
     def __init__(
@@ -202,10 +202,7 @@ class Trainer:
         return replace(end, epoch=state.epoch)
 
     def _evaluate(self, loss: float) -> EpochEnd:
-        """Evaluate the held-out task and keep the arrays if they are the best so far.
-
-        Raises ResourceError if the training diverged.
-        """
+        """Keep the arrays if they are the best so far. Raises ResourceError for a divergence."""
         state, learned = self.state, self.encoders.learned()
         if diverged(loss, learned):
             raise ResourceError(
