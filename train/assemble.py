@@ -33,7 +33,7 @@ def assemble(
             _clear_unseen(arrays[name]["weights"], training, config, name)
     vocabularies = by_unit(files, config.architecture)
     return Model(
-        tuple(_part(arrays[name], config.dtype) for name in config.encoders),
+        tuple(stored_part(arrays[name], config.dtype) for name in config.encoders),
         vocabularies,
         dimensions[0] if config.combine == "add" else sum(dimensions),
         config.architecture,
@@ -63,7 +63,7 @@ def _clear_unseen(weights: np.ndarray, training: PairData, config: TrainConfig, 
     weights[np.bincount(ids, minlength=len(weights)) == 0] = 0
 
 
-def _part(learned: Mapping[str, np.ndarray], dtype: str) -> Part:
+def stored_part(learned: Mapping[str, np.ndarray], dtype: str) -> Part:
     """Convert the arrays of one encoder to the types in which they are stored."""
     network = inside("network", learned)
     if dtype == "int8":

@@ -11,7 +11,7 @@ import numpy as np
 
 from miner.scoring.languages import identify
 from miner_train.data import UNKNOWN, SplitPairs
-from miner_train.language_record import codes
+from miner_train.language_texts import codes
 from miner_train.sampling import drawn_by_length
 
 # Sentences of the language that most pairs have, of each other one, and of all languages.

@@ -79,6 +79,10 @@ def scrambled(sentences: Sentences, rate: float, generator: np.random.Generator)
     return Sentences(sentences.ids[np.lexsort((place, owner))], sentences.offsets)
 
 
+# Fields of PairData with one number for each pair, in their order.
+COLUMNS = ("source_text", "target_text", "same", "language")
+
+
 @dataclass(frozen=True)
 class PairData:
     """Aligned pairs: row ``i`` of ``source`` translates row ``i`` of ``target``.
@@ -106,14 +110,8 @@ class PairData:
 
     def take(self, rows: np.ndarray) -> "PairData":
         """Select pairs by ``rows``, in that order."""
-        return PairData(
-            self.source.take(rows),
-            self.target.take(rows),
-            self.source_text[rows],
-            self.target_text[rows],
-            self.same[rows],
-            self.language[rows],
-        )
+        columns = (getattr(self, name)[rows] for name in COLUMNS)
+        return PairData(self.source.take(rows), self.target.take(rows), *columns)
 
 
 def tokenize(
@@ -139,9 +137,9 @@ def prepare(
 ) -> PairData:
     """Tokenise the pairs, each column by its tokenizers, one for each unit.
 
-    Pairs with a side without any known token are left out, since they have no vector. ``same
-    (n,) bool`` are labels; None: all pairs are translations. ``language (n,) int16`` are numbers of
-    language pairs; None: all are unknown.
+    Pairs with a side without any known token are left out, since they have no vector. Without
+    labels ``same (n,) bool`` all pairs are translations, and without numbers of language pairs
+    ``language (n,) int16`` all are unknown.
     """
     left, right = tokenize(tokenizers[0], source), tokenize(tokenizers[1], target)
     known = [

@@ -29,7 +29,7 @@ from miner_train.config import TrainConfig
 from miner_train.data import UNKNOWN, PairData, SplitPairs, split, tokenize
 from miner_train.development import by_teacher
 from miner_train.heldout import mining_f1
-from miner_train.language_record import recorded_languages
+from miner_train.language_texts import recorded_languages
 from miner_train.learn_verification import add_verification
 from miner_train.pipeline import make_trainer, run_training, tokenise_once
 from miner_train.read import Text, TextPair, read_texts

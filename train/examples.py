@@ -93,8 +93,9 @@ def hardest(
     nothing = np.random.default_rng(0)  # is not drawn from
     for start in range(0, n, max(size, 1)):
         part = slice(start, start + size)
-        own = (array[part] for array in (source, target, *text))
-        found = choose_negatives(*own, "max", either, nothing)
+        found = choose_negatives(
+            source[part], target[part], text[0][part], text[1][part], "max", either, nothing
+        )
         chosen[:, part] = [_in_all(rows, start, size, total) for rows in found]
     both = np.concatenate([source, target])
     return Hardest(

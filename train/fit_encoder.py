@@ -22,7 +22,7 @@ from miner.errors import CorpusError
 from miner.text.artifacts import replaceable
 from miner_train.config import TrainConfig
 from miner_train.heldout import mining_f1
-from miner_train.language_record import recorded_languages
+from miner_train.language_texts import recorded_languages
 from miner_train.learn_verification import add_verification
 from miner_train.learn_verifier import ENOUGH, enough
 from miner_train.pipeline import hold_out, open_tokenizers, tokenise

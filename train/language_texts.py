@@ -1,17 +1,20 @@
-"""Text of a training by pair of languages, since real mining has one pair."""
+"""Text of a training by pair of languages, since real mining has one pair; their record."""
 
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from miner.encoder.known_languages import KnownLanguage
 from miner.encoder.lexicons import UNKNOWN as UNKNOWN_CODE
 from miner.encoder.lexicons import Direction
 from miner.encoder.model import Model
 from miner.scoring.pair_features import TokenTable
+from miner.text.language_codes import primary
 from miner_train import data
 from miner_train.data import SplitPairs
-from miner_train.language_record import codes
 
 
 @dataclass(frozen=True)
@@ -59,3 +62,27 @@ def texts_by_languages(split: SplitPairs) -> list[LanguageText]:
         LanguageText(pair, split.text(rows), split.text(training.get(pair, none)))
         for pair, rows in held.items()
     ]
+
+
+def codes(pair: str) -> tuple[str, str]:
+    """ISO 639 codes of the source and target of a language pair (``de-en``)."""
+    source, target = map(primary, pair.split("-"))
+    return source, target
+
+
+def recorded_languages(
+    pairs: SplitPairs, counts: Sequence[Mapping[str, Any]]
+) -> dict[str, KnownLanguage]:
+    """Count the training pairs of every language whose name is known, in all and by text.
+
+    ``counts`` are the records of the files, which name their language pair where it is known. A
+    text is named as its file, without suffixes; texts of one name count as one.
+    """
+    total: Counter[str] = Counter()
+    for name, places in pairs.by_language(pairs.training).items():
+        total.update(dict.fromkeys(codes(name), len(places)))
+    text: dict[str, Counter[str]] = defaultdict(Counter)
+    for one in counts:
+        for code in codes(one["languages"]) if "languages" in one else ():
+            text[code][one["name"].split(".")[0]] += one["pairs"]
+    return {code: KnownLanguage(count, dict(text[code])) for code, count in sorted(total.items())}

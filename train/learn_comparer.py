@@ -104,11 +104,10 @@ class Network(nn.Module):
 def learn_comparer(
     encoder: Encoder, texts: Sequence[LanguageText], seed: int, report: Report
 ) -> dict[str, np.ndarray]:
-    """Learn the arrays of :class:`miner.scoring.comparer.Comparer`.
+    """Learn the arrays of :class:`miner.scoring.comparer.Comparer`; none where no pair is of use.
 
-    The encoder's model has its lexicons, and reads pieces. The training pairs of each of ``texts``
-    are learned from, with the lexicon of their languages: of n pairs, in proportion to the root of
-    n, so that languages with little text count. Returns no arrays where no pair is of use.
+    The encoder's model has its lexicons, and reads pieces. Of a text with n training pairs a share
+    in proportion to the root of n is drawn, so that languages with little text count.
     """
     assert encoder.model.verifying is not None
     table = encoder.model.verifying.table()
@@ -200,8 +199,7 @@ def moments(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 class Trainer:
     """Training of a network: each translation is right, its wrong pairs are wrong and lower.
 
-    Steps run on one thread, so that the result does not depend on their number; another one makes
-    the next examples meanwhile.
+    Steps run on one thread, so that the result does not depend on their number.
     """
 
     def __init__(self, network: Network, seed: int, rounds: int):
@@ -213,16 +211,13 @@ class Trainer:
         """Take one pass over the examples of one of the rounds; returns the mean loss."""
         threads = torch.get_num_threads()
         torch.set_num_threads(1)
+        order, losses = self.generator.permutation(examples.groups), []
         try:
-            order = self.generator.permutation(examples.groups)
-            losses = [
-                self._step(
-                    examples,
-                    np.sort(order[first : first + BATCH]),
-                    rate((number + first / len(order)) / self.rounds),
+            for first in range(0, len(order), BATCH):
+                done = (number + first / len(order)) / self.rounds
+                losses.append(
+                    self._step(examples, np.sort(order[first : first + BATCH]), rate(done))
                 )
-                for first in range(0, len(order), BATCH)
-            ]
         finally:
             torch.set_num_threads(threads)
         return sum(losses) / len(losses)

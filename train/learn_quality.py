@@ -1,12 +1,10 @@
 """Quality function, learned without labels from held-out bitext, half of it corrupted on purpose.
 
-Beside right and wrong pairs, the function learns from contrast cases: a translation is to score
+Beside right and wrong pairs, the function learns from contrast cases: a translation must score
 higher than its own corruption (:mod:`miner_train.quality_contrasts`).
 
-The kinds of noise are those of corpora from the web, as shared tasks on filtering describe them:
-sentences aligned wrongly, in part, with too much or too little on one side, with other numbers or
-names, copied, shuffled. The corrupted side is drawn at random, so that the result does not depend
-on the order of the languages.
+The kinds of noise occur in corpora from the web, as shared tasks on filtering describe them. The
+corrupted side is drawn at random, so that the order of the languages does not matter.
 """
 
 import re
@@ -62,7 +60,7 @@ def learn_quality(encoder: Encoder, texts: Sequence[LanguageText], seed: int) ->
         most = -(-PAIRS * len(text.held[0]) // max(total, PAIRS))
         pairs, labels = corrupt(encoder, text.held, seed, most)
         verifier = verifier.of(text.languages)
-        columns, known = features(verifier, *[list(side) for side in zip(*pairs, strict=True)])
+        columns, known = features(verifier, *map(list, zip(*pairs, strict=True)))
         values.append(columns[known])
         good.append(labels[known])
         contrasts.append(_contrasts(verifier, text, seed, most))
@@ -150,9 +148,8 @@ def corrupt(
     Returns them and labels ``(n,) bool``, true for pairs that are still translations.
     """
     generator = np.random.default_rng([seed, 9])
-    usable = [pair for pair in zip(*held, strict=True) if min(map(len, pair)) >= SHORTEST] or list(
-        zip(*held, strict=True)
-    )
+    every = list(zip(*held, strict=True))
+    usable = [pair for pair in every if min(map(len, pair)) >= SHORTEST] or every
     chosen = [usable[i] for i in generator.permutation(len(usable))[:most].tolist()]
     pairs: list[Pair] = []
     while chosen:
@@ -164,28 +161,19 @@ def corrupt(
     names = [name for pair in pairs for text in pair for name in _NAME.findall(text)]
     near = _neighbours(encoder, pairs, generator)
     good = generator.random(len(pairs)) < 0.5
-    out = []
-    for row in range(len(pairs)):
+    out = list(pairs)
+    for row in np.flatnonzero(~good).tolist():
+        kind = KINDS[generator.integers(len(KINDS))]
         pair = pairs[row]
-        if not good[row]:
-            kind = KINDS[generator.integers(len(KINDS))]
-            other = near[row] if generator.random() < 0.5 else generator.integers(len(pairs))
-            pair = _corrupted(pair, pairs[other], names, kind, generator)
-            good[row] = pair == pairs[row]  # a shuffle may change nothing
-        out.append(pair)
+        other = pairs[near[row] if generator.random() < 0.5 else generator.integers(len(pairs))]
+        flip = generator.random() < 0.5
+        if flip:
+            pair, other = pair[::-1], other[::-1]
+        new = kind(pair, other, names, generator)
+        target = other[1] if new is None else new
+        out[row] = (target, pair[0]) if flip else (pair[0], target)
+        good[row] = out[row] == pairs[row]  # a shuffle may change nothing
     return out, good
-
-
-def _corrupted(
-    pair: Pair, other: Pair, names: Sequence[str], kind: Noise, generator: Generator
-) -> Pair:
-    flip = generator.random() < 0.5
-    if flip:
-        pair, other = pair[::-1], other[::-1]
-    target = kind(pair, other, names, generator)
-    if target is None:
-        target = other[1]
-    return (target, pair[0]) if flip else (pair[0], target)
 
 
 def _neighbours(encoder: Encoder, pairs: Sequence[Pair], generator: Generator) -> np.ndarray:

@@ -42,8 +42,8 @@ class Progress:
 class EpochEnd:
     """Reported after every epoch; ``f1`` and ``threshold`` are None without a held-out task.
 
-    ``f1_of`` are the F1 of groups of held-out pairs, for example language pairs. ``development`` is
-    the measure, with its name, that epochs are chosen by in place of F1.
+    ``f1_of``: F1 of groups of held-out pairs. ``development``: name and value of another measure
+    that epochs are chosen by.
     """
 
     epoch: int
@@ -100,8 +100,8 @@ class Trainer:
     the highest score by ``development`` if it is set. With ``teacher``, vectors ``(s, d)`` by text
     id, the objective is to have these (:func:`~miner_train.objectives.taught_batch`).
 
-    Everything random follows from the seed, the epoch and the position in it, so that a training
-    continued from a checkpoint takes the same steps.
+    Everything random follows from the seed, the epoch and the position in it, so that a continued
+    training takes the same steps.
     """
 
     def __init__(
@@ -202,15 +202,9 @@ class Trainer:
         return replace(end, epoch=state.epoch)
 
     def _evaluate(self, loss: float) -> EpochEnd:
-        """Evaluate the held-out task and keep the arrays if they are the best so far.
-
-        Raises ResourceError if the training diverged.
-        """
+        """Keep the arrays if they are the best so far. Raises ResourceError for a divergence."""
         state, learned = self.state, self.encoders.learned()
-        # The model is stored in float16, which overflows first.
-        limit = np.finfo(np.float16).max
-        fits = all(np.abs(array).max(initial=0) < limit for array in learned.values())  # no NaN
-        if not (np.isfinite(loss) and fits):
+        if diverged(loss, learned):
             raise ResourceError(
                 f"the training diverged in epoch {state.epoch + 1} (loss {loss:.3g}); lower --rate "
                 f"(now {self.config.rate:g}) and give --restart"
@@ -236,6 +230,13 @@ class Trainer:
             if f1 is not None and threshold is not None:
                 state.best_f1, state.threshold = f1, threshold
         return EpochEnd(state.epoch, loss, f1, threshold, best, f1_of, development)
+
+
+def diverged(loss: float, learned: Mapping[str, np.ndarray]) -> bool:
+    """Tell if a loss or the learned arrays have values that a model in float16 cannot hold."""
+    limit = np.finfo(np.float16).max
+    fits = all(np.abs(array).max(initial=0) < limit for array in learned.values())  # no NaN
+    return not (np.isfinite(loss) and fits)
 
 
 @contextmanager

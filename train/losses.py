@@ -23,11 +23,10 @@ def unit(vectors: Tensor) -> Tensor:
 def softmax_loss(
     source: Tensor, target: Tensor, same: Tensor | None, scale: float, margin: float
 ) -> Tensor:
-    """In-batch softmax with additive margin, both directions (Yang et al. 2019, equation 4).
+    """In-batch softmax with additive margin, mean of both directions (Yang et al. 2019, eq. 4).
 
     ``source, target (b, d)``: row ``i`` translates row ``i``. All other rows of the opposite column
     are negatives, except the pairs of rows in ``same (p, 2) int64``, which share a sentence.
-    Returns a scalar, the mean over both directions.
     """
     s, t = unit(source), unit(target)
     if scale * (2 + margin) > LARGEST_EXPONENT:
@@ -52,8 +51,7 @@ def softmax_loss_plain(
 class _FusedSoftmax(torch.autograd.Function):
     """Loss and gradient from one matrix of exponentials, which serves both directions.
 
-    A matrix that is too large is computed in blocks of rows, each of them twice: first for the sums
-    over rows and columns, then for the gradient.
+    Blocks of rows of a large matrix are computed twice: for the sums, then for the gradient.
     """
 
     @staticmethod
@@ -106,8 +104,7 @@ def margin_loss(
 ) -> Tensor:
     """Two-sided margin loss (P19, equation 1, in both directions), a mean over the batch.
 
-    ``source_negative (b, d)`` are negatives of the targets, ``target_negative (b, d)`` of the
-    sources.
+    ``source_negative (b, d)`` are negatives of the targets, and vice versa.
     """
     s, t = unit(source), unit(target)
     positive = (s * t).sum(dim=1)
@@ -160,28 +157,22 @@ def softmax_with_negatives(
 ) -> Tensor:
     """:func:`softmax_loss` with further negatives, for example the hardest of a mega-batch.
 
-    ``source, target (b, d)``. The candidates of the sources are the targets followed by
-    ``target_negative (m, d)``, those of the targets are the sources followed by ``source_negative
-    (k, d)``. ``forbidden_to_source (p, 2) int64`` are pairs (source, candidate) that are no
-    negatives, and likewise ``forbidden_to_target``. Returns the mean over both directions.
+    The candidates of the sources ``(b, d)`` are the targets ``(b, d)`` and ``target_negative
+    (m, d)``, and vice versa. ``forbidden_to_source (p, 2) int64`` are pairs (source, candidate)
+    that are no negatives. Returns the mean over both directions.
     """
-    there = softmax_over(
-        source, torch.cat([target, target_negative]), forbidden_to_source, scale, margin
-    )
-    back = softmax_over(
-        target, torch.cat([source, source_negative]), forbidden_to_target, scale, margin
-    )
+    targets, sources = torch.cat([target, target_negative]), torch.cat([source, source_negative])
+    there = softmax_over(source, targets, forbidden_to_source, scale, margin)
+    back = softmax_over(target, sources, forbidden_to_target, scale, margin)
     return 0.5 * (there + back)
 
 
 def softmax_either(
     source: Tensor, target: Tensor, forbidden: Tensor | None, scale: float, margin: float
 ) -> Tensor:
-    """:func:`softmax_loss` for two columns of one language.
+    """:func:`softmax_loss` with negatives from both columns ``(b, d)``, for one language.
 
-    ``source, target (b, d)``: the negatives of a sentence are all others of both columns. Pairs of
-    rows in ``forbidden (p, 2) int64`` are no negatives of each other, in any column. Returns the
-    mean over both directions.
+    Pairs of rows in ``forbidden (p, 2) int64`` are no negatives of each other, in any column.
     """
     n = len(source)
     # Candidates are targets, then sources: the partner of query i is candidate i, and the query

@@ -28,9 +28,8 @@ MOST = 1 << 22
 def forbidden_pairs(query_text: np.ndarray, candidate_text: np.ndarray) -> np.ndarray:
     """Find queries and candidates of related pairs: ``(p, 2) int64``, by query, then candidate.
 
-    ``query_text (b, 2)`` and ``candidate_text (c, 2) int64`` are the text ids of the pairs that the
-    queries and the candidates come from. Candidate ``i`` is the true one of query ``i`` and is not
-    in the result. A join of sorted ids, in time and memory proportional to what it finds.
+    ``query_text (b, 2)`` and ``candidate_text (c, 2) int64`` are the text ids of their pairs.
+    Candidate ``i`` is the true one of query ``i`` and is not in the result.
     """
     c = len(candidate_text)
     order = np.argsort(candidate_text, axis=None, kind="stable")
@@ -57,15 +56,13 @@ def choose_negatives(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Choose a negative of each source and of each target: ``for_source, for_target (n,) int64``.
 
-    Sentences are counted over both columns: 0 to n - 1 are the sources, n to 2n - 1 the targets; -1
-    is none. A negative is from the opposite column, or with ``either`` (two columns of one
-    language, P18) from both, and never from a related pair.
+    Rows count both columns, sources first; -1 is none. A negative is from the opposite column, or
+    with ``either`` (two columns of one language, P18) from both, and never from a related pair.
 
     ``mode``: ``max`` takes the nearest by cosine, the lower row of equals; ``rand`` a random
     one; ``mix`` the one or the other for both sentences of a pair, by the toss of a coin.
     ``source, target (n, d) float32`` are unit rows, pairs by row; ``rand`` needs none. A nearest
-    negative has a cosine of at most ``below``: what is nearer may be a paraphrase (P18, footnote
-    4).
+    negative has a cosine of at most ``below`` (P18, footnote 4).
     """
     text = np.stack([source_text, target_text])
     if mode == "rand":
@@ -89,10 +86,7 @@ def _related(text: np.ndarray, rows: np.ndarray, others: np.ndarray) -> np.ndarr
 def _nearest(
     source: np.ndarray, target: np.ndarray, text: np.ndarray, either: bool, below: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Find the nearest negatives, counted over both columns.
-
-    The search engine finds the few nearest in one pass; the exact cosine decides among them.
-    """
+    """Find the nearest negatives: by search the few nearest, among which exact cosines decide."""
     n = len(source)
     if either:
         both = np.concatenate([source, target])
@@ -104,10 +98,7 @@ def _nearest(
 
 
 def _near(rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Search the nearest columns of each row, and vice versa: ``(n, w) int32``.
-
-    ``w`` is 0 for so few rows that all of them are compared.
-    """
+    """Search the nearest columns of each row, and vice versa: ``(n, w) int32``, w = 0 for few."""
     n = len(rows)
     width = KEPT if n > FEW else 0
     lists = Lists.empty(n, width), Lists.empty(n, width)
@@ -129,14 +120,13 @@ def _best(
 
     Sentence ``i`` of ``queries (q, d)``, and of ``base (m, d)``, belongs to pair ``i % n``.
     """
-    everything = np.arange(len(base))
     candidates = np.sort(candidates.astype(np.int64), axis=1)
     best = _exact(queries, base, np.arange(len(queries)), candidates, text, below)
     left = np.flatnonzero(best < 0)
     height = max(1, MOST // max(1, len(base)))
     for start in range(0, len(left), height):
         part = left[start : start + height]
-        candidates = np.tile(everything, (len(part), 1))
+        candidates = np.tile(np.arange(len(base)), (len(part), 1))
         best[part] = _exact(queries[part], base, part, candidates, text, below)
     return best
 
@@ -170,10 +160,7 @@ def _exact(
 def _drawn(
     text: np.ndarray, either: bool, generator: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw random negatives, counted over both columns.
-
-    The first allowed one of several draws; where none is, one of all that are allowed.
-    """
+    """Draw random negatives: the first allowed one of several draws, or else one of all allowed."""
     n = text.shape[1]
     rows = np.arange(2 * n) % max(n, 1)
     draws = generator.integers(0, max(2 * n if either else n, 1), (2 * n, DRAWS))

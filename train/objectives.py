@@ -149,10 +149,13 @@ def _with_negatives(
         found = forbidden_pairs(pool.text[part], pool.text[candidates])
         return torch.from_numpy(found) if len(found) else None
 
-    masks = forbidden(for_source), forbidden(for_target)
+    to_source, to_target = forbidden(for_source), forbidden(for_target)
 
     def loss(vectors: Tensor) -> Tensor:
-        return softmax_with_negatives(*vectors.chunk(4), *masks, config.scale, config.margin)
+        s, t, of_target, of_source = vectors.chunk(4)
+        return softmax_with_negatives(
+            s, t, of_target, of_source, to_source, to_target, config.scale, config.margin
+        )
 
     return _by_autograd(loss)
 

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from miner_train.config import TrainConfig
 from miner_train.data import PairData, SplitPairs, prepare, split
 from miner_train.development import MINING, by_grades, read_graded
 from miner_train.heldout import enough
-from miner_train.language_record import recorded_languages
+from miner_train.language_texts import recorded_languages
 from miner_train.learn_verification import add_verification
 from miner_train.loop import EpochEnd, Progress, State, Trainer, memory_named
 from miner_train.read import Text, TextPair, read_texts
@@ -73,7 +74,7 @@ def train_model(
             "language pairs (de-en)"
         )
     graded = read_graded(select)
-    key = {"config": config.as_dict(), "text": text.fingerprint}
+    key: dict[str, Any] = {"config": config.as_dict(), "text": text.fingerprint}
     if text.languages:
         key["languages"] = [text.languages, hashlib.sha256(text.language.tobytes()).hexdigest()]
     if graded is not None:

@@ -81,20 +81,18 @@ RECIPE_NOTES = {
     "the other column, dropout, d = 1024",
     "p19-tuned": "the same objective, tuned for mining: small embeddings at the start, no dropout, "
     "d = 300, lazy Adam",
-    "p18": "Wieting and Gimpel 2018: words and trigrams on paraphrases, mega-batches of 40; give "
-    "it --embeddings to start words from",
-    "p17": "Wieting et al. 2017: an average of words on paraphrases; give it --embeddings to start "
-    "from; with --encoder gran-lstm 3 epochs and negatives by MIX",
+    "p18": "Wieting and Gimpel 2018: words and trigrams on paraphrases, mega-batches of 40",
+    "p17": "Wieting et al. 2017: an average of words on paraphrases; with --encoder gran-lstm 3 "
+    "epochs and negatives by MIX",
     "s18": "Sjöblom et al. 2018: contrastive loss on labelled or ranked paraphrases, GRAN over a "
     "GRU on morphs (--label-col, or --score-col with --clean 0.8)",
     "random": "untrained baselines of Wieting et al. 2019 (--encoder sp or trigram)",
 }
 
-# A network reads pieces in P19, with shuffled sentences; its BLSTM concatenates 2 x 150 states.
-_NETWORK: dict[str, Any] = {"scramble": 0.3, "dimension": 300}
-# P17 and P18 shuffle the words that an LSTM reads.
+# P17, P18 and P19 shuffle the words or pieces that an LSTM reads.
 _SHUFFLED: dict[str, Any] = {"scramble": 0.3}
-_GRAN: dict[str, Any] = {"epochs": 3, "negatives": "mix"}
+# The BLSTM of P19 concatenates 2 x 150 states.
+_NETWORK: dict[str, Any] = {**_SHUFFLED, "dimension": 300}
 # From small embeddings an LSTM may not leave the start (benchmarks/LOG.md).
 _LARGE: dict[str, Any] = {"initial": 1.0, "distribution": "normal"}
 # Settings of a recipe that differ for an encoder, by recipe and encoder.
@@ -107,7 +105,7 @@ FOR_ENCODER: dict[str, dict[str, dict[str, Any]]] = {
     },
     "p19-tuned": dict.fromkeys(("lstm", "blstm", "lstm-sp", "blstm-sp"), {**_SHUFFLED, **_LARGE}),
     "p18": dict.fromkeys(("lstm", "blstm"), _SHUFFLED),
-    "p17": {"gran-lstm": _GRAN, "lstm": {**_SHUFFLED, "epochs": 3}},
+    "p17": {"gran-lstm": {"epochs": 3, "negatives": "mix"}, "lstm": {**_SHUFFLED, "epochs": 3}},
     "fast": dict.fromkeys(("lstm", "blstm", "lstm-sp", "blstm-sp"), _LARGE),
 }
 
@@ -115,9 +113,9 @@ FOR_ENCODER: dict[str, dict[str, dict[str, Any]]] = {
 def recipe(name: str, encoder: str | None = None) -> TrainConfig:
     """Return a recipe, with its own settings for ``encoder`` if it is another than the recipe's.
 
-    Settings of the recipe that have no effect for the encoder fall back to their defaults. Encoders
-    that are joined by "+" share the settings of the recipe. Raises KeyError for an unknown name,
-    and ValueError that begins with a field's name for an encoder that cannot be.
+    Settings without effect for the encoder fall back to their defaults. Encoders joined by "+"
+    share the settings of the recipe. Raises KeyError for an unknown name, and ValueError that
+    begins with a field's name for an encoder that cannot be.
     """
     base = RECIPES[name]
     if encoder is None or encoder == base.encoder:

@@ -16,24 +16,20 @@ def labels(column: Sequence[str], origin: str, lines: np.ndarray) -> np.ndarray:
 
     Raises CorpusError for anything else, for example a score.
     """
-    values = {"1": True, "0": False, "1.0": True, "0.0": False}
-    out = np.empty(len(column), dtype=bool)
-    for i, text in enumerate(column):
-        found = values.get(text.strip())
-        if found is None:
+    for line, text in zip(lines, column, strict=True):
+        if text.strip() not in ("1", "0", "1.0", "0.0"):
             raise CorpusError(
-                f"{display_name(origin)}, line {lines[i]}: the label {text!r} is neither 1 nor 0; "
+                f"{display_name(origin)}, line {line}: the label {text!r} is neither 1 nor 0; "
                 "mend the line or choose another column"
             )
-        out[i] = found
-    return out
+    return np.array([text.strip().startswith("1") for text in column], dtype=bool)
 
 
 def cut(count: int, share: float, scores: np.ndarray | None = None) -> np.ndarray:
     """Choose the best ``share`` of ``count`` pairs; return their rows, ascending: ``(m,) int64``.
 
-    The best have the highest ``scores (n,)``, the first of equal ones. Without scores the text is
-    ranked already (S18): the first are the best. At least one row is kept, if there are any.
+    The best have the highest ``scores (n,)``, or come first (S18). At least one row is kept, if
+    there are any.
     """
     keep = min(count, max(1, round(count * share)))
     if scores is None:
@@ -42,11 +38,10 @@ def cut(count: int, share: float, scores: np.ndarray | None = None) -> np.ndarra
 
 
 def cut_clean(probability: np.ndarray, clean: float) -> np.ndarray:
-    """Choose the best pairs whose estimated cleanliness is at least ``clean``; ascending rows.
+    """Choose the longest run of best pairs that is clean enough: ascending rows ``(m,) int64``.
 
     Cleanliness is the share of good pairs (S18, section 3: sets of 80, 70 and 60%), estimated by
-    the mean of ``probability (n,)``, each in [0, 1]. The longest run of best pairs that is clean
-    enough is kept, the first of equal ones; it may be empty. ``(m,) int64``.
+    the mean of ``probability (n,)``, each in [0, 1]. The run may be empty.
     """
     order = np.argsort(-probability, kind="stable")
     # Means of sorted numbers fall, so that the rows that are clean enough come first.

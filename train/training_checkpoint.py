@@ -19,14 +19,12 @@ from miner.encoder.model import SEGMENTATION
 from miner.errors import ArtifactError, resource_error
 from miner.text import durable
 from miner.text.locks import lock
-from miner_train.data import PairData, Sentences
+from miner_train.data import COLUMNS, PairData, Sentences
 
 # Another number if the format of the files changes: a checkpoint of another one is refused.
 VERSION = 4
 # Bytes of a digest, and of the block that is hashed at a time.
 DIGEST, BLOCK = 32, 1 << 22
-# Fields of PairData with one number for each pair, in their order.
-COLUMNS = ("source_text", "target_text", "same", "language")
 
 
 class Checkpoint:

@@ -12,7 +12,7 @@ from miner.encoder.known_languages import KnownLanguage
 from miner_train import choose_decoys as choosing
 from miner_train.choose_decoys import LONGEST, SHORTEST, choose_decoys
 from miner_train.data import UNKNOWN, PairData, Sentences, SplitPairs, text_ids
-from miner_train.language_record import recorded_languages
+from miner_train.language_texts import recorded_languages
 
 
 def split_of(*parts: tuple[str | None, list[str], list[str]]) -> SplitPairs:

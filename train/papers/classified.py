@@ -9,7 +9,7 @@ so far takes for a reference most (the two choices of P17's released code).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -68,14 +68,8 @@ class Matched:
         first, counts = self.offsets[rows], np.diff(self.offsets)[rows]
         if self.hardest:
             every, starts = take_lists(np.arange(len(self.translations)), self.offsets, rows)
-            looks = judge(self.translations.take(every))
-            chosen = np.array(
-                [
-                    every[start + np.argmax(looks[start:end])]
-                    for start, end in zip(starts[:-1], starts[1:], strict=True)
-                ],
-                dtype=np.int64,
-            )
+            looks = np.split(judge(self.translations.take(every)), starts[1:-1])
+            chosen = every[starts[:-1] + np.array([own.argmax() for own in looks])]
         else:
             chosen = first + (generator.random(len(rows)) * counts).astype(np.int64)
         both = join([self.references.take(rows), self.translations.take(chosen)])
@@ -83,8 +77,8 @@ class Matched:
 
     def drawn(self, seed: int) -> Labelled:
         """Return all references, and a translation of each that ``seed`` decides."""
-        plain = Matched(self.references, self.translations, self.offsets, False)
         generator = np.random.default_rng([seed, 5])
+        plain = replace(self, hardest=False)
         return plain.batch(np.arange(len(self)), generator, lambda sentences: np.empty(0))
 
 
@@ -101,11 +95,10 @@ Groups = dict[str, list[str]]
 
 
 def read_matched(paths: Sequence[str], columns: MatchedColumns, report: Report) -> Groups:
-    """Read references, from the source column, and their translations, from the others.
+    """Read references, from the source column, and their distinct translations, from the others.
 
-    Rows with one reference are joined. Left out are translations that stand as a reference
-    anywhere, and references that then have none. Blank further translations are passed over. Raises
-    CorpusError where fewer than four references are left.
+    Left out are translations that stand as a reference anywhere, and references that then have
+    none. Raises CorpusError where fewer than four references are left.
     """
     groups: Groups = {}
     rows = 0

@@ -84,10 +84,10 @@ class ClassifierConfig:
 
     def __post_init__(self) -> None:
         check(self)
-        if not (0 < self.heldout < 1 or (self.heldout >= 2 and self.heldout % 1 == 0)):
-            raise ValueError(f"heldout = {self.heldout:g} is neither a share nor a number from 2")
-        if not (0 <= self.test < 1 or (self.test >= 2 and self.test % 1 == 0)):
-            raise ValueError(f"test = {self.test:g} is neither a share nor a number from 2")
+        for name, none in (("heldout", False), ("test", True)):
+            value = getattr(self, name)
+            if not (0 < value < 1 or (none and value == 0) or (value >= 2 and value % 1 == 0)):
+                raise ValueError(f"{name} = {value:g} is neither a share nor a number from 2")
 
     @property
     def name(self) -> str:
@@ -97,16 +97,10 @@ class ClassifierConfig:
     @property
     def encoding(self) -> TrainConfig:
         """Settings of the encoder; their objective and negatives are not used."""
+        shared = ("pieces", "types", "fold_case", "dimension", "batch", "rate", "dropout", "seed")
         return TrainConfig(
             encoder=self.name,
-            pieces=self.pieces,
-            types=self.types,
-            fold_case=self.fold_case,
-            dimension=self.dimension,
             initial=0.1,
-            batch=self.batch,
-            rate=self.rate,
-            dropout=self.dropout,
             lambda_c=self.l2 if self.encoder == "lstm" else 0.0,
-            seed=self.seed,
+            **{name: getattr(self, name) for name in shared},
         )

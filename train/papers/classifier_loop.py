@@ -14,7 +14,7 @@ from miner.scoring.classifier import BAD, GOOD
 from miner_train.data import Sentences
 from miner_train.encoders.embedding_table import Arrays
 from miner_train.encoders.mixed_encoder import Encoders
-from miner_train.loop import Progress, step_threads
+from miner_train.loop import Progress, diverged, step_threads
 from miner_train.papers.classified import Labelled, Matched
 from miner_train.papers.classifier_config import ClassifierConfig
 from miner_train.stages import Report
@@ -50,18 +50,17 @@ class Softmax:
         assert x.grad is not None
         return float(loss.detach()), x.grad.numpy()
 
+    @torch.inference_mode()
     def judge(self, vectors: np.ndarray, good: np.ndarray) -> tuple[float, float]:
         """Accuracy and mean cross-entropy on ``vectors (n, d)`` of known classes."""
-        with torch.inference_mode():
-            logits = self.layer(torch.from_numpy(vectors))
-            loss = torch.nn.functional.cross_entropy(logits, _classes(good))
-            right = logits.argmax(dim=1) == _classes(good)
-        return float(right.double().mean()), float(loss)
+        logits, classes = self.layer(torch.from_numpy(vectors)), _classes(good)
+        right = (logits.argmax(dim=1) == classes).double().mean()
+        return float(right), float(torch.nn.functional.cross_entropy(logits, classes))
 
+    @torch.inference_mode()
     def probability(self, vectors: np.ndarray) -> np.ndarray:
         """Probability of being good ``(n,) float32`` of ``vectors (n, d)``."""
-        with torch.inference_mode():
-            return self.layer(torch.from_numpy(vectors)).softmax(dim=1)[:, GOOD].numpy()
+        return self.layer(torch.from_numpy(vectors)).softmax(dim=1)[:, GOOD].numpy()
 
     def learned(self) -> Arrays:
         """``weight (2, d)`` and ``bias (2,)``, float32: copies."""
@@ -74,14 +73,16 @@ def _classes(good: np.ndarray) -> torch.Tensor:
 
 @dataclass(frozen=True)
 class Epoch:
-    """Metrics of an epoch on held-out sentences, and the arrays learned."""
+    """Metrics of an epoch on held-out sentences, and the arrays learned.
+
+    ``right, right_of_test (n,) bool``: held-out and test sentences that are judged right.
+    """
 
     number: int
     accuracy: float
     loss: float
     encoder: Arrays
     softmax: Arrays
-    # Sentences that are judged right, (n,) bool: held out, and of the test.
     right: np.ndarray
     right_of_test: np.ndarray
 
@@ -122,10 +123,7 @@ class Trainer:
                 vectors = self.encoder.means(held.sentences)
                 accuracy, loss = self.softmax.judge(vectors, held.good)
                 learned, layer = self.encoder.learned(), self.softmax.learned()
-                # The model is stored in float16, which overflows first.
-                limit = np.finfo(np.float16).max
-                largest = max(float(np.abs(array).max()) for array in learned.values())
-                if not (largest < limit and np.isfinite(loss)):  # no NaN either
+                if diverged(loss, learned):
                     raise ResourceError(
                         f"the training diverged in epoch {number}; lower --rate (now "
                         f"{config.rate:g})"

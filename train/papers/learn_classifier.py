@@ -1,10 +1,8 @@
 """Classifier of sentences: an encoder and a softmax over two classes, learned together (P17, 5.6).
 
-It learns from two plain corpora, good and bad sentences, for example written by people and by
-machine translation; or from references with translations of the same sentences
-(:mod:`miner_train.papers.classified`). One part chooses the epoch, and another, the test, judges
-it. The encoders are those of ``miner train``; the softmax reads their vectors without
-normalisation.
+It learns from two plain corpora, good and bad sentences, or from references with translations of
+the same sentences (:mod:`miner_train.papers.classified`). One part chooses the epoch, and another,
+the test, judges it. The softmax reads the encoder's vectors without normalisation.
 """
 
 from __future__ import annotations
@@ -17,15 +15,15 @@ from pathlib import Path
 import numpy as np
 
 from miner.device import resolve_device
-from miner.encoder.model import CLASSIFIER, Model, Part
+from miner.encoder.model import CLASSIFIER, Model
 from miner.encoder.tokenizer import open_tokenizer
 from miner.errors import CorpusError
 from miner.progress import Reporter, silent
 from miner.text.artifacts import replaceable
 from miner.text.corpus import Reader
 from miner.text.lines import display_name
+from miner_train.assemble import stored_part
 from miner_train.data import Sentences, tokenize
-from miner_train.encoders.embedding_table import inside
 from miner_train.loop import memory_named
 from miner_train.papers.classified import (
     Labelled,
@@ -93,10 +91,7 @@ def two_classes(
             raise _unknown(" and ".join(names), "training", config)
         return training, held, test
 
-    record = {
-        "good": [_counts(reader) for reader in good],
-        "bad": [_counts(reader) for reader in bad],
-    }
+    record = {"good": list(map(_counts, good)), "bad": list(map(_counts, bad))}
     return Text(" and ".join(names), (split[0][0], split[1][0]), build, record)
 
 
@@ -169,9 +164,8 @@ def train_classifier(
     if len(test):
         shown = ", ".join(f"{name} {judged[name]:.4f}" for name in judged if "test acc" in name)
         report(f"epoch {best.number}: {shown}")
-    weights = best.encoder["weights"].astype(np.float16)
     model = Model(
-        (Part(weights, None, inside("network", best.encoder)),),
+        (stored_part(best.encoder, encoding.dtype),),
         {config.units: vocabulary},
         best.softmax["weight"].shape[1],
         encoding.architecture,
@@ -191,12 +185,10 @@ def train_classifier(
 
 def _accuracies(part: str, right: np.ndarray, good: np.ndarray) -> dict[str, float]:
     """Return the size of a part, and its accuracies: of all, of the good and of the bad."""
-    found: dict[str, float] = {f"{part} sentences": len(good)}
-    classes = {"": np.ones(len(good), dtype=bool), " of good": good, " of bad": ~good}
-    for name, rows in classes.items():
-        if rows.any():
-            found[f"{part} accuracy{name}"] = float(right[rows].mean())
-    return found
+    classes = {"": good | ~good, " of good": good, " of bad": ~good}
+    found = {name: right[rows].mean() for name, rows in classes.items() if rows.any()}
+    shares = {f"{part} accuracy{name}": float(share) for name, share in found.items()}
+    return {f"{part} sentences": len(good), **shares}
 
 
 def _unknown(name: str, part: str, config: ClassifierConfig) -> CorpusError:
@@ -239,10 +231,7 @@ def _counts(reader: Reader) -> dict[str, str | int]:
 def _split(
     own: list[str], number: int, classes: list[list[str]], config: ClassifierConfig
 ) -> tuple[list[str], list[str], list[str]]:
-    """Split a class of at least 2 sentences into training, held-out and test ones.
-
-    The first two are never empty.
-    """
+    """Split a class of two or more sentences into training, held-out and perhaps test ones."""
     held, test = _counts_of(len(own), sum(map(len, classes)), config)
     order = np.random.default_rng([config.seed, 1, number]).permutation(len(own))
     parts = order[held + test :], order[:held], order[held : held + test]
@@ -251,10 +240,7 @@ def _split(
 
 
 def _counts_of(own: int, total: int, config: ClassifierConfig) -> tuple[int, int]:
-    """Return how many of ``own`` sentences are held out, and how many are for the test.
-
-    ``total`` are the sentences that a number, in place of a share, is a part of.
-    """
+    """Count the held-out and the test sentences of ``own``; a number is a part of ``total``."""
     held, test = (share / total if share >= 2 else share for share in (config.heldout, config.test))
     count = min(max(1, round(held * own)), own // 2)
     return count, min(round(test * own), own // 4, own - count - 1)

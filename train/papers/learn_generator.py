@@ -56,18 +56,21 @@ def train_generator(
     report: Report = lambda line: None,
     progress: Reporter = silent,
 ) -> Generator:
-    """Learn to write each sentence of ``written`` from that of ``read``, and save the generator.
+    """Learn to write each sentence of ``written`` from one of ``read``, and save the generator.
 
     Pairs that differ in case and final punctuation alone are left out. The epoch with the lowest
-    held-out cost is kept. A training that was stopped goes on from its checkpoint, with the same
-    result on the same machine and ``threads``. Raises CorpusError for too little text, and the
-    errors of a checkpoint.
+    held-out cost is kept. A stopped training goes on from its checkpoint, with the same result on
+    the same machine and ``threads``. Raises CorpusError for too little text, and the errors of a
+    checkpoint.
     """
     replaceable(output, WEIGHTS)
     device = resolve_device(device)
     training, held = split(pairs_of(read, written, config), config)
     report(f"{len(training):,} pairs to train on, {len(held):,} held out")
-    digests = [fingerprint(*zip(*part, strict=True)) for part in (training, held)]
+    digests = [
+        fingerprint([one for one, _ in part], [other for _, other in part])
+        for part in (training, held)
+    ]
     key = {"generator": asdict(config), "text": digests}
     with Checkpoint(output, key) as checkpoint, torch_threads(thread_count(threads)):
         if restart:
@@ -154,16 +157,13 @@ class Trainer:
     def state(self) -> dict[str, np.ndarray]:
         """All that a checkpoint needs, as one array of bytes."""
         buffer = io.BytesIO()
-        counters = {name: getattr(self, name) for name in self.COUNTERS}
-        torch.save(
-            {
-                "network": self.network.state_dict(),
-                "adam": self.adam.state_dict(),
-                "best": self.best,
-                "counters": counters,
-            },
-            buffer,
-        )
+        state = {
+            "network": self.network.state_dict(),
+            "adam": self.adam.state_dict(),
+            "best": self.best,
+            "counters": {name: getattr(self, name) for name in self.COUNTERS},
+        }
+        torch.save(state, buffer)
         return {"torch": np.frombuffer(buffer.getvalue(), dtype=np.uint8)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
