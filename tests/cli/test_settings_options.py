@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import click
 import pytest
 from click.testing import CliRunner
-from miner.shards.worker_settings import Workers
+from miner.tasks.workers import Workers
 
 from miner.cleaning.choice import Choice
 from miner.cli import cli
