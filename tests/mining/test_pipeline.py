@@ -172,7 +172,7 @@ def test_processes_of_which_one_is_killed(
         ({"keep": Keep(refit=False)}, set()),
         ({"k": 5}, SCORED | {"probe", "search", "merge"}),
     ],
-    ids=str,
+    ids=lambda value: " ".join(sorted(value)) if isinstance(value, set) else str(value),
 )  # fmt: skip
 def test_a_changed_setting_searches_no_block_again(
     corpus: Corpus, finished: Path, tmp_path: Path, change: dict[str, Any], redone: set[str]
