@@ -25,9 +25,8 @@ SAMPLE, AGREED = 2000, 0.9
 def choose_decoys(split: SplitPairs, rows: np.ndarray, seed: int) -> dict[str, list[str]]:
     """Choose distinct sentences of both sides of the pairs ``rows``, by ISO 639 code.
 
-    The chance of a sentence is in proportion to its length, since long sentences are rarer in
-    training text than in corpora to mine. Sentences whose language no file's name tells, and no
-    sample, have the code "".
+    Long sentences, which are rarer in training text than in corpora to mine, are likelier. The code
+    is "" where neither a file's name nor a sample tells the language.
     """
     texts: dict[str, set[int]] = defaultdict(set)
     groups = split.by_language(rows)

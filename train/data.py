@@ -42,6 +42,10 @@ class Sentences:
         return Sentences(*take_lists(self.ids, self.offsets, rows), more)
 
 
+# Unit vectors of sentences by the current parameters.
+Encode = Callable[[Sentences], np.ndarray]
+
+
 def join(parts: Sequence[Sentences]) -> Sentences:
     """Concatenate the sentences of ``parts``."""
     ids = np.concatenate([part.ids for part in parts])

@@ -10,12 +10,10 @@ from miner.errors import CorpusError
 from miner.evaluation.metrics import pearson, value_of
 from miner.text.bitext import parse_scores, read_bitext
 from miner.text.formats import BitextFormat
-from miner_train.data import Sentences, Tokenise, tokenize
+from miner_train.data import Encode, Sentences, Tokenise, tokenize
 
 # Ways to choose an epoch: by mining held-out pairs, or by a file of graded sentence pairs.
 MINING, STS = "mining", "sts:"
-# Unit vectors of sentences by the current parameters.
-Encode = Callable[[Sentences], np.ndarray]
 
 
 @dataclass(frozen=True)

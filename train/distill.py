@@ -126,8 +126,7 @@ def distill(
         if held_out:
             cosine = float((Encoder(model).encode(held_out) * compared).sum(axis=1).mean())
             report(f"cosine with the teacher {cosine:.4f}, of {len(held_out)} held-out sentences")
-            record["cosine with the teacher"] = cosine
-            model = replace(model, training=record)
+            model = replace(model, training={**record, "cosine with the teacher": cosine})
         model = replace(model, languages=recorded_languages(pairs, text.counts))
         if len(pairs.translations):
             model = add_verification(model, pairs, config.seed, report, comparer=comparer)

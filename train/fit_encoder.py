@@ -51,9 +51,8 @@ def fit_encoder(
     """Learn to verify the pairs of an encoder from bitext, and save the model to ``output``.
 
     The model has the encoder's vectors and its fingerprint, so that indexes which the encoder built
-    can be verified. ``pieces`` is the size of the vocabulary; ``comparer`` learns one, too, for
-    which the encoder encodes many more sentences. ``exclude`` are files of sentences not to learn
-    from.
+    can be verified. ``pieces`` is the size of the vocabulary, ``exclude`` are files of sentences
+    not to learn from; ``comparer`` takes vectors of many more sentences.
 
     Raises CorpusError for bitext that is too small or in which the encoder finds no translations.
     """

@@ -12,17 +12,16 @@ from miner_train.data import PairData, Sentences, join
 TOGETHER = 2
 # Entries below this probability are dropped after each iteration but the first.
 UNLIKELY = 0.001
-# Entries that are expected in fewer sentences of the training text are dropped at the end: chance
-# put most of them there, and they are two thirds of the table of a small language.
+# Entries that are expected in fewer sentences of the training text are dropped at the end: most
+# are there by chance.
 EXPECTED = 1.0
 
 
 def learn_lexicons(data: PairData, rows_of: Mapping[Direction, np.ndarray], size: int) -> Lexicons:
     """Learn translation probabilities of ``size`` token ids (Brown et al. 1993).
 
-    ``rows_of`` are the rows of each pair of languages, source first; each of its two directions
-    has a table of its own. Text of one language, or of unknown ones, is read in both directions
-    into one table.
+    ``rows_of`` are the rows of each pair of languages, source first; each direction has a table.
+    Text of one language, or of unknown ones, is read in both directions into one table.
     """
     groups: dict[Direction, list[tuple[Sentences, Sentences]]] = {}
     for (source, target), rows in rows_of.items():

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from miner.kernels.embed import margin_gradient
 from miner_train.config import TrainConfig
-from miner_train.data import PairData, Sentences, join
+from miner_train.data import Encode, PairData, Sentences, join
 from miner_train.losses import (
     contrastive_loss,
     softmax_either,
@@ -22,8 +22,6 @@ from miner_train.negatives import choose_negatives, forbidden_pairs
 Loss = Callable[[np.ndarray], tuple[float, np.ndarray]]
 # Sentences to encode, and the loss of their vectors.
 Batch = tuple[Sentences, Loss]
-# Unit vectors of sentences by the current parameters.
-Encode = Callable[[Sentences], np.ndarray]
 # Weight of the distance from a teacher, beside the softmax over translations: the student comes
 # nearer to the teacher than by 1, and finds as many translations (benchmarks/LOG.md).
 TEACHING = 10.0

@@ -53,14 +53,12 @@ def train_model(
     Continues from the checkpoint of an interrupted run with the same configuration and text, unless
     ``restart``; the result is bit for bit that of an uninterrupted run on the same machine.
 
-    exclude: files of sentences not to learn from, for example test sets. Pairs with one of them are
-        left out; case and punctuation do not count.
+    exclude: files of sentences not to learn from; case and punctuation do not count.
     threshold: margin score from which ``miner mine`` keeps pairs by default [the best on the
         held-out pairs].
     select: what the best epoch is chosen by: ``mining`` the held-out pairs, or ``sts:FILE``, the
         correlation with the grades of sentence pairs in the language of the target column.
-    verifier: learn to verify candidates.
-    comparer: learn a comparer of tokens, too.
+    verifier, comparer: learn to verify candidates; learn a comparer of tokens, too.
     device: auto, cpu or cuda, for recurrent encoders.
 
     Raises CorpusError, ArtifactError and ResourceError.

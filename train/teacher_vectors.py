@@ -1,7 +1,7 @@
 """Vectors that a teacher gives to the sentences of a distillation: cached on disk, then reduced.
 
-A transformer takes far longer to encode the text than a student to learn from it. So the vectors
-are written part by part, and a distillation that is killed, or repeated, does not encode again.
+A transformer takes far longer to encode the text than a student to learn from it, so a
+distillation that is killed, or repeated, does not encode again.
 """
 
 import hashlib

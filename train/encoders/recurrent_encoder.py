@@ -44,9 +44,8 @@ class Recurrent(Average):
     """Recurrent network over embeddings.
 
     A batch is split into shares, which threads take forward and back, each with one thread of
-    torch's: the steps of a sequence are too small to be divided, and threads that wait for each
-    other at every step are slow on a busy machine. Gradients are added in the order of the shares,
-    so that the result does not depend on the number of threads.
+    torch's, since the steps of a sequence are too small to be divided. Gradients are added in the
+    order of the shares, so that the result does not depend on the number of threads.
     """
 
     def __init__(

@@ -1,9 +1,8 @@
 """Sentences of two classes to learn a classifier from: apart, or in matched pairs (P17, 5.6).
 
-A matched pair is a reference, good, with one or more translations of the same sentence, bad. The
-classes then have one topic, so that the classifier learns what tells them apart in style. Of the
-k best translations each batch takes one of every pair: at random, or the one that the classifier
-so far takes for a reference most (the two choices of P17's released code).
+A matched pair is a reference, good, with translations of the same sentence, bad, so that the
+classes differ in style alone. Each batch takes one translation of every pair: at random, or the one
+that the classifier so far takes for a reference most (the two choices of P17's released code).
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Bounds of a filter by their effect on training: P17's grids (sections 5.5 to 5.7), on STS.
 
-For each pair of bounds a fixed number of paraphrases is drawn from those within them, a model is
-trained, and its correlation with human grades is the result. As many pairs in every row, so that
-quality is compared and not quantity.
+For each pair of bounds a model is trained on a fixed number of the paraphrases within them, and
+its correlation with human grades is the result.
 """
 
 from __future__ import annotations
@@ -57,9 +56,8 @@ def tune(
 ) -> list[Tried]:
     """Train on ``count`` of the paraphrases within each of the bounds; return all rows in order.
 
-    ``scores (n,)`` are those of the pairs; NaN is within no bounds. The draw follows from the
-    config's seed and is the same for equal bounds; ``config.heldout`` pairs are none, since the
-    grades judge. Raises CorpusError where no bounds hold enough pairs.
+    ``scores (n,)`` of the pairs may be NaN, which is within no bounds. No pairs are held out, since
+    the grades judge. Raises CorpusError where no bounds hold enough pairs.
     """
     found = []
     for low, high in grid:
