@@ -57,9 +57,8 @@ def texts_by_languages(split: SplitPairs) -> list[LanguageText]:
     Pairs of languages without held-out text are left out.
     """
     held, training = (rows_by_languages(split, rows) for rows in (split.held, split.translations))
-    none = np.empty(0, dtype=np.int64)
     return [
-        LanguageText(pair, split.text(rows), split.text(training.get(pair, none)))
+        LanguageText(pair, split.text(rows), split.text(training.get(pair, split.held[:0])))
         for pair, rows in held.items()
     ]
 

@@ -123,14 +123,11 @@ def _read_text(text: TextPair, config: TrainConfig, excluded: Set[str], report: 
     """Read the pairs of one bitext. ``excluded`` are folded (see train/selection.py)."""
     columns = [column for column in (text.label_col, text.score_col) if column is not None]
     bitext = read_bitext(text.source, text.target, text.bitext_format, more=columns)
-    # Rows to columns.
-    more = list(zip(*bitext.more, strict=True)) if len(bitext) else [()] * len(columns)
-    same = np.ones(len(bitext), dtype=bool)
+    same, score = np.ones(len(bitext), dtype=bool), None
     if text.label_col is not None:
-        same = selection.labels(more.pop(0), text.name, bitext.lines)
-    score = None
+        same = selection.labels([row[0] for row in bitext.more], text.name, bitext.lines)
     if text.score_col is not None:
-        score = parse_scores(more.pop(0), text.name, bitext.lines)
+        score = parse_scores([row[-1] for row in bitext.more], text.name, bitext.lines)
     rows = selection.cut(len(bitext), config.keep, score)
     if config.clean:
         if score is None:
@@ -144,21 +141,20 @@ def _read_text(text: TextPair, config: TrainConfig, excluded: Set[str], report: 
                 "a share of the pairs instead (--keep)"
             )
         rows = rows[selection.cut_clean(score[rows], config.clean)]
+    kept = len(rows)
     # Only the contrastive objective learns from pairs that are no translations.
-    unlike = 0
     if config.objective != "contrastive":
-        unlike = int((~same[rows]).sum())
         rows = rows[same[rows]]
     both = [bitext.source, bitext.target]
     gone = selection.seen(_taken(both, rows), excluded)
-    rows = rows[~gone]
     left_out = {
         "empty": bitext.empty,
         "not UTF-8": bitext.undecodable,
-        "cut off": len(bitext) - len(rows) - unlike - int(gone.sum()),
-        "labelled as different": unlike,
+        "cut off": len(bitext) - kept,
+        "labelled as different": kept - len(rows),
         "with excluded sentences": int(gone.sum()),
     }
+    rows = rows[~gone]
     notes = "".join(f", {count} {why} left out" for why, count in left_out.items() if count)
     if bitext.replaced:
         notes += f", {bitext.replaced} with bytes replaced"

@@ -69,11 +69,9 @@ class Encoders:
     def _combined(self, vectors: Iterable[np.ndarray]) -> np.ndarray:
         """Combine the vectors of the encoders, each ``(n, size)``, to ``(n, d)``."""
         first, *others = vectors
-        if not others:
-            return first
         if self.config.combine == "add":
             return sum(others, start=first)
-        return np.concatenate([first, *others], axis=1)
+        return np.concatenate([first, *others], axis=1) if others else first
 
     def learned(self) -> Arrays:
         """Arrays that a model is made of, by ``encoder/array``: views, not copies."""
