@@ -161,8 +161,10 @@ def softmax_with_negatives(
     (m, d)``, and vice versa. ``forbidden_to_source (p, 2) int64`` are pairs (source, candidate)
     that are no negatives. Returns the mean over both directions.
     """
-    targets, sources = torch.cat([target, target_negative]), torch.cat([source, source_negative])
+    targets = torch.cat([target, target_negative])
     there = softmax_over(source, targets, forbidden_to_source, scale, margin)
+    # Joined here and not before: torch adds gradients in the order of the operations.
+    sources = torch.cat([source, source_negative])
     back = softmax_over(target, sources, forbidden_to_target, scale, margin)
     return 0.5 * (there + back)
 
