@@ -80,6 +80,7 @@ def encode(
         raise click.UsageError(f"-o {output}: its suffix must be one of {', '.join(SUFFIXES)}")
     corpus = tuple(path for pattern in corpus for path in sharding.expanded(pattern))
     guard.check([*corpus, model], {"-o": output})
+    guard.check_writable([output])
     with (
         options.opened(model, threads, device, side, loading) as encoder,
         Progress() as report,

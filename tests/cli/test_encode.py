@@ -16,10 +16,10 @@ from support.commands import MINER, Done, Miner, fault, many, miner, only, small
 from miner import device
 from miner.encoder.encoder import CHUNK, Encoder
 from miner.errors import CorpusError
-from miner.index import vectors
+from miner.index import stages
+from miner.index.build import encode_files
 from miner.index.index import Index
-from miner.index.vectors import encode_corpus, open_vectors
-from miner.text.corpus import Reader
+from miner.index.vectors import open_vectors
 from miner.text.output import open_output
 
 
@@ -91,15 +91,16 @@ def test_every_format(miner, encoder, name, content, options):
         assert ("1 empty" in done.err) == (name != "a.txt")
 
 
-def test_streams_can_be_read_only_once(miner, encoder, german, monkeypatch):
+@pytest.mark.parametrize("output", ["v.npy", "v.h5"])
+def test_standard_input(
+    miner: Miner, encoder: Encoder, german: list[str], output: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     text = "\n".join([*german, "", *german]) + "\n"
-    monkeypatch.setattr(vectors, "CHUNK", 7)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
-    only(encode(miner, "-", "-o", "v.h5"), "standard input", "write .npy")
-    assert miner.entries() == []
-    assert encode(miner, "-", "-o", "v.npy").code == 0
+    assert encode(miner, "-", "-o", output, "--shard-lines", 7).code == 0
     expected = encoder.encode([*german, "", *german]).astype(np.float16)
-    np.testing.assert_array_equal(open_vectors("v.npy"), expected)
+    np.testing.assert_array_equal(open_vectors(output), expected)
+    assert miner.entries() == [output]
 
 
 @pytest.mark.parametrize("output", ["v.npy", "v.h5"])
@@ -116,15 +117,15 @@ def test_progress_has_a_total(encoder: Encoder, german_file: Path, tmp_path: Pat
     def report(stage: str, done: int, total: int | None) -> None:
         told.append((stage, done, total))
 
-    encode_corpus(encoder, [german_file] * 2, tmp_path / "v.npy", report=report)
-    assert told[0] == ("counting lines", 0, None) and told[-1] == ("encoding", 120, 120)
+    encode_files(encoder, [german_file], tmp_path / "v.npy", report=report)
+    assert ("encoding", 60, 60) in told and told[0][0] == f"reading {german_file}"
 
 
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("chunk", [1, 11])
 def test_vectors_do_not_depend_on_threads_or_chunks(miner, holes, threads, chunk, monkeypatch):
     assert encode(miner, holes, "-o", "a.npy").code == 0
-    monkeypatch.setattr(vectors, "CHUNK", chunk)
+    monkeypatch.setattr(stages, "CHUNK", chunk)
     assert encode(miner, holes, "-o", "b.npy", "--threads", threads).code == 0
     assert Path("a.npy").read_bytes() == Path("b.npy").read_bytes()
 
@@ -157,12 +158,20 @@ def test_text_that_cannot_be_read(miner: Miner, german_file: Path, output: str) 
 
 
 @pytest.mark.parametrize("output", ["v.npy", "v.h5"])
-@pytest.mark.parametrize("counted", [59, 61])
-def test_a_file_that_changes(encoder, german_file, tmp_path, output, counted, monkeypatch):
-    monkeypatch.setattr(Reader, "count", lambda self: counted)
-    with pytest.raises(CorpusError, match="changed while"):
-        encode_corpus(encoder, [german_file], tmp_path / output)
-    assert list(tmp_path.iterdir()) == []
+def test_a_file_that_changes(
+    encoder: Encoder, german_file: Path, tmp_path: Path, output: str
+) -> None:
+    corpus = tmp_path / "growing"
+    corpus.write_bytes(german_file.read_bytes())
+
+    def grow(stage: str, done: int, total: int | None) -> None:
+        if stage.startswith("reading"):
+            with open(corpus, "a", encoding="utf-8") as file:
+                file.write("mehr\n")
+
+    with pytest.raises(CorpusError, match="growing: changed while it was read"):
+        encode_files(encoder, [corpus], tmp_path / output, report=grow)
+    assert list(tmp_path.iterdir()) == [corpus]
 
 
 @pytest.mark.parametrize("output", ["v.npy", "v.h5"])
@@ -186,7 +195,7 @@ def test_no_space(miner: Miner, small_disk: Path, output: str, german_file: Path
     place = small_disk / output
     arguments = ["encode", corpus, "--model", miner.model, "-o", place]
     only(miner.elsewhere(*arguments), place, "no space left")
-    assert list(small_disk.iterdir()) == []
+    assert [path.name for path in small_disk.iterdir()] == [f"{output}.work"]
     assert encode(miner, german_file, "-o", place).code == 0, "a smaller one fits"
 
 
@@ -196,7 +205,7 @@ def test_files_that_may_not_grow(miner: Miner, limit: int, output: str) -> None:
     corpus = many(miner.place / "corpus", 2000)
     arguments = ["encode", corpus, "--model", miner.model, "-o", output]
     only(miner.elsewhere(*arguments, largest=limit), output, "File too large")
-    assert miner.entries() == ["corpus"]
+    assert miner.entries() == ["corpus", f"{output}.work"]
 
 
 @pytest.mark.slow
@@ -223,7 +232,8 @@ def test_interrupted(miner: Miner, output: str) -> None:
     assert running.returncode == 130, err
     assert out == ""
     assert err.strip() == "miner: interrupted; to go on, repeat: miner " + " ".join(arguments)
-    assert Path(output).read_text() == "older" and miner.entries() == ["corpus", output]
+    assert Path(output).read_text() == "older"
+    assert miner.entries() == ["corpus", output, f"{output}.work"]
 
 
 # --- memory -------------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import click
 import pytest
 from click.testing import CliRunner
-from miner.tasks.workers import Workers
 
 from miner.cleaning.choice import Choice
 from miner.cli import cli
@@ -17,6 +16,7 @@ from miner.config_fields import SettingsError, check, no_option, option, setting
 from miner.encoder.loading import Loading
 from miner.knn.settings import SearchSettings
 from miner.mining.keep import Keep
+from miner.tasks.workers import Workers
 from miner.text.formats import BitextFormat
 from miner_train.config import TrainConfig
 from miner_train.papers.classifier_config import ClassifierConfig

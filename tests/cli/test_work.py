@@ -266,7 +266,7 @@ def test_patterns_parts_and_status(miner: Miner, files: tuple[str, str]) -> None
     assert "texts/2.de:" in Path("plain.tsv").read_text(encoding="utf-8")
     done = miner.mine(*files, *options, "-o", "pairs/", "--work", "work", "--shard-lines", "0.025k")
     assert done.code == 0, done.err
-    assert "source: 60 lines, 60 sentences" in " ".join(done.err.split())
+    assert "texts/*.de: 60 lines, 60 sentences" in done.err
     manifest = json.loads(Path("pairs/manifest.json").read_text(encoding="utf-8"))
     (part,) = manifest["parts"]
     packed = (Path("pairs") / part["file"]).read_bytes()
@@ -292,6 +292,14 @@ def test_wrong_usage(miner: Miner, files: tuple[str, str]) -> None:
     fault(miner.mine(*files, "--backend", "slurm"), "name a --work directory that all workers")
     assert "no file has such a name" in miner.mine("none/*.de", "x").err
     assert miner.entries() == ["texts"]
+
+
+def test_plan(miner: Miner, files: tuple[str, str]) -> None:
+    before = miner.entries()
+    shown = miner("plan", *files, "--model", miner.model, *FAST, "--as-if", "1B", "--workers", 1000)
+    assert shown.code == 0, shown.err
+    assert "1,000,000,000 x 1,000,000,000 lines" in shown.out
+    assert "most time: search" in shown.out and miner.entries() == before
 
 
 # --- indexes and vectors ------------------------------------------------------------------------

@@ -104,7 +104,7 @@ def test_a_place_decides_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("damage", ["file cut", "file gone", "record gone", "record cut", "[]"])
 def test_a_damaged_result_is_made_again(tmp_path: Path, damage: str) -> None:
-    """What follows from it stands."""
+    """Results that follow from it stand."""
     add_up(tmp_path)
     done, place = Tasks(tmp_path), tmp_path / "add" / "1"
     name = DONE if damage not in ("file cut", "file gone") else "value.npy"
