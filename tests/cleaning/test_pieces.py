@@ -230,7 +230,7 @@ def test_object_store(miner: Miner, monkeypatch: pytest.MonkeyPatch) -> None:
         assert done.code == 0, done.err
     # Another machine has none of the results.
     Path("elsewhere").mkdir()
-    monkeypatch.setattr(object_store, "STORES", {})
+    object_store.STORES.clear()
     monkeypatch.setattr(tempfile, "tempdir", str(Path("elsewhere").absolute()))
     again = miner("filter", "a.tsv", *given, *shards, "-o", "again", "--rejected", "bad")
     assert again.code == 0, again.err

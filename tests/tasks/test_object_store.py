@@ -41,7 +41,7 @@ USUAL = Numbers()
 @pytest.fixture(autouse=True)
 def caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(object_store, "STORES", {})
+    object_store.STORES.clear()
     yield
     fsspec.filesystem("memory").store.clear()
 
@@ -111,7 +111,7 @@ def test_each_task_on_a_machine_of_its_own(
     def execute(*given: Any) -> dict[str, Any]:
         with monkeypatch.context() as patch:
             patch.setattr(tempfile, "tempdir", tempfile.mkdtemp(dir=tmp_path))
-            patch.setattr(object_store, "STORES", {})
+            object_store.STORES.clear()
             return order.execute(*given)
 
     monkeypatch.setattr(backends, "execute", execute)
