@@ -14,7 +14,7 @@ import numpy as np
 from miner.device import resolve_device
 from miner.encoder import gpu
 from miner.encoder import model as models
-from miner.encoder.architecture import ENCODERS, VOCABULARIES
+from miner.encoder.architecture import ENCODERS
 from miner.encoder.loading import USUAL, Loading
 from miner.encoder.model import Part
 from miner.encoder.tokenizer import Tokenizer, open_tokenizer
@@ -282,17 +282,8 @@ class Encoder:
 
 def _tokenizer(model: models.Model, units: str, side: str | None) -> Tokenizer:
     """Open the tokenizer of one kind of a model's units."""
-    vocabulary, name = model.vocabularies[units], VOCABULARIES[units]
-    path = str((model.path or Path("model")) / name)
-    return open_tokenizer(
-        units,
-        vocabulary,
-        model.architecture,
-        model.segmentation,
-        side,
-        path,
-        model.target_vocabularies,
-    )
+    place = model.path or Path("model")
+    return open_tokenizer(units, model.vocabularies, model.architecture, side, place)
 
 
 def _stored(part: Part) -> tuple[np.ndarray, np.ndarray]:
