@@ -39,9 +39,8 @@ class Tokenizer(Protocol):
 class MarkedTokenizer:
     """Tokenizer of one column of a model whose columns share no embedding (P19).
 
-    ``column`` is 0 for the source, whose ids are those of its tokenizer, and 1 for the target,
-    whose ids follow after all of the source's. ``target`` is the target's own tokenizer; None: it
-    has that of the source.
+    ``column`` is 0 for the source, 1 for the target, whose ids follow after all ids of the source.
+    ``target`` is the target's own tokenizer; None: both columns share one.
     """
 
     def __init__(self, source: Tokenizer, column: int, target: Tokenizer | None = None):
