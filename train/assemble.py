@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from miner.encoder.architecture import ENCODERS, TARGET, VOCABULARIES, Architecture
-from miner.encoder.model import SEGMENTATION, Model, Part, quantise
+from miner.encoder.architecture import ENCODERS
+from miner.encoder.model import Model, Part, quantise
 from miner_train.config import TrainConfig
 from miner_train.data import PairData
 from miner_train.encoders.embedding_table import inside
@@ -31,29 +31,14 @@ def assemble(
     if config.architecture.separate:
         for name in config.encoders:
             _clear_unseen(arrays[name]["weights"], training, config, name)
-    vocabularies = by_unit(files, config.architecture)
     return Model(
         tuple(stored_part(arrays[name], config.dtype) for name in config.encoders),
-        vocabularies,
+        files,
         dimensions[0] if config.combine == "add" else sum(dimensions),
         config.architecture,
-        vocabularies.pop("segmentation", None),
-        by_unit(files, config.architecture, TARGET),
         threshold=None if threshold is None or np.isnan(threshold) else threshold,
         training=record,
     )
-
-
-def by_unit(
-    files: Mapping[str, bytes], architecture: Architecture, prefix: str = ""
-) -> dict[str, bytes]:
-    """Select the vocabularies by unit, and the "segmentation" of words if there is one.
-
-    ``prefix``: ``TARGET`` for the target column's own.
-    """
-    names = {units: VOCABULARIES[units] for units in architecture.units}
-    names["segmentation"] = SEGMENTATION
-    return {key: files[prefix + name] for key, name in names.items() if prefix + name in files}
 
 
 def _clear_unseen(weights: np.ndarray, training: PairData, config: TrainConfig, name: str) -> None:

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from miner.device import resolve_device
-from miner.encoder.architecture import TARGET, Architecture
+from miner.encoder.architecture import Architecture
 from miner.encoder.model import CONFIG, Model
 from miner.encoder.tokenizer import Tokenizer, open_tokenizer
 from miner.errors import CorpusError
 from miner.names import SIDES
 from miner.progress import Reporter, silent
 from miner.text.artifacts import replaceable
-from miner_train.assemble import assemble, by_unit
+from miner_train.assemble import assemble
 from miner_train.config import TrainConfig
 from miner_train.data import PairData, SplitPairs, prepare, split
 from miner_train.development import MINING, by_grades, read_graded
@@ -135,15 +135,8 @@ def tokenise_once(
 
 def open_tokenizers(files: Mapping[str, bytes], architecture: Architecture) -> Tokenizers:
     """Open the tokenizers of both columns; ``files`` are the vocabularies by file name."""
-    known, target = by_unit(files, architecture), by_unit(files, architecture, TARGET)
-    segmentation = known.pop("segmentation", None)
     return [
-        {
-            units: open_tokenizer(
-                units, vocabulary, architecture, segmentation, side=side, target=target
-            )
-            for units, vocabulary in known.items()
-        }
+        {units: open_tokenizer(units, files, architecture, side) for units in architecture.units}
         for side in SIDES
     ]
 

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from miner.encoder.architecture import VOCABULARIES
-from miner.encoder.model import CONFIG, SEGMENTATION, Model, load
+from miner.encoder.model import CONFIG, Model, load
 from miner.errors import ArtifactError, CorpusError
 from miner.text.artifacts import replaceable
 from miner_train.config import TrainConfig
@@ -51,10 +50,7 @@ def relearn_verification(
             "warning: not the text of the encoder's training; leave out pairs of that, since "
             "verification is learned from pairs that the encoder has not seen"
         )
-    files = {VOCABULARIES[units]: content for units, content in known.vocabularies.items()}
-    if known.segmentation is not None:
-        files[SEGMENTATION] = known.segmentation
-    tokenizers = open_tokenizers(files, known.architecture)
+    tokenizers = open_tokenizers(known.vocabularies, known.architecture)
     pairs = hold_out(text, tokenise(text, tokenizers, report), config, report)
     learned = add_verification(known, pairs, config.seed, report, comparer=comparer)
     if learned is known:

@@ -14,8 +14,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from miner.encoder.architecture import TARGET, VOCABULARIES
-from miner.encoder.model import SEGMENTATION
+from miner.encoder.architecture import SEGMENTATION, TARGET, VOCABULARIES
 from miner.errors import ArtifactError, resource_error
 from miner.text import durable
 from miner.text.locks import lock

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from miner.encoder.architecture import TARGET, VOCABULARIES
-from miner.encoder.model import SEGMENTATION
+from miner.encoder.architecture import SEGMENTATION, TARGET, VOCABULARIES
 from miner.encoder.normaliser import Normaliser
 from miner.encoder.trigram_units import unpack_trigrams
 from miner.encoder.unit_lists import code_points

@@ -86,7 +86,7 @@ def _untrained(place: Path) -> None:
     words.requires_grad_(False)
     model.save_pretrained(place)
     file = place / "tokenizer.json"
-    content = tokenizer_json(encoder, encoder.model.vocabularies["piece"])
+    content = tokenizer_json(encoder, encoder.model.vocabularies["sp.model"])
     file.write_text(json.dumps(content), encoding="utf-8")
     unknown = encoder.tokenizer.processor.id_to_piece(0)  # type: ignore[attr-defined]
     transformers.PreTrainedTokenizerFast(

@@ -22,7 +22,7 @@ Encode = Callable[[list[str]], np.ndarray]
 
 def shipped_pieces() -> Any:
     """Return the SentencePiece processor of the shipped model."""
-    return PieceTokenizer(load().vocabularies["piece"]).processor
+    return PieceTokenizer(load().vocabularies["sp.model"]).processor
 
 
 def tokenizer_and_table() -> tuple[Any, np.ndarray]:
@@ -35,7 +35,7 @@ def tokenizer_and_table() -> tuple[Any, np.ndarray]:
 
     encoder = Encoder.load("default")
     proto = protocol.ModelProto()  # type: ignore[attr-defined]
-    proto.ParseFromString(encoder.model.vocabularies["piece"])
+    proto.ParseFromString(encoder.model.vocabularies["sp.model"])
     pieces = [(piece.piece, piece.score) for piece in proto.pieces]
     tokenizer = Tokenizer(models.Unigram(pieces, proto.trainer_spec.unk_id, False))
     tokenizer.normalizer = normalizers.Sequence(

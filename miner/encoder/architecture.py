@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 # Kinds of units, and the file in a model directory that holds the vocabulary of each.
 VOCABULARIES = {"piece": "sp.model", "word": "words.txt", "trigram": "trigrams.txt"}
+# File of the words that Morfessor learned from, segmented, where the words are morphs.
+SEGMENTATION = "morphs.txt"
 # Starts the name of a file that the target column has of its own, in a model whose columns share no
 # embedding.
 TARGET = "target."

@@ -14,7 +14,7 @@ import numpy as np
 from miner.device import resolve_device
 from miner.encoder import gpu
 from miner.encoder import model as models
-from miner.encoder.architecture import ENCODERS, VOCABULARIES
+from miner.encoder.architecture import ENCODERS
 from miner.encoder.loading import USUAL, Loading
 from miner.encoder.model import Part
 from miner.encoder.tokenizer import Tokenizer, open_tokenizer
@@ -177,16 +177,12 @@ class Encoder:
         """
         if isinstance(sentences, str):
             raise TypeError("encode takes a list of sentences, not one string")
-        out = np.empty((len(sentences), self.dimension), dtype=np.float32)
 
-        def work(start: int) -> None:
-            self._encode(sentences[start : start + CHUNK], out[start : start + CHUNK])
+        def encode(start: int, out: np.ndarray) -> None:
+            self._encode(sentences[start : start + len(out)], out)
 
-        starts = range(0, len(sentences), CHUNK)
         with self._own_threads():
-            for _ in in_order(work, starts, min(self.threads, max(1, len(starts)))):
-                pass
-        return out
+            return self._in_chunks(len(sentences), encode)
 
     def encode_pieces(
         self, ids: np.ndarray, offsets: np.ndarray, sentences: Sequence[str]
@@ -198,13 +194,20 @@ class Encoder:
         average = self._average
         if average is None:
             return self.encode(sentences)
-        out = np.empty((len(offsets) - 1, self.dimension), dtype=np.float32)
-        starts = range(0, len(out), CHUNK)
+
+        def pool(start: int, out: np.ndarray) -> None:
+            own = offsets[start : start + len(out) + 1]
+            average(ids[own[0] : own[-1]], own - own[0], out)
+
+        return self._in_chunks(len(offsets) - 1, pool)
+
+    def _in_chunks(self, count: int, fill: Callable[[int, np.ndarray], None]) -> np.ndarray:
+        """Let threads fill vectors ``(count, d) float32``: rows from ``start`` on, by chunks."""
+        out = np.empty((count, self.dimension), dtype=np.float32)
+        starts = range(0, count, CHUNK)
 
         def work(start: int) -> None:
-            part = out[start : start + CHUNK]
-            own = offsets[start : start + len(part) + 1]
-            average(ids[own[0] : own[-1]], own - own[0], part)
+            fill(start, out[start : start + CHUNK])
 
         for _ in in_order(work, starts, min(self.threads, max(1, len(starts)))):
             pass
@@ -282,17 +285,8 @@ class Encoder:
 
 def _tokenizer(model: models.Model, units: str, side: str | None) -> Tokenizer:
     """Open the tokenizer of one kind of a model's units."""
-    vocabulary, name = model.vocabularies[units], VOCABULARIES[units]
-    path = str((model.path or Path("model")) / name)
-    return open_tokenizer(
-        units,
-        vocabulary,
-        model.architecture,
-        model.segmentation,
-        side,
-        path,
-        model.target_vocabularies,
-    )
+    place = model.path or Path("model")
+    return open_tokenizer(units, model.vocabularies, model.architecture, side, place)
 
 
 def _stored(part: Part) -> tuple[np.ndarray, np.ndarray]:

@@ -45,7 +45,7 @@ def export(model: Model, place: str | Path, to: str, card: str, dtype: str = "fl
     """
     encoder = _checked(model)
     table = piece_table(encoder, dtype)
-    vocabulary = model.vocabularies["piece"]
+    vocabulary = model.vocabularies[VOCABULARIES["piece"]]
     with atomic_directory(place, marker=MARKERS[to]) as directory:
         inside = directory / "0_StaticEmbedding"
         if to == "sentence-transformers":

@@ -56,8 +56,8 @@ def split_name(name: object) -> tuple[str, str] | None:
 class ForeignVectors:
     """The encoder of another library whose pairs a model of this program verifies.
 
-    ``address`` and ``loading`` open it, and ``fingerprint`` is the one that it must have.
-    ``prompts`` are those of source and target.
+    ``address`` and ``loading`` open it; ``fingerprint`` is the one that it must have; ``prompts``
+    are for source and target.
     """
 
     address: str

@@ -1,25 +1,21 @@
 """Model directory: reading and writing of trained encoders.
 
-Both stand together in these 400 lines, so that a change of the format concerns one file.
-
-``config.json`` holds the format version, encoder, dimension, normalisation, the training's
-configuration, facts about each language and the SHA-256 of the other files. ``sp.model`` is the
-SentencePiece model and ``weights.npy`` the embeddings: ``(V, d)``, float16, or int8 with one
-float32 scale a row in ``scales.npy``.
+``config.json`` holds the format version, encoder, dimension, the training's configuration, facts
+about each language and the SHA-256 of the other files. ``sp.model`` is the SentencePiece model and
+``weights.npy`` the embeddings: ``(V, d)``, float16, or int8 with one float32 scale a row in
+``scales.npy``.
 
 Every encoder other than ``sp`` has ``encoder.json``, its
 :class:`~miner.encoder.architecture.Architecture`; one vocabulary for each kind of unit
 (``sp.model``, ``words.txt``, ``trigrams.txt``; ``morphs.txt`` for Morfessor), and where the columns
-share no embedding those of the target column (``target.sp.model``); and for each part
+share no embedding further ones for the target column (``target.sp.model``); and for each part
 ``NAME.weights.npy``, ``NAME.scales.npy`` if int8, and ``NAME.network.npz`` if recurrent.
 
 A model that verifies candidates also has ``lexicon.npz`` (:mod:`miner.encoder.lexicon_file`),
-``verifier.json`` (:mod:`miner.scoring.verifier`) and ``decoys.txt.xz``, sentences of its training
-text for the estimate of precision (:mod:`miner.precision.estimate`), and ``comparer.npz`` if it
-has a comparer (:mod:`miner.scoring.comparer`). A model of ``miner fit`` has ``vectors`` in
-its configuration, the encoder of another library that it verifies. A classifier of sentences
-(:mod:`miner.scoring.classifier`) is a model of one encoder with ``classifier.npz``, the layer that
-reads its vectors.
+``verifier.json`` (:mod:`miner.scoring.verifier`), ``decoys.txt.xz``
+(:mod:`miner.encoder.decoy_file`) and maybe ``comparer.npz``. A model of ``miner fit`` has
+``vectors`` in its configuration, the encoder of another library that it verifies. A classifier of
+sentences has ``classifier.npz``, the layer that reads the vectors of one encoder.
 
 Nothing is pickled, and arrays open by memory map. The fingerprint identifies the vectors of a
 model: indexes can be searched against each other when their fingerprints are equal. Verification
@@ -39,7 +35,7 @@ import numpy as np
 
 from miner.arrays import open_npy
 from miner.encoder import decoy_file, known_languages, lexicon_file
-from miner.encoder.architecture import ENCODERS, TARGET, VOCABULARIES, Architecture
+from miner.encoder.architecture import ENCODERS, SEGMENTATION, TARGET, VOCABULARIES, Architecture
 from miner.encoder.lexicons import Lexicons
 from miner.encoder.loading import ForeignVectors
 from miner.errors import ArtifactError
@@ -50,7 +46,6 @@ FORMAT = "bitext-miner model"
 VERSION = 1
 CONFIG = "config.json"
 ARCHITECTURE = "encoder.json"
-SEGMENTATION = "morphs.txt"
 WEIGHTS, SCALES, NETWORK = "weights.npy", "scales.npy", "network.npz"
 LEXICON = "lexicon.npz"
 VERIFIER = "verifier.json"
@@ -87,28 +82,22 @@ class Part:
 class Model:
     """A loaded model.
 
-    ``parts`` stand in the order of ``architecture.encoders``. ``vocabularies`` has a serialised
-    vocabulary for each of ``architecture.units``, and ``segmentation`` is the Morfessor model of
-    the words, if any. ``target_vocabularies`` are those of the target column where the columns
-    share no embedding, with its Morfessor model as "segmentation"; without them both columns read
-    the same. ``threshold`` is the score with the best F1 on the held-out mining task
-    of the training, None without one. ``verifier`` and ``lexicons`` are present together or not at
-    all; ``decoys`` are sentences by language (:mod:`miner.encoder.decoy_file`) to save with them,
-    and ``decoys_digest`` is the SHA-256 of the file that holds those of a loaded model.
-    ``vectors`` names the encoder of another library whose vectors the model verifies; its own
-    embeddings then serve verification alone, and its fingerprint is that of the other encoder.
-    ``languages`` are the facts that a training recorded about each language, by ISO 639 code
-    (:mod:`miner.encoder.known_languages`). ``comparer`` has the arrays of
-    :class:`miner.scoring.comparer.Comparer` by name, and may be empty; so may ``classifier``,
-    those of :class:`miner.scoring.classifier.Classifier`.
+    ``parts`` stand in the order of ``architecture.encoders``. ``vocabularies`` are the contents of
+    the vocabularies' files by name. ``threshold`` is the score with the best F1 on the held-out
+    mining task of the training, None without one. ``verifier`` and ``lexicons`` are present
+    together or not at all; ``decoys`` are sentences by language to save with them, and
+    ``decoys_digest`` is the SHA-256 of their file in a loaded model. ``vectors`` names the encoder
+    of another library whose vectors the model verifies; its own embeddings then serve verification
+    alone, and its fingerprint is the other encoder's. ``languages`` are the facts that a training
+    recorded about each language, by ISO 639 code. ``comparer`` and ``classifier`` have the arrays
+    of :class:`miner.scoring.comparer.Comparer` and :class:`miner.scoring.classifier.Classifier` by
+    name, and may be empty.
     """
 
     parts: tuple[Part, ...]
     vocabularies: Mapping[str, bytes]
     dimension: int
     architecture: Architecture = Architecture()
-    segmentation: bytes | None = None
-    target_vocabularies: Mapping[str, bytes] = field(default_factory=dict)
     threshold: float | None = None
     training: Mapping[str, Any] = field(default_factory=dict)
     verifier: Mapping[str, Any] | None = None
@@ -128,7 +117,7 @@ class Model:
     ) -> "Model":
         """Make the encoder ``sp`` of a SentencePiece model and the embeddings of its pieces."""
         part = Part(weights, scales)
-        return cls((part,), {"piece": vocabulary}, int(weights.shape[1]), **more)
+        return cls((part,), {VOCABULARIES["piece"]: vocabulary}, int(weights.shape[1]), **more)
 
     @property
     def verifying(self) -> Part | None:
@@ -174,13 +163,8 @@ class Model:
             if not architecture.plain:
                 text = json.dumps(dataclasses.asdict(architecture), indent=2) + "\n"
                 (directory / ARCHITECTURE).write_text(text, encoding="utf-8")
-            for units in architecture.units:
-                (directory / VOCABULARIES[units]).write_bytes(self.vocabularies[units])
-            if self.segmentation is not None:
-                (directory / SEGMENTATION).write_bytes(self.segmentation)
-            for units, content in self.target_vocabularies.items():
-                name = VOCABULARIES.get(units, SEGMENTATION)
-                (directory / (TARGET + name)).write_bytes(content)
+            for name, content in self.vocabularies.items():
+                (directory / name).write_bytes(content)
             for part, names in zip(self.parts, _part_files(architecture), strict=True):
                 np.save(directory / names[0], part.weights, allow_pickle=False)
                 if part.scales is not None:
@@ -311,16 +295,12 @@ def load(path: str | Path = "default") -> Model:
     return Model(
         parts=parts,
         vocabularies={
-            units: (directory / VOCABULARIES[units]).read_bytes() for units in architecture.units
+            name: (directory / name).read_bytes()
+            for name in _vocabulary_files(architecture)
+            if name in files
         },
         dimension=config["dimension"],
         architecture=architecture,
-        segmentation=(directory / SEGMENTATION).read_bytes() if SEGMENTATION in files else None,
-        target_vocabularies={
-            units: (directory / (TARGET + name)).read_bytes()
-            for units, name in {**VOCABULARIES, "segmentation": SEGMENTATION}.items()
-            if TARGET + name in files
-        },
         threshold=config.get("threshold"),
         training=config.get("training", {}),
         verifier=verifier,
@@ -347,10 +327,13 @@ def _part_files(architecture: Architecture) -> list[tuple[str, str, str]]:
 
 def _vector_files(architecture: Architecture) -> list[str]:
     """List the files that the vectors may depend on."""
-    vocabularies = [VOCABULARIES[units] for units in architecture.units]
     parts = [name for names in _part_files(architecture) for name in names]
-    own = [TARGET + name for name in (SEGMENTATION, *vocabularies)] if architecture.separate else []
-    return [ARCHITECTURE, SEGMENTATION, *vocabularies, *own, *parts]
+    return [ARCHITECTURE, *_vocabulary_files(architecture), *parts]
+
+
+def _vocabulary_files(architecture: Architecture) -> list[str]:
+    names = [SEGMENTATION, *(VOCABULARIES[units] for units in architecture.units)]
+    return names + ([TARGET + name for name in names] if architecture.separate else [])
 
 
 def _architecture(directory: Path, files: Mapping[str, str]) -> Architecture:
@@ -386,8 +369,8 @@ def _part(
 
 
 def _listed(directory: Path, config: Mapping[str, Any], key: str) -> dict[str, str]:
-    """Return an optional table of the configuration: SHA-256 by file name."""
-    files = config.get(key) or {}
+    """Return a table of the configuration: SHA-256 by file name. Without one, it is empty."""
+    files = config.get(key, {})
     if not isinstance(files, dict):
         raise ArtifactError(f"{directory / CONFIG}: its {key!r} is no table of files")
     return files
@@ -445,9 +428,7 @@ def _config(directory: Path) -> dict[str, Any]:
             f"{path}: format version {config.get('version')}, this program reads {VERSION}; "
             "install the bitext-miner that wrote it"
         )
-    files = config.get("files", {})
-    if not isinstance(files, dict):
-        raise ArtifactError(f"{path}: its 'files' is no table of files")
+    files = _listed(directory, config, "files")
     needed = {"files", "fingerprint", "dimension", *(() if ARCHITECTURE in files else ("pieces",))}
     if missing := needed - set(config):
         raise ArtifactError(f"{path}: lacks {', '.join(sorted(missing))}")

@@ -2,11 +2,9 @@
 
 ``lstm`` averages the hidden states of an LSTM (P17, P18). ``gran-lstm`` averages the inputs, each
 multiplied by a gate that depends on the states of an LSTM (P17, equation 1). ``gran-gru`` does so
-with a gated recurrent unit whose candidate state has a leaky rectifier (S18). All of them can take
-the maximum instead of the mean, and ``lstm`` can read in both directions.
-
-Training and encoding use the same network. This module is imported inside functions, because
-nothing else needs torch.
+with a gated recurrent unit whose candidate state has a leaky rectifier (S18). All can take the
+maximum instead of the mean, and ``lstm`` can read in both directions. Training and encoding use the
+same network. This module is imported inside functions, because nothing else needs torch.
 """
 
 import math
@@ -143,8 +141,8 @@ CELLS = {"lstm": Lstm, "gran-lstm": GranLstm, "gran-gru": GranGru}
 class Network(nn.Module):
     """Recurrent encoder without the embeddings: sequences of embeddings to vectors.
 
-    ``name`` is one of :data:`~miner.encoder.architecture.ENCODERS` that has a network. ``inputs``
-    is the dimension of an embedding, ``states`` that of a hidden state.
+    ``name`` is one of :data:`~miner.encoder.architecture.ENCODERS` that has a network; an embedding
+    has ``inputs`` dimensions, a hidden state ``states``.
     """
 
     def __init__(self, name: str, inputs: int, states: int, pooling: str, directions: str):

@@ -1,18 +1,16 @@
 """Protocol of the tokenizers, their one opener, and the one for two vocabularies (P19)."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 
-from miner.encoder.architecture import TARGET, VOCABULARIES, Architecture
+from miner.encoder.architecture import SEGMENTATION, TARGET, VOCABULARIES, Architecture
 from miner.encoder.pieces import PieceTokenizer
 from miner.encoder.trigram_units import TrigramTokenizer
 from miner.encoder.word_units import WordTokenizer
 from miner.names import SIDES
-
-# Key of the segmentation of words beside vocabularies by unit.
-SEGMENTATION = "segmentation"
 
 
 class Tokenizer(Protocol):
@@ -41,9 +39,8 @@ class Tokenizer(Protocol):
 class MarkedTokenizer:
     """Tokenizer of one column of a model whose columns share no embedding (P19).
 
-    ``column`` is 0 for the source, whose ids are those of its tokenizer, and 1 for the target,
-    whose ids follow after all of the source's. ``target`` is the target's own tokenizer; None: it
-    has that of the source.
+    ``column`` is 0 for the source, 1 for the target, whose ids follow after all ids of the source.
+    ``target`` is the target's own tokenizer; None: both columns share one.
     """
 
     def __init__(self, source: Tokenizer, column: int, target: Tokenizer | None = None):
@@ -64,37 +61,31 @@ class MarkedTokenizer:
 
 def open_tokenizer(
     units: str,
-    vocabulary: bytes,
+    files: Mapping[str, bytes],
     architecture: Architecture,
-    segmentation: bytes | None = None,
     side: str | None = None,
-    name: str | None = None,
-    target: Mapping[str, bytes] | None = None,
+    place: Path | None = None,
 ) -> Tokenizer:
     """Open the tokenizer of one kind of ``units``, a key of :data:`VOCABULARIES`.
 
-    ``side``, one of :data:`~miner.names.SIDES`, is needed if the columns share no embedding.
-    ``name`` is the file that an ArtifactError names. ``target`` has the target column's own
-    vocabularies by unit, and its segmentation by :data:`SEGMENTATION`, if it has some.
+    ``files`` are the vocabularies by their names in a model directory, ``place`` the directory that
+    an ArtifactError names. ``side``, one of :data:`~miner.names.SIDES`, is needed if the columns
+    share no embedding.
     """
-    name = name or VOCABULARIES[units]
-    source = _plain(units, vocabulary, architecture.fold_case, segmentation, name)
+
+    def opened(prefix: str) -> Tokenizer:
+        name = prefix + VOCABULARIES[units]
+        path = name if place is None else str(place / name)
+        if units == "piece":
+            return PieceTokenizer(files[name], path)
+        if units == "trigram":
+            return TrigramTokenizer(files[name], architecture.fold_case, path)
+        morphs = files.get(prefix + SEGMENTATION)
+        return WordTokenizer(files[name], architecture.fold_case, morphs, path)
+
+    source = opened("")
     if not architecture.separate:
         return source
     assert side is not None
-    own = None
-    if target:
-        own = _plain(
-            units, target[units], architecture.fold_case, target.get(SEGMENTATION), TARGET + name
-        )
-    return MarkedTokenizer(source, SIDES.index(side), own)
-
-
-def _plain(
-    units: str, vocabulary: bytes, fold_case: bool, segmentation: bytes | None, name: str
-) -> Tokenizer:
-    if units == "piece":
-        return PieceTokenizer(vocabulary, name)
-    if units == "word":
-        return WordTokenizer(vocabulary, fold_case, segmentation, name)
-    return TrigramTokenizer(vocabulary, fold_case, name)
+    target = opened(TARGET) if TARGET + VOCABULARIES[units] in files else None
+    return MarkedTokenizer(source, SIDES.index(side), target)

@@ -2,9 +2,6 @@
 
 With AVX2, a tile of 4 x 2 products is computed at a time: ``vpmaddwd`` multiplies 16 int16 by 16
 and adds neighbours to 8 int32. Numba has no such instruction, so the tile is written as LLVM code.
-
-Numba compiles :func:`dots` into :mod:`miner.kernels.tokens`, and checks only the date of that file
-to see if its cache is stale. Touch that file after a change here.
 """
 
 from typing import Any

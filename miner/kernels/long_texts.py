@@ -1,11 +1,8 @@
 """Windows for the comparison of long texts: a token is compared with the tokens around its place.
 
-Both texts are cut into the same number of parts. A token of part w is compared with the parts
-w - reach to w + reach of the other text: all of both texts is compared, in time that grows with
-their length and not with its square, and features have the values of texts as long as a window.
-
-Numba compiles these loops into :mod:`miner.kernels.tokens`, and checks only the date of that file
-to see if its cache is stale. Touch that file after a change here.
+Both texts are cut into the same number of parts. A token of part w is compared with the parts w -
+reach to w + reach of the other text: in time that grows with the length and not with its square,
+and with features as of texts that are as long as a window.
 """
 
 import numba

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from miner.encoder.architecture import ENCODERS
+from miner.encoder.architecture import ENCODERS, VOCABULARIES
 from miner.encoder.model import Model
 from miner.encoder.pieces import PieceTokenizer
 from miner.encoder.unit_lists import vocabulary_lines
@@ -96,7 +96,7 @@ def nearest_types(model: Model, k: int, first: int) -> Iterator[WordPair]:
     """
     for name, part in zip(model.architecture.encoders, model.parts, strict=True):
         units = ENCODERS[name].units
-        texts, known = _types(model.vocabularies[units], units)
+        texts, known = _types(model.vocabularies[VOCABULARIES[units]], units)
         table = part.table()[: len(texts)]
         length = np.linalg.norm(table, axis=1)
         rows = np.flatnonzero(known & (length > 0))[:first]

@@ -1,8 +1,8 @@
 """Comparer: a small network that compares each token of a pair with its counterpart.
 
-The other features of a pair are means over tokens, in which one wrong word of twenty is lost. The
-comparer pools by maximum, too, so that one contradicted word can sink a pair (Parikh et al. 2016).
-:mod:`miner_train.learn_comparer` learns it from translations and corruptions of them.
+The other features are means over tokens, in which one wrong word of twenty is lost. The comparer
+pools by maximum, too (Parikh et al. 2016). :mod:`miner_train.learn_comparer` learns it from
+translations and corruptions of them.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from miner.scoring.pair_features import TokenTable
 # Arrays of the network, in the order in which the kernel takes them.
 ARRAYS = ("units", "token", "token_bias", "pair", "pair_bias", "logit", "logit_bias")
 
-# Arrays that tell the length of a token's vector and that of a hidden layer.
+# Arrays whose last axis is the length of a token's vector, and of a hidden layer.
 _WIDTHS = ("units", "logit")
 
 # Token ids of sentences ``(t,) int32``, and their offsets ``(n + 1,) int64``.
@@ -27,7 +27,7 @@ class Comparer:
     """The comparer of one model, over the embedding and lexicon of ``table``.
 
     ``arrays``: ``units (V, s)`` are vectors of the token ids; ``token (c, h)`` and ``pair (4h + 2,
-    h)`` weights of the two layers, ``logit (h,)`` those of the result, each with its ``_bias``.
+    h)`` are weights of the two layers, ``logit (h,)`` of the result, each with its ``_bias``.
     Raises ArtifactError, naming the model, for arrays that do not fit.
     """
 

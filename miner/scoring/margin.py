@@ -1,9 +1,8 @@
 """Margin scores, retrieval and one-to-one matching: from neighbour lists to sentence pairs.
 
-The method is that of Artetxe & Schwenk 2019, *Margin-based Parallel Corpus Mining with
-Multilingual Sentence Embeddings* (A19 below), section 3: a cosine alone is not comparable
-between sentences, because some sentences are close to everything. So it is compared with the mean
-cosine of both sentences to their nearest neighbours.
+After Artetxe & Schwenk 2019, *Margin-based Parallel Corpus Mining with Multilingual Sentence
+Embeddings* (A19 below), section 3. Some sentences are close to everything, so a cosine is compared
+with the mean cosine of both sentences to their nearest neighbours.
 
 Data passes from ``Neighbors`` in both directions through :func:`candidates` to :func:`retrieve`.
 Ties are broken by row, so the result does not depend on the order of candidates.
@@ -98,13 +97,10 @@ def margin_score(
 ) -> NDArray[np.float64]:
     """Score pairs by a margin: A19, eq. 2 and the three margin functions of section 3.
 
-    With b = (source_mean + target_mean) / 2, elementwise and in float64:
-    ``absolute`` cos · ``distance`` cos - b · ``ratio`` cos / max(b, RATIO_FLOOR).
-
-    similarity: cosines, any shape
-    source_mean, target_mean: :func:`neighborhood_mean` of each pair's two sentences,
-        broadcast against ``similarity``
-    Raises ``ValueError`` for an unknown margin or a NaN in what the margin uses.
+    With b = (source_mean + target_mean) / 2, elementwise and in float64: ``absolute`` cos,
+    ``distance`` cos - b, ``ratio`` cos / max(b, RATIO_FLOOR). The means are the
+    :func:`neighborhood_mean` of each pair's two sentences, broadcast against the cosines
+    ``similarity``. Raises ``ValueError`` for an unknown margin or a NaN in what the margin uses.
     """
     margin = canonical(margin, MARGINS)
     cosine = np.asarray(similarity, dtype=np.float64)
@@ -124,13 +120,11 @@ def margin_score(
 def candidates(forward: Neighbors, backward: Neighbors, margin: str = "ratio") -> Candidates:
     """Score every pair in the lists of either direction, once (A19, section 3).
 
-    forward: the neighbours of the n source sentences among the targets
-    backward: the neighbours of the m target sentences among the sources
-    margin: one of ``MARGINS``
-
-    Returns the pairs sorted by (source_row, target_row). A pair in both lists has both ranks and
-    the forward similarity, which equals the backward one wherever the search scores exactly. A rank
-    is the position in the list; of a target listed twice it is the better one.
+    ``forward`` has the neighbours of the sources among the targets, ``backward`` the reverse;
+    ``margin`` is one of ``MARGINS``. Returns the pairs sorted by (source_row, target_row). A pair
+    in both lists has both ranks and the forward similarity, which equals the backward one wherever
+    the search scores exactly. A rank is the position in the list; of a target listed twice it is
+    the better one.
 
     Raises ``ValueError`` for an unknown margin or a row outside the other corpus.
     """
@@ -168,8 +162,8 @@ class Listed:
 class CandidateBlocks:
     """The candidates of a search in blocks of sources, so that not all are in memory at once.
 
-    Every pair is in the block of its source. The blocks of all sources, in order, are what
-    :func:`candidates` returns.
+    Every pair is in the block of its source. All blocks, in order, are what :func:`candidates`
+    returns.
     """
 
     def __init__(self, forward: Neighbors, backward: Listed, margin: str = "ratio"):
@@ -327,12 +321,9 @@ def match_one_to_one(
 ) -> NDArray[np.int64]:
     """Greedy one-to-one matching: the last step of A19's ``max`` retrieval.
 
-    Visits pairs by (score descending, source_row, target_row) and keeps those of which neither
-    sentence is matched yet. A million pairs take about a second.
-
-    score, source_row, target_row: (m,) arrays; rows are any integers
-    Returns the positions kept, (<= m,) int64, in the order visited.
-    Raises ``ValueError`` when the lengths differ or a score is NaN.
+    Visits pairs ``(m,)`` by (score descending, source_row, target_row) and keeps those whose
+    sentences are both free. Returns the positions kept, int64, in the order visited. Raises
+    ``ValueError`` when the lengths differ or a score is NaN.
     """
     if not len(score) == len(source_row) == len(target_row):
         raise ValueError("scores and rows to match differ in length")

@@ -1,8 +1,8 @@
 """Quality of a given pair: the probability that both sides say the same, and all of it.
 
-Mining asks which of many sentences is the translation. Filtering asks of a given pair whether it is
-one: not of half the sentence, nor with other numbers, other names or shuffled words. So the weights
-are those of another function. :mod:`miner_train.learn_quality` learns it without labels, from
+Mining asks which of many sentences is the translation; filtering asks of a given pair whether it is
+one: not of half the sentence, nor with other numbers, other names or shuffled words. So the
+features have other weights. :mod:`miner_train.learn_quality` learns them without labels, from
 held-out bitext and the same bitext corrupted. The score of a pair depends on the pair alone.
 """
 

@@ -28,11 +28,11 @@ class Trigrams:
 
     where N counts the distinct words in place of a dot. P(w | v) has N(. v w) instead of c(u v w),
     P(w) has N(. w). The rest of P(w) is shared equally by all words, the end mark and one unknown
-    word, which stands for every unseen word. So every word has a probability above 0, and those of
-    the seen words, the end mark and the unknown word sum to 1.
+    word, so that all probabilities are above 0 and sum to 1.
 
-    numbers: id of each word seen, from 3. discounts: of words, pairs and triples, each in (0, 1).
-    words, pairs, triples: as in :mod:`miner.kernels.ngrams`. Training is deterministic, bit by bit.
+    ``numbers``: id of each word seen, from 3. ``discounts``: of words, pairs and triples, each in
+    (0, 1). ``words``, ``pairs``, ``triples``: as in :mod:`miner.kernels.ngrams`. Training is
+    deterministic.
     """
 
     numbers: Mapping[str, int]

@@ -1,11 +1,10 @@
 """Verification: from candidate pairs to calibrated probabilities of being translations.
 
-An average of vectors tells the topic of a sentence. Whether two sentences say the same shows in
-their tokens: does each have a counterpart, do the numbers agree, is any rival better? Two logistic
-functions weigh that. The first sees the pair features, and on purpose not the cosine: on text like
-its training text an encoder is better than elsewhere, so that a weight learned there trusts the
-cosine too much. The second sees the logit of the first and the context features.
-:mod:`miner_train.learn_verifier` learns both, without gold.
+Whether two sentences say the same shows in their tokens: does each have a counterpart, do the
+numbers agree, is any rival better? Two logistic functions weigh that. The first sees the pair
+features, and on purpose not the cosine: an encoder is better on text like its training text, so a
+weight learned there trusts the cosine too much. The second sees the logit of the first and the
+context features. :mod:`miner_train.learn_verifier` learns both, without gold.
 """
 
 from collections.abc import Sequence

@@ -105,7 +105,7 @@ def test_what_cannot_be_exported(miner: Run, separate_model: Path, tmp_path: Pat
 
 
 def test_the_normalisation_is_read(tiny_model: Path) -> None:
-    spec = normalizer_spec(load(tiny_model).vocabularies["piece"])
+    spec = normalizer_spec(load(tiny_model).vocabularies["sp.model"])
     assert len(spec.charsmap) > 1000 and spec.add_dummy_prefix and spec.remove_extra_whitespaces
 
 

@@ -81,7 +81,7 @@ def test_float16_round_trip(vocabulary: bytes, weights: np.ndarray, tmp_path: Pa
     for model in (saved, loaded):
         assert model.parts[0].weights.dtype == np.float16
         np.testing.assert_array_equal(model.parts[0].weights, weights)
-        assert model.vocabularies["piece"] == vocabulary
+        assert model.vocabularies["sp.model"] == vocabulary
         assert model.parts[0].scales is None
         assert model.threshold == 1.25
         assert model.training == {"seed": 3}

@@ -195,7 +195,7 @@ def model_of(vocabulary: bytes, weights: np.ndarray, name: str, directions: str)
         net = Network(name, size, size, "mean", directions)
     part = Part(weights, None, net.arrays())
     architecture = Architecture(encoder=name, directions=directions)
-    return Model((part,), {"piece": vocabulary}, net.dimension, architecture)
+    return Model((part,), {"sp.model": vocabulary}, net.dimension, architecture)
 
 
 @pytest.mark.parametrize("name", ["lstm-sp", "blstm-sp"])

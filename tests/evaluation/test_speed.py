@@ -53,7 +53,9 @@ def test_a_recurrent_model_has_no_speed_from_token_ids(data, vocabulary, weights
     net = Network("lstm-sp", weights.shape[1], 8, "mean", "concat")
     parts = (Part(weights, None, net.arrays()),)
     path = tmp_path / "lstm"
-    Model(parts, {"piece": vocabulary}, net.dimension, Architecture(encoder="lstm-sp")).save(path)
+    Model(parts, {"sp.model": vocabulary}, net.dimension, Architecture(encoder="lstm-sp")).save(
+        path
+    )
     result = speed.evaluate(MinerModel(str(path), threads=1), data)
     assert [one.name for one in result.metrics] == ["sentences/s to vectors"]
 

@@ -83,7 +83,7 @@ def test_of_a_dimension_like_a_real_one() -> None:
     """Sums of many numbers are where the order of additions shows."""
     generator = np.random.default_rng(5)
     table = generator.normal(size=(30, 301)).astype(np.float16)
-    parts, vocabularies = (Part(table),), {"word": VOCABULARY}
+    parts, vocabularies = (Part(table),), {"words.txt": VOCABULARY}
     model = Model(parts, vocabularies, 301, Architecture("word"), classifier=layer(301))
     texts = [text(generator.integers(0, 30, 8).tolist()) for _ in range(5000)]
     found = Classifier(model, threads=4).probability(texts)

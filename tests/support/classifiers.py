@@ -42,5 +42,9 @@ def made(encoder: str = "word", **changed: Any) -> Model:
         }
     values: dict[str, Any] = {"classifier": layer(size), **changed}
     return Model(
-        (Part(table, None, network),), {"word": VOCABULARY}, size, Architecture(encoder), **values
+        (Part(table, None, network),),
+        {"words.txt": VOCABULARY},
+        size,
+        Architecture(encoder),
+        **values,
     )

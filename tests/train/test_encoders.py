@@ -221,7 +221,7 @@ def test_a_score_decides_what_is_kept(tmp_path: Path) -> None:
     for how, kept in (("best", range(20, 50)), ("first", range(30))):
         model = fit(text[how], tmp_path / how, config)
         assert model.training["pairs"] == 30
-        words = set(model.vocabularies["word"].decode().split())
+        words = set(model.vocabularies["words.txt"].decode().split())
         assert words == {word for i in kept for word in f"{source[i]} {target[i]}".split()}
 
 
@@ -297,7 +297,7 @@ def test_separate_vocabularies_cut_each_language_by_itself(text: TextPair, tmp_p
     seen = [set(" ".join(side).split()) for side in (source, target)]
     own = [
         set(words.decode().split())
-        for words in (model.vocabularies["word"], model.target_vocabularies["word"])
+        for words in (model.vocabularies["words.txt"], model.vocabularies["target.words.txt"])
     ]
     assert own == seen and (model.path / "target.words.txt").exists()
     assert len(model.parts[0].weights) == sum(map(len, own))
@@ -307,9 +307,9 @@ def test_separate_vocabularies_cut_each_language_by_itself(text: TextPair, tmp_p
         assert known == [word in words for word in sorted(set().union(*own))]
     # A model of an earlier version, with one vocabulary for both columns, still opens.
     weights = np.ones((2 * len(own[0]), 4), np.float16)
-    old = dataclasses.replace(
-        model, target_vocabularies={}, parts=(Part(weights),), dimension=4
-    ).save(tmp_path / "old")
+    words = {"words.txt": model.vocabularies["words.txt"]}
+    old = dataclasses.replace(model, vocabularies=words, parts=(Part(weights),), dimension=4)
+    old = old.save(tmp_path / "old")
     assert Encoder(old, side="target").encode(source[:1]).any()
 
 

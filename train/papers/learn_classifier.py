@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from miner.device import resolve_device
+from miner.encoder.architecture import VOCABULARIES
 from miner.encoder.model import CLASSIFIER, Model
 from miner.encoder.tokenizer import open_tokenizer
 from miner.errors import CorpusError
@@ -148,7 +149,8 @@ def train_classifier(
         vocabulary = train_words(text.sides, encoding)[0]
     else:
         vocabulary = train_vocabulary(text.sides, encoding)
-    tokenizer = open_tokenizer(config.units, vocabulary, encoding.architecture)
+    files = {VOCABULARIES[config.units]: vocabulary}
+    tokenizer = open_tokenizer(config.units, files, encoding.architecture)
     training, held, test = text.build(lambda part: tokenize([tokenizer], part, threads))
     if len(held) < 2 or held.good.all() or not held.good.any():
         raise _unknown(text.name, "held-out", config)
@@ -166,7 +168,7 @@ def train_classifier(
         report(f"epoch {best.number}: {shown}")
     model = Model(
         (stored_part(best.encoder, encoding.dtype),),
-        {config.units: vocabulary},
+        files,
         best.softmax["weight"].shape[1],
         encoding.architecture,
         classifier=best.softmax,
