@@ -32,8 +32,8 @@ from miner.text import durable
 from miner.text.output import atomic_file
 
 DONE = "done.json"
-# File of the small arrays of a result, and of their types, shapes and places there.
-ARRAYS, PLACES = "arrays.bin", "arrays.json"
+# File of the arrays of a result; its record has their types, shapes and places there.
+ARRAYS = "arrays.bin"
 # Bytes at a multiple of which each begins.
 ALIGNED = 64
 # Directories of the work directory for files about tasks: one for each that runs, or has failed.
@@ -99,10 +99,12 @@ class Result:
     def array(self, name: str) -> np.ndarray:
         """Map an array of the result into memory; its pages are copied if they are written to."""
         path = self.path
-        if name not in (places := _places(path, self.fingerprint)):
+        made = os.stat(path / DONE)
+        if name not in (places := _places(path, made.st_ino, made.st_mtime_ns)):
             return load(path / f"{name}.npy")
         dtype, shape, start, end = places[name]
-        return _mapped(path / ARRAYS, self.fingerprint)[start:end].view(dtype).reshape(shape)
+        found = _mapped(path / ARRAYS, made.st_ino, made.st_mtime_ns)
+        return found[start:end].view(dtype).reshape(shape)
 
     def place(self) -> Result:
         """Return the same result as a place only, so that its content decides nothing.
@@ -249,8 +251,6 @@ def perform(
         before = final if _is_whole(work, task.name) else None
         job = Job(temporary, memory, threads, before, report)
         value = task.function(job, **task.arguments) or {}
-        if job.places:
-            (temporary / PLACES).write_text(json.dumps(job.places), encoding="utf-8")
         found = {
             "fingerprint": task.fingerprint,
             "files": {path.name: path.stat().st_size for path in sorted(temporary.iterdir())},
@@ -262,6 +262,7 @@ def perform(
             "boot": None if durably else boot(),
             "units": task.units,
             "result": value,
+            "arrays": job.places,
         }
         (temporary / DONE).write_text(json.dumps(found), encoding="utf-8")
         if durably:
@@ -335,12 +336,12 @@ def load(path: Path) -> np.ndarray:
 
 
 @lru_cache(maxsize=64)
-def _places(path: Path, fingerprint: str) -> dict[str, Any]:
-    """Read the places of the arrays of a result: type, shape, start and end of each."""
-    try:
-        found = json.loads((path / PLACES).read_text(encoding="utf-8"))
-    except OSError:
-        return {}
+def _places(path: Path, *made: int) -> dict[str, Any]:
+    """Read the places of the arrays of a result: type, shape, start and end of each.
+
+    ``made`` tells one record from another that had its place.
+    """
+    found = json.loads((path / DONE).read_text(encoding="utf-8"))["arrays"]
     return {name: (_dtype(kind), *others) for name, (kind, *others) in found.items()}
 
 
@@ -351,7 +352,7 @@ def _dtype(kind: Any) -> np.dtype:
 
 
 @lru_cache(maxsize=64)
-def _mapped(path: Path, fingerprint: str) -> np.ndarray:
+def _mapped(path: Path, *made: int) -> np.ndarray:
     """Map the file of the arrays of a result."""
     return np.memmap(path, np.uint8, "c") if path.stat().st_size else np.empty(0, np.uint8)
 

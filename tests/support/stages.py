@@ -12,7 +12,7 @@ import numpy as np
 
 from miner.errors import CorpusError
 from miner.tasks.run import Call, Run
-from miner.tasks.task import Job, Result, hints
+from miner.tasks.task import ARRAYS, Job, Result, hints
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def read(job: Job, value: Named) -> dict[str, Any]:
 
 def add(job: Job, one: Result, more: int) -> dict[str, Any]:
     """Add ``more``; the value also says what an earlier result of this task was."""
-    before = None if job.before is None else int(np.load(job.before / "value.npy")[0])
+    before = None if job.before is None else int(np.fromfile(job.before / ARRAYS, np.int64)[0])
     value = int(one.array("value")[0]) + more
     job.save(value=np.array([value]))
     return {"value": value, "before": before}

@@ -29,7 +29,7 @@ from miner.tasks.object_store import PLAN
 from miner.tasks.order import Order, execute
 from miner.tasks.run import ATTEMPTS, Call, Run, open_run
 from miner.tasks.status import status
-from miner.tasks.task import DONE, FAILED, RUNNING, Job, Result, Task, notes, record
+from miner.tasks.task import ARRAYS, DONE, FAILED, RUNNING, Job, Result, Task, notes, record
 from miner.tasks.workers import Workers
 from miner.text.locks import lock
 
@@ -107,14 +107,14 @@ def test_a_damaged_result_is_made_again(tmp_path: Path, damage: str) -> None:
     """Results that follow from it stand."""
     add_up(tmp_path)
     done, place = Tasks(tmp_path), tmp_path / "add" / "1"
-    name = DONE if damage not in ("file cut", "file gone") else "value.npy"
+    name = DONE if damage not in ("file cut", "file gone") else ARRAYS
     content = (place / name).read_bytes()
     if damage.endswith("gone"):
         (place / name).unlink()
     else:
         (place / name).write_bytes(b"[]" if damage == "[]" else content[:-1])
     assert add_up(tmp_path) == 36 and done.new() == ["add/1"]
-    assert (place / "value.npy").exists()
+    assert (place / ARRAYS).exists()
 
 
 def test_results_that_no_power_cut_outlives(
