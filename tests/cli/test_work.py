@@ -296,9 +296,9 @@ def test_wrong_usage(miner: Miner, files: tuple[str, str]) -> None:
 
 def test_plan(miner: Miner, files: tuple[str, str]) -> None:
     before = miner.entries()
-    shown = miner("plan", *files, "--model", miner.model, *FAST, "--as-if", "1B", "--workers", 1000)
+    shown = miner("plan", *files, "--model", miner.model, *FAST, "--as-if", "2M", "--workers", 1000)
     assert shown.code == 0, shown.err
-    assert "1,000,000,000 x 1,000,000,000 lines" in shown.out
+    assert "2,000,000 x 2,000,000 lines" in shown.out
     assert "most time: search" in shown.out and miner.entries() == before
 
 

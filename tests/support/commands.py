@@ -123,7 +123,8 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     try:
         yield place
     finally:
-        subprocess.run(["umount", place], check=True)
+        # Lazily: results that this process has mapped lie there.
+        subprocess.run(["umount", "--lazy", place], check=True)
 
 
 def many(path: Path, n: int) -> Path:
