@@ -45,6 +45,8 @@ from miner.tasks.task import Result
 
 # Sentences of a part in a hybrid search, which compares the better the larger its blocks are.
 HYBRID_LINES = 1 << 20
+# Parts of a side at most, unless memory asks for more: blocks are their square.
+PARTS = 1000
 # Memory of a sentence of a part in the stages that hold most, with room for as much again.
 ROW = 2400
 # Time to merge one list into a longer one, as a share of the time to rank a list exactly; to look
@@ -86,7 +88,8 @@ def mine(
     sizes = len(indexes[0][0]), len(indexes[1][0])
     run.require(MATCHED * sum(sizes), f"{sum(sizes)} sentences")
     large = hybrid_from is not None and sizes[0] * sizes[1] >= hybrid_from
-    usual = min(HYBRID_LINES if large else LINES, max(1 << 12, run.memory // ROW))
+    usual = HYBRID_LINES if large else max(LINES, max(sizes) // PARTS)
+    usual = min(usual, max(1 << 12, run.memory // ROW))
     engine = "fused" if settings.engine in ("auto", "hybrid") else settings.engine
     means = Means(settings.neighbors, engine, settings.exact, settings.device)
 

@@ -30,7 +30,7 @@ from miner.scoring.verifier import FEATURES, Verifier
 
 
 def test_more_targets_and_decoys_than_rows_count_are_refused() -> None:
-    blocks: Any = SimpleNamespace(backward=range(2**31), spans=lambda size: [])
+    blocks: Any = SimpleNamespace(targets=2**31, spans=lambda size: [])
     with pytest.raises(ResourceError, match="^2,147,483,648 targets and decoys.*split the corpus$"):
         verification.candidate_logits(blocks, None, 1 << 30)  # type: ignore[arg-type]
 

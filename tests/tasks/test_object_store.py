@@ -111,8 +111,13 @@ def test_each_task_on_a_machine_of_its_own(
     def execute(*given: Any) -> dict[str, Any]:
         with monkeypatch.context() as patch:
             patch.setattr(tempfile, "tempdir", tempfile.mkdtemp(dir=tmp_path))
+            before = dict(object_store.STORES)
             object_store.STORES.clear()
-            return order.execute(*given)
+            try:
+                return order.execute(*given)
+            finally:
+                object_store.STORES.clear()
+                object_store.STORES.update(before)
 
     monkeypatch.setattr(backends, "execute", execute)
     found = corpus.mine("memory://fresh", 40, settings=MARGIN)
