@@ -24,15 +24,7 @@ SETTINGS = (
 )
 
 
-@click.command(
-    cls=Command,
-    epilog="""\b
-Examples:
-  miner distill --teacher hf:encoders/LaBSE --text mono.zst -o models/static
-  miner distill --teacher hf:encoders/e5 --text 'news/*.zst' --bitext de-en.tsv.xz -o models/e5
-  miner distill --teacher models/lstm --text mono.zst --epochs 3 --cache work/lstm -o models/fast
-  miner mine news.de news.en --model models/static -o pairs.tsv""",
-)
+@click.command(cls=Command)
 @click.option(
     "--teacher",
     required=True,
@@ -89,6 +81,12 @@ def distill(
     teacher's. Repeat the command of a killed run to continue it: no sentence is encoded twice.
 
     The dimension is at most the teacher's.
+
+    Examples:
+      miner distill --teacher hf:encoders/LaBSE --text mono.zst -o models/static
+      miner distill --teacher hf:encoders/e5 --text 'news/*.zst' --bitext de-en.tsv.xz -o models/e5
+      miner distill --teacher models/lstm --text mono.zst --epochs 3 --cache work -o models/fast
+      miner mine news.de news.en --model models/static -o pairs.tsv
     """
     if not mono and text.empty:
         raise click.UsageError("nothing to learn from: give --text, --bitext or both")

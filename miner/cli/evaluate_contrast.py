@@ -10,15 +10,7 @@ from miner.cli.settings_options import Command
 from miner.text.formats import BitextFormat
 
 
-@click.command(
-    cls=Command,
-    epilog="""\b
-Examples:
-  miner evaluate contrast --bitext news.de-en.tsv
-  miner evaluate contrast --bitext news.de-en.tsv --write cases.tsv --json contrast.json
-  miner evaluate contrast --cases demetr.tsv.xz --language german --language french
-  miner evaluate contrast --cases cases.tsv --model models/new --against default""",
-)
+@click.command(cls=Command)
 @click.option(
     "--bitext", metavar="FILE", help="Translations to make cases from: a tsv, the target English."
 )
@@ -40,7 +32,6 @@ Examples:
     "--count",
     type=click.IntRange(1),
     default=1000,
-    show_default=True,
     help="Most cases of a kind that are made.",
 )
 @click.option("--write", metavar="FILE", help="Write the cases, to be read or given as --cases.")
@@ -70,6 +61,12 @@ def contrast(
     removed, an antonym, another name, two names swapped, a clause omitted or added, a word added,
     another gender or tense. Cases are made from --bitext, or read from --cases, for example those
     of DEMETR, whose severities are reported too. The choice of cases depends on the text alone.
+
+    Examples:
+      miner evaluate contrast --bitext news.de-en.tsv
+      miner evaluate contrast --bitext news.de-en.tsv --write cases.tsv --json contrast.json
+      miner evaluate contrast --cases demetr.tsv.xz --language german --language french
+      miner evaluate contrast --cases cases.tsv --model models/new --against default
     """
     from miner.evaluation import contrast as task
     from miner.text.bitext import read_bitext

@@ -13,22 +13,13 @@ from miner.cli.settings_options import Command
 SETS = ("MR", "CR", "SUBJ", "MPQA", "SST2", "SST5", "TREC", "MRPC", "SICK-E", "SICK-R", "STS-B")
 
 
-@click.command(
-    cls=Command,
-    epilog="""\b
-Examples:
-  miner data get senteval-small sst trec sick-e msrpc stsb -o data
-  miner evaluate senteval data
-  miner evaluate senteval SentEval/data --model models/de-en --against default
-  miner evaluate senteval data --only TREC --only MRPC --folds 5 --json senteval.json""",
-)
+@click.command(cls=Command)
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--only", multiple=True, type=click.Choice(SETS), help="Only this set; repeatable.")
 @click.option(
     "--folds",
     type=click.IntRange(2, 10),
     default=10,
-    show_default=True,
     help="Folds of cross-validation; fewer than SentEval's ten save time.",
 )
 @options.model
@@ -52,6 +43,12 @@ def senteval(
     'downstream' or 'senteval'; MRPC, SICK-R and STS-B are found in the layout of 'miner data get'
     too. Accuracy, or Pearson's correlation of SICK-R and STS-B. Ten folds of MR, CR, SUBJ and MPQA
     take minutes each.
+
+    Examples:
+      miner data get senteval-small sst trec sick-e msrpc stsb -o data
+      miner evaluate senteval data
+      miner evaluate senteval SentEval/data --model models/de-en --against default
+      miner evaluate senteval data --only TREC --only MRPC --folds 5 --json senteval.json
     """
     from miner.papers import senteval as task
 

@@ -71,7 +71,6 @@ threads = Settings(SearchSettings, "")("threads")
 model = click.option(
     "--model",
     default="default",
-    show_default=True,
     metavar="DIR",
     help="Model directory; 'default' is the one that ships (sixteen languages and English). "
     "hf:DIR_OR_NAME is one of sentence-transformers, model2vec:DIR_OR_NAME one of model2vec.",
@@ -111,7 +110,6 @@ factory = click.option(
     "--index",
     "factory",
     default="flat",
-    show_default=True,
     metavar="FACTORY",
     help="flat is exact; a FAISS factory string (IVF1024,PQ50x8) makes a compressed index, whose "
     "neighbours are scored again exactly.",
@@ -124,7 +122,6 @@ def device_of(what: str, more: str = "") -> Decorator:
         "--device",
         type=click.Choice(DEVICES),
         default="auto",
-        show_default=True,
         help=f"{what}; cuda without a GPU is an error.{more}",
     )
 

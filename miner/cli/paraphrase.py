@@ -16,7 +16,7 @@ from miner.cli.paraphrase_generate import generate, train
 from miner.cli.paraphrase_lexicon import lexicon
 from miner.cli.paraphrase_tune import tune
 from miner.cli.progress_bars import Progress
-from miner.cli.settings_options import Command
+from miner.cli.settings_options import Group
 from miner.text.formats import BitextFormat
 
 if TYPE_CHECKING:
@@ -26,38 +26,25 @@ if TYPE_CHECKING:
 NAMED = ("ctranslate2:", "hf:", "http://", "https://")
 
 
-@click.group(
-    epilog="""\b
-Examples:
-  miner paraphrase build de-en.tsv -o paraphrases.tsv
-  miner paraphrase pivot de-en.tsv fr-en.tsv -o paraphrases.tsv
-  miner paraphrase train paraphrases.tsv -o models/generator
-  miner paraphrase lexicon paraphrases.tsv -o lexicon.tsv
-  miner paraphrase tune paraphrases.tsv --by overlap1 --grades dev.tsv"""
-)
+@click.group(cls=Group)
 def paraphrase() -> None:
-    """Make paraphrases: from bitext, or by a generator that is learned from paraphrases."""
+    """Make paraphrases: from bitext, or by a generator that is learned from paraphrases.
+
+    Examples:
+      miner paraphrase build de-en.tsv -o paraphrases.tsv
+      miner paraphrase pivot de-en.tsv fr-en.tsv -o paraphrases.tsv
+      miner paraphrase train paraphrases.tsv -o models/generator
+      miner paraphrase lexicon paraphrases.tsv -o lexicon.tsv
+      miner paraphrase tune paraphrases.tsv --by overlap1 --grades dev.tsv
+    """
 
 
-@paraphrase.command(
-    cls=Command,
-    epilog="""\b
-Examples:
-  miner paraphrase build de-en.tsv -o paraphrases.tsv
-  miner paraphrase build de-en.tsv --learn other.de-en.tsv --best 5 -o paraphrases.tsv
-  miner paraphrase build a.tsv --translator http://host:5000 --source-lang de --target-lang en -o p
-  miner paraphrase build de-en.tsv --translator ctranslate2:opus-mt-de-en -o paraphrases.tsv
-  miner paraphrase build a.tsv --translator hf:m2m --source-lang de --target-lang en -o p.tsv
-  miner paraphrase build with-translations.tsv --translator column:3 -o paraphrases.tsv
-  miner paraphrase build de-en.tsv --config bounds.toml --rejected out.tsv -o paraphrases.tsv
-  miner train --bitext paraphrases.tsv --recipe p18 -o models/english""",
-)
+@paraphrase.command()
 @click.argument("bitext")
 @paraphrase_options.columns("foreign sentences", "references")
 @click.option(
     "--translator",
     default="phrases",
-    show_default=True,
     metavar="phrases|ctranslate2:DIR|hf:DIR|URL|column:N",
     help="phrases: the built-in phrase-based translator; ctranslate2:DIR: a model of CTranslate2 "
     "with its SentencePiece files; hf:DIR: an encoder-decoder of transformers; URL: a server with "
@@ -112,6 +99,16 @@ def build(
     Writes reference, translation and cost, a row for each translation that the filters keep. The
     built-in translator writes words in lower case; it never translates a sentence that it has
     learned from. Repeat a stopped run to go on from its translations.
+
+    Examples:
+      miner paraphrase build de-en.tsv -o paraphrases.tsv
+      miner paraphrase build de-en.tsv --learn other.de-en.tsv --best 5 -o paraphrases.tsv
+      miner paraphrase build a.tsv --translator http://host --source-lang de --target-lang en -o p
+      miner paraphrase build de-en.tsv --translator ctranslate2:opus-mt-de-en -o paraphrases.tsv
+      miner paraphrase build a.tsv --translator hf:m2m --source-lang de --target-lang en -o p.tsv
+      miner paraphrase build with-translations.tsv --translator column:3 -o paraphrases.tsv
+      miner paraphrase build de-en.tsv --config bounds.toml --rejected out.tsv -o paraphrases.tsv
+      miner train --bitext paraphrases.tsv --recipe p18 -o models/english
     """
     from miner.papers import build as work
     from miner.papers.open_translator import fingerprint, open_translator
@@ -216,22 +213,13 @@ def _filtered(
         shutil.rmtree(place, ignore_errors=True)
 
 
-@paraphrase.command(
-    cls=Command,
-    epilog="""\b
-Examples:
-  miner paraphrase pivot de-en.tsv fr-en.tsv -o paraphrases.tsv
-  miner paraphrase pivot de-en.tsv --least 2 -o sure.tsv
-  miner paraphrase pivot de-en.tsv --encoder default -o p.tsv
-  miner train --bitext p.tsv --scol 2 --tcol 3 --score-col 7 --clean 0.8 --recipe s18 -o m/en""",
-)
+@paraphrase.command()
 @click.argument("bitexts", nargs=-1, required=True, metavar="BITEXT...")
 @paraphrase_options.columns("foreign sentences", "sentences to pair")
 @click.option(
     "--least",
     type=click.IntRange(1),
     default=1,
-    show_default=True,
     help="Fewest common translations of a pair.",
 )
 @click.option(
@@ -240,7 +228,14 @@ Examples:
     help="Estimate the probability that a pair is right by the cosines of this encoder (default: "
     "the one that ships), with shuffled pairs as decoys; a seventh column.",
 )
-@click.option("-o", "--output", default="-", metavar="FILE", help="Ranked pairs [standard output].")
+@click.option(
+    "-o",
+    "--output",
+    default="-",
+    show_default="standard output",
+    metavar="FILE",
+    help="Ranked pairs.",
+)
 @options.threads
 def pivot(
     bitexts: tuple[str, ...],
@@ -255,6 +250,12 @@ def pivot(
     Writes pointwise mutual information, both sentences, both conditional probabilities and the
     number of common translations, the best first. Text whose sentences have several translations,
     such as Tatoeba, gives many pairs. With --encoder prints the share that is estimated right.
+
+    Examples:
+      miner paraphrase pivot de-en.tsv fr-en.tsv -o paraphrases.tsv
+      miner paraphrase pivot de-en.tsv --least 2 -o sure.tsv
+      miner paraphrase pivot de-en.tsv --encoder default -o p.tsv
+      miner train --bitext p.tsv --scol 2 --tcol 3 --score-col 7 --clean 0.8 --recipe s18 -o m/en
     """
     from miner.papers.shared_translations import pivot_pairs
     from miner.text.bitext import read_bitext

@@ -19,14 +19,7 @@ from miner_train.recipes import recipe as start_of
 BY = ("length", "overlap1", "overlap2", "overlap3", "bleu", "cost", "perplexity")
 
 
-@click.command(
-    cls=Command,
-    epilog="""\b
-Examples:
-  miner paraphrase tune paraphrases.tsv --by overlap1 --grades stsb.dev.tsv
-  miner paraphrase tune paraphrases.tsv --by cost --grades dev.tsv --pairs 5000 --recipe p17
-  miner paraphrase tune p.tsv --by perplexity --references news.en --grades dev.tsv""",
-)
+@click.command(cls=Command)
 @click.argument("pairs_file", metavar="PARAPHRASES")
 @click.option("--by", type=click.Choice(BY), required=True, help="Score whose bounds are tried.")
 @click.option(
@@ -37,7 +30,6 @@ Examples:
     "count",
     type=click.IntRange(2),
     default=24_000,
-    show_default=True,
     help="Pairs to train each model on.",
 )
 @click.option("--references", metavar="FILE", help="Sentences for --by perplexity.")
@@ -45,7 +37,6 @@ Examples:
     "--recipe",
     type=click.Choice(list(RECIPES)),
     default="p17",
-    show_default=True,
     help="Settings to start from, which other options override.",
 )
 @options.json_file("the rows")
@@ -66,6 +57,11 @@ def tune(
     it draws the same number of pairs from those within, trains a model, and prints the correlation
     of its cosines with human grades. Length and perplexity are those of the translation. Take
     grades of a development set: the best of many bounds is tuned on them.
+
+    Examples:
+      miner paraphrase tune paraphrases.tsv --by overlap1 --grades stsb.dev.tsv
+      miner paraphrase tune paraphrases.tsv --by cost --grades dev.tsv --pairs 5000 --recipe p17
+      miner paraphrase tune p.tsv --by perplexity --references news.en --grades dev.tsv
     """
     import numpy as np
 

@@ -13,17 +13,7 @@ from miner.text.formats import FORMATS, BitextFormat, file_format
 from miner.text.output import open_output
 
 
-@click.command(
-    cls=Command,
-    epilog="""\b
-Examples:
-  miner stats web.de-en.tsv.gz
-  miner stats web.de-en.tsv.gz --scol 1 --tcol 2 --score-col 3 --score-col 4
-  miner stats --source web.de --target web.en --json statistics.json
-  miner stats references.en
-  miner stats classified.tsv --column 1 --score-col 2
-  zcat web.tsv.gz | miner stats - --format tsv --per-pair statistics.tsv.gz""",
-)
+@click.command(cls=Command)
 @click.argument("file", required=False)
 @click.option("--source", metavar="FILE", help="One side, where each side has a file of its own.")
 @click.option("--target", metavar="FILE", help="The other side, line by line.")
@@ -70,6 +60,14 @@ def stats(
     with the statistics of the sentences. Surprisal is the mean of -log2 of the frequencies of a
     sentence's tokens. --score-col and --per-pair keep 4 bytes a token in a temporary file
     (TMPDIR says where).
+
+    Examples:
+      miner stats web.de-en.tsv.gz
+      miner stats web.de-en.tsv.gz --scol 1 --tcol 2 --score-col 3 --score-col 4
+      miner stats --source web.de --target web.en --json statistics.json
+      miner stats references.en
+      miner stats classified.tsv --column 1 --score-col 2
+      zcat web.tsv.gz | miner stats - --format tsv --per-pair statistics.tsv.gz
     """
     if (file is None) == (source is None) or (source is None) != (target is None):
         raise click.UsageError("give one FILE, or --source and --target")

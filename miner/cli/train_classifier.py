@@ -13,25 +13,7 @@ from miner.libraries import require
 from miner_train.papers.classifier_config import ClassifierConfig
 
 
-@click.command(
-    "train-classifier",
-    cls=Command,
-    epilog="""\b
-Examples:
-  # Sentences that people wrote, and machine translations of others, in one language:
-  miner train-classifier --good written.en --bad translated.en -o models/reference-en
-  # With the order of words:
-  miner train-classifier --good written.en --bad translated.en --encoder lstm -o models/lstm-en
-  # References and translations of the same sentences, side by side (columns 1 and 2, 3, 4):
-  miner train-classifier --pairs matched.tsv --more-col 3 --more-col 4 -o models/style-en
-  # Sentences of the wanted domain, and of any other:
-  miner train-classifier --good medical.de --bad news.de.gz --bad web.de.gz -o models/medical
-  # Every fifth sentence held out, capital letters kept:
-  miner train-classifier --good a.en --bad b.en --heldout 0.2 --keep-case -o models/ab
-
-To filter by it, give a filter 'classifier' the directory for its 'model', and a 'minimum' from 0
-to 1.""",
-)
+@click.command(cls=Command)
 @click.option("--good", multiple=True, metavar="FILE", help="Good sentences; repeatable.")
 @click.option("--bad", multiple=True, metavar="FILE", help="Bad sentences; repeatable.")
 @click.option(
@@ -87,6 +69,21 @@ def train_classifier(
     topic. Best are --pairs, whose sides have one topic by themselves. After each epoch it judges
     held-out sentences, and the best epoch is kept. Its accuracy on further sentences (--test),
     which chose nothing, is that of the classifier.
+
+    Examples:
+      # Sentences that people wrote, and machine translations of others, in one language:
+      miner train-classifier --good written.en --bad translated.en -o models/reference-en
+      # With the order of words:
+      miner train-classifier --good written.en --bad translated.en --encoder lstm -o models/lstm-en
+      # References and translations of the same sentences, side by side (columns 1 and 2, 3, 4):
+      miner train-classifier --pairs matched.tsv --more-col 3 --more-col 4 -o models/style-en
+      # Sentences of the wanted domain, and of any other:
+      miner train-classifier --good medical.de --bad news.de.gz --bad web.de.gz -o models/medical
+      # Every fifth sentence held out, capital letters kept:
+      miner train-classifier --good a.en --bad b.en --heldout 0.2 --keep-case -o models/ab
+
+    To filter by it, give a filter 'classifier' the directory for its 'model', and a 'minimum' from
+    0 to 1.
     """
     if bool(good) != bool(bad) or bool(pairs) == bool(good):
         raise click.UsageError("give --good and --bad, or --pairs")
