@@ -234,7 +234,7 @@ def _filtered(
     default="-",
     show_default="standard output",
     metavar="FILE",
-    help="Ranked pairs.",
+    help="Ranked pairs, a TSV.",
 )
 @options.threads
 def pivot(
