@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -128,27 +129,12 @@ class Reader:
         return int(self.header and FORMATS[self.format].has_header)
 
 
-def read(
-    path: StrPath,
-    *,
-    format: str | None = None,
-    on_error: str = "fail",
-    column: int | str | None = None,
-    id_column: int | str | None = None,
-    header: bool = False,
-) -> Corpus:
+def read(path: StrPath, **reading: Any) -> Corpus:
     """Read a whole file as one block; arguments and errors as `Reader`.
 
     Empty and skipped records are not reported: use a `Reader` where the tallies matter.
     """
-    reader = Reader(
-        path,
-        format=format,
-        on_error=on_error,
-        column=column,
-        id_column=id_column,
-        header=header,
-    )
+    reader = Reader(path, **reading)
     blocks = list(reader)
     return Corpus(
         [name for block in blocks for name in block.ids],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from miner.config_fields import option
@@ -155,11 +155,6 @@ def check_on_error(on_error: str) -> None:
 def listed(names: Sequence[str]) -> str:
     """Join names for a message: ``tsv, jsonl or parquet``."""
     return f"{', '.join(names[:-1])} or {names[-1]}"
-
-
-def usual_suffixes(names: Iterable[str]) -> str:
-    """Join the usual suffixes of formats for a help text: ``.tsv .jsonl``."""
-    return " ".join(suffix for name in names for suffix in FORMATS[name].suffixes[:1])
 
 
 USUAL_FORMAT = BitextFormat()

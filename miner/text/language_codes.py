@@ -22,13 +22,13 @@ for _line in resources.files(__package__).joinpath("languages.tsv").read_text("u
 
 # Codes of one language, or of varieties that identification distinguishes and users who name a
 # file's language do not.
-_ALIKE = [
+_ALIKE = tuple(
     frozenset(group.split())
     for group in (
-        "ar ary arz,bs hr sh sr,el grc,fa prs,fil tl,gn gug,hbo he,id ms,ku sdh ckb kmr,lv ltg,"
-        "nb nn no,uz uzs,wuu yue zh"
-    ).split(",")
-]
+        *("ar ary arz", "bs hr sh sr", "el grc", "fa prs", "fil tl", "gn gug", "hbo he", "id ms"),
+        *("ku sdh ckb kmr", "lv ltg", "nb nn no", "uz uzs", "wuu yue zh"),
+    )
+)
 
 
 def is_language(code: str) -> bool:
