@@ -13,7 +13,7 @@ import click
 from miner.cli import guard, options
 from miner.cli.evaluate_contrast import contrast
 from miner.cli.evaluate_senteval import senteval
-from miner.cli.evaluated import evaluated, report
+from miner.cli.evaluated import against, evaluated, report
 from miner.cli.option_types import NUMBER, Parsed
 from miner.cli.options import say, write_json
 from miner.cli.settings_options import Group
@@ -40,15 +40,8 @@ common = options.several(
         "sentences' and vectors.npy (or .h5) from any other tool, a row for each sentence.",
     ),
     data_option,
-    click.option(
-        "--against",
-        metavar="DIR",
-        help="Another model: also print its metrics, and the differences with intervals and p.",
-    ),
-    options.json_file(),
     options.loading(),
-    options.device,
-    options.threads,
+    against,
 )
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from miner.cli import guard, options
-from miner.cli.evaluated import run_task
+from miner.cli.evaluated import models, run_task
 from miner.cli.settings_options import Command
 from miner.text.formats import BitextFormat
 
@@ -35,13 +37,7 @@ from miner.text.formats import BitextFormat
     help="Most cases of a kind that are made.",
 )
 @click.option("--write", metavar="FILE", help="Write the cases, to be read or given as --cases.")
-@options.model
-@click.option(
-    "--against", metavar="DIR", help="Another model: print its shares too, and the differences."
-)
-@options.json_file()
-@options.device
-@options.threads
+@models
 def contrast(
     bitext: str | None,
     layout: BitextFormat,
@@ -49,11 +45,7 @@ def contrast(
     languages: tuple[str, ...],
     count: int,
     write: str | None,
-    model: str,
-    against: str | None,
-    json_file: str | None,
-    device: str,
-    threads: int | None,
+    **models: Any,
 ) -> None:
     """Share of contrast cases in which a score prefers a translation to its corruption.
 
@@ -77,8 +69,7 @@ def contrast(
         raise click.UsageError("--scol and --tcol belong to --bitext")
     if bitext is not None and languages:
         raise click.UsageError("--language belongs to --cases")
-    inputs = [name for name in (bitext, cases) if name is not None]
-    guard.check(inputs, {"--write": write, "--json": json_file})
+    guard.check([bitext, cases], {"--write": write, "--json": models["json_file"]})
     if cases is not None:
         chosen = task.read_cases(cases, languages)
     else:
@@ -89,10 +80,7 @@ def contrast(
         task.write_cases(chosen, write)
     run_task(
         lambda one, progress: task.evaluate(one, chosen, progress),
-        (model, against),
-        units="cases",
-        resampled="translations",
-        json_file=json_file,
-        device=device,
-        threads=threads,
+        "cases",
+        "translations",
+        **models,
     )

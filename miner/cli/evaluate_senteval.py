@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from miner.cli import guard, options
-from miner.cli.evaluated import run_task
+from miner.cli import guard
+from miner.cli.evaluated import models, run_task
 from miner.cli.settings_options import Command
 
 SETS = ("MR", "CR", "SUBJ", "MPQA", "SST2", "SST5", "TREC", "MRPC", "SICK-E", "SICK-R", "STS-B")
@@ -22,21 +23,8 @@ SETS = ("MR", "CR", "SUBJ", "MPQA", "SST2", "SST5", "TREC", "MRPC", "SICK-E", "S
     default=10,
     help="Folds of cross-validation; fewer than SentEval's ten save time.",
 )
-@options.model
-@click.option("--against", metavar="DIR", help="Another model: print its metrics, too.")
-@options.json_file()
-@options.device
-@options.threads
-def senteval(
-    directory: Path,
-    only: tuple[str, ...],
-    folds: int,
-    model: str,
-    against: str | None,
-    json_file: str | None,
-    device: str,
-    threads: int | None,
-) -> None:
+@models
+def senteval(directory: Path, only: tuple[str, ...], folds: int, **models: Any) -> None:
     """Logistic regression on frozen vectors, with the folds and grids of SentEval.
 
     DIR has SentEval's folders (MR, CR, SUBJ, MPQA, SST, TREC, MRPC, SICK, STS), itself or in
@@ -52,13 +40,10 @@ def senteval(
     """
     from miner.papers import senteval as task
 
-    guard.check([], {"--json": json_file})
+    guard.check([], {"--json": models["json_file"]})
     run_task(
         lambda one, progress: task.evaluate(one, directory, progress, only or SETS, folds),
-        (model, against),
-        units="sets",
-        resampled="test items",
-        json_file=json_file,
-        device=device,
-        threads=threads,
+        "sets",
+        "test items",
+        **models,
     )

@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from miner.cli import guard, options, paraphrase_options
-from miner.cli.option_types import NUMBER
 from miner.cli.options import say
 from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Command, Settings, configured
+from miner.papers.generation import Decoding, RankWeights
 from miner_train.papers.generator_config import GeneratorConfig
 
 
@@ -95,21 +95,7 @@ def train(
     help="Sentences that the generator writes for each, from which the best are chosen.",
 )
 @paraphrase_options.best("Paraphrases of each sentence, each a row.")
-@click.option("--beam", type=click.IntRange(1, 100), default=8, help="Hypotheses.")
-@click.option("--sample", is_flag=True, help="Draw candidates at random, without a beam.")
-@click.option(
-    "--temperature",
-    type=click.FloatRange(0, min_open=True),
-    default=1.0,
-    help="Below 1 the likeliest pieces are drawn more often.",
-)
-@click.option(
-    "--nucleus",
-    type=click.FloatRange(0, 1, min_open=True),
-    default=0.95,
-    help="Draw from the likeliest pieces that have this probability together.",
-)
-@click.option("--seed", type=click.IntRange(0), default=1, help="Seed of draws.")
+@Settings(Decoding, "decoding")()
 @click.option(
     "--encoder",
     default="default",
@@ -121,24 +107,7 @@ def train(
     metavar="FILE",
     help="Sentences for a trigram model that ranks candidates [the generator's cost].",
 )
-@click.option(
-    "--cosine",
-    type=NUMBER,
-    default=1.0,
-    help="Weight of the cosine with the sentence.",
-)
-@click.option(
-    "--novelty",
-    type=NUMBER,
-    default=0.5,
-    help="Weight of one minus the n-gram overlap.",
-)
-@click.option(
-    "--fluency",
-    type=NUMBER,
-    default=0.05,
-    help="Weight of minus the logarithm of the perplexity, or of minus the cost.",
-)
+@Settings(RankWeights, "weights")()
 @paraphrase_options.json_file
 @paraphrase_options.restart("candidates")
 @click.option("-o", "--output", required=True, metavar="FILE", help="Paraphrases, a TSV.")
@@ -152,16 +121,10 @@ def generate(
     header: bool,
     candidates: int,
     best: int,
-    beam: int,
-    sample: bool,
-    temperature: float,
-    nucleus: float,
-    seed: int,
+    decoding: Decoding,
     encoder: str,
     references: str | None,
-    cosine: float,
-    novelty: float,
-    fluency: float,
+    weights: RankWeights,
     json_file: str | None,
     restart: bool,
     output: str,
@@ -186,8 +149,8 @@ def generate(
     from miner.encoder.open_encoder import open_encoder
     from miner.filters.perplexity import spread
     from miner.papers import build as work
-    from miner.papers.generator import Decoding, Generator, Rewriter
-    from miner.papers.rerank import RankWeights, means, rank, ranked_lines
+    from miner.papers.generator import Generator, Rewriter
+    from miner.papers.rerank import means, rank, ranked_lines
     from miner.scoring.trigram_lm import Trigrams
     from miner.text.corpus import Reader
     from miner.text.output import open_output
@@ -197,7 +160,6 @@ def generate(
         raise click.UsageError(f"--best {best} of --candidates {candidates}; raise the latter")
     guard.check([file, model, references], {"-o": output, "--json": json_file})
     generator = Generator.load(model)
-    decoding = Decoding(beam, sample, temperature, nucleus, seed)
     reader = Reader(file, format=format, column=column, header=header)
     sentences = [sentence for corpus in reader for sentence in corpus.sentences]
     checkpoint = Path(f"{output}.candidates")
@@ -213,7 +175,6 @@ def generate(
             len(sentences), lambda: Rewriter(generator, decoding, resolve_device(device), threads)
         )
         written = work.translate_all(sentences, parts, candidates, checkpoint, key, progress)
-        weights = RankWeights(cosine, novelty, fluency)
         ranked = [
             own[:best] for own in rank(sentences, written, vectors, weights, language, progress)
         ]

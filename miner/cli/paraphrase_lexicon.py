@@ -30,7 +30,12 @@ from miner.text.formats import BitextFormat
     help="Of a MODEL: how many of its most frequent pieces or words to compare.",
 )
 @click.option(
-    "-o", "--output", default="-", show_default="standard output", metavar="FILE", help="The lexicon, a TSV."
+    "-o",
+    "--output",
+    default="-",
+    show_default="standard output",
+    metavar="FILE",
+    help="The lexicon, a TSV.",
 )
 def lexicon(
     source: str,
