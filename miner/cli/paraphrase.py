@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -17,10 +14,8 @@ from miner.cli.paraphrase_lexicon import lexicon
 from miner.cli.paraphrase_tune import tune
 from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Group
+from miner.tasks.workers import Workers
 from miner.text.formats import BitextFormat
-
-if TYPE_CHECKING:
-    from miner.papers.translators import Translation, Translator
 
 # Beginnings of the names of translators that are opened, not learned.
 NAMED = ("ctranslate2:", "hf:", "http://", "https://")
@@ -111,7 +106,7 @@ def build(
       miner train --bitext paraphrases.tsv --recipe p18 -o models/english
     """
     from miner.papers import build as work
-    from miner.papers.open_translator import fingerprint, open_translator
+    from miner.papers.open_translator import fingerprint, open_translator, phrase_parts
     from miner.text.bitext import parse_scores, read_bitext
 
     by_column = translator.startswith("column:")
@@ -133,7 +128,6 @@ def build(
     checkpoint = Path(f"{output}.translations")
     if restart:
         checkpoint.unlink(missing_ok=True)
-    translations: list[list[Translation]]
     if by_column:
         texts = [row[: len(columns)] for row in pairs.more]
         costs = None
@@ -143,30 +137,12 @@ def build(
     else:
         key: dict[str, Any] = {"translator": translator, "learn": learn, "languages": languages}
         with Progress("sentences") as progress:
-
-            def learned(source: Sequence[str], target: Sequence[str]) -> Translator:
-                from miner.papers.phrase_decoder import PhraseTranslator
-
-                progress.say(f"learning phrases from {len(source):,} pairs")
-                made = PhraseTranslator.learn(source, target, report=progress)
-                progress.say(f"{made.table.size:,} phrase pairs")
-                return made
-
-            def opened() -> Translator:
-                if learn is None:
-                    return open_translator(translator, languages, api_key, device, threads)
-                other = read_bitext(learn)
-                return learned(other.source, other.target)
-
-            if translator != "phrases":
-                key["fingerprint"] = fingerprint(translator)
-            if translator != "phrases" or learn is not None:
-                parts = work.whole(len(pairs), opened)
+            if translator == "phrases":
+                parts = phrase_parts(pairs, learn, progress.say, progress)
             else:
-                sides = pairs.source, pairs.target
-                parts = work.halves(
-                    len(pairs), lambda rows: learned(*([one[row] for row in rows] for one in sides))
-                )
+                key["fingerprint"] = fingerprint(translator)
+                opening = languages, api_key, device, threads
+                parts = work.whole(len(pairs), lambda: open_translator(translator, *opening))
             translations = work.translate_all(pairs.source, parts, best, checkpoint, key, progress)
     facts = _filtered(work.paired(pairs.target, translations), config, output, rejected, threads)
     record = {"translator": translator, "sentences": len(pairs), **facts}
@@ -182,35 +158,24 @@ def _filtered(
     from miner.cleaning.pipeline import filter_text, text_run
     from miner.cleaning.plan import read_plan
     from miner.papers import build as work
-    from miner.tasks.workers import Workers
     from miner.text.bitext import read_bitext
+    from miner.text.durable import scratch_directory
     from miner.text.output import open_output
 
-    place = Path(tempfile.mkdtemp(prefix="paraphrases-"))
-    try:
-        raw = place / "pairs.tsv"
+    with scratch_directory() as place, Progress() as report:
+        raw, filters = place / "pairs.tsv", place / "filters.toml"
         with open_output(raw) as file:
             file.writelines(lines)
-        if config is None:
-            (place / "filters.toml").write_text(work.FILTERS, encoding="utf-8")
-        plan = read_plan(
-            config or place / "filters.toml", filtering.context((None, None), "default")
-        )
+        filters.write_text(work.FILTERS, encoding="utf-8")
+        plan = read_plan(config or filters, filtering.context((None, None), "default"))
         outputs = {"kept": output} | ({} if rejected is None else {"rejected": rejected})
         workers = Workers(threads=threads)
-        with (
-            Progress() as report,
-            text_run("filtering", [[str(raw)]], workers=workers, report=report) as (run, bitexts),
-        ):
-            found = filter_text(run, bitexts, plan, outputs=[outputs])
-            summary = found.summary
-        say(funnel.table(summary))
-        facts = funnel.as_dict(summary)
-        kept = read_bitext(output, None, BitextFormat(format="tsv"))
-        both = list(zip(kept.source, kept.target, strict=True))
-        return {"funnel": facts, "kept": work.statistics(both)}
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
+        with text_run("filtering", [[str(raw)]], workers=workers, report=report) as (run, bitexts):
+            summary = filter_text(run, bitexts, plan, outputs=[outputs]).summary
+    say(funnel.table(summary))
+    kept = read_bitext(output, None, BitextFormat(format="tsv"))
+    both = list(zip(kept.source, kept.target, strict=True))
+    return {"funnel": funnel.as_dict(summary), "kept": work.statistics(both)}
 
 
 @paraphrase.command()
