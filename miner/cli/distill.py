@@ -46,11 +46,7 @@ SETTINGS = (
     help="Keep the teacher's vectors in DIR, for further students of the same text [beside the "
     "model, and removed at the end].",
 )
-@click.option(
-    "--comparer/--no-comparer",
-    default=True,
-    help="With --bitext, learn a comparer of tokens for the quality score.",
-)
+@options.comparer(", with --bitext")
 @options.loading()
 @options.device
 @options.threads

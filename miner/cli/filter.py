@@ -164,7 +164,7 @@ def filter(
         guard.check_writable([path for path in named.values() if path is not None])
         pages = ("--report", "--scores-jsonl")
         texts = {name: path for name, path in named.items() if name not in pages}
-        guard.check_written(texts, filtering.format_of(inputs, layout))
+        guard.check_suffixes(texts, written=filtering.format_of(inputs, layout))
     plan = dataclasses.replace(plan, repair=plan.repair or repair)
     filtering.refuse_choice(plan, choice, threshold)
     if threshold is not None:

@@ -38,12 +38,7 @@ PRECISION = 0.98
 )
 @options.languages()
 @click.option("--pieces", default=32_000, help="Size of the vocabulary.")
-@click.option(
-    "--comparer/--no-comparer",
-    default=False,
-    help="Learn a comparer of tokens for the quality score, too: the encoder then encodes many "
-    "more sentences.",
-)
+@options.comparer(", for which the encoder encodes many more sentences", default=False)
 @options.loading()
 @options.device
 @options.threads

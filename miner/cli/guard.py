@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import permutations
 from pathlib import Path
 
@@ -90,30 +90,21 @@ def check_writable(paths: Sequence[str]) -> None:
         codec(path)
 
 
-def check_suffixes(outputs: Mapping[str, str | None], tables: Sequence[str] = ()) -> None:
+def check_suffixes(
+    outputs: Mapping[str, str | None], tables: Sequence[str] = (), written: str | None = None
+) -> None:
     """Refuse text outputs, by the option that names each, whose suffix promises another format.
 
-    Raises UsageError; the rule is that of :func:`miner.text.formats.check_suffix`.
+    Raises UsageError by the rules of :func:`miner.text.formats.check_suffix` and, where the format
+    that is ``written`` is known, of :func:`miner.text.formats.check_written`.
     """
-    from miner.text.formats import check_suffix
+    from miner.text import formats
 
-    _check_each(outputs, lambda path: check_suffix(path, tables))
-
-
-def check_written(outputs: Mapping[str, str | None], written: str) -> None:
-    """Refuse text outputs whose suffix promises another format than the one ``written`` there.
-
-    Raises UsageError; the rule is that of :func:`miner.text.formats.check_written`.
-    """
-    from miner.text.formats import check_written
-
-    _check_each(outputs, lambda path: check_written(path, written))
-
-
-def _check_each(outputs: Mapping[str, str | None], check: Callable[[str], None]) -> None:
     for option, path in outputs.items():
         try:
-            check(path or "")
+            formats.check_suffix(path or "", tables)
+            if written is not None:
+                formats.check_written(path or "", written)
         except ValueError as error:
             raise click.UsageError(f"{option} {error}") from None
 

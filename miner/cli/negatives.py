@@ -67,7 +67,7 @@ def negatives(
     standard input; or give two aligned files by --source and --target. A sample of pairs, as many
     as the largest mega-batch has, is divided into mega-batches of each size. Each sentence gets the
     nearest sentence of its mega-batch that is no translation, as 'miner train' chooses it. Pairs
-    after the last whole mega-batch are left out. The examples are pairs of every size.
+    after the last whole mega-batch are left out.
 
     The larger the mega-batch, the nearer the negatives. Check that they are still wrong: among very
     many pairs, the nearest may be a good translation too.

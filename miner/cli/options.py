@@ -135,6 +135,12 @@ def overwrite(what: str = "a model") -> Decorator:
     return click.option("--overwrite", is_flag=True, help=help)
 
 
+def comparer(more: str = "", default: bool = True) -> Decorator:
+    """Flag to learn a comparer of tokens with a model."""
+    help = f"Learn a comparer of tokens for the quality score{more}."
+    return click.option("--comparer/--no-comparer", default=default, help=help)
+
+
 def json_file(what: str = "all metrics", more: str = " as JSON") -> Decorator:
     """Option for a file of facts."""
     return click.option("--json", "json_file", metavar="FILE", help=f"Write {what} to FILE{more}.")

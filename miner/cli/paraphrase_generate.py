@@ -116,9 +116,7 @@ def train(
 def generate(
     file: str,
     model: str,
-    format: str | None,
     column: str | None,
-    header: bool,
     candidates: int,
     best: int,
     decoding: Decoding,
@@ -130,6 +128,7 @@ def generate(
     output: str,
     device: str,
     threads: int | None,
+    **reading: Any,
 ) -> None:
     """Write paraphrases of the sentences of FILE.
 
@@ -160,7 +159,7 @@ def generate(
         raise click.UsageError(f"--best {best} of --candidates {candidates}; raise the latter")
     guard.check([file, model, references], {"-o": output, "--json": json_file})
     generator = Generator.load(model)
-    reader = Reader(file, format=format, column=column, header=header)
+    reader = Reader(file, column=column, **reading)
     sentences = [sentence for corpus in reader for sentence in corpus.sentences]
     checkpoint = Path(f"{output}.candidates")
     if restart:

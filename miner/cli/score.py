@@ -108,7 +108,7 @@ def score(
         guard.check_writable([output])
         if not score_only:
             written = "tsv" if target else filtering.format_of(inputs, layout)
-            guard.check_written({"-o": output}, written)
+            guard.check_suffixes({"-o": output}, written=written)
     beside = filtering.beside(output)
     workers = replace(workers, threads=threads)
     with (

@@ -30,8 +30,8 @@ def list_all(context: click.Context, parameter: click.Parameter, wanted: bool) -
 @click.option(
     "--label-col",
     metavar="N|NAME",
-    help="Column of --bitext with 1 for translations, 0 for other pairs. The contrastive objective "
-    "learns from both and draws no other negatives; other objectives leave out the pairs with 0.",
+    help="Column of --bitext with 1 for translations, 0 for other pairs, the only negatives of the "
+    "contrastive objective; others leave them out.",
 )
 @click.option(
     "--score-col",
@@ -62,19 +62,14 @@ def list_all(context: click.Context, parameter: click.Parameter, wanted: bool) -
     default="mining",
     metavar="mining|sts:FILE",
     help="Choose the best epoch by mining the held-out pairs, or by the correlation of cosines "
-    "with the grades of sentence pairs in the target's language, as P19 does by STS 2017. FILE: "
-    "grade, sentence and sentence, separated by tabs.",
+    "with grades (P19). FILE: grade, sentence, sentence in the target's language, in tabs.",
 )
 @click.option(
     "--verifier/--no-verifier",
     default=True,
     help="Learn to verify candidates, which takes a few minutes.",
 )
-@click.option(
-    "--comparer/--no-comparer",
-    default=True,
-    help="Learn a comparer of tokens for the quality score, which takes a few minutes.",
-)
+@options.comparer(", which takes a few minutes")
 @options.overwrite()
 @click.option("--restart", is_flag=True, help="Discard an interrupted training of this DIR.")
 @click.option(

@@ -16,11 +16,7 @@ from miner.libraries import require
 @click.argument("model")
 @training_text.parallel_text()
 @click.option("-o", "--output", required=True, metavar="DIR", help="The new model directory.")
-@click.option(
-    "--comparer/--no-comparer",
-    default=True,
-    help="Learn a comparer of tokens for the quality score.",
-)
+@options.comparer()
 @options.overwrite()
 def train_verifier(
     model: str,

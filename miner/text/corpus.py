@@ -44,15 +44,12 @@ class Corpus:
 class Reader:
     """Stream of the `Corpus` blocks of a file, of at most ``block`` sentences each.
 
-    format: one of `miner.text.formats.FORMATS`; None decides by suffix, a compression suffix aside;
-        other suffixes and standard input are plain.
-    column: where the sentence is: for tsv a number from 1 (default 1) or, with ``header``, a name;
+    format, header, on_error: as of :class:`miner.text.formats.BitextFormat`. A lone surrogate in
+        JSON (``"\\ud800"``) is not UTF-8 either. A header has a line number but is no record.
+    column: of the sentence: for tsv a number from 1 (default 1) or, with ``header``, a name;
         for jsonl and parquet a name (default "text").
     id_column: likewise for the id; jsonl and parquet use "id" if it is there.
-    header: the first line of a tsv names the columns; it has a line number but is no record.
     every: yield records without a sentence too, with the sentence ""; they count as empty.
-    on_error: action on bytes that are not UTF-8 anywhere in a line: "fail" raises, "replace" puts
-        U+FFFD, "skip" drops the record. A lone surrogate in JSON (``"\\ud800"``) counts as such.
 
     After an iteration, `lines` records were seen: `empty` were empty or white space,
     `undecodable` were skipped and the rest were kept; in `replaced` bytes were replaced. Each

@@ -49,11 +49,7 @@ class Jsonl(TextFormat):
         return found
 
     def with_texts(self, line: str, columns: Columns, texts: Sequence[str]) -> str:
-        """Return a line with other ``texts`` under their keys; every other character stays.
-
-        Of a key that is there several times the last counts, as it does for the parser. Raises
-        ValueError for a line that is not a JSON object with those keys.
-        """
+        """Return a line with other ``texts`` under their keys, the last ones if keys repeat."""
         if is_blank(line):
             return line
         spans = _spans(line)
@@ -70,8 +66,7 @@ class Jsonl(TextFormat):
         """Return a line with more keys at its end; the rest is unchanged.
 
         A key that is there already gets a number: ``quality_2``. A line that is no JSON object
-        becomes the text of a key "line". An infinite number or NaN becomes null, since JSON has
-        neither.
+        becomes the text of a key "line". An infinite number or NaN becomes null.
         """
         more = {key: _finite(cell) for key, cell in cells.items()}
         text = line.decode("utf-8", "replace")

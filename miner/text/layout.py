@@ -34,10 +34,10 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Texts:
-    """Texts of n rows: both sides, the further columns, and the status of each row.
+    """Texts of n rows, and the status of each, ``state (n,) uint8``: READ, UNREADABLE or REPLACED.
 
-    ``state (n,) uint8`` is READ, UNREADABLE or REPLACED. Rows are unreadable, with empty texts,
-    under on_error="skip": for bytes that are not UTF-8, or without the columns asked for.
+    Under on_error="skip", rows that are not UTF-8 or lack a column are unreadable: their texts are
+    empty.
     """
 
     source: list[str]
@@ -156,10 +156,7 @@ class Layout:
         return tuple(_LONE_SURROGATE.sub("\ufffd", text) for text in fields), True
 
     def with_texts(self, raw: Raw, source: str, target: str) -> Raw:
-        """Return the row with other texts in its two columns; the rest is unchanged.
-
-        The row is valid UTF-8 then; texts that are the same stay as they stand.
-        """
+        """Return the row, valid UTF-8, with other texts in its two columns; the rest stays."""
         sides = [(source,), (target,)] if len(raw) == 2 else [(source, target)]
         out = []
         for line, format, columns, texts in zip(
@@ -173,8 +170,7 @@ class Layout:
     def with_cells(self, raw: Raw, cells: Mapping[str, str | float]) -> bytes:
         """Return the row as one line, with more cells at its end; of JSON, with more keys.
 
-        The row itself is unchanged, but two files become one row: source, target, and the
-        cells; tabs in the texts become spaces.
+        Two files become source, target and the cells; tabs in the texts become spaces.
         """
         if len(raw) == 1:
             return FORMATS[self.formats[0]].with_cells(raw[0], cells)

@@ -1,8 +1,7 @@
 """`Rows`: the raw rows of a bitext, aligned and counted, to be parsed or written back untouched.
 
-Reading is apart from parsing, because reading is quick and parsing is work for many processes: a
-`Rows` hands out blocks of raw records, and its `layout`, which can be sent to another process,
-turns them into texts.
+Reading is quick and parsing is work for many processes: a `Rows` hands out blocks of raw records,
+and its `layout`, which can be sent to another process, turns them into texts.
 """
 
 from __future__ import annotations
@@ -44,12 +43,12 @@ class Rows:
     """A bitext as raw rows: two files of a record a row, or one file with columns.
 
     Arguments as :func:`miner.text.bitext.read_bitext`. ``rewritable``: refuse text that cannot be
-    written back row by row: Parquet, BUCC, and two files with a header. ``columns``: those of the
-    one file, of any format, in place of both sides.
+    written back row by row: Parquet, BUCC, and two files with a header. ``columns``: columns of the
+    one file, of any format, in place of both sides. ``count``: number of rows, if it is known.
 
     Every iteration reads from the start. Of two files, standard input and pipes are held in memory;
-    of one, they can be iterated over only once. Raises CorpusError as `read_bitext` does, when it
-    is made (columns, unequal line counts: both files are counted) and while iterating.
+    of one, they can be iterated over only once. Raises CorpusError when it is made (columns,
+    unequal line counts) and while iterating.
     """
 
     def __init__(
@@ -82,7 +81,6 @@ class Rows:
         self.layout = Layout(names, formats, wanted, heads, on_error)
         # The unchanged first line, to be written back.
         self.head: bytes | None = None
-        # Rows in all, where it is known.
         self.count = count
         # Rows of the whole text before those of this piece of it.
         self.offset = 0
