@@ -40,6 +40,7 @@ def commands(
         terminal_width=WIDTH,
         max_content_width=WIDTH,
         help_option_names=["-h", "--help"],
+        show_default=True,
     )
     yield context.command_path, context
     if isinstance(command, click.Group):

@@ -16,6 +16,7 @@ from benchmarks.models.experiment_metrics import STS_DEV, ExperimentBench
 from miner.evaluation import sts
 from miner.evaluation.labelled_text import tsv_files
 from miner.filters.ngram_overlap import overlap
+from miner.papers.bounds import Bounds
 from miner.text.words import tokens
 from miner_train.development import read_graded
 from miner_train.papers import tune_bounds
@@ -24,10 +25,10 @@ from miner_train.recipes import RECIPES
 LANGUAGES = "de-en"
 # Pairs of a row, out of all that are translated; a part of P17's bounds.
 SHARE = 0.25
-SHARES: tuple[tune_bounds.Bounds, ...] = (
+SHARES: tuple[Bounds, ...] = (
     (0.0, 1.0), (0.0, 0.6), (0.0, 0.8), (0.2, 0.8), (0.2, 1.0), (0.3, 1.0)
 )  # fmt: skip
-LENGTHS: tuple[tune_bounds.Bounds, ...] = ((0, 10), (0, 15), (0, 30), (10, 30))
+LENGTHS: tuple[Bounds, ...] = ((0, 10), (0, 15), (0, 30), (10, 30))
 
 
 def measure(bench: ExperimentBench) -> Iterator[Results]:

@@ -22,7 +22,8 @@ from miner.evaluation import sts
 from miner.evaluation.evaluated_model import MinerModel
 from miner.evaluation.labelled_text import read_labelled, tsv_files
 from miner.papers.build import translate_all, whole
-from miner.papers.generator import Decoding, Generator, Rewriter
+from miner.papers.generation import Decoding
+from miner.papers.generator import Generator, Rewriter
 from miner.papers.rerank import means, rank
 from miner_train.papers.generator_config import GeneratorConfig
 from miner_train.papers.learn_generator import train_generator

@@ -14,6 +14,7 @@ import click
 
 import miner
 from miner.cli import interrupts
+from miner.cli.settings_options import Group
 from miner.errors import MinerError
 
 # In the order of ``miner --help``. Each is the command of its name in the module of its name.
@@ -44,7 +45,7 @@ COMMANDS = (
 )
 
 
-class Lazy(click.Group):
+class Lazy(Group):
     """A group whose commands are imported when they are asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -59,18 +60,23 @@ class Lazy(click.Group):
 
 @click.group(
     cls=Lazy,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="""\b
-Examples:
-  miner mine news.de.zst news.en.gz -o pairs.tsv.gz
-  miner train --source train.de --target train.en -o models/de-en
-  miner doctor
-
-Every command has worked examples at the end of its own --help.""",
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 100,
+        "show_default": True,
+    },
 )
 @click.version_option(miner.__version__, prog_name="miner")
 def cli() -> None:
-    """Find and score translation pairs in text of two languages."""
+    """Find and score translation pairs in text of two languages.
+
+    Examples:
+      miner mine news.de.zst news.en.gz -o pairs.tsv.gz
+      miner train --source train.de --target train.en -o models/de-en
+      miner doctor
+
+    Every command has worked examples at the end of its own --help.
+    """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

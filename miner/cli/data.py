@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from miner.cli.progress_bars import Progress
+from miner.cli.settings_options import Group
 
 if TYPE_CHECKING:
     from miner.datasets import Dataset, File, Got
@@ -15,44 +16,33 @@ if TYPE_CHECKING:
 MEGABYTE = 1_000_000
 
 
-@click.group(
-    epilog="""\b
-Examples:
-  miner data list
-  miner data get bucc2018 --pair de-en -o data"""
-)
+@click.group(cls=Group)
 def data() -> None:
-    """List and download public data sets for evaluation and training."""
+    """List and download public data sets for evaluation and training.
+
+    Examples:
+      miner data list
+      miner data get bucc2018 --pair de-en -o data
+    """
 
 
-@data.command(
-    name="list",
-    epilog="""\b
-Examples:
-  miner data list
-  miner data list bucc2018""",
-)
+@data.command("list")
 @click.argument("name", required=False)
 def list_(name: str | None) -> None:
     """Print a table of the known data sets, or all details of the set NAME.
 
     Nothing is downloaded. A size or checksum is 'unknown' where no source states it.
+
+    Examples:
+      miner data list
+      miner data list bucc2018
     """
     from miner.datasets import CATALOG, find
 
     click.echo("\n".join(table(CATALOG.values()) if name is None else details(find(name))))
 
 
-@data.command(
-    epilog="""\b
-Examples:
-  miner data get bucc2018 --pair de-en -o data
-  miner data get tatoeba --pair de-en --pair fr-en -o data
-  miner data get sts2012 sts2013 sts2014 sts2015 sts2016 sts2017 stsb sick-r msrpc -o data
-  miner data get europarl news-commentary --pair de-en -o data
-  miner data get opusparcus --pair de -o data
-  miner data get tatoeba --from https://mirror.example.org/sets -o data"""
-)
+@data.command()
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
 @click.option("-o", "--output", required=True, metavar="DIR", help="Directory for the data.")
 @click.option(
@@ -75,6 +65,14 @@ def get(names: tuple[str, ...], output: str, pairs: tuple[str, ...], mirror: str
     Repeat the command to resume an interrupted download; files that are there are not downloaded
     again. Downloads are kept in DIR/downloads, which may be deleted; DIR/SOURCES.json records
     address, licence and checksum of every file.
+
+    Examples:
+      miner data get bucc2018 --pair de-en -o data
+      miner data get tatoeba --pair de-en --pair fr-en -o data
+      miner data get sts2012 sts2013 sts2014 sts2015 sts2016 sts2017 stsb sick-r msrpc -o data
+      miner data get europarl news-commentary --pair de-en -o data
+      miner data get opusparcus --pair de -o data
+      miner data get tatoeba --from https://mirror.example.org/sets -o data
     """
     from miner.datasets import choose
     from miner.datasets import get as get_part

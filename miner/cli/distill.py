@@ -24,15 +24,7 @@ SETTINGS = (
 )
 
 
-@click.command(
-    cls=Command,
-    epilog="""\b
-Examples:
-  miner distill --teacher hf:encoders/LaBSE --text mono.zst -o models/static
-  miner distill --teacher hf:encoders/e5 --text 'news/*.zst' --bitext de-en.tsv.xz -o models/e5
-  miner distill --teacher models/lstm --text mono.zst --epochs 3 --cache work/lstm -o models/fast
-  miner mine news.de news.en --model models/static -o pairs.tsv""",
-)
+@click.command(cls=Command)
 @click.option(
     "--teacher",
     required=True,
@@ -54,11 +46,7 @@ Examples:
     help="Keep the teacher's vectors in DIR, for further students of the same text [beside the "
     "model, and removed at the end].",
 )
-@click.option(
-    "--comparer/--no-comparer",
-    default=True,
-    help="With --bitext, learn a comparer of tokens for the quality score.",
-)
+@options.comparer(", with --bitext")
 @options.loading()
 @options.device
 @options.threads
@@ -89,6 +77,12 @@ def distill(
     teacher's. Repeat the command of a killed run to continue it: no sentence is encoded twice.
 
     The dimension is at most the teacher's.
+
+    Examples:
+      miner distill --teacher hf:encoders/LaBSE --text mono.zst -o models/static
+      miner distill --teacher hf:encoders/e5 --text 'news/*.zst' --bitext de-en.tsv.xz -o models/e5
+      miner distill --teacher models/lstm --text mono.zst --epochs 3 --cache work -o models/fast
+      miner mine news.de news.en --model models/static -o pairs.tsv
     """
     if not mono and text.empty:
         raise click.UsageError("nothing to learn from: give --text, --bitext or both")

@@ -3,20 +3,20 @@
 import click
 
 import miner
+from miner.cli.settings_options import Command
 
 LIBRARIES = ("numpy", "h5py", "sentencepiece", "numba", "torch", "pyarrow", "backports.zstd")
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  miner doctor
-  miner doctor | tee report.txt     (paste it into a bug report)"""
-)
+@click.command(cls=Command)
 def doctor() -> None:
     """Print versions, devices and threads, and which of them a search uses.
 
     The exit code is 1 if mining cannot work.
+
+    Examples:
+      miner doctor
+      miner doctor | tee report.txt     (paste it into a bug report)
     """
     import platform
 

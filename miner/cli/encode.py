@@ -18,17 +18,7 @@ if TYPE_CHECKING:
     from miner.index.vectors import Encoded
 
 
-@click.command(
-    cls=Command,
-    epilog="""\b
-Examples:
-  miner encode news.de -o news.de.npy
-  miner encode part1.de.gz part2.de.gz --model models/de-en -o de.h5
-  miner encode crawl.jsonl.zst --column text --dtype float32 -o crawl.h5
-  miner encode 'de/*.zst' --work work/tasks --backend processes -o de.npy
-  zcat news.de.gz | miner encode - -o news.de.npy
-  miner index news.de --embeddings news.de.npy -o work/de""",
-)
+@click.command(cls=Command)
 @click.argument("corpus", nargs=-1, required=True)
 @click.option(
     "-o",
@@ -44,7 +34,6 @@ Examples:
     "--dtype",
     type=click.Choice(["float16", "float32"]),
     default="float16",
-    show_default=True,
     help="Type of the vectors; an index keeps float16.",
 )
 @sharding.work()
@@ -70,6 +59,14 @@ def encode(
     CORPUS is one file or several, or a pattern such as 'de/*.zst', plain or compressed, or - for
     standard input. Row i belongs to line i, without a header. Lines that are empty or left out have
     a row of zeros. The file appears when everything is done.
+
+    Examples:
+      miner encode news.de -o news.de.npy
+      miner encode part1.de.gz part2.de.gz --model models/de-en -o de.h5
+      miner encode crawl.jsonl.zst --column text --dtype float32 -o crawl.h5
+      miner encode 'de/*.zst' --work work/tasks --backend processes -o de.npy
+      zcat news.de.gz | miner encode - -o news.de.npy
+      miner index news.de --embeddings news.de.npy -o work/de
     """
     import numpy as np
 

@@ -4,7 +4,6 @@ One group of ten commands with common options and one run; its 400 lines stay to
 ``contrast`` and ``senteval``, which read other text, have files of their own.
 """
 
-import inspect
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,10 @@ import click
 from miner.cli import guard, options
 from miner.cli.evaluate_contrast import contrast
 from miner.cli.evaluate_senteval import senteval
-from miner.cli.evaluated import evaluated, report
+from miner.cli.evaluated import against, evaluated, report
 from miner.cli.option_types import NUMBER, Parsed
 from miner.cli.options import say, write_json
-from miner.cli.settings_options import Command
+from miner.cli.settings_options import Group
 from miner.encoder.loading import Loading
 from miner.errors import ArtifactError, CorpusError, NoTestSetError, resource_error
 
@@ -36,42 +35,28 @@ common = options.several(
     click.option(
         "--model",
         default="default",
-        show_default=True,
         metavar="DIR",
         help="Model directory, or hf:NAME; or a directory with the sentences of 'miner evaluate "
         "sentences' and vectors.npy (or .h5) from any other tool, a row for each sentence.",
     ),
     data_option,
-    click.option(
-        "--against",
-        metavar="DIR",
-        help="Another model: also print its metrics, and the differences with intervals and p.",
-    ),
-    options.json_file(),
     options.loading(),
-    options.device,
-    options.threads,
+    against,
 )
 
 
-@click.group(
-    epilog="""\b
-Examples:
-  miner evaluate mined pairs.tsv de-en.training.gold
-  miner evaluate all --data data --model models/de-en
-  miner evaluate sts --data data --against models/p19"""
-)
+@click.group(cls=Group)
 def evaluate() -> None:
-    """Measure mined pairs against a gold standard, or a model on public test sets."""
+    """Measure mined pairs against a gold standard, or a model on public test sets.
+
+    Examples:
+      miner evaluate mined pairs.tsv de-en.training.gold
+      miner evaluate all --data data --model models/de-en
+      miner evaluate sts --data data --against models/p19
+    """
 
 
-@evaluate.command(
-    epilog="""\b
-Examples:
-  miner search work/de work/en --ids -o pairs.tsv
-  miner evaluate mined pairs.tsv de-en.training.gold
-  miner evaluate mined pairs.tsv de-en.test.gold --threshold 1.2 --json result.json"""
-)
+@evaluate.command()
 @click.argument("pairs")
 @click.argument("gold")
 @click.option(
@@ -86,6 +71,11 @@ def mined(pairs: str, gold: str, threshold: float | None, json_file: str | None)
     GOLD is 'source id, tab, target id'. Write PAIRS by 'miner search --ids', without a threshold,
     so that the best one can be found. The best threshold is the one that maximises F1 on this
     very GOLD: report it as tuned, and take it to other data with --threshold.
+
+    Examples:
+      miner search work/de work/en --ids -o pairs.tsv
+      miner evaluate mined pairs.tsv de-en.training.gold
+      miner evaluate mined pairs.tsv de-en.test.gold --threshold 1.2 --json result.json
     """
     from miner.evaluation import metrics
     from miner.evaluation.gold import explain_mismatch, read_gold, read_pairs
@@ -113,118 +103,105 @@ def mined(pairs: str, gold: str, threshold: float | None, json_file: str | None)
         write_json(json_file, record, indent=2)
 
 
-def model_task(name: str, examples: str) -> Callable[[Any], click.Command]:
-    """Make the command of one evaluation task; the decorated function only holds its help."""
+def model_task(described: Callable[[], None]) -> click.Command:
+    """Make the command of one evaluation task of the function that holds its name and help."""
+    name = described.__name__
 
-    def decorate(described: Any) -> click.Command:
-        def command(**settings: Any) -> None:
-            _run((name,), **settings)
+    def command(**settings: Any) -> None:
+        _run((name,), **settings)
 
-        lines = "\n".join(f"  {line}" for line in examples.splitlines())
-        epilog = f"\b\nExamples:\n{lines}"
-        help = inspect.getdoc(described)
-        return evaluate.command(name, cls=Command, help=help, epilog=epilog)(common(command))
-
-    return decorate
+    return evaluate.command(name, help=described.__doc__)(common(command))
 
 
-@model_task(
-    "sts",
-    "miner evaluate sts --data data\n"
-    "miner evaluate sts --data data --model models/p19 --against default --json sts.json",
-)
+@model_task
 def sts() -> None:
     """Correlation of cosines with human judgements (STS 2012 to 2017, STS-B, SICK-R).
 
     Reads DIR/sts/*.tsv ('score, tab, sentence, tab, sentence'). Means of a year, and of all years,
     are over data sets, unweighted; sets that are not there are named.
+
+    Examples:
+      miner evaluate sts --data data
+      miner evaluate sts --data data --model models/p19 --against default --json sts.json
     """
 
 
-@model_task(
-    "tatoeba",
-    "miner evaluate tatoeba --data data --model models/de-en\n"
-    "miner evaluate tatoeba --data data --model laser",
-)
+@model_task
 def tatoeba() -> None:
     """Share of sentences whose nearest sentence is their translation, each way.
 
     Reads DIR/tatoeba/XX-en.tsv. Nearest by cosine, and by ratio margin.
+
+    Examples:
+      miner evaluate tatoeba --data data --model models/de-en
+      miner evaluate tatoeba --data data --model laser
     """
 
 
-@model_task(
-    "bucc",
-    "miner data get bucc2018 -o data\n"
-    "miner evaluate bucc --data data --model models/de-en --json bucc.json",
-)
+@model_task
 def bucc() -> None:
     """Mine translations hidden in two corpora, by the protocol of BUCC 2018.
 
     Reads DIR/bucc*/de-en/de-en.{training,test}.{de,en,gold}. The threshold is tuned on the training
     gold and applied to test. The task that the mteb suite calls BUCC.v2 is listed apart.
+
+    Examples:
+      miner data get bucc2018 -o data
+      miner evaluate bucc --data data --model models/de-en --json bucc.json
     """
 
 
-@model_task(
-    "paraphrase",
-    "miner evaluate paraphrase --data data\n"
-    "miner evaluate paraphrase --data data --against models/p18 --json paraphrase.json",
-)
+@model_task
 def paraphrase() -> None:
     """Detect paraphrases by a small classifier on two vectors, and by the cosine alone.
 
     Reads DIR/paraphrase/NAME.{train,dev,test}.tsv, of MSRPC, PIT-2015 or Opusparcus. Prints the
     similarities of every human grade: mean, t-test against the grade below, histogram. Needs
     scikit-learn.
+
+    Examples:
+      miner evaluate paraphrase --data data
+      miner evaluate paraphrase --data data --against models/p18 --json paraphrase.json
     """
 
 
-@model_task(
-    "noisy",
-    "miner evaluate noisy --data data --model models/de-en\n"
-    "miner evaluate noisy --data data --against models/p19",
-)
+@model_task
 def noisy() -> None:
     """AUC and average precision of scores on labelled noisy bitext.
 
     Reads DIR/noisy/de-en.NAME-labelled.tsv, the label 1 or 0 in column 3.
+
+    Examples:
+      miner evaluate noisy --data data --model models/de-en
+      miner evaluate noisy --data data --against models/p19
     """
 
 
-@model_task(
-    "speed",
-    "miner evaluate speed --data data --model models/de-en\n"
-    "miner evaluate speed --data data --threads 2",
-)
+@model_task
 def speed() -> None:
     """Sentences/s from text to vectors, and from token ids to vectors.
 
     On one thread and on all, on the English text of the other evaluations in DIR.
+
+    Examples:
+      miner evaluate speed --data data --model models/de-en
+      miner evaluate speed --data data --threads 2
     """
 
 
-@evaluate.command(
-    "all",
-    cls=Command,
-    epilog="""\b
-Examples:
-  miner evaluate all --data data
-  miner evaluate all --data data --model models/de-en --against default --json all.json""",
-)
+@evaluate.command("all")
 @common
 def every(**settings: Any) -> None:
-    """Run all evaluations that DIR has text for, and print one table of their main metrics."""
+    """Run all evaluations that DIR has text for, and print one table of their main metrics.
+
+    Examples:
+      miner evaluate all --data data
+      miner evaluate all --data data --model models/de-en --against default --json all.json
+    """
     _run(TASKS, **settings)
 
 
-@evaluate.command(
-    epilog="""\b
-Examples:
-  miner evaluate sentences --data data -o laser
-  miner evaluate sentences --data data --task sts --task tatoeba -o laser
-  miner evaluate all --data data --model laser"""
-)
+@evaluate.command()
 @data_option
 @click.option(
     "--task",
@@ -245,6 +222,11 @@ def sentences(data: Path, names: tuple[str, ...], output: str) -> None:
 
     Encode the lines of DIR/sentences.txt in their order, and put the vectors beside them as
     vectors.npy or vectors.h5: DIR is then a --model of every evaluation but speed.
+
+    Examples:
+      miner evaluate sentences --data data -o laser
+      miner evaluate sentences --data data --task sts --task tatoeba -o laser
+      miner evaluate all --data data --model laser
     """
     from miner.evaluation import suite
     from miner.evaluation.evaluated_model import SENTENCES, vector_files, write_sentences
@@ -274,14 +256,7 @@ def language_place(text: str) -> tuple[str, str]:
     return language, place
 
 
-@evaluate.command(
-    epilog="""\b
-Examples:
-  miner evaluate languages scores.tsv --distances benchmarks/models/distances.tsv
-  miner evaluate languages scores.tsv --model de=models/de-en --text de=de-en.tsv.gz
-  miner evaluate languages scores.tsv --model de=m/de --text de=de.tsv --json found.json
-  miner evaluate languages scores.tsv --distances with-overlap.tsv --split 0.3"""
-)
+@evaluate.command()
 @click.argument("scores")
 @click.option(
     "--distances",
@@ -325,6 +300,12 @@ def languages(
     same English sentences. Prints SCORES beside the columns of --distances and the overlap of both
     sides of --text (distinct pieces of the vocabulary that both sides use / that either uses), and
     Spearman's correlation of each column with the scores. Lines that start with # are comments.
+
+    Examples:
+      miner evaluate languages scores.tsv --distances benchmarks/models/distances.tsv
+      miner evaluate languages scores.tsv --model de=models/de-en --text de=de-en.tsv.gz
+      miner evaluate languages scores.tsv --model de=m/de --text de=de.tsv --json found.json
+      miner evaluate languages scores.tsv --distances with-overlap.tsv --split 0.3
     """
     from miner.papers import language_overlap as overlap
 

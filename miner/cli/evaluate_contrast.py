@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from miner.cli import guard, options
-from miner.cli.evaluated import run_task
+from miner.cli.evaluated import models, run_task
 from miner.cli.settings_options import Command
 from miner.text.formats import BitextFormat
 
 
-@click.command(
-    cls=Command,
-    epilog="""\b
-Examples:
-  miner evaluate contrast --bitext news.de-en.tsv
-  miner evaluate contrast --bitext news.de-en.tsv --write cases.tsv --json contrast.json
-  miner evaluate contrast --cases demetr.tsv.xz --language german --language french
-  miner evaluate contrast --cases cases.tsv --model models/new --against default""",
-)
+@click.command(cls=Command)
 @click.option(
     "--bitext", metavar="FILE", help="Translations to make cases from: a tsv, the target English."
 )
@@ -40,17 +34,10 @@ Examples:
     "--count",
     type=click.IntRange(1),
     default=1000,
-    show_default=True,
     help="Most cases of a kind that are made.",
 )
 @click.option("--write", metavar="FILE", help="Write the cases, to be read or given as --cases.")
-@options.model
-@click.option(
-    "--against", metavar="DIR", help="Another model: print its shares too, and the differences."
-)
-@options.json_file()
-@options.device
-@options.threads
+@models
 def contrast(
     bitext: str | None,
     layout: BitextFormat,
@@ -58,18 +45,20 @@ def contrast(
     languages: tuple[str, ...],
     count: int,
     write: str | None,
-    model: str,
-    against: str | None,
-    json_file: str | None,
-    device: str,
-    threads: int | None,
+    **models: Any,
 ) -> None:
     """Share of contrast cases in which a score prefers a translation to its corruption.
 
     A case is a translation and a copy of it with one fault: another number, a negation added or
     removed, an antonym, another name, two names swapped, a clause omitted or added, a word added,
-    another gender or tense. Cases are made from --bitext, or read from --cases, for example those
-    of DEMETR, whose severities are reported too. The choice of cases depends on the text alone.
+    another gender or tense. Cases are made from --bitext, chosen by the text alone, or read from
+    --cases, with the severities of DEMETR.
+
+    Examples:
+      miner evaluate contrast --bitext news.de-en.tsv
+      miner evaluate contrast --bitext news.de-en.tsv --write cases.tsv --json contrast.json
+      miner evaluate contrast --cases demetr.tsv.xz --language german --language french
+      miner evaluate contrast --cases cases.tsv --model models/new --against default
     """
     from miner.evaluation import contrast as task
     from miner.text.bitext import read_bitext
@@ -80,8 +69,7 @@ def contrast(
         raise click.UsageError("--scol and --tcol belong to --bitext")
     if bitext is not None and languages:
         raise click.UsageError("--language belongs to --cases")
-    inputs = [name for name in (bitext, cases) if name is not None]
-    guard.check(inputs, {"--write": write, "--json": json_file})
+    guard.check([bitext, cases], {"--write": write, "--json": models["json_file"]})
     if cases is not None:
         chosen = task.read_cases(cases, languages)
     else:
@@ -92,10 +80,7 @@ def contrast(
         task.write_cases(chosen, write)
     run_task(
         lambda one, progress: task.evaluate(one, chosen, progress),
-        (model, against),
-        units="cases",
-        resampled="translations",
-        json_file=json_file,
-        device=device,
-        threads=threads,
+        "cases",
+        "translations",
+        **models,
     )

@@ -3,65 +3,47 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from miner.cli import guard, options
-from miner.cli.evaluated import run_task
+from miner.cli import guard
+from miner.cli.evaluated import models, run_task
 from miner.cli.settings_options import Command
 
 SETS = ("MR", "CR", "SUBJ", "MPQA", "SST2", "SST5", "TREC", "MRPC", "SICK-E", "SICK-R", "STS-B")
 
 
-@click.command(
-    cls=Command,
-    epilog="""\b
-Examples:
-  miner data get senteval-small sst trec sick-e msrpc stsb -o data
-  miner evaluate senteval data
-  miner evaluate senteval SentEval/data --model models/de-en --against default
-  miner evaluate senteval data --only TREC --only MRPC --folds 5 --json senteval.json""",
-)
+@click.command(cls=Command)
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--only", multiple=True, type=click.Choice(SETS), help="Only this set; repeatable.")
 @click.option(
     "--folds",
     type=click.IntRange(2, 10),
     default=10,
-    show_default=True,
     help="Folds of cross-validation; fewer than SentEval's ten save time.",
 )
-@options.model
-@click.option("--against", metavar="DIR", help="Another model: print its metrics, too.")
-@options.json_file()
-@options.device
-@options.threads
-def senteval(
-    directory: Path,
-    only: tuple[str, ...],
-    folds: int,
-    model: str,
-    against: str | None,
-    json_file: str | None,
-    device: str,
-    threads: int | None,
-) -> None:
+@models
+def senteval(directory: Path, only: tuple[str, ...], folds: int, **models: Any) -> None:
     """Logistic regression on frozen vectors, with the folds and grids of SentEval.
 
     DIR has SentEval's folders (MR, CR, SUBJ, MPQA, SST, TREC, MRPC, SICK, STS), itself or in
     'downstream' or 'senteval'; MRPC, SICK-R and STS-B are found in the layout of 'miner data get'
     too. Accuracy, or Pearson's correlation of SICK-R and STS-B. Ten folds of MR, CR, SUBJ and MPQA
     take minutes each.
+
+    Examples:
+      miner data get senteval-small sst trec sick-e msrpc stsb -o data
+      miner evaluate senteval data
+      miner evaluate senteval SentEval/data --model models/de-en --against default
+      miner evaluate senteval data --only TREC --only MRPC --folds 5 --json senteval.json
     """
     from miner.papers import senteval as task
 
-    guard.check([], {"--json": json_file})
+    guard.check([], {"--json": models["json_file"]})
     run_task(
         lambda one, progress: task.evaluate(one, directory, progress, only or SETS, folds),
-        (model, against),
-        units="sets",
-        resampled="test items",
-        json_file=json_file,
-        device=device,
-        threads=threads,
+        "sets",
+        "test items",
+        **models,
     )

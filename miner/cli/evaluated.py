@@ -1,4 +1,4 @@
-"""Evaluation of one model, or of two: runs, metrics, differences, JSON."""
+"""Evaluation of one model, or of two: options, runs, metrics, differences, JSON."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from miner.cli import options
 from miner.cli.options import write_json
 from miner.cli.progress_bars import Progress
 
@@ -17,13 +18,27 @@ if TYPE_CHECKING:
     from miner.evaluation.results import TaskResult
     from miner.evaluation.suite import LeftOut
 
+against = options.several(
+    click.option(
+        "--against",
+        metavar="DIR",
+        help="Another model: also print its metrics, and the differences with intervals and p.",
+    ),
+    options.json_file(),
+    options.device,
+    options.threads,
+)
+# Options of `run_task`.
+models = options.several(options.model, against)
+
 
 def run_task(
     evaluate: Callable[[EvaluatedModel, Progress], TaskResult],
-    models: tuple[str, str | None],
-    *,
     units: str,
     resampled: str,
+    *,
+    model: str,
+    against: str | None,
     json_file: str | None,
     device: str,
     threads: int | None,
@@ -34,7 +49,7 @@ def run_task(
     """
     from miner.evaluation.evaluated_model import MinerModel
 
-    opened = [MinerModel(one, threads, device) for one in models if one is not None]
+    opened = [MinerModel(one, threads, device) for one in (model, against) if one is not None]
     found = evaluated(opened, lambda one, progress: [evaluate(one, progress)], units)
     report(opened, found, resampled, json_file)
 

@@ -14,13 +14,7 @@ if TYPE_CHECKING:
     from miner.scoring.explain import Explanation, Token
 
 
-@click.command(
-    cls=Command,
-    epilog="""\b
-Examples:
-  miner explain default "Der Zug kommt um 18 Uhr an." "The train arrives at 18."
-  miner explain models/de-en "Wir kaufen ein Haus." "We are selling our car." """,
-)
+@click.command(cls=Command)
 @click.argument("model")
 @click.argument("source", type=SENTENCE)
 @click.argument("target", type=SENTENCE)
@@ -32,6 +26,10 @@ def explain(model: str, source: str, target: str, languages: tuple[str | None, s
     probability comes from the two sentences alone. A search also compares rivals: does another
     sentence fit better? Of a model with a comparer, the objection is how much a token speaks
     against the pair, in log-odds; below 0 it speaks for it.
+
+    Examples:
+      miner explain default "Der Zug kommt um 18 Uhr an." "The train arrives at 18."
+      miner explain models/de-en "Wir kaufen ein Haus." "We are selling our car."
     """
     from miner.encoder.open_encoder import open_encoder
     from miner.scoring.explain import explain as explain_pair

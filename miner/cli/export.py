@@ -8,18 +8,13 @@ import click
 
 from miner.cli import guard, options
 from miner.cli.options import say
+from miner.cli.settings_options import Command
 
 # Those of miner.encoder.export, which loads numpy.
 FORMATS = ("sentence-transformers", "model2vec", "onnx", "safetensors")
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  miner export default --to model2vec -o exported
-  miner export models/de-en --to sentence-transformers --licence cc-by-4.0 -o exported
-  miner export models/de-en --to onnx --check news.de -o exported"""
-)
+@click.command(cls=Command)
 @click.argument("model")
 @click.option(
     "--to",
@@ -32,7 +27,6 @@ Examples:
     "--dtype",
     type=click.Choice(["float32", "float16"]),
     default="float32",
-    show_default=True,
     help="Type of the table.",
 )
 @click.option(
@@ -61,6 +55,11 @@ def export(
     MODEL is a model directory, or 'default', whose encoder is a mean of pieces. DIR gets the table
     of embeddings, a tokenizer with the same ids, and a model card; the libraries need not be
     installed. Verification stays behind: it is no part of an encoder.
+
+    Examples:
+      miner export default --to model2vec -o exported
+      miner export models/de-en --to sentence-transformers --licence cc-by-4.0 -o exported
+      miner export models/de-en --to onnx --check news.de -o exported
     """
     from miner.encoder import export as exporting
     from miner.encoder.export_card import card

@@ -55,19 +55,7 @@ outputs = Settings(Outputs, "outputs")
 choosing = Settings(Choice, "choice")()
 
 
-@click.command(
-    cls=Command,
-    epilog="""\b
-Examples:
-  miner filter web.tsv.gz --source-lang de --target-lang en -o clean.tsv.gz --rejected bad.tsv.gz
-  miner filter web.tsv.gz --report filter.html -o clean.tsv.gz
-  miner filter --source web.de --target web.en --config filters.toml -o clean.de clean.en
-  miner filter web.tsv --target-words 5M -o clean.tsv
-  miner filter web.tsv --dry-run 10000
-  miner filter web.tsv --threshold 0.5 --work web.work -o clean.tsv
-  miner filter 'web/*.tsv.zst' --backend processes -o clean/ --rejected bad/
-  miner filter --list""",
-)
+@click.command(cls=Command)
 @click.argument("files", nargs=-1, metavar="[BITEXT]")
 @options.sides
 @outputs("kept", "rejected", "page")
@@ -129,6 +117,16 @@ def filter(
     BITEXT, --source and --target may be patterns such as 'web/*.tsv.zst'. Their files are filtered
     as if they were one; -o, --rejected and --scores-jsonl are then directories, with a file of its
     name for each, and so they are with --backend.
+
+    Examples:
+      miner filter web.tsv.gz --source-lang de --target-lang en -o clean.tsv.gz --rejected bad.tsv
+      miner filter web.tsv.gz --report filter.html -o clean.tsv.gz
+      miner filter --source web.de --target web.en --config filters.toml -o clean.de clean.en
+      miner filter web.tsv --target-words 5M -o clean.tsv
+      miner filter web.tsv --dry-run 10000
+      miner filter web.tsv --threshold 0.5 --work web.work -o clean.tsv
+      miner filter 'web/*.tsv.zst' --backend processes -o clean/ --rejected bad/
+      miner filter --list
     """
     if listing:
         click.echo(filtering.listing())
@@ -166,7 +164,7 @@ def filter(
         guard.check_writable([path for path in named.values() if path is not None])
         pages = ("--report", "--scores-jsonl")
         texts = {name: path for name, path in named.items() if name not in pages}
-        guard.check_written(texts, filtering.format_of(inputs, layout))
+        guard.check_suffixes(texts, written=filtering.format_of(inputs, layout))
     plan = dataclasses.replace(plan, repair=plan.repair or repair)
     filtering.refuse_choice(plan, choice, threshold)
     if threshold is not None:

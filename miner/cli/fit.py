@@ -21,15 +21,7 @@ from miner.text.formats import BitextFormat
 PRECISION = 0.98
 
 
-@click.command(
-    cls=Command,
-    epilog="""\b
-Examples:
-  miner fit --model hf:encoders/LaBSE --bitext de-en.tsv.xz -o models/labse-de-en
-  miner fit --model hf:encoders/e5 --bitext 'train/*-en/*.tsv.xz' -o models/e5
-  miner fit --model model2vec:encoders/potion --mined news.de news.en -o models/potion
-  miner mine news.de news.en --model models/labse-de-en -o pairs.tsv""",
-)
+@click.command(cls=Command)
 @click.option(
     "--model",
     required=True,
@@ -45,14 +37,8 @@ Examples:
     f"estimated precision of {PRECISION} are learned from.",
 )
 @options.languages()
-@click.option("--pieces", default=32_000, show_default=True, help="Size of the vocabulary.")
-@click.option(
-    "--comparer/--no-comparer",
-    default=False,
-    show_default=True,
-    help="Learn a comparer of tokens for the quality score, too: the encoder then encodes many "
-    "more sentences.",
-)
+@click.option("--pieces", default=32_000, help="Size of the vocabulary.")
+@options.comparer(", for which the encoder encodes many more sentences", default=False)
 @options.loading()
 @options.device
 @options.threads
@@ -77,6 +63,12 @@ def fit(
     verifier, quality score and decoys of its own. It works wherever a model does: mine, search,
     score, filter, explain. Indexes that the encoder built stay valid. Give 10,000 translations
     or more, or two texts to mine them from.
+
+    Examples:
+      miner fit --model hf:encoders/LaBSE --bitext de-en.tsv.xz -o models/labse-de-en
+      miner fit --model hf:encoders/e5 --bitext 'train/*-en/*.tsv.xz' -o models/e5
+      miner fit --model model2vec:encoders/potion --mined news.de news.en -o models/potion
+      miner mine news.de news.en --model models/labse-de-en -o pairs.tsv
     """
     if split_name(model) is None:
         raise click.UsageError(

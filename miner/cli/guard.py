@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import permutations
 from pathlib import Path
 
 import click
@@ -37,30 +38,23 @@ def artifact(path: str | os.PathLike[str]) -> str | None:
 
 
 def check(inputs: Iterable[str | None], outputs: Mapping[str, str | None]) -> None:
-    """Refuse outputs that would destroy something.
+    """Refuse outputs that would destroy something, by a UsageError that names both places.
 
     inputs: files or directories that the command reads; ``-`` and None count for nothing.
-    outputs: by the option that names each, files or directories that it writes; likewise.
-    Raises UsageError, naming both options or paths, where two outputs are one place, an output lies
-    inside of another, an output is an input or lies inside of one, an input lies inside of an
-    output, or an output lies inside of a model, an index or a checkpoint.
+    outputs: by the option that names each, files or directories that it writes; likewise. They may
+        not be, contain or lie inside of each other or an input, nor lie inside of an artifact.
     """
     given = {option: path for option, path in outputs.items() if path and _replaced(path)}
     places = {option: Path(path).resolve() for option, path in given.items()}
-    seen: dict[Path, str] = {}
-    for option, place in places.items():
-        if place in seen:
+    for other, option in permutations(places, 2):
+        if places[option] == places[other]:
             raise click.UsageError(
-                f"{seen[place]} and {option} are both {given[option]}; name two places"
+                f"{other} and {option} are both {given[option]}; name two places"
             )
-        seen[place] = option
-    for option, place in places.items():
-        for parent in place.parents:
-            if parent in seen:
-                raise click.UsageError(
-                    f"{option} {given[option]} lies inside {seen[parent]} {given[seen[parent]]}; "
-                    "name another place"
-                )
+        if places[other] in places[option].parents:
+            raise click.UsageError(
+                f"{option} {given[option]} lies inside {other} {given[other]}; name another place"
+            )
     read = [(path, Path(path).resolve()) for path in inputs if path and path != "-"]
     for option, place in places.items():
         for path, corpus in read:
@@ -96,30 +90,21 @@ def check_writable(paths: Sequence[str]) -> None:
         codec(path)
 
 
-def check_suffixes(outputs: Mapping[str, str | None], tables: Sequence[str] = ()) -> None:
+def check_suffixes(
+    outputs: Mapping[str, str | None], tables: Sequence[str] = (), written: str | None = None
+) -> None:
     """Refuse text outputs, by the option that names each, whose suffix promises another format.
 
-    Raises UsageError; the rule is that of :func:`miner.text.formats.check_suffix`.
+    Raises UsageError by the rules of :func:`miner.text.formats.check_suffix` and, where the format
+    that is ``written`` is known, of :func:`miner.text.formats.check_written`.
     """
-    from miner.text.formats import check_suffix
+    from miner.text import formats
 
-    _check_each(outputs, lambda path: check_suffix(path, tables))
-
-
-def check_written(outputs: Mapping[str, str | None], written: str) -> None:
-    """Refuse text outputs whose suffix promises another format than the one ``written`` there.
-
-    Raises UsageError; the rule is that of :func:`miner.text.formats.check_written`.
-    """
-    from miner.text.formats import check_written
-
-    _check_each(outputs, lambda path: check_written(path, written))
-
-
-def _check_each(outputs: Mapping[str, str | None], check: Callable[[str], None]) -> None:
     for option, path in outputs.items():
         try:
-            check(path or "")
+            formats.check_suffix(path or "", tables)
+            if written is not None:
+                formats.check_written(path or "", written)
         except ValueError as error:
             raise click.UsageError(f"{option} {error}") from None
 

@@ -18,20 +18,7 @@ if TYPE_CHECKING:
     from miner.index.index import Index
 
 
-@click.command(
-    cls=Command,
-    epilog="""\b
-Examples:
-  miner index news.de --model models/de-en -o work/de
-  miner index part1.de.gz part2.de.gz -o work/de
-  miner index de-en.training.de --format bucc -o work/de
-  miner index crawl.jsonl.zst --column text -o work/crawl
-  miner index more.de --add -o work/de
-  miner index 'de/*.zst' --work work/tasks --backend processes -o work/de
-  miner index news.de --model hf:encoders/LaBSE -o work/de-labse
-  miner index news.de --embeddings laser.raw --dim 1024 -o work/de-laser
-  miner index more.de --embeddings more.raw --dim 1024 --add -o work/de-laser""",
-)
+@click.command(cls=Command)
 @click.argument("corpus", nargs=-1, required=True)
 @click.option("-o", "--output", required=True, metavar="DIR", help="The index directory.")
 @options.model
@@ -74,6 +61,17 @@ def index(
     standard input. Empty lines are counted but not encoded, so that line numbers stay. The
     directory appears when everything is done. An older index there is kept unless --overwrite
     replaces it or --add appends to it.
+
+    Examples:
+      miner index news.de --model models/de-en -o work/de
+      miner index part1.de.gz part2.de.gz -o work/de
+      miner index de-en.training.de --format bucc -o work/de
+      miner index crawl.jsonl.zst --column text -o work/crawl
+      miner index more.de --add -o work/de
+      miner index 'de/*.zst' --work work/tasks --backend processes -o work/de
+      miner index news.de --model hf:encoders/LaBSE -o work/de-labse
+      miner index news.de --embeddings laser.raw --dim 1024 -o work/de-laser
+      miner index more.de --embeddings more.raw --dim 1024 --add -o work/de-laser
     """
     from miner.index.index import Index
 

@@ -18,17 +18,7 @@ if TYPE_CHECKING:
     from miner.index.index import Index
 
 
-@click.command(
-    cls=Command,
-    epilog="""\b
-Examples:
-  miner mine news.de.zst news.en.gz -o pairs.tsv.gz
-  miner mine news.de news.en --model models/de-en --target-precision 0.9 -o pairs.parquet
-  miner mine news.de news.en --top-n 1000 --work work -o pairs.tsv
-  miner mine news.de news.en --model hf:encoders/LaBSE -o pairs.tsv
-  miner mine 'de/*.zst' 'en/*.zst' --work work --backend processes -o pairs/
-  zcat crawl.de.gz | miner mine - crawl.en > pairs.tsv""",
-)
+@click.command(cls=Command)
 @mining_arguments
 def mine(
     source: str,
@@ -53,6 +43,14 @@ def mine(
     keeps the pairs with an estimated precision of 0.95; with --rank margin and the default margin,
     retrieval and k, those above the model's own threshold, which is only a start. --threshold 0
     keeps all.
+
+    Examples:
+      miner mine news.de.zst news.en.gz -o pairs.tsv.gz
+      miner mine news.de news.en --model models/de-en --target-precision 0.9 -o pairs.parquet
+      miner mine news.de news.en --top-n 1000 --work work -o pairs.tsv
+      miner mine news.de news.en --model hf:encoders/LaBSE -o pairs.tsv
+      miner mine 'de/*.zst' 'en/*.zst' --work work --backend processes -o pairs/
+      zcat crawl.de.gz | miner mine - crawl.en > pairs.tsv
     """
     from miner.cli.index import describe
     from miner.cli.progress_bars import Progress

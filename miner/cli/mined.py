@@ -84,7 +84,7 @@ class Output:
             raise click.UsageError("--bucc writes text; Parquet has all columns")
         guard.check_suffixes({"-o": self.output}, (".parquet",))
         if self.bucc:
-            guard.check_written({"-o": self.output}, "tsv")
+            guard.check_suffixes({"-o": self.output}, written="tsv")
         elif self.output.endswith(".bucc") or ".bucc." in self.output:
             raise click.UsageError(
                 f"-o {self.output}: scores and texts would be written there; give --bucc for "

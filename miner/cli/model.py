@@ -6,61 +6,54 @@ import click
 
 from miner.cli import guard, options
 from miner.cli.progress_bars import Progress
+from miner.cli.settings_options import Group
 
 
-@click.group(
-    epilog="""\b
-Examples:
-  miner model list
-  miner model info
-  miner model get https://example.org/releases/large.tar.gz -o models/large"""
-)
+@click.group(cls=Group)
 def model() -> None:
-    """List and describe models, and download the model of a release."""
+    """List and describe models, and download the model of a release.
+
+    Examples:
+      miner model list
+      miner model info
+      miner model get https://example.org/releases/large.tar.gz -o models/large
+    """
 
 
-@model.command(
-    name="list",
-    epilog="""\b
-Examples:
-  miner model list
-  miner model list models""",
-)
+@model.command("list")
 @click.argument("places", metavar="[DIR]...", nargs=-1)
 def list_(places: tuple[str, ...]) -> None:
     """Print a table of the model that ships and of the models in each DIR.
 
     DIR is a model directory, or a directory of model directories.
+
+    Examples:
+      miner model list
+      miner model list models
     """
     from miner.encoder.model_info import models_in, table
 
     click.echo("\n".join(table(models_in(places))))
 
 
-@model.command(
-    epilog="""\b
-Examples:
-  miner model info
-  miner model info models/de-en"""
-)
+@model.command()
 @click.argument("name", metavar="[MODEL]", default="default")
 def info(name: str) -> None:
     """Print encoder, size, fingerprint, training text and metrics of MODEL, and its card.
 
     MODEL is a model directory [default: the model that ships]. The card is its README.md, with
     languages, licences and limits.
+
+    Examples:
+      miner model info
+      miner model info models/de-en
     """
     from miner.encoder.model_info import facts
 
     click.echo("\n".join(facts(name)))
 
 
-@model.command(
-    epilog="""\b
-Examples:
-  miner model get https://example.org/releases/large.tar.gz -o models/large
-  miner mine news.de news.en --model models/large -o pairs.tsv"""
-)
+@model.command()
 @click.argument("address")
 @click.option("-o", "--output", required=True, metavar="DIR", help="The model directory to make.")
 @click.option(
@@ -75,6 +68,10 @@ def get(address: str, output: str, sha256: str | None, overwrite: bool) -> None:
     ADDRESS ends in .tar.gz, .tgz, .tar.bz2, .tar.xz or .zip. Repeat the command to resume an
     interrupted download. DIR appears only when every file of the model has the checksum that the
     model states. Without --sha256 the SHA-256 of the archive is printed for you to compare.
+
+    Examples:
+      miner model get https://example.org/releases/large.tar.gz -o models/large
+      miner mine news.de news.en --model models/large -o pairs.tsv
     """
     from miner.datasets.model_archive import get_model
 

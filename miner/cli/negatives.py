@@ -25,15 +25,7 @@ MARGIN = 0.4
 SIZES = (1, 20, 40, 120)
 
 
-@click.command(
-    cls=Command,
-    epilog="""\b
-Examples:
-  miner negatives default web.de-en.tsv.gz
-  miner negatives models/de-en --source web.de --target web.en --mega-batch 1 --mega-batch 100
-  miner negatives models/de-en web.de-en.tsv.gz --batch 2048 --mega-batch 4 --examples 20
-  miner negatives models/english paraphrases.tsv --negatives-from either --seed 2""",
-)
+@click.command(cls=Command)
 @click.argument("model")
 @options.bitext
 @click.option(
@@ -43,25 +35,17 @@ Examples:
     type=click.IntRange(1),
     multiple=True,
     default=SIZES,
-    show_default=True,
     help="Batches pooled to choose negatives from; repeatable.",
 )
-@click.option(
-    "--batch", type=click.IntRange(1), default=128, show_default=True, help="Pairs of one batch."
-)
+@click.option("--batch", type=click.IntRange(1), default=128, help="Pairs of one batch.")
 @click.option(
     "--negatives-from",
     type=click.Choice(["opposite", "either"]),
     default="opposite",
-    show_default=True,
     help="From the opposite column, or from both (one language in both).",
 )
-@click.option(
-    "--examples", type=click.IntRange(0), default=5, show_default=True, help="Pairs to show."
-)
-@click.option(
-    "--seed", type=click.IntRange(0), default=1, show_default=True, help="Decides which pairs."
-)
+@click.option("--examples", type=click.IntRange(0), default=5, help="Pairs to show.")
+@click.option("--seed", type=click.IntRange(0), default=1, help="Decides which pairs.")
 @options.bitext_format()
 @options.threads
 def negatives(
@@ -83,10 +67,16 @@ def negatives(
     standard input; or give two aligned files by --source and --target. A sample of pairs, as many
     as the largest mega-batch has, is divided into mega-batches of each size. Each sentence gets the
     nearest sentence of its mega-batch that is no translation, as 'miner train' chooses it. Pairs
-    after the last whole mega-batch are left out. The examples are pairs of every size.
+    after the last whole mega-batch are left out.
 
     The larger the mega-batch, the nearer the negatives. Check that they are still wrong: among very
     many pairs, the nearest may be a good translation too.
+
+    Examples:
+      miner negatives default web.de-en.tsv.gz
+      miner negatives models/de-en --source web.de --target web.en --mega-batch 1 --mega-batch 100
+      miner negatives models/de-en web.de-en.tsv.gz --batch 2048 --mega-batch 4 --examples 20
+      miner negatives models/english paraphrases.tsv --negatives-from either --seed 2
     """
     import numpy as np
 

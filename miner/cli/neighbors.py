@@ -25,16 +25,7 @@ if TYPE_CHECKING:
     from miner.text.corpus import Reader
 
 
-@click.command(
-    cls=Command,
-    epilog="""\b
-Examples:
-  miner neighbors default news.en.gz "The train arrives at six." "He is ill."
-  miner neighbors models/de-en news.en.gz "Der Zug kommt um sechs an." -k 3
-  miner neighbors models/de-en work/en "Der Zug kommt um sechs an."
-  head -20 news.de | miner neighbors default de-en.test.en.xz - --format bucc
-  miner neighbors models/separate news.en "Er ist krank." --side target --query-side source""",
-)
+@click.command(cls=Command)
 @click.argument("model")
 @click.argument("corpus")
 @click.argument("sentences", nargs=-1, required=True, metavar="SENTENCE...", type=SENTENCE)
@@ -44,7 +35,6 @@ Examples:
     "k",
     type=click.IntRange(1),
     default=10,
-    show_default=True,
     help="Number of neighbours to show for each SENTENCE.",
 )
 @click.option(
@@ -83,6 +73,13 @@ def neighbors(
 
     Each sentence is followed by its neighbours, best first, with their cosine and line number in
     CORPUS (or id, if it has ids). Duplicates are shown once, with their number.
+
+    Examples:
+      miner neighbors default news.en.gz "The train arrives at six." "He is ill."
+      miner neighbors models/de-en news.en.gz "Der Zug kommt um sechs an." -k 3
+      miner neighbors models/de-en work/en "Der Zug kommt um sechs an."
+      head -20 news.de | miner neighbors default de-en.test.en.xz - --format bucc
+      miner neighbors models/separate news.en "Er ist krank." --side target --query-side source
     """
     import numpy as np
 

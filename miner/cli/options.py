@@ -71,7 +71,6 @@ threads = Settings(SearchSettings, "")("threads")
 model = click.option(
     "--model",
     default="default",
-    show_default=True,
     metavar="DIR",
     help="Model directory; 'default' is the one that ships (sixteen languages and English). "
     "hf:DIR_OR_NAME is one of sentence-transformers, model2vec:DIR_OR_NAME one of model2vec.",
@@ -111,7 +110,6 @@ factory = click.option(
     "--index",
     "factory",
     default="flat",
-    show_default=True,
     metavar="FACTORY",
     help="flat is exact; a FAISS factory string (IVF1024,PQ50x8) makes a compressed index, whose "
     "neighbours are scored again exactly.",
@@ -124,7 +122,6 @@ def device_of(what: str, more: str = "") -> Decorator:
         "--device",
         type=click.Choice(DEVICES),
         default="auto",
-        show_default=True,
         help=f"{what}; cuda without a GPU is an error.{more}",
     )
 
@@ -136,6 +133,12 @@ def overwrite(what: str = "a model") -> Decorator:
     """Flag to replace a directory."""
     help = f"Replace {what} that is in DIR already."
     return click.option("--overwrite", is_flag=True, help=help)
+
+
+def comparer(more: str = "", default: bool = True) -> Decorator:
+    """Flag to learn a comparer of tokens with a model."""
+    help = f"Learn a comparer of tokens for the quality score{more}."
+    return click.option("--comparer/--no-comparer", default=default, help=help)
 
 
 def json_file(what: str = "all metrics", more: str = " as JSON") -> Decorator:

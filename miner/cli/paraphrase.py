@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -16,48 +13,33 @@ from miner.cli.paraphrase_generate import generate, train
 from miner.cli.paraphrase_lexicon import lexicon
 from miner.cli.paraphrase_tune import tune
 from miner.cli.progress_bars import Progress
-from miner.cli.settings_options import Command
+from miner.cli.settings_options import Group
+from miner.tasks.workers import Workers
 from miner.text.formats import BitextFormat
-
-if TYPE_CHECKING:
-    from miner.papers.translators import Translation, Translator
 
 # Beginnings of the names of translators that are opened, not learned.
 NAMED = ("ctranslate2:", "hf:", "http://", "https://")
 
 
-@click.group(
-    epilog="""\b
-Examples:
-  miner paraphrase build de-en.tsv -o paraphrases.tsv
-  miner paraphrase pivot de-en.tsv fr-en.tsv -o paraphrases.tsv
-  miner paraphrase train paraphrases.tsv -o models/generator
-  miner paraphrase lexicon paraphrases.tsv -o lexicon.tsv
-  miner paraphrase tune paraphrases.tsv --by overlap1 --grades dev.tsv"""
-)
+@click.group(cls=Group)
 def paraphrase() -> None:
-    """Make paraphrases: from bitext, or by a generator that is learned from paraphrases."""
+    """Make paraphrases: from bitext, or by a generator that is learned from paraphrases.
+
+    Examples:
+      miner paraphrase build de-en.tsv -o paraphrases.tsv
+      miner paraphrase pivot de-en.tsv fr-en.tsv -o paraphrases.tsv
+      miner paraphrase train paraphrases.tsv -o models/generator
+      miner paraphrase lexicon paraphrases.tsv -o lexicon.tsv
+      miner paraphrase tune paraphrases.tsv --by overlap1 --grades dev.tsv
+    """
 
 
-@paraphrase.command(
-    cls=Command,
-    epilog="""\b
-Examples:
-  miner paraphrase build de-en.tsv -o paraphrases.tsv
-  miner paraphrase build de-en.tsv --learn other.de-en.tsv --best 5 -o paraphrases.tsv
-  miner paraphrase build a.tsv --translator http://host:5000 --source-lang de --target-lang en -o p
-  miner paraphrase build de-en.tsv --translator ctranslate2:opus-mt-de-en -o paraphrases.tsv
-  miner paraphrase build a.tsv --translator hf:m2m --source-lang de --target-lang en -o p.tsv
-  miner paraphrase build with-translations.tsv --translator column:3 -o paraphrases.tsv
-  miner paraphrase build de-en.tsv --config bounds.toml --rejected out.tsv -o paraphrases.tsv
-  miner train --bitext paraphrases.tsv --recipe p18 -o models/english""",
-)
+@paraphrase.command()
 @click.argument("bitext")
 @paraphrase_options.columns("foreign sentences", "references")
 @click.option(
     "--translator",
     default="phrases",
-    show_default=True,
     metavar="phrases|ctranslate2:DIR|hf:DIR|URL|column:N",
     help="phrases: the built-in phrase-based translator; ctranslate2:DIR: a model of CTranslate2 "
     "with its SentencePiece files; hf:DIR: an encoder-decoder of transformers; URL: a server with "
@@ -112,9 +94,19 @@ def build(
     Writes reference, translation and cost, a row for each translation that the filters keep. The
     built-in translator writes words in lower case; it never translates a sentence that it has
     learned from. Repeat a stopped run to go on from its translations.
+
+    Examples:
+      miner paraphrase build de-en.tsv -o paraphrases.tsv
+      miner paraphrase build de-en.tsv --learn other.de-en.tsv --best 5 -o paraphrases.tsv
+      miner paraphrase build a.tsv --translator http://host --source-lang de --target-lang en -o p
+      miner paraphrase build de-en.tsv --translator ctranslate2:opus-mt-de-en -o paraphrases.tsv
+      miner paraphrase build a.tsv --translator hf:m2m --source-lang de --target-lang en -o p.tsv
+      miner paraphrase build with-translations.tsv --translator column:3 -o paraphrases.tsv
+      miner paraphrase build de-en.tsv --config bounds.toml --rejected out.tsv -o paraphrases.tsv
+      miner train --bitext paraphrases.tsv --recipe p18 -o models/english
     """
     from miner.papers import build as work
-    from miner.papers.open_translator import fingerprint, open_translator
+    from miner.papers.open_translator import fingerprint, open_translator, phrase_parts
     from miner.text.bitext import parse_scores, read_bitext
 
     by_column = translator.startswith("column:")
@@ -136,7 +128,6 @@ def build(
     checkpoint = Path(f"{output}.translations")
     if restart:
         checkpoint.unlink(missing_ok=True)
-    translations: list[list[Translation]]
     if by_column:
         texts = [row[: len(columns)] for row in pairs.more]
         costs = None
@@ -146,30 +137,12 @@ def build(
     else:
         key: dict[str, Any] = {"translator": translator, "learn": learn, "languages": languages}
         with Progress("sentences") as progress:
-
-            def learned(source: Sequence[str], target: Sequence[str]) -> Translator:
-                from miner.papers.phrase_decoder import PhraseTranslator
-
-                progress.say(f"learning phrases from {len(source):,} pairs")
-                made = PhraseTranslator.learn(source, target, report=progress)
-                progress.say(f"{made.table.size:,} phrase pairs")
-                return made
-
-            def opened() -> Translator:
-                if learn is None:
-                    return open_translator(translator, languages, api_key, device, threads)
-                other = read_bitext(learn)
-                return learned(other.source, other.target)
-
-            if translator != "phrases":
-                key["fingerprint"] = fingerprint(translator)
-            if translator != "phrases" or learn is not None:
-                parts = work.whole(len(pairs), opened)
+            if translator == "phrases":
+                parts = phrase_parts(pairs, learn, progress.say, progress)
             else:
-                sides = pairs.source, pairs.target
-                parts = work.halves(
-                    len(pairs), lambda rows: learned(*([one[row] for row in rows] for one in sides))
-                )
+                key["fingerprint"] = fingerprint(translator)
+                opening = languages, api_key, device, threads
+                parts = work.whole(len(pairs), lambda: open_translator(translator, *opening))
             translations = work.translate_all(pairs.source, parts, best, checkpoint, key, progress)
     facts = _filtered(work.paired(pairs.target, translations), config, output, rejected, threads)
     record = {"translator": translator, "sentences": len(pairs), **facts}
@@ -185,53 +158,33 @@ def _filtered(
     from miner.cleaning.pipeline import filter_text, text_run
     from miner.cleaning.plan import read_plan
     from miner.papers import build as work
-    from miner.tasks.workers import Workers
     from miner.text.bitext import read_bitext
+    from miner.text.durable import scratch_directory
     from miner.text.output import open_output
 
-    place = Path(tempfile.mkdtemp(prefix="paraphrases-"))
-    try:
-        raw = place / "pairs.tsv"
+    with scratch_directory() as place, Progress() as report:
+        raw, filters = place / "pairs.tsv", place / "filters.toml"
         with open_output(raw) as file:
             file.writelines(lines)
-        if config is None:
-            (place / "filters.toml").write_text(work.FILTERS, encoding="utf-8")
-        plan = read_plan(
-            config or place / "filters.toml", filtering.context((None, None), "default")
-        )
+        filters.write_text(work.FILTERS, encoding="utf-8")
+        plan = read_plan(config or filters, filtering.context((None, None), "default"))
         outputs = {"kept": output} | ({} if rejected is None else {"rejected": rejected})
         workers = Workers(threads=threads)
-        with (
-            Progress() as report,
-            text_run("filtering", [[str(raw)]], workers=workers, report=report) as (run, bitexts),
-        ):
-            found = filter_text(run, bitexts, plan, outputs=[outputs])
-            summary = found.summary
-        say(funnel.table(summary))
-        facts = funnel.as_dict(summary)
-        kept = read_bitext(output, None, BitextFormat(format="tsv"))
-        both = list(zip(kept.source, kept.target, strict=True))
-        return {"funnel": facts, "kept": work.statistics(both)}
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
+        with text_run("filtering", [[str(raw)]], workers=workers, report=report) as (run, bitexts):
+            summary = filter_text(run, bitexts, plan, outputs=[outputs]).summary
+    say(funnel.table(summary))
+    kept = read_bitext(output, None, BitextFormat(format="tsv"))
+    both = list(zip(kept.source, kept.target, strict=True))
+    return {"funnel": funnel.as_dict(summary), "kept": work.statistics(both)}
 
 
-@paraphrase.command(
-    cls=Command,
-    epilog="""\b
-Examples:
-  miner paraphrase pivot de-en.tsv fr-en.tsv -o paraphrases.tsv
-  miner paraphrase pivot de-en.tsv --least 2 -o sure.tsv
-  miner paraphrase pivot de-en.tsv --encoder default -o p.tsv
-  miner train --bitext p.tsv --scol 2 --tcol 3 --score-col 7 --clean 0.8 --recipe s18 -o m/en""",
-)
+@paraphrase.command()
 @click.argument("bitexts", nargs=-1, required=True, metavar="BITEXT...")
 @paraphrase_options.columns("foreign sentences", "sentences to pair")
 @click.option(
     "--least",
     type=click.IntRange(1),
     default=1,
-    show_default=True,
     help="Fewest common translations of a pair.",
 )
 @click.option(
@@ -240,7 +193,14 @@ Examples:
     help="Estimate the probability that a pair is right by the cosines of this encoder (default: "
     "the one that ships), with shuffled pairs as decoys; a seventh column.",
 )
-@click.option("-o", "--output", default="-", metavar="FILE", help="Ranked pairs [standard output].")
+@click.option(
+    "-o",
+    "--output",
+    default="-",
+    show_default="standard output",
+    metavar="FILE",
+    help="Ranked pairs, a TSV.",
+)
 @options.threads
 def pivot(
     bitexts: tuple[str, ...],
@@ -255,6 +215,12 @@ def pivot(
     Writes pointwise mutual information, both sentences, both conditional probabilities and the
     number of common translations, the best first. Text whose sentences have several translations,
     such as Tatoeba, gives many pairs. With --encoder prints the share that is estimated right.
+
+    Examples:
+      miner paraphrase pivot de-en.tsv fr-en.tsv -o paraphrases.tsv
+      miner paraphrase pivot de-en.tsv --least 2 -o sure.tsv
+      miner paraphrase pivot de-en.tsv --encoder default -o p.tsv
+      miner train --bitext p.tsv --scol 2 --tcol 3 --score-col 7 --clean 0.8 --recipe s18 -o m/en
     """
     from miner.papers.shared_translations import pivot_pairs
     from miner.text.bitext import read_bitext

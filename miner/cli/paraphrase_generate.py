@@ -8,21 +8,14 @@ from typing import Any
 import click
 
 from miner.cli import guard, options, paraphrase_options
-from miner.cli.option_types import NUMBER
 from miner.cli.options import say
 from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Command, Settings, configured
+from miner.papers.generation import Decoding, RankWeights
 from miner_train.papers.generator_config import GeneratorConfig
 
 
-@click.command(
-    cls=Command,
-    epilog="""\b
-Examples:
-  miner paraphrase train paraphrases.tsv -o models/generator
-  miner paraphrase train a.tsv b.tsv --epochs 20 --dimension 512 --device cuda -o models/large
-  miner paraphrase train pairs.tsv --read-col 1 --write-col 2 --keep-case -o models/generator""",
-)
+@click.command(cls=Command)
 @click.argument("pairs_files", nargs=-1, required=True, metavar="PAIRS...")
 @click.option("--read-col", metavar="N|NAME", help="Column of the sentences to read [2].")
 @click.option("--write-col", metavar="N|NAME", help="Column of the sentences to write [1].")
@@ -50,6 +43,11 @@ def train(
     A small transformer reads the translation (column 2) and writes the reference (column 1), so
     that it learns to write human text. After each epoch it is judged by the likelihood of held-out
     references, and the best epoch is kept. Repeat the command of a stopped training to go on.
+
+    Examples:
+      miner paraphrase train paraphrases.tsv -o models/generator
+      miner paraphrase train a.tsv b.tsv --epochs 20 --dimension 512 --device cuda -o models/large
+      miner paraphrase train pairs.tsv --read-col 1 --write-col 2 --keep-case -o models/generator
     """
     from miner.libraries import require
     from miner.text.bitext import read_bitext
@@ -84,15 +82,7 @@ def train(
     say(f"{output}: a generator; held-out cost {cost:.3f} a piece")
 
 
-@click.command(
-    cls=Command,
-    epilog="""\b
-Examples:
-  miner paraphrase generate --model models/generator news.en -o paraphrases.tsv
-  miner paraphrase generate --model models/generator news.en --sample --best 3 -o paraphrases.tsv
-  miner paraphrase generate --model m news.en --references news.en --novelty 1 -o paraphrases.tsv
-  miner train --bitext paraphrases.tsv --recipe p18 -o models/english""",
-)
+@click.command(cls=Command)
 @click.argument("file")
 @click.option("--model", required=True, metavar="DIR", help="A generator's directory.")
 @options.text_format("format", format={"help": "Format of FILE [by suffix]."})
@@ -102,33 +92,13 @@ Examples:
     "--candidates",
     type=click.IntRange(1, 100),
     default=8,
-    show_default=True,
     help="Sentences that the generator writes for each, from which the best are chosen.",
 )
 @paraphrase_options.best("Paraphrases of each sentence, each a row.")
-@click.option(
-    "--beam", type=click.IntRange(1, 100), default=8, show_default=True, help="Hypotheses."
-)
-@click.option("--sample", is_flag=True, help="Draw candidates at random, without a beam.")
-@click.option(
-    "--temperature",
-    type=click.FloatRange(0, min_open=True),
-    default=1.0,
-    show_default=True,
-    help="Below 1 the likeliest pieces are drawn more often.",
-)
-@click.option(
-    "--nucleus",
-    type=click.FloatRange(0, 1, min_open=True),
-    default=0.95,
-    show_default=True,
-    help="Draw from the likeliest pieces that have this probability together.",
-)
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of draws.")
+@Settings(Decoding, "decoding")()
 @click.option(
     "--encoder",
     default="default",
-    show_default=True,
     metavar="DIR",
     help="Encoder whose cosine ranks candidates; as --model of 'miner mine'.",
 )
@@ -137,27 +107,7 @@ Examples:
     metavar="FILE",
     help="Sentences for a trigram model that ranks candidates [the generator's cost].",
 )
-@click.option(
-    "--cosine",
-    type=NUMBER,
-    default=1.0,
-    show_default=True,
-    help="Weight of the cosine with the sentence.",
-)
-@click.option(
-    "--novelty",
-    type=NUMBER,
-    default=0.5,
-    show_default=True,
-    help="Weight of one minus the n-gram overlap.",
-)
-@click.option(
-    "--fluency",
-    type=NUMBER,
-    default=0.05,
-    show_default=True,
-    help="Weight of minus the logarithm of the perplexity, or of minus the cost.",
-)
+@Settings(RankWeights, "weights")()
 @paraphrase_options.json_file
 @paraphrase_options.restart("candidates")
 @click.option("-o", "--output", required=True, metavar="FILE", help="Paraphrases, a TSV.")
@@ -166,32 +116,31 @@ Examples:
 def generate(
     file: str,
     model: str,
-    format: str | None,
     column: str | None,
-    header: bool,
     candidates: int,
     best: int,
-    beam: int,
-    sample: bool,
-    temperature: float,
-    nucleus: float,
-    seed: int,
+    decoding: Decoding,
     encoder: str,
     references: str | None,
-    cosine: float,
-    novelty: float,
-    fluency: float,
+    weights: RankWeights,
     json_file: str | None,
     restart: bool,
     output: str,
     device: str,
     threads: int | None,
+    **reading: Any,
 ) -> None:
     """Write paraphrases of the sentences of FILE.
 
     Writes sentence, paraphrase, cost, score, cosine and n-gram overlap, and with --references the
     perplexity. Candidates that copy their sentence are left out, and a sentence without others has
     no row. Prints mean overlap, BLEU and cosine. Repeat a stopped run to go on.
+
+    Examples:
+      miner paraphrase generate --model models/generator news.en -o paraphrases.tsv
+      miner paraphrase generate --model models/generator news.en --sample --best 3 -o p.tsv
+      miner paraphrase generate --model m news.en --references news.en --novelty 1 -o p.tsv
+      miner train --bitext paraphrases.tsv --recipe p18 -o models/english
     """
     from dataclasses import asdict
 
@@ -199,8 +148,8 @@ def generate(
     from miner.encoder.open_encoder import open_encoder
     from miner.filters.perplexity import spread
     from miner.papers import build as work
-    from miner.papers.generator import Decoding, Generator, Rewriter
-    from miner.papers.rerank import RankWeights, means, rank, ranked_lines
+    from miner.papers.generator import Generator, Rewriter
+    from miner.papers.rerank import means, rank, ranked_lines
     from miner.scoring.trigram_lm import Trigrams
     from miner.text.corpus import Reader
     from miner.text.output import open_output
@@ -210,8 +159,7 @@ def generate(
         raise click.UsageError(f"--best {best} of --candidates {candidates}; raise the latter")
     guard.check([file, model, references], {"-o": output, "--json": json_file})
     generator = Generator.load(model)
-    decoding = Decoding(beam, sample, temperature, nucleus, seed)
-    reader = Reader(file, format=format, column=column, header=header)
+    reader = Reader(file, column=column, **reading)
     sentences = [sentence for corpus in reader for sentence in corpus.sentences]
     checkpoint = Path(f"{output}.candidates")
     if restart:
@@ -226,7 +174,6 @@ def generate(
             len(sentences), lambda: Rewriter(generator, decoding, resolve_device(device), threads)
         )
         written = work.translate_all(sentences, parts, candidates, checkpoint, key, progress)
-        weights = RankWeights(cosine, novelty, fluency)
         ranked = [
             own[:best] for own in rank(sentences, written, vectors, weights, language, progress)
         ]

@@ -13,14 +13,7 @@ from miner.cli.settings_options import Command
 from miner.text.formats import BitextFormat
 
 
-@click.command(
-    cls=Command,
-    epilog="""\b
-Examples:
-  miner paraphrase lexicon paraphrases.tsv -o lexicon.tsv
-  miner paraphrase lexicon paraphrases.tsv --least 5 --best 3 -o lexicon.tsv
-  miner paraphrase lexicon default --first 2000 -o near.tsv""",
-)
+@click.command(cls=Command)
 @click.argument("source", metavar="PARAPHRASES|MODEL")
 @paraphrase_options.columns("first sentences", "second sentences")
 @paraphrase_options.best("Paraphrases of each word, the best ones.", usual=10)
@@ -28,17 +21,22 @@ Examples:
     "--least",
     type=click.IntRange(1),
     default=10,
-    show_default=True,
     help="Of PARAPHRASES: how often two words stand on opposite sides, at least.",
 )
 @click.option(
     "--first",
     type=click.IntRange(2),
     default=10_000,
-    show_default=True,
     help="Of a MODEL: how many of its most frequent pieces or words to compare.",
 )
-@click.option("-o", "--output", default="-", metavar="FILE", help="Lexicon [standard output].")
+@click.option(
+    "-o",
+    "--output",
+    default="-",
+    show_default="standard output",
+    metavar="FILE",
+    help="The lexicon, a TSV.",
+)
 def lexicon(
     source: str,
     layout: BitextFormat,
@@ -53,6 +51,11 @@ def lexicon(
     directory or 'default'. Pairs give word, paraphrase, adjusted pointwise mutual information and
     count (P18). A model gives piece or word, neighbour and cosine; neighbours in a model of several
     languages may be translations.
+
+    Examples:
+      miner paraphrase lexicon paraphrases.tsv -o lexicon.tsv
+      miner paraphrase lexicon paraphrases.tsv --least 5 --best 3 -o lexicon.tsv
+      miner paraphrase lexicon default --first 2000 -o near.tsv
     """
     from miner.text.output import open_output
 

@@ -24,9 +24,7 @@ def columns(first: str, second: str) -> Decorator:
 
 def best(what: str, usual: int = 1) -> Decorator:
     """Option for the number of rows of a sentence or word."""
-    return click.option(
-        "--best", type=click.IntRange(1, 100), default=usual, show_default=True, help=what
-    )
+    return click.option("--best", type=click.IntRange(1, 100), default=usual, help=what)
 
 
 def restart(what: str) -> Decorator:

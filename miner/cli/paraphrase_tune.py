@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -19,14 +18,7 @@ from miner_train.recipes import recipe as start_of
 BY = ("length", "overlap1", "overlap2", "overlap3", "bleu", "cost", "perplexity")
 
 
-@click.command(
-    cls=Command,
-    epilog="""\b
-Examples:
-  miner paraphrase tune paraphrases.tsv --by overlap1 --grades stsb.dev.tsv
-  miner paraphrase tune paraphrases.tsv --by cost --grades dev.tsv --pairs 5000 --recipe p17
-  miner paraphrase tune p.tsv --by perplexity --references news.en --grades dev.tsv""",
-)
+@click.command(cls=Command)
 @click.argument("pairs_file", metavar="PARAPHRASES")
 @click.option("--by", type=click.Choice(BY), required=True, help="Score whose bounds are tried.")
 @click.option(
@@ -37,7 +29,6 @@ Examples:
     "count",
     type=click.IntRange(2),
     default=24_000,
-    show_default=True,
     help="Pairs to train each model on.",
 )
 @click.option("--references", metavar="FILE", help="Sentences for --by perplexity.")
@@ -45,7 +36,6 @@ Examples:
     "--recipe",
     type=click.Choice(list(RECIPES)),
     default="p17",
-    show_default=True,
     help="Settings to start from, which other options override.",
 )
 @options.json_file("the rows")
@@ -66,13 +56,13 @@ def tune(
     it draws the same number of pairs from those within, trains a model, and prints the correlation
     of its cosines with human grades. Length and perplexity are those of the translation. Take
     grades of a development set: the best of many bounds is tuned on them.
-    """
-    import numpy as np
 
-    from miner.filters import ngram_overlap
-    from miner.text.bitext import parse_scores, read_bitext
-    from miner.text.formats import BitextFormat
-    from miner.text.words import tokens
+    Examples:
+      miner paraphrase tune paraphrases.tsv --by overlap1 --grades stsb.dev.tsv
+      miner paraphrase tune paraphrases.tsv --by cost --grades dev.tsv --pairs 5000 --recipe p17
+      miner paraphrase tune p.tsv --by perplexity --references news.en --grades dev.tsv
+    """
+    from miner.papers.bounds import read_scored
     from miner.text_table import aligned
 
     if (by == "perplexity") != (references is not None):
@@ -86,31 +76,8 @@ def tune(
 
     graded = read_graded(f"sts:{grades}")
     assert graded is not None
-    more = ["3"] if by == "cost" else []
-    read = read_bitext(pairs_file, None, BitextFormat(), more=more)
-    words = [[tokens(text) for text in side] for side in (read.source, read.target)]
-    grid, values = work.SHARES, np.empty(len(read))
-    if by == "length":
-        grid, values = work.LENGTHS, np.array([len(own) for own in words[1]], dtype=np.float64)
-    elif by == "cost":
-        grid = work.COSTS
-        values = parse_scores([row[0] for row in read.more], pairs_file, read.lines)
-    elif by == "perplexity":
-        from miner.filters.perplexity import spread
-        from miner.scoring.trigram_lm import Trigrams
-
-        path = Path(str(references))
-        language = Trigrams.train(map(tokens, spread(path, 40_000)), str(path))
-        grid, values = work.PERPLEXITIES, language.perplexity(words[1])
-    else:
-        for row, both in enumerate(zip(*words, strict=True)):
-            values[row] = (
-                ngram_overlap.sentence_bleu(both[1], both[0])
-                if by == "bleu"
-                else ngram_overlap.overlap(both[0], both[1], int(by[-1]))
-            )
+    sides, values, grid = read_scored(pairs_file, by, references)
     with Progress("bounds") as progress:
-        sides = read.source, read.target
         found = work.tune(sides, values, grid, graded, config, count, progress.say)
     rows = [["bounds", "pairs within", "correlation"]]
     for one in found:

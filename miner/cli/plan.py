@@ -14,13 +14,7 @@ from miner.knn.settings import SearchSettings
 from miner.tasks.workers import Workers
 
 
-@click.command(
-    cls=Command,
-    epilog="""\b
-Examples:
-  miner plan 'de/*.zst' 'en/*.zst' --shard-lines 1M --workers 64
-  miner plan news.de news.en --as-if 1B""",
-)
+@click.command(cls=Command)
 @mining_arguments
 @click.option(
     "--as-if",
@@ -47,6 +41,10 @@ def plan(
 
     Takes the arguments of 'miner mine' and writes nothing. It counts the lines, mines a sample of
     each side with one thread to measure the rates of this machine, and multiplies.
+
+    Examples:
+      miner plan 'de/*.zst' 'en/*.zst' --shard-lines 1M --workers 64
+      miner plan news.de news.en --as-if 1B
     """
     from miner.cli.progress_bars import Progress
     from miner.machine import thread_count

@@ -14,17 +14,7 @@ from miner.tasks.workers import Workers
 from miner.text.formats import BitextFormat
 
 
-@click.command(
-    cls=Command,
-    epilog="""\b
-Examples:
-  miner score web.de-en.tsv.gz --score-only > scores.txt
-  miner score web.de-en.tsv.gz --scol 3 --tcol 4 -o scored.tsv.gz
-  miner score --source web.de --target web.en --score cosine --score margin -o scored.tsv
-  miner score 'web/*.tsv.zst' --backend processes -o scored/
-  miner score --source 'web/*.de' --target 'web/*.en' --workers 2 -o scored/
-  zcat web.tsv.gz | miner score - --score-only | paste scores.old -""",
-)
+@click.command(cls=Command)
 @options.bitext
 @click.option(
     "--score",
@@ -51,7 +41,8 @@ Examples:
     "--output",
     default="-",
     metavar="FILE",
-    help="Rows and scores [standard output]; .gz .bz2 .xz .zst compress. Of a pattern, and with "
+    show_default="standard output",
+    help="Rows and scores; .gz .bz2 .xz .zst compress. Of a pattern, and with "
     "--backend, a directory: a file of its name for each one of BITEXT.",
 )
 def score(
@@ -75,6 +66,14 @@ def score(
     and --target. The default score is the probability that both sides mean the same; a pair's score
     does not depend on the other pairs of the file. BITEXT, --source and --target may be patterns
     such as 'web/*.tsv.zst'. Repeat a stopped run to continue where it was.
+
+    Examples:
+      miner score web.de-en.tsv.gz --score-only > scores.txt
+      miner score web.de-en.tsv.gz --scol 3 --tcol 4 -o scored.tsv.gz
+      miner score --source web.de --target web.en --score cosine --score margin -o scored.tsv
+      miner score 'web/*.tsv.zst' --backend processes -o scored/
+      miner score --source 'web/*.de' --target 'web/*.en' --workers 2 -o scored/
+      zcat web.tsv.gz | miner score - --score-only | paste scores.old -
     """
     from miner.cleaning.bitexts import refuse_equal_names
     from miner.cleaning.outputs import folder_outputs
@@ -109,7 +108,7 @@ def score(
         guard.check_writable([output])
         if not score_only:
             written = "tsv" if target else filtering.format_of(inputs, layout)
-            guard.check_written({"-o": output}, written)
+            guard.check_suffixes({"-o": output}, written=written)
     beside = filtering.beside(output)
     workers = replace(workers, threads=threads)
     with (

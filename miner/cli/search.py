@@ -14,17 +14,7 @@ from miner.knn.settings import SearchSettings
 from miner.tasks.workers import Workers
 
 
-@click.command(
-    cls=Command,
-    epilog="""\b
-Examples:
-  miner search work/de work/en --target-precision 0.95 --report report.html -o pairs.tsv
-  miner search work/de work/en --threshold 0.1 -o pairs.parquet
-  miner search work/de work/en --threshold 1.15 -k 4 --margin ratio --retrieval max -o pairs.tsv
-  miner search work/de work/en --top-n 100000 --ids -o scored-ids.tsv
-  miner search work/de work/en --target-precision 0.9 --decoys other.en --bucc > mined.tsv
-  miner search work/de work/en --work work/tasks -o pairs.tsv""",
-)
+@click.command(cls=Command)
 @click.argument("source")
 @click.argument("target")
 @mined.keeping
@@ -59,6 +49,14 @@ def search(
     the margin. All pairs are written unless an option says how many to keep. After the search the
     precision at every threshold is estimated with decoys, sentences that cannot be translations:
     --target-precision keeps the pairs that reach it, and a table shows other thresholds.
+
+    Examples:
+      miner search work/de work/en --target-precision 0.95 --report report.html -o pairs.tsv
+      miner search work/de work/en --threshold 0.1 -o pairs.parquet
+      miner search work/de work/en --threshold 1.15 -k 4 --margin ratio --retrieval max -o pairs.tsv
+      miner search work/de work/en --top-n 100000 --ids -o scored-ids.tsv
+      miner search work/de work/en --target-precision 0.9 --decoys other.en --bucc > mined.tsv
+      miner search work/de work/en --work work/tasks -o pairs.tsv
     """
     from miner.cli.progress_bars import Progress
     from miner.index.index import Index

@@ -4,6 +4,7 @@ A command of the class :class:`Command` receives each dataclass as one value.
 """
 
 import dataclasses
+import inspect
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -82,8 +83,10 @@ class SettingOption(click.Option):
         )
 
     def get_help_extra(self, ctx: click.Context) -> Any:
-        shown = {"default": self.shown} if self.shown else {}
-        return {**super().get_help_extra(ctx), **shown}
+        more = {
+            name: text for name, text in super().get_help_extra(ctx).items() if name != "default"
+        }
+        return {**more, "default": self.shown} if self.shown else more
 
 
 def _type(own: Setting, kind: str) -> click.ParamType:
@@ -100,12 +103,22 @@ def _type(own: Setting, kind: str) -> click.ParamType:
     return PLAIN[found.group()]
 
 
+def _help(docstring: str | None) -> dict[str, str]:
+    """Split a docstring into the help of a command and the examples that end it."""
+    text, _, examples = inspect.cleandoc(docstring or "").partition("\n\nExamples:\n")
+    return {"help": text, "epilog": f"\b\nExamples:\n{examples}"}
+
+
 class Command(click.Command):
     """Command that receives the values of generated options as settings.
 
-    Its help lists its own options first, then those of a configuration by group. Settings that
-    contradict each other are errors of usage, whoever finds them.
+    Its help lists its own options first, then those of a configuration by group, and ends with the
+    examples of its docstring. Settings that contradict each other are errors of usage, whoever
+    finds them.
     """
+
+    def __init__(self, *named: Any, help: str | None = None, **more: Any):
+        super().__init__(*named, **_help(help), **more)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         groups: dict[str, list[tuple[str, str]]] = {"Options": []}
@@ -133,6 +146,15 @@ class Command(click.Command):
             if any("--on-error" in parameter.opts for parameter in self.params):
                 error.args = (f"{error}, or pass --on-error {error.ways}",)
             raise
+
+
+class Group(click.Group):
+    """Group of commands, whose help ends with the examples of its docstring."""
+
+    command_class = Command
+
+    def __init__(self, *named: Any, help: str | None = None, **more: Any):
+        super().__init__(*named, **_help(help), **more)
 
 
 def configured(config: Any, given: dict[str, Any]) -> Any:

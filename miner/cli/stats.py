@@ -13,17 +13,7 @@ from miner.text.formats import FORMATS, BitextFormat, file_format
 from miner.text.output import open_output
 
 
-@click.command(
-    cls=Command,
-    epilog="""\b
-Examples:
-  miner stats web.de-en.tsv.gz
-  miner stats web.de-en.tsv.gz --scol 1 --tcol 2 --score-col 3 --score-col 4
-  miner stats --source web.de --target web.en --json statistics.json
-  miner stats references.en
-  miner stats classified.tsv --column 1 --score-col 2
-  zcat web.tsv.gz | miner stats - --format tsv --per-pair statistics.tsv.gz""",
-)
+@click.command(cls=Command)
 @click.argument("file", required=False)
 @click.option("--source", metavar="FILE", help="One side, where each side has a file of its own.")
 @click.option("--target", metavar="FILE", help="The other side, line by line.")
@@ -61,15 +51,22 @@ def stats(
 
     FILE is a bitext in TSV, JSONL or Parquet, or one text, plain or in a --column; - is standard
     input. Tokens are words and punctuation marks, and characters of scripts without spaces, in
-    lower case. IDF is ln(sentences / sentences with the token), counted on each side; a high mean
-    means rare words. Entropy is that of a token, or of three in a row: high for a rich vocabulary,
-    and it grows with the text. A token of 3 characters or more is repeated if it stands earlier in
-    its sentence too; so is a trigram.
+    lower case. IDF is ln(sentences / sentences with the token) on each side: high for rare words.
+    The entropy of a token, or of three in a row, is high for a rich vocabulary and grows with the
+    text. A token of 3 characters or more, or a trigram, is repeated if it stands earlier in its
+    sentence too. Surprisal is the mean of -log2 of the frequencies of a sentence's tokens.
 
     Pairs with an empty side are left out. --score-col prints Spearman's correlation of each score
-    with the statistics of the sentences. Surprisal is the mean of -log2 of the frequencies of a
-    sentence's tokens. --score-col and --per-pair keep 4 bytes a token in a temporary file
-    (TMPDIR says where).
+    with the statistics of the sentences. --score-col and --per-pair keep 4 bytes a token in a
+    temporary file (in TMPDIR).
+
+    Examples:
+      miner stats web.de-en.tsv.gz
+      miner stats web.de-en.tsv.gz --scol 1 --tcol 2 --score-col 3 --score-col 4
+      miner stats --source web.de --target web.en --json statistics.json
+      miner stats references.en
+      miner stats classified.tsv --column 1 --score-col 2
+      zcat web.tsv.gz | miner stats - --format tsv --per-pair statistics.tsv.gz
     """
     if (file is None) == (source is None) or (source is None) != (target is None):
         raise click.UsageError("give one FILE, or --source and --target")

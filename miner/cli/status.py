@@ -2,12 +2,10 @@
 
 import click
 
+from miner.cli.settings_options import Command
 
-@click.command(
-    epilog="""\b
-Examples:
-  miner status work"""
-)
+
+@click.command(cls=Command)
 @click.argument("directory", metavar="DIR")
 def status(directory: str) -> None:
     """Show the tasks of a run in its work directory DIR.
@@ -15,6 +13,9 @@ def status(directory: str) -> None:
     Lists them by kind: done, done by the last run, running and failed, with their mean time and
     largest memory; then the rate, the time left with the workers that run now, and the last error
     of each failed task.
+
+    Examples:
+      miner status work
     """
     from miner.tasks.status import status as read_status
     from miner.text_table import aligned

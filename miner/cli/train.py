@@ -25,30 +25,13 @@ def list_all(context: click.Context, parameter: click.Parameter, wanted: bool) -
         context.exit()
 
 
-@click.command(
-    cls=Command,
-    epilog="""\b
-Examples:
-  miner train --source train.de --target train.en -o models/de-en
-  miner train --bitext de-en.tsv.xz -o models/de-en
-  miner train --bitext de-en.tsv.xz --bitext fr-en.tsv.xz --pieces 50000 -o models/de-fr-en
-  miner train --bitext 'train/*-en/*.tsv.xz' -o models/many
-  miner train --bitext de-en.tsv.xz --recipe p19 -o models/de-en-p19
-  miner train --bitext de-en.tsv.xz --epochs 10 --dimension 512 --batch 2048 -o models/big
-  miner train --bitext de-en.tsv.xz --encoder lstm-sp --scramble 0.3 -o models/lstm
-  miner train --bitext paraphrases.tsv --recipe p18 -o models/english
-  miner train --bitext scored.tsv --score-col 3 --recipe s18 --clean 0.8 -o models/subtitles
-  miner train --bitext de-en.tsv.xz --recipe p19 --select sts:sts-dev.tsv -o models/similar
-  miner train --bitext de-en.tsv.xz --exclude tests/sentences.txt -o models/unseen
-  miner train --bitext msrpc.tsv --recipe s18 --label-col 1 --scol 2 --tcol 3 -o models/labelled
-  miner train --list""",
-)
+@click.command(cls=Command)
 @training_text.parallel_text()
 @click.option(
     "--label-col",
     metavar="N|NAME",
-    help="Column of --bitext with 1 for translations, 0 for other pairs. The contrastive objective "
-    "learns from both and draws no other negatives; other objectives leave out the pairs with 0.",
+    help="Column of --bitext with 1 for translations, 0 for other pairs, the only negatives of the "
+    "contrastive objective; others leave them out.",
 )
 @click.option(
     "--score-col",
@@ -77,22 +60,16 @@ Examples:
 @click.option(
     "--select",
     default="mining",
-    show_default=True,
     metavar="mining|sts:FILE",
     help="Choose the best epoch by mining the held-out pairs, or by the correlation of cosines "
-    "with the grades of sentence pairs in the target's language, as P19 does by STS 2017. FILE: "
-    "grade, sentence and sentence, separated by tabs.",
+    "with grades (P19). FILE: grade, sentence, sentence in the target's language, in tabs.",
 )
 @click.option(
     "--verifier/--no-verifier",
     default=True,
     help="Learn to verify candidates, which takes a few minutes.",
 )
-@click.option(
-    "--comparer/--no-comparer",
-    default=True,
-    help="Learn a comparer of tokens for the quality score, which takes a few minutes.",
-)
+@options.comparer(", which takes a few minutes")
 @options.overwrite()
 @click.option("--restart", is_flag=True, help="Discard an interrupted training of this DIR.")
 @click.option(
@@ -128,6 +105,21 @@ def train(
     killed training to continue it: the result is the same.
 
     Values in brackets are those of the recipe 'fast'; --list shows the other recipes'.
+
+    Examples:
+      miner train --source train.de --target train.en -o models/de-en
+      miner train --bitext de-en.tsv.xz -o models/de-en
+      miner train --bitext de-en.tsv.xz --bitext fr-en.tsv.xz --pieces 50000 -o models/de-fr-en
+      miner train --bitext 'train/*-en/*.tsv.xz' -o models/many
+      miner train --bitext de-en.tsv.xz --recipe p19 -o models/de-en-p19
+      miner train --bitext de-en.tsv.xz --epochs 10 --dimension 512 --batch 2048 -o models/big
+      miner train --bitext de-en.tsv.xz --encoder lstm-sp --scramble 0.3 -o models/lstm
+      miner train --bitext paraphrases.tsv --recipe p18 -o models/english
+      miner train --bitext scored.tsv --score-col 3 --recipe s18 --clean 0.8 -o models/subtitles
+      miner train --bitext de-en.tsv.xz --recipe p19 --select sts:sts-dev.tsv -o models/similar
+      miner train --bitext de-en.tsv.xz --exclude tests/sentences.txt -o models/unseen
+      miner train --bitext msrpc.tsv --recipe s18 --label-col 1 --scol 2 --tcol 3 -o models/labelled
+      miner train --list
     """
     if (label_col or score_col) and not text.bitexts:
         raise click.UsageError("--label-col and --score-col are columns of --bitext")

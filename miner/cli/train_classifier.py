@@ -13,25 +13,7 @@ from miner.libraries import require
 from miner_train.papers.classifier_config import ClassifierConfig
 
 
-@click.command(
-    "train-classifier",
-    cls=Command,
-    epilog="""\b
-Examples:
-  # Sentences that people wrote, and machine translations of others, in one language:
-  miner train-classifier --good written.en --bad translated.en -o models/reference-en
-  # With the order of words:
-  miner train-classifier --good written.en --bad translated.en --encoder lstm -o models/lstm-en
-  # References and translations of the same sentences, side by side (columns 1 and 2, 3, 4):
-  miner train-classifier --pairs matched.tsv --more-col 3 --more-col 4 -o models/style-en
-  # Sentences of the wanted domain, and of any other:
-  miner train-classifier --good medical.de --bad news.de.gz --bad web.de.gz -o models/medical
-  # Every fifth sentence held out, capital letters kept:
-  miner train-classifier --good a.en --bad b.en --heldout 0.2 --keep-case -o models/ab
-
-To filter by it, give a filter 'classifier' the directory for its 'model', and a 'minimum' from 0
-to 1.""",
-)
+@click.command(cls=Command)
 @click.option("--good", multiple=True, metavar="FILE", help="Good sentences; repeatable.")
 @click.option("--bad", multiple=True, metavar="FILE", help="Bad sentences; repeatable.")
 @click.option(
@@ -66,15 +48,13 @@ def train_classifier(
     good_col: str | None,
     bad_col: str | None,
     more_col: tuple[str, ...],
-    format: str | None,
     column: str | None,
-    header: bool,
-    on_error: str,
     output: str,
     overwrite: bool,
     device: str,
     threads: int | None,
     given: dict[str, Any],
+    **reading: Any,
 ) -> None:
     """Learn to tell good sentences from bad ones.
 
@@ -83,10 +63,24 @@ def train_classifier(
     'classifier' keeps those above a bound.
 
     It learns whatever tells the two corpora apart. Take them from one domain, about as many
-    sentences of each, and no line that translates or copies one of the other; else it learns the
-    topic. Best are --pairs, whose sides have one topic by themselves. After each epoch it judges
-    held-out sentences, and the best epoch is kept. Its accuracy on further sentences (--test),
-    which chose nothing, is that of the classifier.
+    sentences of each, and no translations or copies of the other; else it learns the topic. Best
+    are --pairs, whose sides have one topic. The best epoch on held-out sentences is kept, and the
+    accuracy on further sentences (--test) is printed.
+
+    Examples:
+      # Sentences that people wrote, and machine translations of others, in one language:
+      miner train-classifier --good written.en --bad translated.en -o models/reference-en
+      # With the order of words:
+      miner train-classifier --good written.en --bad translated.en --encoder lstm -o models/lstm-en
+      # References and translations of the same sentences, side by side (columns 1 and 2, 3, 4):
+      miner train-classifier --pairs matched.tsv --more-col 3 --more-col 4 -o models/style-en
+      # Sentences of the wanted domain, and of any other:
+      miner train-classifier --good medical.de --bad news.de.gz --bad web.de.gz -o models/medical
+      # Every fifth sentence held out, capital letters kept:
+      miner train-classifier --good a.en --bad b.en --heldout 0.2 --keep-case -o models/ab
+
+    To filter by it, give a filter 'classifier' the directory for its 'model', and a 'minimum' from
+    0 to 1.
     """
     if bool(good) != bool(bad) or bool(pairs) == bool(good):
         raise click.UsageError("give --good and --bad, or --pairs")
@@ -106,17 +100,11 @@ def train_classifier(
     from miner_train.papers.classified import MatchedColumns
 
     if pairs:
-        layout = BitextFormat(good_col, bad_col, header, format, on_error)
+        layout = BitextFormat(good_col, bad_col, **reading)
         read = partial(learn_classifier.matched_pairs, pairs, MatchedColumns(layout, more_col))
     else:
-        readers = [
-            [
-                Reader(path, format=format, column=column, header=header, on_error=on_error)
-                for path in side
-            ]
-            for side in (good, bad)
-        ]
-        read = partial(learn_classifier.two_classes, readers[0], readers[1])
+        sides = [[Reader(path, column=column, **reading) for path in side] for side in (good, bad)]
+        read = partial(learn_classifier.two_classes, *sides)
     with Progress("sentences") as progress:
         model = learn_classifier.train_classifier(
             read,

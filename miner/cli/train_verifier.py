@@ -12,24 +12,11 @@ from miner.cli.training_text import ParallelText
 from miner.libraries import require
 
 
-@click.command(
-    "train-verifier",
-    cls=Command,
-    epilog="""\b
-Examples:
-  # The text that the encoder was trained on; the same pairs are held out:
-  miner train-verifier models/de-en --bitext de-en.tsv.xz -o models/de-en-2
-  # Text of another domain, for the default model:
-  miner train-verifier default --bitext 'medical/*-en/*.tsv' -o models/medical""",
-)
+@click.command(cls=Command)
 @click.argument("model")
 @training_text.parallel_text()
 @click.option("-o", "--output", required=True, metavar="DIR", help="The new model directory.")
-@click.option(
-    "--comparer/--no-comparer",
-    default=True,
-    help="Learn a comparer of tokens for the quality score.",
-)
+@options.comparer()
 @options.overwrite()
 def train_verifier(
     model: str,
@@ -43,6 +30,12 @@ def train_verifier(
     MODEL is a model directory, or 'default'. The new directory has the same vectors, so that
     indexes stay valid, and the same lexicon and decoys. A model trained with --no-verifier gets
     all of them. A tenth of the pairs is held out, at most as many as in the encoder's training.
+
+    Examples:
+      # The text that the encoder was trained on; the same pairs are held out:
+      miner train-verifier models/de-en --bitext de-en.tsv.xz -o models/de-en-2
+      # Text of another domain, for the default model:
+      miner train-verifier default --bitext 'medical/*-en/*.tsv' -o models/medical
     """
     if text.empty:
         raise click.UsageError("nothing to learn from: give --source and --target, or --bitext")

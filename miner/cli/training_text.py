@@ -28,18 +28,16 @@ _BITEXT = options.several(
         "bitexts",
         multiple=True,
         metavar="FILE",
-        help="Both sides in one TSV, JSONL or Parquet file, or a pattern in quotes "
-        "('de-en/*.tsv.xz'); repeatable, of any language pairs. Names of folders or files tell the "
-        "languages (de-en).",
+        help="Both sides in one TSV, JSONL or Parquet file, or a pattern in quotes; repeatable, of "
+        "any language pairs, which names of folders or files tell ('de-en/*.tsv.xz').",
     ),
     options.bitext_format(),
     click.option(
         "--exclude",
         multiple=True,
         metavar="FILE",
-        help="Sentences not to learn from, for example a test set. Pairs with one of them are left "
-        "out; case and punctuation do not count. All columns of a TSV are read, of JSONL and "
-        "Parquet 'text'; repeatable.",
+        help="Sentences of a test set: pairs with one are left out, whatever its case and "
+        "punctuation. All columns of a TSV are read, of JSONL and Parquet 'text'; repeatable.",
     ),
 )
 

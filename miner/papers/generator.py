@@ -21,6 +21,7 @@ from miner.encoder.pretrained import torch_threads
 from miner.errors import ArtifactError
 from miner.libraries import library
 from miner.machine import thread_count
+from miner.papers.generation import Decoding
 from miner.papers.translators import Translation
 from miner.text.artifacts import atomic_directory
 from miner.text.words import tokens
@@ -42,17 +43,6 @@ class Sizes:
     dimension: int
     heads: int
     layers: int
-
-
-@dataclass(frozen=True)
-class Decoding:
-    """Choice among the sentences of a network: by a beam, or drawn at random (``sample``)."""
-
-    beam: int = 8
-    sample: bool = False
-    temperature: float = 1.0
-    nucleus: float = 0.95
-    seed: int = 1
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ import numpy as np
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.filters.ngram_overlap import overlap
 from miner.papers.build import statistics
+from miner.papers.generation import RankWeights
 from miner.papers.translators import Translation
 from miner.progress import Reporter, silent
 from miner.scoring.trigram_lm import Trigrams
@@ -19,19 +20,6 @@ from miner.text.words import plain_form, tokens
 
 # Sentences whose candidates are encoded together; longest n-grams whose overlap counts.
 BLOCK, ORDERS = 1000, 3
-
-
-@dataclass(frozen=True)
-class RankWeights:
-    """Weights of cosine, of novelty (one minus the overlap), and of fluency.
-
-    Fluency is minus the logarithm of the perplexity by a trigram model; without one it is minus the
-    cost.
-    """
-
-    cosine: float = 1.0
-    novelty: float = 0.5
-    fluency: float = 0.05
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,8 @@ def atomic_directory(path: StrPath, marker: str) -> Iterator[Path]:
     """Yield an empty temporary sibling of ``path`` that becomes ``path`` when the body succeeds.
 
     An existing directory is replaced only if it holds ``marker``, the file that every artifact of
-    this kind has: a mistyped ``-o`` must never delete somebody's directory. On any exception,
-    KeyboardInterrupt too, the temporary is removed and the older directory stays. Siblings that
-    killed processes have left are removed. Raises ArtifactError and ResourceError.
+    this kind has. On any exception the temporary is removed and the older directory stays. Siblings
+    that killed processes have left are removed. Raises ArtifactError and ResourceError.
     """
     target = replaceable(path, marker)
     temporary = durable.temporary_name(target)
@@ -37,10 +36,9 @@ def atomic_directory(path: StrPath, marker: str) -> Iterator[Path]:
 
 
 def replaceable(path: StrPath, marker: str) -> Path:
-    """Return the directory of an artifact given as ``path``: itself, or the one it links to.
+    """Return the directory that ``path`` is or links to, if an artifact may replace it.
 
-    Raises ArtifactError for a place that :func:`atomic_directory` would refuse: something without
-    ``marker``, or the working directory.
+    Raises ArtifactError for something without ``marker``, and for the working directory.
     """
     target = Path(path).resolve()
     if target.exists() and not (

@@ -49,14 +49,13 @@ def read_bitext(
 ) -> Bitext:
     """Read two aligned files, or (``target`` None) two columns of one tsv, jsonl or parquet file.
 
-    One file whose suffix says nothing, and standard input, are tsv. The records of two files are
-    counted before any are decoded; standard input and pipes are held in memory for that. A row is
-    dropped, and counted, when either side is empty or, with on_error="skip", undecodable. ``more``
-    are further columns of one file, for example scores. Their cells may be numbers, true and
-    false, or empty.
+    The records of two files are counted before any are decoded; standard input and pipes are held
+    in memory for that. A row is dropped, and counted, when either side is empty or, with
+    on_error="skip", undecodable. ``more`` are further columns of one file, whose cells may be
+    numbers, true and false, or empty.
 
     Raises CorpusError and DependencyError as :class:`miner.text.corpus.Reader` does, and
-    CorpusError with both counts for files of unequal length.
+    CorpusError for files of unequal length.
     """
     whole, *blocks = stream_bitext(source, target, bitext_format, more=more)
     for block in blocks:
@@ -84,12 +83,10 @@ def stream_bitext(
     more: Sequence[int | str] = (),
     block: int = 8192,
 ) -> Iterator[Bitext]:
-    """Read as :func:`read_bitext` does, in blocks of ``block`` records, some of them dropped.
+    """Read as :func:`read_bitext` does, in blocks of ``block`` records, each with its own counts.
 
-    There is one block at least, of no rows for an empty bitext. Each counts its own records, so
-    that the counts of all add up.
-
-    Raises, while iterating, as `read_bitext` does, and ValueError for a block < 1.
+    There is one block at least. Raises, while iterating, as `read_bitext` does, and ValueError for
+    a block < 1.
     """
     if block < 1:
         raise ValueError(f"block is {block}; it must be at least 1")

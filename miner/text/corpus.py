@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -43,15 +44,12 @@ class Corpus:
 class Reader:
     """Stream of the `Corpus` blocks of a file, of at most ``block`` sentences each.
 
-    format: one of `miner.text.formats.FORMATS`; None decides by suffix, a compression suffix aside;
-        other suffixes and standard input are plain.
-    column: where the sentence is: for tsv a number from 1 (default 1) or, with ``header``, a name;
+    format, header, on_error: as of :class:`miner.text.formats.BitextFormat`. A lone surrogate in
+        JSON (``"\\ud800"``) is not UTF-8 either. A header has a line number but is no record.
+    column: of the sentence: for tsv a number from 1 (default 1) or, with ``header``, a name;
         for jsonl and parquet a name (default "text").
     id_column: likewise for the id; jsonl and parquet use "id" if it is there.
-    header: the first line of a tsv names the columns; it has a line number but is no record.
     every: yield records without a sentence too, with the sentence ""; they count as empty.
-    on_error: action on bytes that are not UTF-8 anywhere in a line: "fail" raises, "replace" puts
-        U+FFFD, "skip" drops the record. A lone surrogate in JSON (``"\\ud800"``) counts as such.
 
     After an iteration, `lines` records were seen: `empty` were empty or white space,
     `undecodable` were skipped and the rest were kept; in `replaced` bytes were replaced. Each
@@ -128,27 +126,12 @@ class Reader:
         return int(self.header and FORMATS[self.format].has_header)
 
 
-def read(
-    path: StrPath,
-    *,
-    format: str | None = None,
-    on_error: str = "fail",
-    column: int | str | None = None,
-    id_column: int | str | None = None,
-    header: bool = False,
-) -> Corpus:
+def read(path: StrPath, **reading: Any) -> Corpus:
     """Read a whole file as one block; arguments and errors as `Reader`.
 
     Empty and skipped records are not reported: use a `Reader` where the tallies matter.
     """
-    reader = Reader(
-        path,
-        format=format,
-        on_error=on_error,
-        column=column,
-        id_column=id_column,
-        header=header,
-    )
+    reader = Reader(path, **reading)
     blocks = list(reader)
     return Corpus(
         [name for block in blocks for name in block.ids],

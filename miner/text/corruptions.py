@@ -289,20 +289,10 @@ def _names(text: str) -> list[re.Match[str]]:
         ):
             continue
         # "The European Union", "But John": the first word may be no part of the name.
-        if parts[0].lower() in _OPENERS:
+        if parts[0].lower() in english.OPENERS:
             continue
         found.append(match)
     return found
-
-
-_OPENERS = english.DETERMINERS | frozenset(
-    english.words(
-        """
-and but or if when while as in on at by for from with after before since he she it they we you
-there here what who why how where no not all some many both so then yet also
-"""
-    )
-)
 
 
 def _clauses(text: str) -> list[tuple[int, int]]:

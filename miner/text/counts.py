@@ -13,14 +13,11 @@ _WAITING = 1 << 21
 class Counts:
     """Counts of items that come as hashes of 64 bits, for their entropy.
 
-    Up to ``limit`` distinct items (>= 1) are counted, and the entropy is exact. Beyond that it is
-    estimated from a sample: items whose hash begins with a 1 are dropped for good, and each of the
-    others gets twice the weight; when these are too many again, those whose next bit is 1 are
-    dropped; and so on. The most frequent items, up to a quarter of the limit, are never dropped and
-    keep their weight. The estimate is unbiased, and close, because a rare item adds little to the
-    entropy.
-
-    Takes 20 bytes for each item, and as much again for a moment while items are added.
+    The entropy of up to ``limit`` distinct items (>= 1) is exact. Beyond that it is estimated,
+    without bias, from a sample: items whose hash begins with a 1 are dropped and the others get
+    twice the weight; then items whose next bit is 1; and so on. The most frequent items, up to a
+    quarter of the limit, are never dropped and keep their weight. Takes 20 bytes an item, and as
+    much again while items are added.
     """
 
     def __init__(self, limit: int) -> None:

@@ -79,9 +79,9 @@ def replace_synced(temporary: str | os.PathLike[str], final: str | os.PathLike[s
 def replace_directory(temporary: Path, final: Path) -> None:
     """Rename a directory to its final name; an older directory there is deleted afterwards.
 
-    The two names are swapped at once where the system can (Linux), so that one of both directories
-    is under ``final`` at any moment. Elsewhere the older one steps aside for a moment as
-    `.NAME.PID.old`; if the process dies then, `remove_leftovers` brings it back.
+    The two names are swapped at once where the system can (Linux). Elsewhere the older one steps
+    aside for a moment as `.NAME.PID.old`; if the process dies then, `remove_leftovers` brings it
+    back.
     """
     sync(temporary)
     sync_directory(final.parent)
@@ -108,9 +108,8 @@ def replace_directory(temporary: Path, final: Path) -> None:
 def remove_leftovers(final: Path) -> None:
     """Remove temporary files and directories of ``final`` that dead processes have left.
 
-    Only directories step aside as `.old`: a file of that name is the user's, and stays.
-    A process on another machine that shares the directory looks dead here, so two machines must
-    not write one output at once.
+    Only directories step aside as `.old`: a file of that name is the user's. Processes of other
+    machines look dead here, so two machines must not write one output at once.
     """
     pattern = re.compile(rf"\.{re.escape(final.name)}\.(\d+)\.(partial|old)")
     found = []
@@ -135,8 +134,8 @@ def remove_leftovers(final: Path) -> None:
 def scratch_directory() -> Iterator[Path]:
     """Yield a temporary directory, by TMPDIR, that is removed at the end of the block.
 
-    Those that killed processes of this user have left are removed first. A directory is in use as
-    long as its process holds a lock on it, so that processes of other containers are safe, too.
+    Leftovers of killed processes of this user are removed first. A directory is in use as long as
+    its process, perhaps in another container, holds a lock on it.
     """
     place = Path(tempfile.gettempdir())
     pattern = re.compile(rf"{_SCRATCH}(\d+)-[a-z0-9_]{{8}}")

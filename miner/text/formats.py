@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from miner.config_fields import option
@@ -41,12 +41,11 @@ class BitextFormat:
 
     source_column, target_column: number from 1, or name, of a column of one file that holds both
         sides; names are for jsonl and parquet, and for tsv with ``header``. A number given as text
-        is looked up as a name first. None, the default, is a position and never a name: columns
-        1 and 2 of tsv; of jsonl and parquet it is the keys "source" and "target". Two files have
-        no choice of columns: each has its text in the default column of its format.
+        is looked up as a name first. None stands for columns 1 and 2 of tsv, and for "source" and
+        "target" of jsonl and parquet. Each of two files has its text in the default column.
     header: the first line of a tsv names the columns.
-    format: one of `FORMATS` for all files; None decides by suffix. One file whose
-        suffix says nothing is tsv, two such files are plain.
+    format: one of `FORMATS` for all files; None decides by suffix, a compression suffix aside.
+        One file whose suffix says nothing, and standard input, are tsv, two such files plain.
     on_error: action on bytes that are not UTF-8: "fail" raises CorpusError, "replace" puts U+FFFD,
         "skip" drops the row.
 
@@ -111,11 +110,9 @@ def file_format(origin: str, format: str | None = None) -> str:
 def check_suffix(path: str, tables: Sequence[str] = ()) -> None:
     """Refuse an output whose suffix promises another format than lines of text.
 
-    Allowed are no suffix, those of `TEXT_SUFFIXES`, and suffixes that are no format: the code of a
-    language (``clean.de``, ``clean.zh-Hant``) or a number (``part.01``). Each may be followed by a
-    compression suffix. ``tables`` are further suffixes that the command can write, which are not
-    compressed again (``.parquet``). Raises ValueError, listing the known suffixes, for all others:
-    foreign formats (``.csv``, ``.tmx``, ``.xlsx``) and unknown ones.
+    Allowed are no suffix, `TEXT_SUFFIXES`, the code of a language (``clean.zh-Hant``) and a number
+    (``part.01``), each perhaps with a compression suffix, and ``tables``, further suffixes that the
+    command can write (``.parquet``). Raises ValueError, listing the known suffixes, for all others.
     """
     stem, suffix = os.path.splitext(path)
     if suffix.lower() in tables:
@@ -133,11 +130,7 @@ def check_suffix(path: str, tables: Sequence[str] = ()) -> None:
 
 
 def check_written(path: str, written: str) -> None:
-    """Refuse an output whose suffix promises another text format than the one written there.
-
-    ``written`` is one of `FORMATS`; plain text and BUCC have no suffix that promises
-    another. Raises ValueError.
-    """
+    """Raise ValueError for a suffix that promises another format of `FORMATS` than ``written``."""
     promised, suffixes = file_format(path), FORMATS[written].suffixes
     if promised not in ("plain", written) and suffixes:
         raise ValueError(
@@ -155,11 +148,6 @@ def check_on_error(on_error: str) -> None:
 def listed(names: Sequence[str]) -> str:
     """Join names for a message: ``tsv, jsonl or parquet``."""
     return f"{', '.join(names[:-1])} or {names[-1]}"
-
-
-def usual_suffixes(names: Iterable[str]) -> str:
-    """Join the usual suffixes of formats for a help text: ``.tsv .jsonl``."""
-    return " ".join(suffix for name in names for suffix in FORMATS[name].suffixes[:1])
 
 
 USUAL_FORMAT = BitextFormat()

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from miner.errors import CorpusError
-from miner.text.text_format import Column, Parse, TextFormat, is_blank
+from miner.text.text_format import Cells, Column, Columns, Parse, TextFormat, is_blank
 
 _DECODER = json.JSONDecoder()
 
@@ -22,7 +22,7 @@ class Jsonl(TextFormat):
     text, id = "text", "id"
     rewritable = escapes = True
 
-    def parser(self, name: str, columns: Sequence[Column], header: Sequence[str] | None) -> Parse:
+    def parser(self, name: str, columns: Columns) -> Parse:
         blank = ("",) * len(columns)
 
         def parse(line: int, text: str) -> tuple[str, ...]:
@@ -42,27 +42,14 @@ class Jsonl(TextFormat):
 
         return parse
 
-    def columns(
-        self, cells: Sequence[Sequence[bytes]], first: int, parse: Parse
-    ) -> list[Sequence[str]]:
+    def columns(self, cells: Cells, first: int, parse: Parse) -> list[Sequence[str]]:
         found = super().columns(cells, first, parse)
         for column in found:
             "".join(column).encode()  # raises for half a character
         return found
 
-    def with_texts(
-        self,
-        line: str,
-        columns: Sequence[Column],
-        texts: Sequence[str],
-        name: str,
-        header: Sequence[str] | None,
-    ) -> str:
-        """Return a line with other ``texts`` under their keys; every other character stays.
-
-        Of a key that is there several times the last counts, as it does for the parser. Raises
-        ValueError for a line that is not a JSON object with those keys.
-        """
+    def with_texts(self, line: str, columns: Columns, texts: Sequence[str]) -> str:
+        """Return a line with other ``texts`` under their keys, the last ones if keys repeat."""
         if is_blank(line):
             return line
         spans = _spans(line)
@@ -79,8 +66,7 @@ class Jsonl(TextFormat):
         """Return a line with more keys at its end; the rest is unchanged.
 
         A key that is there already gets a number: ``quality_2``. A line that is no JSON object
-        becomes the text of a key "line". An infinite number or NaN becomes null, since JSON has
-        neither.
+        becomes the text of a key "line". An infinite number or NaN becomes null.
         """
         more = {key: _finite(cell) for key, cell in cells.items()}
         text = line.decode("utf-8", "replace")

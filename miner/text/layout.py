@@ -11,7 +11,7 @@ import numpy as np
 
 from miner.errors import CorpusError, UnreadableError
 from miner.text.formats import FORMATS
-from miner.text.text_format import Column, Parse
+from miner.text.text_format import Cells, Columns, Parse
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 # Status of a row.
@@ -34,10 +34,10 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Texts:
-    """Texts of n rows: both sides, the further columns, and the status of each row.
+    """Texts of n rows, and the status of each, ``state (n,) uint8``: READ, UNREADABLE or REPLACED.
 
-    ``state (n,) uint8`` is READ, UNREADABLE or REPLACED. Rows are unreadable, with empty texts,
-    under on_error="skip": for bytes that are not UTF-8, or without the columns asked for.
+    Under on_error="skip", rows that are not UTF-8 or lack a column are unreadable: their texts are
+    empty.
     """
 
     source: list[str]
@@ -51,24 +51,23 @@ class Layout:
     """Where the texts of a row are.
 
     names: of the one file or the two, for messages. formats: of each. columns: of each, those
-    asked for: of one file source, target and further ones. header: names of a tsv's columns.
+    asked for: of one file source, target and further ones.
     heads: lines before the first row of each file.
     """
 
     names: tuple[str, ...]
     formats: tuple[str, ...]
-    columns: tuple[tuple[Column, ...], ...]
-    header: tuple[str, ...] | None
+    columns: tuple[Columns, ...]
     heads: tuple[int, ...]
     on_error: str
 
     def parsers(self) -> list[Parse]:
-        """Return the parser of each file. Raises CorpusError for a column that cannot be."""
+        """Return the parser of each file."""
         parts = zip(self.names, self.formats, self.columns, strict=True)
-        return [FORMATS[format].parser(name, some, self.header) for name, format, some in parts]
+        return [FORMATS[format].parser(name, some) for name, format, some in parts]
 
     def parse(
-        self, first: int, cells: Sequence[Sequence[bytes]], *, broken: bool = False
+        self, first: int, cells: Cells, *, broken: bool = False
     ) -> tuple[list[Sequence[str]], np.ndarray]:
         """Return the texts of each column, and the status of each row ``(n,) uint8``.
 
@@ -111,9 +110,7 @@ class Layout:
             more = list(zip(*others, strict=True))
         return Texts(source, target, more, state)
 
-    def _columns(
-        self, first: int, cells: Sequence[Sequence[bytes]], parsers: Sequence[Parse]
-    ) -> list[Sequence[str]]:
+    def _columns(self, first: int, cells: Cells, parsers: Sequence[Parse]) -> list[Sequence[str]]:
         """Parse rows without a fault. Raises CorpusError or UnicodeError for any other."""
         out: list[Sequence[str]] = []
         for file, parse in enumerate(parsers):
@@ -159,25 +156,21 @@ class Layout:
         return tuple(_LONE_SURROGATE.sub("\ufffd", text) for text in fields), True
 
     def with_texts(self, raw: Raw, source: str, target: str) -> Raw:
-        """Return the row with other texts in its two columns; the rest is unchanged.
-
-        The row is valid UTF-8 then; texts that are the same stay as they stand.
-        """
+        """Return the row, valid UTF-8, with other texts in its two columns; the rest stays."""
         sides = [(source,), (target,)] if len(raw) == 2 else [(source, target)]
         out = []
         for line, format, columns, texts in zip(
             raw, self.formats, self.columns, sides, strict=True
         ):
-            text, own = line.decode("utf-8", "replace"), columns[: len(texts)]
-            new = FORMATS[format].with_texts(text, own, texts, self.names[0], self.header)
+            text = line.decode("utf-8", "replace")
+            new = FORMATS[format].with_texts(text, columns[: len(texts)], texts)
             out.append(new.encode())
         return tuple(out)
 
     def with_cells(self, raw: Raw, cells: Mapping[str, str | float]) -> bytes:
         """Return the row as one line, with more cells at its end; of JSON, with more keys.
 
-        The row itself is unchanged, but two files become one row: source, target, and the
-        cells; tabs in the texts become spaces.
+        Two files become source, target and the cells; tabs in the texts become spaces.
         """
         if len(raw) == 1:
             return FORMATS[self.formats[0]].with_cells(raw[0], cells)

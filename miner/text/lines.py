@@ -24,11 +24,10 @@ MOST, _PART = 64 << 20, 1 << 18
 
 
 def read_lines(origin: str, held: bytes | None = None) -> Iterator[bytes]:
-    """Yield each line, decompressed by suffix, without its end and without a byte-order mark.
+    """Yield each line, decompressed by suffix, without its end (``\\r``, too) and byte-order mark.
 
-    ``held`` is the content of the file where it was read before, by :func:`hold`. A ``\\r`` before
-    the end of a line is dropped. Raises CorpusError for what cannot be read or is damaged, and for
-    a line longer than `MOST`, so that a compressed line without end does not fill the memory.
+    ``held`` is the content of the file where it was read before, by :func:`hold`. Raises
+    CorpusError for a file that cannot be read or is damaged, and for a line longer than `MOST`.
     """
     name, library, done = display_name(origin), codec(origin), 0
     damage = (

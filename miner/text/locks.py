@@ -27,9 +27,8 @@ def lock(path: StrPath, remedy: str = "wait until it ends, or stop it") -> Itera
     """Hold the lock of ``path``, a file or directory that need not exist, during the block.
 
     The lock is `.NAME.lock` beside it, which says who holds it. The system frees the lock of a
-    process that dies, and the next holder takes over its file. Raises ResourceError if somebody
-    holds the lock, naming the process, its host and the time since when, and ending with
-    ``remedy``; also where the file cannot be made. File systems without locks lock nothing.
+    process that dies. Raises ResourceError, ending with ``remedy``, if somebody holds the lock;
+    also where the file cannot be made. File systems without locks lock nothing.
     """
     place = _place(path)
     try:

@@ -31,13 +31,12 @@ def open_output(
 ) -> Iterator[IO[Any]]:
     """Open a writer whose file appears, whole, when the block ends without an exception.
 
-    Text (UTF-8, ``\\n`` untranslated) or, with ``binary``, bytes; compressed by suffix (.gz .bz2
-    .xz .zst), with neither time nor name inside. It is written to ``.NAME.PID.partial`` beside the
-    file, synced and renamed (:mod:`miner.text.durable`); on any exception, KeyboardInterrupt too,
-    that is removed and an older file stays as it was. Temporary files that killed processes have
-    left are removed. ``-`` is standard output: flushed, never closed. A device or a pipe
-    (/dev/null) is written in place, and a symbolic link stays one. ``together``: see
-    :func:`all_or_none`. ``packed``: the bytes are compressed already.
+    Text (UTF-8, ``\\n`` untranslated) or, with ``binary``, bytes; compressed by suffix, without
+    time or name inside. It is written to ``.NAME.PID.partial`` beside the file, synced and renamed
+    (:mod:`miner.text.durable`); on any exception that is removed and an older file stays. Temporary
+    files that killed processes have left are removed. ``-`` is standard output: flushed, never
+    closed. A device or a pipe (/dev/null) is written in place, and a symbolic link stays one.
+    ``together``: see :func:`all_or_none`. ``packed``: the bytes are compressed already.
 
     Raises ResourceError (no space, no such directory, no permission), also for the block's own
     writes, and DependencyError (zstd). BrokenPipeError passes unchanged.
@@ -66,9 +65,8 @@ def open_output(
 def all_or_none() -> Iterator[Waiting]:
     """Give several outputs their names when the block ends without an exception, or none.
 
-    The block passes the list that is yielded to `open_output` as ``together``. The renames follow
-    upon each other; a crash between them leaves the rest under the older content. Raises
-    ResourceError.
+    The block passes the list to `open_output` as ``together``. A crash between two renames leaves
+    the rest as it was. Raises ResourceError.
     """
     waiting: Waiting = []
     try:

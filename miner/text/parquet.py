@@ -11,7 +11,7 @@ from miner.libraries import library
 from miner.text.compression import codec
 from miner.text.lines import MOST, display_name, opened
 from miner.text.output import one_line
-from miner.text.text_format import Column, Parse, TextFormat
+from miner.text.text_format import Cells, Column, Columns, Parse, TextFormat
 
 
 class Parquet(TextFormat):
@@ -23,23 +23,17 @@ class Parquet(TextFormat):
     text, id = "text", "id"
     of_lines = False
 
-    def records(
-        self, origin: str, columns: Sequence[Column], held: bytes | None = None
-    ) -> Iterator[tuple[bytes, ...]]:
+    def records(self, origin: str, columns: Columns, held: bytes | None = None) -> Iterator[Any]:
         return _rows(origin, columns, held)
 
-    def parser(self, name: str, columns: Sequence[Column], header: Sequence[str] | None) -> Parse:
+    def parser(self, name: str, columns: Columns) -> Parse:
         return lambda line, *texts: texts
 
-    def columns(
-        self, cells: Sequence[Sequence[bytes]], first: int, parse: Parse
-    ) -> list[Sequence[str]]:
+    def columns(self, cells: Cells, first: int, parse: Parse) -> list[Sequence[str]]:
         return [[cell.decode() for cell in column] for column in cells]
 
 
-def _rows(
-    origin: str, columns: Sequence[Column], held: bytes | None
-) -> Iterator[tuple[bytes, ...]]:
+def _rows(origin: str, columns: Columns, held: bytes | None) -> Iterator[tuple[bytes, ...]]:
     """Yield the bytes of the wanted ``columns`` of each row; null is empty.
 
     Raises CorpusError (damage, columns) and DependencyError (pyarrow).

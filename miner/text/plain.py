@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from miner.errors import CorpusError
 from miner.text.output import one_line
-from miner.text.text_format import Column, Parse, TextFormat, is_blank
+from miner.text.text_format import Cells, Columns, Parse, TextFormat, is_blank
 
 
 class Plain(TextFormat):
@@ -15,23 +15,14 @@ class Plain(TextFormat):
     name = "plain"
     rewritable = True
 
-    def parser(self, name: str, columns: Sequence[Column], header: Sequence[str] | None) -> Parse:
+    def parser(self, name: str, columns: Columns) -> Parse:
         return lambda line, text: (text, "")
 
-    def columns(
-        self, cells: Sequence[Sequence[bytes]], first: int, parse: Parse
-    ) -> list[Sequence[str]]:
+    def columns(self, cells: Cells, first: int, parse: Parse) -> list[Sequence[str]]:
         lines = b"\n".join(cells[0]).decode().split("\n")
         return [lines, [""] * len(lines)]
 
-    def with_texts(
-        self,
-        line: str,
-        columns: Sequence[Column],
-        texts: Sequence[str],
-        name: str,
-        header: Sequence[str] | None,
-    ) -> str:
+    def with_texts(self, line: str, columns: Columns, texts: Sequence[str]) -> str:
         return line if texts[0] == line else one_line(texts[0])
 
 
@@ -40,7 +31,7 @@ class Bucc(TextFormat):
 
     name = "bucc"
 
-    def parser(self, name: str, columns: Sequence[Column], header: Sequence[str] | None) -> Parse:
+    def parser(self, name: str, columns: Columns) -> Parse:
         def parse(line: int, text: str) -> tuple[str, str]:
             identifier, tab, sentence = text.partition("\t")
             if tab:

@@ -1,8 +1,7 @@
 """`Rows`: the raw rows of a bitext, aligned and counted, to be parsed or written back untouched.
 
-Reading is apart from parsing, because reading is quick and parsing is work for many processes: a
-`Rows` hands out blocks of raw records, and its `layout`, which can be sent to another process,
-turns them into texts.
+Reading is quick and parsing is work for many processes: a `Rows` hands out blocks of raw records,
+and its `layout`, which can be sent to another process, turns them into texts.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from miner.text.input_files import InputFiles
 from miner.text.layout import Block, Layout, Raw, column_names
 from miner.text.lines import display_name, hold, is_read_once
 from miner.text.output import StrPath
-from miner.text.text_format import Column
+from miner.text.text_format import Column, Columns
 
 # Rows that are copied to pieces at a time. Reading drops a byte-order mark and a carriage return at
 # the end of a line, so that pieces have both, lest one of the text be lost.
@@ -44,12 +43,12 @@ class Rows:
     """A bitext as raw rows: two files of a record a row, or one file with columns.
 
     Arguments as :func:`miner.text.bitext.read_bitext`. ``rewritable``: refuse text that cannot be
-    written back row by row: Parquet, BUCC, and two files with a header. ``columns``: those of the
-    one file, of any format, in place of both sides.
+    written back row by row: Parquet, BUCC, and two files with a header. ``columns``: columns of the
+    one file, of any format, in place of both sides. ``count``: number of rows, if it is known.
 
     Every iteration reads from the start. Of two files, standard input and pipes are held in memory;
-    of one, they can be iterated over only once. Raises CorpusError as `read_bitext` does, when it
-    is made (columns, unequal line counts: both files are counted) and while iterating.
+    of one, they can be iterated over only once. Raises CorpusError when it is made (columns,
+    unequal line counts) and while iterating.
     """
 
     def __init__(
@@ -60,7 +59,7 @@ class Rows:
         *,
         more: Sequence[int | str] = (),
         rewritable: bool = False,
-        columns: Sequence[Column] = (),
+        columns: Columns = (),
         count: int | None = None,
     ) -> None:
         self.origins = tuple(os.fspath(path) for path in (source, target) if path is not None)
@@ -69,20 +68,19 @@ class Rows:
         self.inputs = InputFiles(self.origins, names)
         header, on_error = bitext_format.header, bitext_format.on_error
         formats: tuple[str, ...]
-        wanted: tuple[tuple[Column, ...], ...]
+        wanted: tuple[Columns, ...]
         if columns:
-            kind = file_format(self.origins[0], bitext_format.format)
-            formats, wanted = (kind,), (tuple(columns),)
+            formats = (file_format(self.origins[0], bitext_format.format),)
+            wanted = (columns,)
         else:
             formats, wanted = _formats_and_columns(self.origins, bitext_format, more, rewritable)
         for name, kind, some in zip(names, formats, wanted, strict=True):
             _refuse_columns(name, kind, some, header)
         self._held = [hold(origin) if target is not None else None for origin in self.origins]
         heads = tuple(int(header and FORMATS[kind].has_header) for kind in formats)
-        self.layout = Layout(names, formats, wanted, None, heads, on_error)
+        self.layout = Layout(names, formats, wanted, heads, on_error)
         # The unchanged first line, to be written back.
         self.head: bytes | None = None
-        # Rows in all, where it is known.
         self.count = count
         # Rows of the whole text before those of this piece of it.
         self.offset = 0
@@ -91,11 +89,20 @@ class Rows:
         self._started: Iterator[Any] | None = None
         if target is None:
             self._look_at_first()
-        elif count is None:
-            self._compare_counts()
+        else:
+            self._find_columns(None)
+            if count is None:
+                self._compare_counts()
+
+    def _find_columns(self, header: Sequence[str] | None) -> None:
+        """Find the columns in each file, and refuse those that it does not have."""
+        layout = self.layout
+        parts = zip(layout.names, layout.formats, layout.columns, strict=True)
+        found = tuple(FORMATS[kind].found(name, some, header) for name, kind, some in parts)
+        self.layout = replace(layout, columns=found)
 
     def _look_at_first(self) -> None:
-        """Read the header of the one file, and refuse columns that it does not have."""
+        """Read the header of the one file, and find the columns."""
         layout = self.layout
         (file,) = self._files()
         first = next(file, None)
@@ -104,11 +111,11 @@ class Rows:
         if first is None:  # a file without a line has no header either
             self.count = 0
             return
+        header = None
         if layout.heads[0]:
             self.head = first
             header = column_names(layout.names[0], layout.formats[0], first, layout.on_error)
-            self.layout = replace(layout, header=header)
-        self.layout.parsers()  # raises here rather than in a process of its own
+        self._find_columns(header)
 
     def _compare_counts(self) -> None:
         """Count the rows of both files. Raises CorpusError where the counts differ."""
@@ -214,10 +221,6 @@ class Rows:
         assert self.count is not None
         return self.count
 
-    def spread(self, size: int) -> Iterator[Block]:
-        """Yield at most ``size`` rows, evenly spread, each as a block; 0 for all of them."""
-        return self.chosen(spread_rows(self.counted(), size))
-
     def chosen(self, rows: np.ndarray) -> Iterator[Block]:
         """Yield some ``rows (m,)``, which ascend, each as a block."""
         first = 0
@@ -229,24 +232,12 @@ class Rows:
 
     def first(self, size: int) -> Block:
         """Return the first ``size`` rows, or all if there are fewer. They are read again later."""
-        heads = self.layout.heads
-        files = [self._head(number, head + size)[head:] for number, head in enumerate(heads)]
-        return Block(1 + heads[0], list(self._joined(files, strict=False)))
-
-    def at_most(self, size: int) -> bool:
-        """Return whether there are no more rows than ``size``, without reading many more."""
-        if self.count is None:
-            most = size + self.layout.heads[0]
-            return len(self._head(0, most + 1)) <= most
-        return self.count <= size
-
-    def _head(self, number: int, records: int) -> list[Any]:
-        """Return the first records of one file, which a stream yields again."""
-        file = self._files()[number]
-        first = list(islice(file, records))
+        files, heads = self._files(), self.layout.heads
+        taken = [list(islice(file, head + size)) for file, head in zip(files, heads, strict=True)]
         if self._once:
-            self._started = chain(first, file)
-        return first
+            self._started = chain(taken[0], files[0])
+        bodies = [records[head:] for records, head in zip(taken, heads, strict=True)]
+        return Block(1 + heads[0], list(self._joined(bodies, strict=False)))
 
     def _joined(self, files: Sequence[Iterable[Any]], *, strict: bool = True) -> Iterator[Raw]:
         """Join the records of each file to rows. Raises ValueError for too few, if ``strict``."""
@@ -283,7 +274,7 @@ def _piece_file(place: Path, number: int, side: int) -> Path:
 
 def _formats_and_columns(
     origins: Sequence[str], given: BitextFormat, more: Sequence[int | str], rewritable: bool
-) -> tuple[tuple[str, ...], tuple[tuple[Column, ...], ...]]:
+) -> tuple[tuple[str, ...], tuple[Columns, ...]]:
     """Return the format of each file and the columns to read of it.
 
     Raises CorpusError for files that cannot be a bitext, or not a rewritable one.
@@ -319,7 +310,7 @@ def _formats_and_columns(
     return formats, tuple((Column(FORMATS[kind].text),) for kind in formats)
 
 
-def _refuse_columns(name: str, format: str, columns: Sequence[Column], header: bool) -> None:
+def _refuse_columns(name: str, format: str, columns: Columns, header: bool) -> None:
     """Raise CorpusError for columns or a header of a format that has neither."""
     if not FORMATS[format].sides and (header or any(one.key is not None for one in columns)):
         raise CorpusError(

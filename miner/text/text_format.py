@@ -23,6 +23,9 @@ class Column(NamedTuple):
     is_annotation: bool = False
 
 
+Columns = Sequence[Column]
+# The parts of raw records: the lines of a file, or the cells of each column in Parquet.
+Cells = Sequence[Sequence[bytes]]
 # Takes the number of a line and the text of its raw record (of each column in Parquet); returns
 # the text of each wanted column. Raises CorpusError for a line that is broken.
 Parse = Callable[..., tuple[str, ...]]
@@ -50,46 +53,38 @@ class TextFormat:
     rewritable = False
     escapes = False
 
-    def records(
-        self, origin: str, columns: Sequence[Column], held: bytes | None = None
-    ) -> Iterator[Any]:
+    def records(self, origin: str, columns: Columns, held: bytes | None = None) -> Iterator[Any]:
         """Yield the undecoded bytes of each record.
 
         ``held`` is the content of a file that was read before (:func:`miner.text.lines.hold`).
         """
         return read_lines(origin, held)
 
-    def parser(self, name: str, columns: Sequence[Column], header: Sequence[str] | None) -> Parse:
-        """Return the function that takes a line's number and text to the texts of ``columns``.
+    def found(self, name: str, columns: Columns, header: Sequence[str] | None) -> Columns:
+        """Return the columns by the keys that `parser` and `with_texts` take.
 
         ``header`` are the names of the columns, if the file has any. Raises CorpusError for a
         column that the file ``name`` cannot have.
         """
+        return columns
+
+    def parser(self, name: str, columns: Columns) -> Parse:
+        """Return the function that takes a line's number and text to the texts of ``columns``."""
         raise NotImplementedError
 
     def header(self, line: str) -> tuple[str, ...]:
         """Return the names of the columns in a first line that names them."""
         return tuple(line.split("\t"))
 
-    def columns(
-        self, cells: Sequence[Sequence[bytes]], first: int, parse: Parse
-    ) -> list[Sequence[str]]:
-        """Parse many records at once, in a part of the time: return each wanted column.
+    def columns(self, cells: Cells, first: int, parse: Parse) -> list[Sequence[str]]:
+        """Parse many records, from the line ``first``, faster than one by one; return the columns.
 
-        ``cells`` has each part of the raw records, and ``first`` is the number of the first line.
         Raises CorpusError or UnicodeError if any of the records cannot be parsed.
         """
         lines = b"\n".join(cells[0]).decode().split("\n")
         return list(zip(*map(parse, count(first), lines), strict=True))
 
-    def with_texts(
-        self,
-        line: str,
-        columns: Sequence[Column],
-        texts: Sequence[str],
-        name: str,
-        header: Sequence[str] | None,
-    ) -> str:
+    def with_texts(self, line: str, columns: Columns, texts: Sequence[str]) -> str:
         """Return a line with other ``texts`` in its columns; the rest is unchanged."""
         raise NotImplementedError
 

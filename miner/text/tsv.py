@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from miner.errors import CorpusError
 from miner.text.output import one_line
-from miner.text.text_format import Column, Parse, TextFormat, is_blank
+from miner.text.text_format import Columns, Parse, TextFormat, is_blank
 
 
 class Tsv(TextFormat):
@@ -18,10 +18,15 @@ class Tsv(TextFormat):
     text = 1
     has_header = rewritable = True
 
-    def parser(self, name: str, columns: Sequence[Column], header: Sequence[str] | None) -> Parse:
-        places = [
-            None if column.key is None else _place(name, column.key, header) for column in columns
+    def found(self, name: str, columns: Columns, header: Sequence[str] | None) -> Columns:
+        """Return the columns by their places, from 0."""
+        return [
+            one if one.key is None else one._replace(key=_place(name, one.key, header))
+            for one in columns
         ]
+
+    def parser(self, name: str, columns: Columns) -> Parse:
+        places = [None if column.key is None else int(column.key) for column in columns]
         blank = ("",) * len(columns)
         wanted = 1 + max((place for place in places if place is not None), default=0)
 
@@ -39,29 +44,19 @@ class Tsv(TextFormat):
 
         return parse
 
-    def with_texts(
-        self,
-        line: str,
-        columns: Sequence[Column],
-        texts: Sequence[str],
-        name: str,
-        header: Sequence[str] | None,
-    ) -> str:
+    def with_texts(self, line: str, columns: Columns, texts: Sequence[str]) -> str:
         if is_blank(line):
             return line
         cells = line.split("\t")
         for column, text in zip(columns, texts, strict=True):
-            place = _place(name, column.key, header)
+            place = int(column.key or 0)
             if cells[place] != text:
                 cells[place] = one_line(text)
         return "\t".join(cells)
 
 
-def _place(name: str, key: int | str | None, header: Sequence[str] | None) -> int:
-    """Return the position of a column, from 0; a number may come as text, as from a command line.
-
-    Raises CorpusError, with the file's ``name``, for a column that there cannot be.
-    """
+def _place(name: str, key: int | str, header: Sequence[str] | None) -> int:
+    """Return the position of a column, from 0; a number may come as text, from a command line."""
     if isinstance(key, str) and header and key in header:
         return header.index(key)
     if isinstance(key, int) or str(key).isdecimal():

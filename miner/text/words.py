@@ -37,10 +37,9 @@ def folded(text: str) -> str:
 
 
 def plain_form(text: str) -> str:
-    """Return what is left of a text without its letter case, spacing and final punctuation.
+    """Return a text without its letter case, Unicode forms, spacing and final punctuation.
 
-    Unicode compatibility forms (NFKC) and runs of spaces are made one. Full stops, commas, quotes
-    and the like are dropped from the end; question marks stay, since they change the meaning.
+    Question marks stay, since they change the meaning.
     """
     text = " ".join(folded(text).split())
     end = len(text)

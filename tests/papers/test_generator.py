@@ -13,8 +13,9 @@ import pytest
 from sentencepiece import SentencePieceProcessor
 
 from miner.errors import ArtifactError, CorpusError
-from miner.papers.generator import Decoding, Generator, Rewriter
-from miner.papers.rerank import RankWeights, mean_overlap, rank
+from miner.papers.generation import Decoding, RankWeights
+from miner.papers.generator import Generator, Rewriter
+from miner.papers.rerank import mean_overlap, rank
 from miner.papers.translators import Translation
 from miner.scoring.trigram_lm import Trigrams
 

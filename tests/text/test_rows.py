@@ -65,7 +65,6 @@ def test_rows_of_any_bytes(tmp_path_factory: pytest.TempPathFactory, data, size,
     expected = [(line,) for line in lines_of(data)]
     for kind in ("tsv", "jsonl"):
         rows = Rows(path, bitext_format=BitextFormat(format=kind, on_error="skip"))
-        assert rows.at_most(len(expected)) and not rows.at_most(len(expected) - 1)
         assert raws(rows, size) == expected
         assert raws(rows, size, min(skip, len(expected))) == expected[skip:]
         assert rows.counted() == len(expected)
@@ -101,14 +100,13 @@ def test_a_block_knows_its_line(tmp_path: Path) -> None:
     assert [(block.first, len(block)) for block in rows.blocks(3)] == [(2, 3), (5, 3), (8, 1)]
     assert [(block.first, len(block)) for block in rows.blocks(3, 3)] == [(5, 3), (8, 1)]
     assert rows.head == b"s\tt" and texts(rows)[0] == ("b", "a", READ)
-    assert rows.at_most(7) and not rows.at_most(6)
 
 
 def test_an_empty_file_has_no_rows(tmp_path: Path) -> None:
     path = put(tmp_path / "a.tsv", b"")
     for named in ({}, {"header": True}, {"header": True, "source_column": "source"}):
         rows = Rows(path, bitext_format=BitextFormat(**named))
-        assert rows.head is None and raws(rows) == [] and rows.counted() == 0 and rows.at_most(0)
+        assert rows.head is None and raws(rows) == [] and rows.counted() == 0
     header = Rows(
         put(tmp_path / "b.tsv", b"source\ttarget"),
         bitext_format=BitextFormat(header=True, source_column="source"),
@@ -233,7 +231,6 @@ def test_rows_of_a_pipe_are_still_there_after_a_comparison(tmp_path: Path, heade
     writer = threading.Thread(target=pipe.write_bytes, args=(data,), daemon=True)
     writer.start()
     rows = Rows(pipe, bitext_format=BitextFormat(header=header))
-    assert not rows.at_most(2) and rows.at_most(3)
     found = [source for source, _, _ in texts(rows)]
     writer.join()
     assert found == ["a", "c", "e"]

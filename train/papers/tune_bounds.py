@@ -1,4 +1,4 @@
-"""Bounds of a filter by their effect on training: P17's grids (sections 5.5 to 5.7), on STS.
+"""Bounds of a filter by their effect on training, measured on STS (P17, sections 5.5 to 5.7).
 
 For each pair of bounds a model is trained on a fixed number of the paraphrases within them, and
 its correlation with human grades is the result.
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from miner.errors import CorpusError
+from miner.papers.bounds import Bounds
 from miner_train.config import TrainConfig
 from miner_train.data import prepare
 from miner_train.development import GradedPairs, by_grades
@@ -19,18 +20,6 @@ from miner_train.loop import Trainer
 from miner_train.pipeline import open_tokenizers
 from miner_train.stages import Report
 from miner_train.vocabulary import learn_vocabularies
-
-Bounds = tuple[float, float]
-INFINITY = float("inf")
-# Bounds of each kind of score in P17: lengths; shares (overlap, BLEU); costs; perplexities.
-LENGTHS: tuple[Bounds, ...] = ((0, 10), (0, 15), (0, 20), (0, 30), (10, 20), (10, 30), (10, 100))
-SHARES: tuple[Bounds, ...] = tuple(
-    (low, high) for low in (0.0, 0.1, 0.2, 0.3) for high in (0.6, 0.7, 0.8, 0.9, 1.0)
-)
-COSTS: tuple[Bounds, ...] = tuple((0.0, high) for high in (0.2, 0.4, 0.6, 0.8, 1.0, INFINITY))
-PERPLEXITIES: tuple[Bounds, ...] = tuple(
-    (0.0, high) for high in (25.0, 50.0, 75.0, 100.0, 150.0, 200.0, INFINITY)
-)
 
 
 @dataclass(frozen=True)

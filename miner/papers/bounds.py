@@ -1,0 +1,55 @@
+"""Grids of bounds that P17 tries (sections 5.5 to 5.7), and the scores of paraphrases for them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from miner.filters import ngram_overlap
+from miner.filters.perplexity import spread
+from miner.scoring.trigram_lm import Trigrams
+from miner.text.bitext import parse_scores, read_bitext
+from miner.text.formats import BitextFormat
+from miner.text.words import tokens
+
+Bounds = tuple[float, float]
+INFINITY = float("inf")
+LENGTHS: tuple[Bounds, ...] = ((0, 10), (0, 15), (0, 20), (0, 30), (10, 20), (10, 30), (10, 100))
+# Of n-gram overlap and BLEU.
+SHARES: tuple[Bounds, ...] = tuple(
+    (low, high) for low in (0.0, 0.1, 0.2, 0.3) for high in (0.6, 0.7, 0.8, 0.9, 1.0)
+)
+COSTS: tuple[Bounds, ...] = tuple((0.0, high) for high in (0.2, 0.4, 0.6, 0.8, 1.0, INFINITY))
+PERPLEXITIES: tuple[Bounds, ...] = tuple(
+    (0.0, high) for high in (25.0, 50.0, 75.0, 100.0, 150.0, 200.0, INFINITY)
+)
+# Sentences that a trigram model for perplexities learns from.
+LEARNED = 40_000
+
+
+def read_scored(
+    path: str, by: str, references: str | None = None
+) -> tuple[tuple[list[str], list[str]], np.ndarray, tuple[Bounds, ...]]:
+    """Read references and translations; return both, a score of each pair, and its grid.
+
+    ``by`` is length or perplexity of the translation (by the sentences of ``references``), cost
+    (column 3), bleu, or overlap1 to overlap3.
+    """
+    read = read_bitext(path, None, BitextFormat(), more=["3"] if by == "cost" else [])
+    sides = read.source, read.target
+    if by == "cost":
+        return sides, parse_scores([row[0] for row in read.more], path, read.lines), COSTS
+    words = [[tokens(text) for text in side] for side in sides]
+    if by == "length":
+        return sides, np.array([len(own) for own in words[1]], dtype=np.float64), LENGTHS
+    if by == "perplexity":
+        learned = map(tokens, spread(Path(str(references)), LEARNED))
+        return sides, Trigrams.train(learned, str(references)).perplexity(words[1]), PERPLEXITIES
+    scores = [
+        ngram_overlap.sentence_bleu(translation, reference)
+        if by == "bleu"
+        else ngram_overlap.overlap(reference, translation, int(by[-1]))
+        for reference, translation in zip(*words, strict=True)
+    ]
+    return sides, np.array(scores, dtype=np.float64), SHARES

@@ -1,0 +1,40 @@
+"""Settings of ``miner paraphrase generate``: decoding and rank. Light, for its options."""
+
+from dataclasses import dataclass
+
+from miner.config_fields import check, option
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """Choice among the sentences of a network: by a beam, or drawn at random (``sample``)."""
+
+    beam: int = option(8, "Hypotheses.", within="[1, 100]")
+    sample: bool = option(False, "Draw candidates at random, without a beam.")
+    temperature: float = option(
+        1.0, "Below 1 the likeliest pieces are drawn more often.", within="(0, inf)"
+    )
+    nucleus: float = option(
+        0.95, "Draw from the likeliest pieces that have this probability together.", within="(0, 1]"
+    )
+    seed: int = option(1, "Seed of draws.", within="[0, inf)")
+
+    def __post_init__(self) -> None:
+        check(self)
+
+
+@dataclass(frozen=True)
+class RankWeights:
+    """Weights of cosine, of novelty (one minus the overlap), and of fluency.
+
+    Fluency is minus the logarithm of the perplexity by a trigram model; without one it is minus the
+    cost.
+    """
+
+    cosine: float = option(1.0, "Weight of the cosine with the sentence.", kind="number")
+    novelty: float = option(0.5, "Weight of one minus the n-gram overlap.", kind="number")
+    fluency: float = option(
+        0.05,
+        "Weight of minus the logarithm of the perplexity, or of minus the cost.",
+        kind="number",
+    )
