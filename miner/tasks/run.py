@@ -38,8 +38,6 @@ ATTEMPTS = 3
 # List of the tasks that a run has registered so far, for `miner status`.
 TASKS = "tasks.json"
 FORMAT = "bitext-miner work"
-# Files that may lie in a directory before it becomes a work directory: outputs of the command.
-OTHERS = {TASKS, "slurm"}
 
 
 @dataclass(frozen=True)
@@ -75,12 +73,8 @@ class Run:
         note: Callable[[str], None],
     ):
         self.work, self.address, self.kept, self.name = work, address, kept, name
-        means = workers.means
-        self.memory, self.threads, self.lines = (
-            means["memory"],
-            means["threads"],
-            workers.shard_lines,
-        )
+        self.memory, self.threads = workers.means["memory"], workers.means["threads"]
+        self.lines = workers.shard_lines
         self.report, self.note = report, note
         self._backend = backend
         self._begun = time.time()
@@ -254,7 +248,8 @@ def open_run(
         else:
             place = Path(f"{beside}.work" if work is None else work).absolute()
             address = str(place)
-            _check_own(place)
+            if not kept:
+                _check_own(place)
             try:
                 place.mkdir(parents=True, exist_ok=True)
             except OSError as error:
@@ -291,11 +286,11 @@ def _ended(place: Path, kind: type[BaseException] | None, *_: object) -> None:
 
 
 def _check_own(place: Path) -> None:
-    """Raise ArtifactError for a directory of somebody else."""
+    """Raise ArtifactError for a directory of somebody else, whose files would be removed."""
     if place.exists() and not (place / PLAN).exists():
-        others = {path.name for path in place.iterdir()} if place.is_dir() else {place.name}
+        others = [path.name for path in place.iterdir()] if place.is_dir() else [place.name]
         # A run may have been killed while it wrote the plan.
-        if any(not name.startswith(f".{PLAN}.") for name in others - OTHERS):
+        if any(not name.startswith(f".{PLAN}.") for name in others):
             raise ArtifactError(
                 f"{place}: exists and is no work directory (no {PLAN} in it); name another place, "
                 "or remove it"
