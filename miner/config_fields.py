@@ -34,9 +34,9 @@ class Setting:
     ``option`` has the names of the option where they are not the field's ("-k --neighbors"), and
     ``off`` the name that turns a bool off. ``kind`` is the type of the option's text where the
     field's type does not tell: one of ``miner.cli.option_types.KINDS``. ``quiet`` keeps the default
-    out of the help. A field without help has no option, and ``reason`` says why. Help lists the
-    options of a ``group`` apart; their values depend on a recipe, and the default in their help is
-    that of the first recipe.
+    out of the help. With ``multiple`` the option is repeatable, and the value a tuple. A field
+    without help has no option, and ``reason`` says why. Help lists the options of a ``group``
+    apart; their values depend on a recipe, and the default in their help is the first recipe's.
     """
 
     group: str
@@ -51,6 +51,7 @@ class Setting:
     off: str = ""
     kind: str = ""
     quiet: bool = False
+    multiple: bool = False
     reason: str = ""
 
 

@@ -15,6 +15,7 @@ from miner.cli.sharding import expanded
 from miner.cli.training_text import ParallelText
 from miner.encoder.loading import Loading
 from miner.libraries import require
+from miner.text.formats import BitextFormat
 from miner_train.config import TrainConfig
 
 # Settings of a training that a distillation has, too.
@@ -59,6 +60,7 @@ def distill(
     teacher: str,
     mono: tuple[str, ...],
     text: ParallelText,
+    layout: BitextFormat,
     output: str,
     cache: str | None,
     comparer: bool,
@@ -102,7 +104,7 @@ def distill(
             config = replace(config, dimension=min(config.dimension, encoder.dimension))
         model = learn(
             encoder,
-            Lessons(files, text.pairs(), text.layout.on_error, text.exclude),
+            Lessons(files, text.pairs(layout), layout.on_error, text.exclude),
             config,
             output,
             cache=cache,

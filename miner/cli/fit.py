@@ -47,6 +47,7 @@ PRECISION = 0.98
 def fit(
     model: str,
     text: ParallelText,
+    layout: BitextFormat,
     mined: tuple[str, str] | None,
     languages: tuple[str | None, str | None],
     pieces: int,
@@ -94,11 +95,11 @@ def fit(
             place = stack.enter_context(scratch_directory()) / "mined.tsv"
             found = mined_bitext(encoder, mined, languages, threads, place)
             named = named or found
-            text = replace(text, bitexts=(str(place),), layout=BitextFormat("2", "3"))
+            text, layout = replace(text, bitexts=(str(place),)), BitextFormat("2", "3")
         with Progress("pairs") as progress:
             fitted = fit_encoder(
                 encoder,
-                text.pairs(named=named),
+                text.pairs(layout, named=named),
                 output,
                 pieces=pieces,
                 exclude=text.exclude,

@@ -69,7 +69,7 @@ class SettingOption(click.Option):
         described = of.fields[field]
         default, kind = described.default, _type(own, str(described.type))
         names = own.option.split() or [option_name(field)]
-        shown = "" if own.quiet or default in (None, False) else f"{default}"
+        shown = "" if own.quiet or default in (None, False, ()) else f"{default}"
         if own.off:
             shown = names[-1] if default else own.off
             names[-1] += f"/{own.off}"
@@ -79,6 +79,7 @@ class SettingOption(click.Option):
             default=None if of.name else default,
             help=f"{own.help} [{shown or default}]" if own.group else own.help,
             metavar=own.metavar,
+            multiple=own.multiple,
             **({"is_flag": True} if kind is click.BOOL and not own.off else {"type": kind}),
         )
 
@@ -135,7 +136,7 @@ class Command(click.Command):
             if isinstance(option, SettingOption) and option.of.name:
                 value = ctx.params.pop(str(option.name))
                 own = given.setdefault(option.of, {})
-                own.update({} if value is None else {option.field: value})
+                own.update({} if value in (None, ()) else {option.field: value})
         try:
             with click.core.augment_usage_errors(ctx):
                 ctx.params |= {of.name: of.make(values) for of, values in given.items()}

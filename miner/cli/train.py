@@ -11,6 +11,7 @@ from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Command, Settings, configured
 from miner.cli.training_text import ParallelText
 from miner.libraries import require
+from miner.text.formats import BitextFormat
 from miner_train.config import TrainConfig
 from miner_train.recipes import RECIPES
 from miner_train.recipes import recipe as start_of
@@ -83,6 +84,7 @@ def list_all(context: click.Context, parameter: click.Parameter, wanted: bool) -
 @Settings(TrainConfig, "given", dict)()
 def train(
     text: ParallelText,
+    layout: BitextFormat,
     label_col: str | None,
     score_col: str | None,
     output: str,
@@ -135,7 +137,7 @@ def train(
     guard.check([*text.files, graded], {"-o": output})
     guard.check_training(output, "a model", overwrite, restart)
     for bitext in text.bitexts:
-        columns = [*map(str, text.layout.columns(bitext)), *filter(None, (label_col, score_col))]
+        columns = [*map(str, layout.columns(bitext)), *filter(None, (label_col, score_col))]
         if len(set(columns)) < len(columns):
             raise click.UsageError(
                 f"two of --scol {columns[0]}, --tcol {columns[1]}, --label-col and --score-col are "
@@ -163,7 +165,7 @@ def train(
 
     with Progress("pairs") as progress:
         model = train_model(
-            text.pairs(label_col=label_col, score_col=score_col),
+            text.pairs(layout, label_col=label_col, score_col=score_col),
             config,
             output,
             exclude=text.exclude,

@@ -10,6 +10,7 @@ from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Command
 from miner.cli.training_text import ParallelText
 from miner.libraries import require
+from miner.text.formats import BitextFormat
 
 
 @click.command(cls=Command)
@@ -21,6 +22,7 @@ from miner.libraries import require
 def train_verifier(
     model: str,
     text: ParallelText,
+    layout: BitextFormat,
     output: str,
     comparer: bool,
     overwrite: bool,
@@ -47,7 +49,7 @@ def train_verifier(
     with Progress("pairs") as progress:
         learned = relearn_verification(
             model,
-            text.pairs(),
+            text.pairs(layout),
             output,
             exclude=text.exclude,
             comparer=comparer,
