@@ -340,9 +340,8 @@ def _run(
     from miner.evaluation.evaluated_model import open_model
 
     # Find out before the work, not after it.
-    if json_file is not None and not Path(json_file).parent.is_dir():
-        parent = Path(json_file).parent
-        raise CorpusError(f"{parent}: no such directory; make it, or write elsewhere")
+    if json_file is not None:
+        guard.check_writable([json_file])
     several = len(names) > 1
     tasks, left_out = suite.choose(data, names, skip_missing=several)
     opened = [open_model(model, threads, device, loading)]

@@ -32,13 +32,13 @@ FORMATS = ("sentence-transformers", "model2vec", "onnx", "safetensors")
 @click.option(
     "--licence",
     metavar="NAME",
-    help="Licence that the card's head states, such as cc-by-4.0: that of the training text.",
+    help="Licence of the training text, for the card's head, such as cc-by-4.0.",
 )
 @click.option(
     "--check",
     metavar="FILE",
-    help="Count the sentences of a text that the exported tokenizer cuts otherwise, which rare "
-    "Unicode may cause; needs the library tokenizers.",
+    help="Count the sentences of a text that the exported tokenizer cuts otherwise, for example "
+    "for rare Unicode; needs the library tokenizers.",
 )
 @options.overwrite("an export")
 def export(

@@ -41,9 +41,9 @@ def paraphrase() -> None:
     "--translator",
     default="phrases",
     metavar="phrases|ctranslate2:DIR|hf:DIR|URL|column:N",
-    help="phrases: the built-in phrase-based translator; ctranslate2:DIR: a model of CTranslate2 "
-    "with its SentencePiece files; hf:DIR: an encoder-decoder of transformers; URL: a server with "
-    "the interface of LibreTranslate; column:N: translations in the bitext (column:N,M for more).",
+    help="The built-in translator; a model of CTranslate2 with its SentencePiece files; an "
+    "encoder-decoder of transformers; a server with the interface of LibreTranslate; or "
+    "translations in the bitext (column:N,M for more).",
 )
 @click.option(
     "--learn",
@@ -56,8 +56,8 @@ def paraphrase() -> None:
 @click.option(
     "--config",
     metavar="FILE",
-    help="Filters of the paraphrases, in TOML as for 'miner filter'; the reference is the source, "
-    "and column 3 the cost [at most 30 words, no copies, no duplicates].",
+    help="Filters, in TOML as for 'miner filter'; the reference is the source, and column 3 the "
+    "cost [at most 30 words, no copies, no duplicates].",
 )
 @click.option("--rejected", metavar="FILE", help="Rejected rows, each with the filter and score.")
 @paraphrase_options.json_file
@@ -190,8 +190,8 @@ def _filtered(
 @click.option(
     "--encoder",
     metavar="DIR",
-    help="Estimate the probability that a pair is right by the cosines of this encoder (default: "
-    "the one that ships), with shuffled pairs as decoys; a seventh column.",
+    help="Write, in column 7, the probability that a pair is right by the cosines of this encoder, "
+    "estimated with shuffled pairs as decoys.",
 )
 @click.option(
     "-o",

@@ -104,10 +104,10 @@ def _type(own: Setting, kind: str) -> click.ParamType:
     return PLAIN[found.group()]
 
 
-def _help(docstring: str | None) -> dict[str, str]:
+def _help(docstring: str | None) -> tuple[str, str]:
     """Split a docstring into the help of a command and the examples that end it."""
     text, _, examples = inspect.cleandoc(docstring or "").partition("\n\nExamples:\n")
-    return {"help": text, "epilog": f"\b\nExamples:\n{examples}"}
+    return text, f"\b\nExamples:\n{examples}"
 
 
 class Command(click.Command):
@@ -118,8 +118,9 @@ class Command(click.Command):
     finds them.
     """
 
-    def __init__(self, *named: Any, help: str | None = None, **more: Any):
-        super().__init__(*named, **_help(help), **more)
+    def __init__(self, help: str | None = None, **more: Any):
+        text, examples = _help(help)
+        super().__init__(help=text, epilog=examples, **more)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         groups: dict[str, list[tuple[str, str]]] = {"Options": []}
@@ -154,8 +155,9 @@ class Group(click.Group):
 
     command_class = Command
 
-    def __init__(self, *named: Any, help: str | None = None, **more: Any):
-        super().__init__(*named, **_help(help), **more)
+    def __init__(self, help: str | None = None, **more: Any):
+        text, examples = _help(help)
+        super().__init__(help=text, epilog=examples, **more)
 
 
 def configured(config: Any, given: dict[str, Any]) -> Any:

@@ -104,7 +104,7 @@ def train_classifier(
         read = partial(learn_classifier.matched_pairs, pairs, MatchedColumns(layout, more_col))
     else:
         sides = [[Reader(path, column=column, **reading) for path in side] for side in (good, bad)]
-        read = partial(learn_classifier.two_classes, *sides)
+        read = partial(learn_classifier.two_classes, sides[0], sides[1])
     with Progress("sentences") as progress:
         model = learn_classifier.train_classifier(
             read,
