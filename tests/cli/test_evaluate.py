@@ -215,7 +215,7 @@ def test_a_faulty_file_does_not_stop_other_evaluations(miner, data, tmp_path, ti
 def test_all_left_out_is_an_error_and_a_bad_output_is_found_first(miner, data, tmp_path):
     options = ["--data", data, "--json", tmp_path / "nowhere" / "out.json"]
     code, out, err = miner("evaluate", "all", *options)
-    assert (code, out) == (1, "") and "nowhere: cannot be written: no such directory" in err
+    assert (code, out) == (1, "") and "out.json: cannot be written: no such directory" in err
     (tmp_path / "sentences.txt").write_text("one\n")
     np.save(tmp_path / "vectors.npy", np.eye(1, dtype=np.float32))
     shutil.copytree(data / "tatoeba", tmp_path / "sets" / "tatoeba")
