@@ -249,8 +249,7 @@ def text_run(
     :func:`miner.tasks.run.open_run`, which raises; CorpusError for a file that cannot be read.
     """
     if workers.shard_lines is None:
-        here = workers.backend in ("serial", "processes")
-        workers = dataclasses.replace(workers, shard_lines=HERE if here else ELSEWHERE)
+        workers = dataclasses.replace(workers, shard_lines=HERE if workers.here else ELSEWHERE)
     paths = [
         [path if path == "-" or is_remote(path) else str(Path(path).absolute()) for path in sides]
         for sides in files

@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from miner.cli import options
 from miner.cli.options import say
 from miner.tasks.workers import Workers
-from miner.text.formats import BitextFormat, file_format
+from miner.text.formats import REWRITABLE, BitextFormat, file_format
 
 if TYPE_CHECKING:
     from miner.cleaning.bitexts import Bitext
@@ -31,7 +31,7 @@ languages = options.languages(
 )
 reading = options.bitext_format(
     format={
-        "choices": dict.fromkeys(("plain", "tsv", "jsonl"), ""),
+        "choices": dict.fromkeys(REWRITABLE, ""),
         "help": "Text format; default by suffix (.tsv .jsonl), else tsv for one file, plain for "
         "two.",
     },

@@ -175,15 +175,14 @@ class Output:
 search = Settings(SearchSettings, "settings", _search_settings)
 _keep = Settings(Keep, "keep", dict)
 _output = Settings(Output, "output")
+_estimating = ("decoys", "decoy_vectors", "estimate", "refit")
 keeping = options.several(
-    _keep("threshold", "target_precision", "top_n"),
+    _keep(without=_estimating),
     _output("ids", "bucc"),
-    _keep("decoys", "decoy_vectors", "estimate", "refit"),
+    _keep(*_estimating),
     _output("page"),
 )
-searching = search(
-    *("k", "rank", "margin", "retrieval", "duplicates", "memory", "device", "engine", "exact")
-)
+searching = search(without=("threads",))
 output = _output("output")
 mining_arguments = options.several(
     click.argument("source"),

@@ -7,7 +7,7 @@ import dataclasses
 import inspect
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -45,12 +45,16 @@ class Settings:
         self.described = settings(kind)
         self.fields = {field.name: field for field in dataclasses.fields(kind)}
 
-    def __call__(self, *names: str, **changed: Mapping[str, Any]) -> Decorator:
+    def __call__(
+        self, *names: str, without: Sequence[str] = (), **changed: Mapping[str, Any]
+    ) -> Decorator:
         """Return a decorator that adds the options of some fields, by default of all, in order.
 
-        ``changed`` has what is different of a field's :class:`Setting` in this command.
+        ``without`` are fields to leave out. ``changed`` has the differences of a field's
+        :class:`Setting` in this command.
         """
-        chosen = names or [name for name, own in self.described.items() if own.help]
+        usual = [name for name, own in self.described.items() if own.help and name not in without]
+        chosen = names or usual
 
         def decorate(function: Any) -> Any:
             for name in reversed(chosen):

@@ -238,7 +238,7 @@ def open_run(
             store.pull()
             _claim(place, content, address)
             store.push(PLAN)
-        elif work is None and workers.backend in ("ray", "slurm"):
+        elif work is None and not workers.here:
             raise ResourceError(
                 f"--backend {workers.backend}: name a --work directory that all workers share"
             )

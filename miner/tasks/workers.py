@@ -49,11 +49,15 @@ class Workers:
         return 1 if self.backend == "serial" else self.workers or thread_count()
 
     @property
+    def here(self) -> bool:
+        """True if tasks run on this machine."""
+        return self.backend in ("serial", "processes")
+
+    @property
     def means(self) -> dict[str, int]:
         """Memory and threads of a task."""
-        here = self.backend in ("serial", "processes")
-        threads = max(1, thread_count() // self.count) if here else 1
-        memory = memory_budget() // self.count if here else MEMORY
+        threads = max(1, thread_count() // self.count) if self.here else 1
+        memory = memory_budget() // self.count if self.here else MEMORY
         return {
             "memory": memory if self.memory is None else memory_budget(self.memory),
             "threads": self.threads or threads,
