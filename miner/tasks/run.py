@@ -248,8 +248,7 @@ def open_run(
         else:
             place = Path(f"{beside}.work" if work is None else work).absolute()
             address = str(place)
-            if not kept:
-                _check_own(place)
+            _check_own(place)
             try:
                 place.mkdir(parents=True, exist_ok=True)
             except OSError as error:
@@ -286,7 +285,7 @@ def _ended(place: Path, kind: type[BaseException] | None, *_: object) -> None:
 
 
 def _check_own(place: Path) -> None:
-    """Raise ArtifactError for a directory of somebody else, whose files would be removed."""
+    """Raise ArtifactError for a directory of something else."""
     if place.exists() and not (place / PLAN).exists():
         others = [path.name for path in place.iterdir()] if place.is_dir() else [place.name]
         # A run may have been killed while it wrote the plan.
