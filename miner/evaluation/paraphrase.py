@@ -22,7 +22,7 @@ from miner.evaluation.labelled_text import LabelledPairs, read_labelled, tsv_fil
 from miner.evaluation.results import Metric, TaskResult, measure
 from miner.evaluation.sts import languages
 from miner.libraries import library
-from miner.progress import Reporter, silent
+from miner.progress import Reporter, counted, silent
 from miner.scoring.quality import cosines
 from miner.text_table import aligned
 
@@ -83,9 +83,7 @@ def evaluate(model: EvaluatedModel, data: Path, report: Reporter = silent) -> Ta
     """
     every: list[Metric] = []
     grades: dict[str, list[dict[str, Any]]] = {}
-    found = sets(data)
-    for done, (name, paths) in enumerate(found.items()):
-        report(TASK, done, len(found))
+    for name, paths in counted(TASK, sets(data).items(), report):
         language = languages(name)[0]
         parts = [read_labelled(path) for path in paths]
         vectors = [
@@ -96,7 +94,6 @@ def evaluate(model: EvaluatedModel, data: Path, report: Reporter = silent) -> Ta
         tested = with_labels(parts[1], vectors[1], paths[1])
         every += _detection_metrics(name, learned, tested)
         grades[name] = by_grade(parts[1].score, cosines(*vectors[1]))
-    report(TASK, len(found), len(found))
     headline = tuple(metric for metric in every if metric.name.startswith("accuracy"))
     more = {"mean similarity by grade": grades}
     return TaskResult(TASK, tuple(every), headline, notes=tuple(_grade_tables(grades)), more=more)

@@ -16,9 +16,9 @@ import numpy as np
 from miner.encoder.encoder import Encoder
 from miner.encoder.tokenizer import Tokenizer
 from miner.errors import CorpusError
+from miner.evaluation.labelled_text import number_in, tab_rows
 from miner.evaluation.metrics import spearman, value_of
 from miner.text.bitext import read_bitext
-from miner.text.corpus import Reader
 from miner.text.lines import display_name
 from miner.text.output import StrPath
 from miner.text_table import aligned
@@ -201,10 +201,9 @@ def read_distances(path: StrPath) -> dict[str, Column]:
 
 def _rows(path: StrPath) -> Iterator[tuple[int, list[str]]]:
     """Yield line number and cells of each line that is no comment."""
-    for block in Reader(path, format="plain"):
-        for line, text in zip(block.lines.tolist(), block.sentences, strict=True):
-            if not text.startswith(COMMENT):
-                yield line, [cell.strip() for cell in text.split("\t")]
+    for line, cells in tab_rows(path):
+        if not cells[0].startswith(COMMENT):
+            yield line, [cell.strip() for cell in cells]
 
 
 def _columns(
@@ -224,10 +223,7 @@ def _columns(
         for name, cell in zip(names, cells, strict=True):
             if not (cell or wrong):
                 continue
-            try:
-                value = float(cell)
-            except ValueError:
-                value = math.nan
+            value = number_in(cell)
             if not math.isfinite(value):
                 said = f"{cell!r} is not a number; a heading begins with {COMMENT}"
                 raise _fault(path, line, said)
