@@ -14,11 +14,10 @@ from pathlib import Path
 import numpy as np
 
 from miner.errors import ArtifactError, CorpusError
-from miner.evaluation.bootstrap import resample
 from miner.evaluation.evaluated_model import EvaluatedModel, MinerModel
 from miner.evaluation.labelled_text import tab_rows
 from miner.evaluation.metrics import Statistic, ratio, value_of
-from miner.evaluation.results import Metric, TaskResult
+from miner.evaluation.results import Metric, TaskResult, resample
 from miner.progress import Reporter, silent
 from miner.scoring.languages import identify
 from miner.scoring.logistic import sigmoid
