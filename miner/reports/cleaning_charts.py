@@ -230,7 +230,7 @@ def histogram(one: StepSummary, now: float | None) -> Any:
             )
         )  # fmt: skip
     if now is not None:
-        chart.add_layout(Span(location=now, dimension="height", line_width=2, name=page.MOVED[1]))
+        chart.add_layout(page.moved(1, now))
     chart.xaxis.axis_label = f"score; {step.filter.better} is better"
     chart.yaxis.axis_label = "pairs (logarithmic)"
     _legend(chart)
@@ -249,15 +249,13 @@ def _lines(step: Step, edges: np.ndarray) -> Iterable[tuple[float, str, float]]:
 
 def thresholds(found: Cleaned, curve: Curve) -> Any:
     """Draw pairs and words kept by threshold of the ranking score; a line marks the present one."""
-    from bokeh.models import LinearAxis, NumeralTickFormatter, Range1d, Span
+    from bokeh.models import LinearAxis, NumeralTickFormatter, Range1d
 
     step = found.plan.ranking
     assert step is not None
     chart = _figure(height=300, tools="pan,xwheel_zoom,box_zoom,reset", toolbar_location="right")
     finite = curve.threshold[np.isfinite(curve.threshold)]
-    low, high = float(finite.min(initial=0)), float(finite.max(initial=0))
-    if len(finite):
-        low, high = float(finite.min()), float(finite.max())
+    low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 0.0)
     margin = (high - low) * 0.02 or 0.5
     chart.x_range = Range1d(low - margin, high + margin)
     most = int(curve.kept.max()), int(max(curve.words.max(), 1))
@@ -268,18 +266,11 @@ def thresholds(found: Cleaned, curve: Curve) -> Any:
         ("pairs kept", curve.kept, INSIDE, {}),
         ("words kept", curve.words, WORDS, {"y_range_name": "words"}),
     ):
-        chart.line(
-            curve.threshold, values, color=color, line_width=2, legend_label=name, **more
-        )  # fmt: skip
+        chart.line(curve.threshold, values, color=color, line_width=2, legend_label=name, **more)
     chart.yaxis.formatter = NumeralTickFormatter(format="0,0")
     chart.yaxis[0].axis_label = "pairs kept"
     chart.xaxis.formatter = NumeralTickFormatter(format="0,0.[0000]")
     chart.xaxis.axis_label = f"threshold of {step.label}; {step.filter.better} is better"
-    chart.add_layout(
-        Span(
-            location=float(curve.threshold[curve.now]), dimension="height", line_width=2,
-            name=page.MOVED[0],
-        )
-    )  # fmt: skip
+    chart.add_layout(page.moved(0, float(curve.threshold[curve.now])))
     _legend(chart)
     return chart

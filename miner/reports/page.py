@@ -16,6 +16,13 @@ from miner.text.output import StrPath, open_output
 MOVED = ("threshold0", "threshold1")
 
 
+def moved(number: int, at: float) -> Any:
+    """Return the line at a threshold in a chart, which the slider moves."""
+    from bokeh.models import Span
+
+    return Span(location=at, dimension="height", line_width=2, name=MOVED[number])
+
+
 def check(path: StrPath) -> None:
     """Check that Bokeh is installed, and Jinja2 with it. Raises DependencyError otherwise."""
     require(["bokeh", "jinja2"], f"{path}: a report", "report")
