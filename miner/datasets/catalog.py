@@ -4,8 +4,6 @@ A size or checksum stands here only where a source states it; None is unknown. T
 records of TensorFlow Datasets (BUCC, MSRPC, News Commentary) and Hugging Face Datasets (SICK).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

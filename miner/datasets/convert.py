@@ -6,8 +6,6 @@ Rows that a set's own protocol leaves out, for example pairs without a gold scor
 counted.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack

@@ -13,8 +13,6 @@ the number of five judges who see a paraphrase, in ``test.data`` an expert's, 0 
 set of similarity, as P17 uses it, and one of labels without the grades that are called debatable.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack

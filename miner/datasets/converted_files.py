@@ -1,7 +1,5 @@
 """Files of the converters: wanted members of archives, and outputs written all or none."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set

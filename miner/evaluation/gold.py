@@ -1,7 +1,5 @@
 """Files of mined pairs and of gold pairs; an explanation where none of them match."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Hashable, Iterable, Iterator

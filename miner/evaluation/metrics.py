@@ -10,8 +10,6 @@ The other metrics are `Statistic` objects: functions of item weights. The bootst
 on many resamples at once; :func:`value_of` gives the metric of the set itself.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """Filters that score by a trained model: quality, cosine, margin."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any

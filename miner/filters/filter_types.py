@@ -1,7 +1,5 @@
 """The types of a filter: a score for every pair, the bounds it must keep, a reason in words."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

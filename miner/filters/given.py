@@ -1,7 +1,5 @@
 """Filters by what the user gives beside the text: costs, good sentences, a classifier."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ The libraries are imported when a translator is opened. A directory is never loo
 negative log-likelihood per piece.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

@@ -5,8 +5,6 @@ The classical pipeline of phrase-based translation (Koehn, Och and Marcu 2003), 
 phrase pairs that agree with the links. Made for tens of thousands of pairs, in minutes.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence

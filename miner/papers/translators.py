@@ -1,7 +1,5 @@
 """Translators by name: a protocol, and an HTTP endpoint with the interface of LibreTranslate."""
 
-from __future__ import annotations
-
 import json
 import math
 import urllib.error

@@ -1,7 +1,5 @@
 """Charts of the page about a cleaning, by Bokeh, and the curve of thresholds that they show."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any

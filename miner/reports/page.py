@@ -4,8 +4,6 @@ Charts are Bokeh's, its JavaScript inlined. A slider moves a threshold through t
 much it keeps.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

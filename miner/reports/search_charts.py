@@ -1,7 +1,5 @@
 """Thresholds of the page about a search, and its charts: a histogram and a curve."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
