@@ -1,8 +1,7 @@
 """BUCC: mine translations hidden in two corpora.
 
 The protocol of the shared task (Zweigenbaum et al. 2018): the threshold with the best F1 on the
-training gold is applied to test, and precision, recall and F1 are those at that threshold. The
-oracle, whose threshold is tuned on the test gold itself, is labelled as such and is no result.
+training gold is applied to test. The oracle, tuned on the test gold itself, is no result.
 
 The task that the mteb suite calls BUCC.v2 is another one; see :func:`top_one`.
 """
@@ -46,11 +45,10 @@ OWN_PRECISION = 0.95
 class MinedSplit:
     """Pairs mined from one split.
 
-    pairs: (score, source id, target id). own_threshold: the engine's threshold for an estimated
-    precision of `OWN_PRECISION`, chosen without gold; infinite where none is that precise, None
-    where pairs are not ranked by probability or their scores cannot be calibrated on the split.
-    raw: the pairs by the model's own scores, where ``pairs`` are calibrated. seconds: time from
-    text to pairs.
+    pairs: (score, source id, target id). own_threshold: chosen without gold for an estimated
+    precision of `OWN_PRECISION`; infinite where none is that precise, None where scores are not
+    calibrated probabilities. seconds: from text to pairs. raw: the pairs by the model's own scores,
+    where ``pairs`` are calibrated.
     """
 
     pairs: list[tuple[float, str, str]]
@@ -235,7 +233,7 @@ def _against_gold(mining_set: MiningSet, rank: str, mined: dict[str, MinedSplit]
 def metrics_of(result: MiningResult) -> tuple[Metric, ...]:
     """Return F1, precision and recall of a result, resampled by source sentence.
 
-    They are those of test, or of training where there is no test gold; the name then says so.
+    Measured on test, or on training where there is no test gold; the name then says so.
     """
     mining_set = result.mining_set
     split = "training" if result.test is None else "test"

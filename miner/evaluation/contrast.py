@@ -61,8 +61,7 @@ def make_cases(
 ) -> list[Case]:
     """Make up to ``count`` cases of each kind from translations into English, ordered by kind.
 
-    Which pairs and faults are chosen depends on the text alone, not on its order. The cases do not
-    change with a larger ``count``, but for further ones.
+    They depend on the text, not on its order; a larger ``count`` only adds cases.
     """
     pairs = dict.fromkeys(zip(source, target, strict=True))
     ordered = sorted(pairs, key=lambda pair: (seeded(*pair).random(), pair))
@@ -79,11 +78,10 @@ def make_cases(
 
 
 def read_cases(path: str | Path, languages: Sequence[str] = ()) -> list[Case]:
-    """Read cases in DEMETR's format: kind, language, source, translation, corruption in columns.
+    """Read cases in DEMETR's format: kind, language, source, translation, corruption, by tabs.
 
-    The columns are separated by tabs; further ones, such as a reference, are not read.
-    ``languages``: only cases of these. Raises CorpusError for a malformed line, and where no case
-    is left.
+    ``languages``: only cases of these. Further columns are not read. Raises CorpusError for a
+    malformed line, and where no case is left.
     """
     cases, others = [], set()
     for line, columns in tab_rows(path):

@@ -27,12 +27,9 @@ WEIGHTS_AT_ONCE = 1 << 22
 class Metric:
     """One metric of a model on one test set.
 
-    dataset: name of the test set
-    name: name of the metric
     value: correlations, accuracies and F1 are shares (0..1), not percent
     items: number of items that it is computed from; 0 for a mean over sets
-    resamples: ``(RESAMPLES,) float64``, the metric on every bootstrap resample; None where it has
-        none (a speed)
+    resamples: ``(RESAMPLES,) float64``, the metric on every resample; None for a speed
     """
 
     dataset: str
@@ -60,9 +57,8 @@ class Metric:
 class Difference:
     """Difference of a metric between two models, with a paired bootstrap interval.
 
-    dataset, name: those of the metric. task: the evaluation it belongs to. interval: 95% of the
-    differences on the same resamples. p: two-sided probability of a difference of the other sign,
-    at least 2 / (resamples + 1).
+    task: the evaluation. interval: 95% of the differences on the same resamples. p: two-sided
+    probability of a difference of the other sign, at least 2 / (resamples + 1).
     """
 
     dataset: str
@@ -88,12 +84,9 @@ class Difference:
 class TaskResult:
     """Result of one evaluation task.
 
-    task: name of the evaluation
-    metrics: all metrics, in the order to show
-    headline: the metrics that stand in a summary of several tasks
-    missing: a line for everything that was not measured, with the reason
-    notes: further lines to print
-    more: further entries of the JSON record
+    metrics: in the order to show. headline: metrics of a summary of several tasks. missing: a line
+    for everything that was not measured, with the reason. notes: further lines to print. more:
+    further entries of the JSON record.
     """
 
     task: str

@@ -1,9 +1,8 @@
 """Languages compared: vocabulary overlap and distances, correlated with scores (P19, section 5).
 
-Wieting et al. 2019 train one model for each foreign language beside English, and ask what
-correlates with a high score on English sentences: the share of vocabulary that the two languages
-have in common, or how near they are in grammar, sounds, family or place. With few languages a
-correlation says little, so each comes with their number.
+Wieting et al. 2019 train a model for each foreign language beside English, and ask what correlates
+with a high score on English sentences: common vocabulary, or nearness in grammar, sounds, family or
+place. With few languages a correlation says little, so each comes with their number.
 """
 
 import math
@@ -64,8 +63,7 @@ class Correlation:
 class LanguageComparison:
     """Scores of languages, further columns, and the correlation of each column with the scores.
 
-    overlaps: counts behind the column `OVERLAP`, by language. split: the correlations over the
-    languages of low and of high overlap alone, by the name of the group, if asked for.
+    overlaps: counts behind the column `OVERLAP`. split: correlations by group of languages.
     """
 
     scores: Column
